@@ -1,0 +1,31 @@
+// Package bug reports states that cannot happen. A sidecar that the user did
+// not start must carry on with the safe answer; under test the same call
+// panics, so that the state is found before a user finds it.
+//
+// It may import nothing of this module.
+package bug
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"testing"
+)
+
+var count atomic.Int64
+
+// Reportf records a broken invariant. The caller then returns its safe answer.
+func Reportf(log *slog.Logger, format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if testing.Testing() {
+		panic("bug: " + msg)
+	}
+	count.Add(1)
+	if log != nil {
+		log.Error("bug", "what", msg, "stack", string(debug.Stack()))
+	}
+}
+
+// Count returns how many bugs this process has reported, for status.
+func Count() int64 { return count.Load() }

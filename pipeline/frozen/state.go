@@ -1,0 +1,193 @@
+package frozen
+
+// UnitKind is what a unit is made of.
+type UnitKind string
+
+// The kinds of units.
+const (
+	TextUnit UnitKind = "text"
+	FileUnit UnitKind = "file"
+	ToolUnit UnitKind = "tool"
+)
+
+// EditKind is what an edit does to its unit.
+type EditKind string
+
+// The kinds of edits. A unit has at most one edit, and it never changes: a
+// second mutation of the same bytes would be a second bust.
+const (
+	// NoEdit is the state of an active unit.
+	NoEdit EditKind = ""
+	// Drop replaces a text or file by its placeholder and removes a tool arc.
+	Drop EditKind = "drop"
+	// Skeleton keeps a tool call, with its input clamped and its result
+	// replaced by the placeholder: when all recent calls vanish, models start
+	// to imitate tool calls in text (spec transform §14.2).
+	Skeleton EditKind = "skeleton"
+)
+
+// A Unit is one taggable piece of content.
+type Unit struct {
+	// Tag is the number that the model sees as §N§. It is never reused.
+	Tag int
+	// Key identifies the unit across passes and restarts.
+	Key string
+	// MessageKey is the harness's id of the message that owns the unit.
+	MessageKey string
+	Kind       UnitKind
+	// Tool is the tool's name, for tool units.
+	Tool string
+	// Bytes and Tokens measure the content (of a tool: its result);
+	// InputBytes and InputTokens the tool's arguments. The two are disjoint.
+	Bytes, Tokens           int
+	InputBytes, InputTokens int
+	Edit                    EditKind
+}
+
+// Active reports whether nothing has been done to the unit.
+func (u *Unit) Active() bool { return u.Edit == NoEdit }
+
+// An Edit is a durable decision about one unit.
+type Edit struct {
+	Tag  int
+	Kind EditKind
+}
+
+// A QueuedDrop waits for the next bust.
+type QueuedDrop struct {
+	Tag int
+	// QueuedAt is Unix milliseconds.
+	QueuedAt int64
+	// Source says who queued it, for instance "ctx_reduce".
+	Source string
+}
+
+// State is the frozen state of one session.
+type State struct {
+	// TagCounter is the highest tag ever given.
+	TagCounter int
+	units      []Unit // ascending by tag
+	byKey      map[string]int
+	byTag      map[int]int
+	queue      []QueuedDrop // in the order they were queued
+}
+
+// NewState returns the state that was stored: units ascending by tag, edits of
+// those units, and the queue in its order.
+func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
+	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units))}
+	for _, u := range units {
+		s.insert(u)
+	}
+	s.Freeze(edits)
+	s.queue = append(s.queue, queue...)
+	return s
+}
+
+func (s *State) insert(u Unit) {
+	s.byKey[u.Key] = len(s.units)
+	s.byTag[u.Tag] = len(s.units)
+	s.units = append(s.units, u)
+	s.TagCounter = max(s.TagCounter, u.Tag)
+}
+
+// Add gives u the next tag and returns it.
+func (s *State) Add(u Unit) Unit {
+	u.Tag = s.TagCounter + 1
+	s.insert(u)
+	return u
+}
+
+// ByKey returns the unit with that key, or nil.
+func (s *State) ByKey(key string) *Unit {
+	if i, ok := s.byKey[key]; ok {
+		return &s.units[i]
+	}
+	return nil
+}
+
+// ByTag returns the unit with that tag, or nil.
+func (s *State) ByTag(tag int) *Unit {
+	if i, ok := s.byTag[tag]; ok {
+		return &s.units[i]
+	}
+	return nil
+}
+
+// Units returns all units, ascending by tag. The slice belongs to the state.
+func (s *State) Units() []Unit { return s.units }
+
+// Queue returns the queued drops, oldest first. The slice belongs to the state.
+func (s *State) Queue() []QueuedDrop { return s.queue }
+
+// Enqueue adds drops for tags that have none queued yet.
+func (s *State) Enqueue(drops ...QueuedDrop) {
+	for _, d := range drops {
+		if !s.Queued(d.Tag) {
+			s.queue = append(s.queue, d)
+		}
+	}
+}
+
+// Queued reports whether a drop of tag waits.
+func (s *State) Queued(tag int) bool {
+	for _, d := range s.queue {
+		if d.Tag == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// Freeze applies edits to their units. Unknown tags and units that already
+// have an edit are left alone.
+func (s *State) Freeze(edits []Edit) {
+	for _, e := range edits {
+		if u := s.ByTag(e.Tag); u != nil && u.Active() {
+			u.Edit = e.Kind
+		}
+	}
+}
+
+// Thaw takes back edits that could not be stored.
+func (s *State) Thaw(edits []Edit) {
+	for _, e := range edits {
+		if u := s.ByTag(e.Tag); u != nil && u.Edit == e.Kind {
+			u.Edit = NoEdit
+		}
+	}
+}
+
+// Dequeue removes the queued drops of tags.
+func (s *State) Dequeue(tags []int) {
+	gone := make(map[int]bool, len(tags))
+	for _, t := range tags {
+		gone[t] = true
+	}
+	kept := s.queue[:0]
+	for _, d := range s.queue {
+		if !gone[d.Tag] {
+			kept = append(kept, d)
+		}
+	}
+	s.queue = kept
+}
+
+// Forget removes the units of messages that the harness has deleted, and what
+// was decided or queued about them. Their tags are not given again.
+func (s *State) Forget(messageKeys map[string]bool) {
+	units, queue, counter := s.units, s.queue, s.TagCounter
+	s.units, s.queue = nil, nil
+	s.byKey, s.byTag = make(map[string]int, len(units)), make(map[int]int, len(units))
+	for _, u := range units {
+		if !messageKeys[u.MessageKey] {
+			s.insert(u)
+		}
+	}
+	for _, d := range queue {
+		if s.ByTag(d.Tag) != nil {
+			s.queue = append(s.queue, d)
+		}
+	}
+	s.TagCounter = counter
+}

@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Meta is what a session remembers of its last pass, across restarts.
+type Meta struct {
+	// Passes counts the passes, Epoch the hard ones.
+	Passes, Epoch int
+	// Model is the one that the last pass was for.
+	Model schema.Model
+	// Wire and Raw identify what was sent last and what it was made from.
+	Wire, Raw Chain
+}
+
+// A Chain identifies a sequence of messages that a provider sees.
+type Chain struct {
+	Messages int
+	Hash     render.Hash
+}
+
+// next returns the chain with one more message; nothing changes for a message
+// that the provider does not see.
+func (c Chain) next(h render.Hash) Chain {
+	if h == (render.Hash{}) {
+		return c
+	}
+	return Chain{c.Messages + 1, c.Hash.Next(h)}
+}
+
+// Config is fixed for a session.
+type Config struct {
+	render.Options
+	// CountText returns the tokens of a text, CountFile those of a file by its URL.
+	CountText, CountFile func(string) int
+}
+
+// A Session is what stays in memory of a session between passes: its
+// transcript, its frozen state, and the rendering of each message as a memo of
+// the two. It is not safe for concurrent use.
+type Session struct {
+	Config
+	Meta  Meta
+	State *frozen.State
+
+	entries []entry
+	index   map[string]int // message key -> entry
+	// sent is the patches that the client holds.
+	sent map[string]schema.Patch
+	// gone lists messages the client may hold a patch for that have left the transcript.
+	gone map[string]bool
+	// rendered counts the leading entries whose memo and chains are valid.
+	rendered int
+	stale    []int // edited entries below rendered
+}
+
+// entry is one message with the memo of its rendering. The decoded form is not
+// kept: a long session would be in memory twice.
+type entry struct {
+	raw  json.Value
+	head header
+	// tags are the message's units, open those of arcs without result.
+	tags, open []int
+
+	patch         schema.Patch
+	hash, rawHash render.Hash
+	tokens, bytes int
+	// The sums and chains include this entry.
+	wire, rawChain Chain
+	tokensUpTo     int
+	bytesUpTo      int
+}
+
+// header is what the pass reads of a message without opening it again.
+type header struct {
+	key                string
+	role               transcript.Role
+	created, completed int64
+	model              schema.Model
+	finish             string
+	hidden, hasTools   bool
+	errored            bool
+	usage              transcript.Usage
+}
+
+// NewSession returns a session without messages.
+func NewSession(c Config, meta Meta, state *frozen.State) *Session {
+	return &Session{Config: c, Meta: meta, State: state,
+		index: make(map[string]int), sent: make(map[string]schema.Patch), gone: make(map[string]bool)}
+}
+
+// Len returns the number of messages.
+func (s *Session) Len() int { return len(s.entries) }
+
+// ForgetClient makes the next mutation carry every patch: the client holds none.
+func (s *Session) ForgetClient() {
+	clear(s.sent)
+	clear(s.gone)
+}
+
+// Update replaces the messages after the first keep by raws, and returns the
+// units that were seen for the first time, with their new tags. Tags are given
+// in the order of the transcript, so that a restarted host, which may have lost
+// the newest ones, gives the same again.
+func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
+	for _, e := range s.entries[keep:] {
+		delete(s.index, e.head.key)
+		s.gone[e.head.key] = true
+	}
+	s.entries = s.entries[:keep]
+	s.rendered = min(s.rendered, keep)
+	var fresh []frozen.Unit
+	for _, raw := range raws {
+		e, units := s.read(raw)
+		fresh = append(fresh, units...)
+		s.index[e.head.key] = len(s.entries)
+		delete(s.gone, e.head.key)
+		s.entries = append(s.entries, e)
+	}
+	return fresh
+}
+
+// read decodes one message and finds or gives the tags of its units.
+func (s *Session) read(raw json.Value) (entry, []frozen.Unit) {
+	m := s.Codec.Decode(raw)
+	e := entry{raw: raw, head: header{key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
+		model: m.Model, finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage}}
+	var fresh []frozen.Unit
+	keys := newUnitKeys(&m)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		e.head.hasTools = e.head.hasTools || p.Kind == transcript.Tool
+		key := keys.of(p)
+		if key == "" {
+			continue
+		}
+		u := s.State.ByKey(key)
+		if u == nil {
+			added := s.State.Add(s.measure(m.Key, key, p))
+			fresh = append(fresh, added)
+			u = &added
+		}
+		e.tags = append(e.tags, u.Tag)
+		if p.Kind == transcript.Tool && !p.HasResult() {
+			e.open = append(e.open, u.Tag)
+		}
+	}
+	return e, fresh
+}
+
+// measure counts a unit, once in its life.
+func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Unit {
+	u := frozen.Unit{Key: key, MessageKey: messageKey}
+	switch p.Kind {
+	case transcript.Text:
+		u.Kind, u.Bytes, u.Tokens = frozen.TextUnit, len(p.Text), s.CountText(p.Text)
+	case transcript.File:
+		u.Kind, u.Bytes, u.Tokens = frozen.FileUnit, len(p.URL), s.CountFile(p.URL)
+	case transcript.Tool:
+		u.Kind, u.Tool = frozen.ToolUnit, p.Name
+		u.Bytes, u.Tokens = len(p.Text), s.CountText(p.Text)
+		u.InputBytes, u.InputTokens = len(p.Input), s.CountText(string(p.Input))
+	}
+	return u
+}
+
+// Freeze adds edits to the frozen state.
+func (s *Session) Freeze(edits []frozen.Edit) {
+	s.State.Freeze(edits)
+	s.touch(edits)
+}
+
+// Thaw takes back edits that could not be stored.
+func (s *Session) Thaw(edits []frozen.Edit) {
+	s.State.Thaw(edits)
+	s.touch(edits)
+}
+
+// touch marks the messages of edited units for rendering.
+func (s *Session) touch(edits []frozen.Edit) {
+	for _, e := range edits {
+		u := s.State.ByTag(e.Tag)
+		if u == nil {
+			continue
+		}
+		if i, ok := s.index[u.MessageKey]; ok && i < s.rendered {
+			s.stale = append(s.stale, i)
+		}
+	}
+}
+
+// Forget removes what is known of messages that the harness has deleted.
+func (s *Session) Forget(messageKeys []string) {
+	gone := make(map[string]bool, len(messageKeys))
+	for _, k := range messageKeys {
+		gone[k] = true
+	}
+	s.State.Forget(gone)
+}
