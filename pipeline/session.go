@@ -52,8 +52,8 @@ type Session struct {
 	index   map[string]int // message key -> entry
 	// sent is the patches that the client holds.
 	sent map[string]schema.Patch
-	// gone lists messages the client may hold a patch for that have left the transcript.
-	gone map[string]bool
+	// unsent names the messages whose patch may differ from the one sent.
+	unsent map[string]bool
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
 	stale    []int // edited entries below rendered
@@ -91,7 +91,7 @@ type header struct {
 // NewSession returns a session without messages.
 func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	return &Session{Config: c, Meta: meta, State: state,
-		index: make(map[string]int), sent: make(map[string]schema.Patch), gone: make(map[string]bool)}
+		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool)}
 }
 
 // Len returns the number of messages.
@@ -100,7 +100,9 @@ func (s *Session) Len() int { return len(s.entries) }
 // ForgetClient makes the next mutation carry every patch: the client holds none.
 func (s *Session) ForgetClient() {
 	clear(s.sent)
-	clear(s.gone)
+	for key := range s.index {
+		s.unsent[key] = true
+	}
 }
 
 // Update replaces the messages after the first keep by raws, and returns the
@@ -110,7 +112,7 @@ func (s *Session) ForgetClient() {
 func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 	for _, e := range s.entries[keep:] {
 		delete(s.index, e.head.key)
-		s.gone[e.head.key] = true
+		s.unsent[e.head.key] = true
 	}
 	s.entries = s.entries[:keep]
 	s.rendered = min(s.rendered, keep)
@@ -119,7 +121,6 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 		e, units := s.read(raw)
 		fresh = append(fresh, units...)
 		s.index[e.head.key] = len(s.entries)
-		delete(s.gone, e.head.key)
 		s.entries = append(s.entries, e)
 	}
 	return fresh
@@ -201,4 +202,10 @@ func (s *Session) Forget(messageKeys []string) {
 		gone[k] = true
 	}
 	s.State.Forget(gone)
+}
+
+// Has reports whether the transcript holds the message.
+func (s *Session) Has(messageKey string) bool {
+	_, ok := s.index[messageKey]
+	return ok
 }

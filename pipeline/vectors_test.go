@@ -126,7 +126,7 @@ func TestVector25PrefixesOff(t *testing.T) {
 		message("u1", "user", w.now, nil, textPart("p3", "n")))
 	w.usage(10)
 	w.pass()
-	if strings.Contains(w.text(), "§") || len(w.result.Edits) != 0 {
+	if strings.Contains(w.text(), "§") || len(w.patches) != 0 {
 		t.Errorf("wire:\n%s", w.text())
 	}
 	if n := len(w.session.State.Units()); n != 4 {

@@ -20,10 +20,6 @@ type Wire struct {
 	// Bust says that the wire is no extension of the last one, BustCause why.
 	Bust      bool
 	BustCause string
-	// Edits are the patches that the client does not hold yet, Cleared the
-	// messages whose patch it must forget.
-	Edits   map[string]schema.Patch
-	Cleared []string
 	// Rendered are the messages that were rendered anew, for the validator,
 	// and Position where they stand.
 	Rendered []render.Rendered
@@ -35,7 +31,7 @@ type Wire struct {
 // Render renders the transcript with the frozen state. Messages that neither
 // is new in are not opened.
 func (s *Session) Render(d Decision) Wire {
-	w := Wire{Edits: make(map[string]schema.Patch)}
+	var w Wire
 	firstChanged := s.rendered
 	slices.Sort(s.stale)
 	for _, i := range slices.Compact(s.stale) {
@@ -55,8 +51,14 @@ func (s *Session) Render(d Decision) Wire {
 		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wire, last.rawChain, last.tokensUpTo, last.bytesUpTo
 	}
 	s.compare(d, &w, firstChanged)
-	s.patches(&w)
 	return w
+}
+
+// RenderAnew renders every message again, for when a rendering turned out to be
+// wrong.
+func (s *Session) RenderAnew(d Decision) Wire {
+	s.rendered = 0
+	return s.Render(d)
 }
 
 // renderEntry renders one message and reports whether its wire bytes changed.
@@ -85,6 +87,7 @@ func (s *Session) renderEntry(i int, w *Wire) bool {
 			wire = render.Wire(&pm)
 		}
 	}
+	s.unsent[m.Key] = true
 	before := e.hash
 	e.hash, e.rawHash, e.bytes = wire.Hash(), raw.Hash(), wire.Bytes()
 	// What no unit has counted (reasoning, placeholders) is taken at four
@@ -142,31 +145,27 @@ func (s *Session) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	return i, found && chainOf(&s.entries[i]) == c
 }
 
-// patches finds the patches that the client lacks.
-func (s *Session) patches(w *Wire) {
-	for _, r := range w.Rendered {
-		i, ok := s.index[r.Wire.Key]
-		if !ok || r.Wire.Key == "" {
-			continue
+// Mutation returns the patches that the client does not hold yet and the
+// messages whose patch it must forget, and takes it that the client gets them.
+func (s *Session) Mutation() (edits map[string]schema.Patch, cleared []string) {
+	edits = make(map[string]schema.Patch)
+	for key := range s.unsent {
+		var patch schema.Patch
+		if i, ok := s.index[key]; ok {
+			patch = s.entries[i].patch
 		}
-		patch := s.entries[i].patch
-		held, holds := s.sent[r.Wire.Key]
+		held, holds := s.sent[key]
 		switch {
-		case len(patch) > 0 && !(holds && slices.EqualFunc(held, patch, samePatchOp)):
-			w.Edits[r.Wire.Key], s.sent[r.Wire.Key] = patch, patch
 		case len(patch) == 0 && holds:
-			delete(s.sent, r.Wire.Key)
-			w.Cleared = append(w.Cleared, r.Wire.Key)
-		}
-	}
-	for key := range s.gone {
-		if _, holds := s.sent[key]; holds {
 			delete(s.sent, key)
-			w.Cleared = append(w.Cleared, key)
+			cleared = append(cleared, key)
+		case len(patch) > 0 && !(holds && slices.EqualFunc(held, patch, samePatchOp)):
+			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	clear(s.gone)
-	slices.Sort(w.Cleared)
+	clear(s.unsent)
+	slices.Sort(cleared)
+	return edits, cleared
 }
 
 func samePatchOp(a, b schema.PatchOp) bool {

@@ -124,10 +124,11 @@ func (w *world) pass() {
 // apply does what the shim does, and checks that the host saw the same wire.
 func (w *world) apply() {
 	w.t.Helper()
-	for _, k := range w.result.Cleared {
+	edits, cleared := w.session.Mutation()
+	for _, k := range cleared {
 		delete(w.patches, k)
 	}
-	maps.Copy(w.patches, w.result.Edits)
+	maps.Copy(w.patches, edits)
 	w.previous, w.wire = w.wire, nil
 	chain := Chain{}
 	for _, raw := range w.raw {

@@ -12,13 +12,13 @@ type ModelLimitsParams struct {
 type ModelLimits struct {
 	// ContextTokens is the window; InputTokens the prompt limit where the
 	// provider enforces one of its own; OutputTokens the longest answer.
-	ContextTokens int `json:"contextTokens,omitempty"`
-	InputTokens   int `json:"inputTokens,omitempty"`
-	OutputTokens  int `json:"outputTokens,omitempty"`
+	ContextTokens int `json:"contextTokens,omitzero"`
+	InputTokens   int `json:"inputTokens,omitzero"`
+	OutputTokens  int `json:"outputTokens,omitzero"`
 	// Prices in the catalogue's currency per million tokens.
 	Price Price `json:"price,omitzero"`
 	// NPM is the package that speaks to the provider; it decides the wire dialect.
-	NPM string `json:"npm,omitempty"`
+	NPM string `json:"npm,omitzero"`
 }
 
 // Price is a price list, per million tokens.
@@ -32,7 +32,7 @@ type Price struct {
 // NotifyShowParams shows a short notice to the user.
 type NotifyShowParams struct {
 	Directory string `json:"directory"`
-	Title     string `json:"title,omitempty"`
+	Title     string `json:"title,omitzero"`
 	Message   string `json:"message"`
 	Variant   string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
 }
@@ -53,7 +53,7 @@ type HistoryReadParams struct {
 	Directory string `json:"directory"`
 	Session   string `json:"session"`
 	// Limit bounds the count, newest last; 0 reads all.
-	Limit int `json:"limit,omitempty"`
+	Limit int `json:"limit,omitzero"`
 }
 
 // HistoryReadResult is the messages as the harness stores them.

@@ -98,13 +98,13 @@ type InitializeParams struct {
 	Client        string `json:"client"`
 	ClientVersion string `json:"clientVersion"`
 	// Harness is absent for a client that only reads status.
-	Harness        Harness `json:"harness,omitempty" jsonschema:"enum=opencode,enum=pi"`
-	HarnessVersion string  `json:"harnessVersion,omitempty"`
-	PID            int     `json:"pid,omitempty"`
+	Harness        Harness `json:"harness,omitzero" jsonschema:"enum=opencode,enum=pi"`
+	HarnessVersion string  `json:"harnessVersion,omitzero"`
+	PID            int     `json:"pid,omitzero"`
 	// Directory is the project directory of the instance, absolute.
-	Directory string `json:"directory,omitempty"`
+	Directory string `json:"directory,omitzero"`
 	// Worktree is the root of the directory's version control checkout.
-	Worktree string `json:"worktree,omitempty"`
+	Worktree string `json:"worktree,omitzero"`
 }
 
 // InitializeResult says what the host is and what the shim must register.
@@ -117,9 +117,9 @@ type InitializeResult struct {
 	// Enabled is false when the shim must forward nothing for this directory.
 	Enabled bool `json:"enabled"`
 	// Reason says why not, in a sentence for the user.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitzero"`
 	// Warnings are sentences for the user about the configuration.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []string `json:"warnings,omitzero"`
 	// Hooks are the optional methods the host wants to be called for; the shim
 	// forwards no other hook. The mandatory ones (session/transform,
 	// session/system, tool/execute, command/execute) are not listed.
@@ -153,9 +153,9 @@ type AgentDefinition struct {
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
 	// Model is "provider/model"; empty means the session's own.
-	Model string   `json:"model,omitempty"`
+	Model string   `json:"model,omitzero"`
 	Tools []string `json:"tools"`
-	Steps int      `json:"steps,omitempty"`
+	Steps int      `json:"steps,omitzero"`
 }
 
 // TransformParams asks for the wire of one pass. The messages themselves, a
@@ -164,7 +164,7 @@ type TransformParams struct {
 	Session   string `json:"session"`
 	Directory string `json:"directory"`
 	// Parent is the session that spawned this one; empty for a primary session.
-	Parent string `json:"parent,omitempty"`
+	Parent string `json:"parent,omitzero"`
 	// Base is the revision whose first Keep messages stand unchanged. 0 asks
 	// for a resync: Keep is 0 and the attachment is the whole array.
 	Base uint64 `json:"base"`
@@ -192,19 +192,19 @@ type WireMutation struct {
 	Revision uint64  `json:"revision"`
 	Verdict  Verdict `json:"verdict" jsonschema:"enum=steady,enum=soft,enum=hard"`
 	// Cause says why the pass is not steady.
-	Cause string `json:"cause,omitempty"`
+	Cause string `json:"cause,omitzero"`
 	// Start is the index of the first message that stays on the wire.
 	Start int `json:"start"`
 	// Head is the synthetic messages in front of the tail, in the harness's
 	// shape; absent when its bytes did not change since the last answer.
 	Head []json.Value `json:"head,omitempty"`
 	// HeadCleared says that a head sent before is gone.
-	HeadCleared bool `json:"headCleared,omitempty"`
+	HeadCleared bool `json:"headCleared,omitzero"`
 	// Edits maps a message id to the patch of that message, for messages
 	// whose patch changed since the last answer, or all after a resync.
 	Edits map[string]Patch `json:"edits"`
 	// Cleared lists the messages whose patch is gone.
-	Cleared []string `json:"cleared,omitempty"`
+	Cleared []string `json:"cleared,omitzero"`
 }
 
 // Patch is a sequence of operations on one raw message: RFC 6902 restricted to
@@ -238,13 +238,13 @@ type SystemParams struct {
 // SystemResult is the system prompt to send instead.
 type SystemResult struct {
 	// System is absent when nothing changes.
-	System []string `json:"system,omitempty"`
+	System []string `json:"system,omitzero"`
 }
 
 // EventParams forwards an event of the harness, verbatim.
 type EventParams struct {
 	// Session is empty for events of no session.
-	Session   string     `json:"session,omitempty"`
+	Session   string     `json:"session,omitzero"`
 	Directory string     `json:"directory"`
 	Event     json.Value `json:"event"`
 }
@@ -295,7 +295,7 @@ type ToolAfterParams struct {
 
 // ToolAfterResult may append to the output that the harness stores.
 type ToolAfterResult struct {
-	Append string `json:"append,omitempty"`
+	Append string `json:"append,omitzero"`
 }
 
 // ToolExecuteParams runs one of the host's tools. The harness does not check
@@ -310,7 +310,7 @@ type ToolExecuteParams struct {
 
 // ToolExecuteResult is what the model reads.
 type ToolExecuteResult struct {
-	Title  string `json:"title,omitempty"`
+	Title  string `json:"title,omitzero"`
 	Output string `json:"output"`
 }
 
@@ -324,7 +324,7 @@ type CommandExecuteParams struct {
 
 // CommandExecuteResult is what the user reads.
 type CommandExecuteResult struct {
-	Title   string `json:"title,omitempty"`
+	Title   string `json:"title,omitzero"`
 	Message string `json:"message"`
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
 }
@@ -333,7 +333,7 @@ type CommandExecuteResult struct {
 // answers and closes it.
 type ShutdownParams struct {
 	// Host asks the whole host to stop, for a newer one to take its place.
-	Host bool `json:"host,omitempty"`
+	Host bool `json:"host,omitzero"`
 }
 
 // CancelParams withdraws a request of the same connection.

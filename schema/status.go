@@ -12,7 +12,7 @@ type StatusResult struct {
 	Database    string          `json:"database"`
 	StoreSchema int             `json:"storeSchema"`
 	Enabled     bool            `json:"enabled"`
-	Reason      string          `json:"reason,omitempty"`
+	Reason      string          `json:"reason,omitzero"`
 	Bugs        int64           `json:"bugs"`
 	Clients     []ClientStatus  `json:"clients"`
 	Sessions    []SessionStatus `json:"sessions"`
@@ -22,8 +22,8 @@ type StatusResult struct {
 type ClientStatus struct {
 	Client      string   `json:"client"`
 	Version     string   `json:"version"`
-	Harness     Harness  `json:"harness,omitempty"`
-	PID         int      `json:"pid,omitempty"`
+	Harness     Harness  `json:"harness,omitzero"`
+	PID         int      `json:"pid,omitzero"`
 	Directories []string `json:"directories"`
 }
 
@@ -37,15 +37,15 @@ type SessionStatusParams struct {
 type SessionStatus struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
-	Mode    string  `json:"mode" jsonschema:"enum=primary,enum=primary-no-reduce,enum=subagent"`
+	Mode    string  `json:"mode" jsonschema:"enum=primary,enum=primary-no-reduce,enum=subagent,enum=subagent-no-reduce"`
 	Model   Model   `json:"model"`
 	Epoch   int     `json:"epoch"`
 	Passes  int     `json:"passes"`
 	Busts   int     `json:"busts"`
 	// LastVerdict and LastCause are those of the last pass.
-	LastVerdict Verdict `json:"lastVerdict,omitempty"`
-	LastCause   string  `json:"lastCause,omitempty"`
-	LastPassAt  int64   `json:"lastPassAt,omitempty"`
+	LastVerdict Verdict `json:"lastVerdict,omitzero"`
+	LastCause   string  `json:"lastCause,omitzero"`
+	LastPassAt  int64   `json:"lastPassAt,omitzero"`
 	Messages    int     `json:"messages"`
 	// InputTokens is the prompt size that the provider reported last.
 	InputTokens   int `json:"inputTokens"`
@@ -65,6 +65,6 @@ type SessionStatus struct {
 // SubscribeParams asks for a session/changed notification after each pass.
 type SubscribeParams struct {
 	// Harness and Session restrict the subscription; empty means all.
-	Harness Harness `json:"harness,omitempty"`
-	Session string  `json:"session,omitempty"`
+	Harness Harness `json:"harness,omitzero"`
+	Session string  `json:"session,omitzero"`
 }

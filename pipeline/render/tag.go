@@ -157,3 +157,18 @@ func isJSSpace(r rune) bool {
 	}
 	return unicode.IsSpace(r)
 }
+
+// HasTag reports whether a whole tag stands anywhere in text.
+func HasTag(text string) bool {
+	for {
+		i := strings.Index(text, sectionSign)
+		if i < 0 {
+			return false
+		}
+		text = text[i:]
+		if pairLen(text) > 0 || hybridLen(text) > 0 {
+			return true
+		}
+		text = text[len(sectionSign):]
+	}
+}

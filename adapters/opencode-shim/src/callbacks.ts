@@ -1,0 +1,71 @@
+import { asError, Method, type Handlers, type ModelLimits } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
+import type { PromptBody, Provider } from "./opencode.ts"
+
+/** The host's requests to this instance. */
+export function handlers(instance: Instance): Handlers {
+  const { client, sessions } = instance
+  let providers: Promise<Provider[]> | undefined
+
+  return {
+    async [Method.ModelLimits]({ model }) {
+      // Of the whole catalogue, because OpenCode has no smaller question.
+      providers ??= data(client.config.providers()).then((catalogue) => catalogue.providers)
+      try {
+        return modelLimits(await providers, model.provider, model.id)
+      } catch (err) {
+        providers = undefined
+        throw err
+      }
+    },
+
+    async [Method.NotifyShow]({ title, message, variant }) {
+      await data(client.tui.showToast({ body: { ...(title && { title }), message, variant } }))
+      return {}
+    },
+
+    async [Method.MessageSend]({ session, text, reply, ignored }, signal) {
+      // A message stored during a turn makes OpenCode call the model once more when the turn ends.
+      await sessions.idle(session)
+      signal.throwIfAborted()
+      const path = { id: session }
+      const { agent, model } = sessions.lastConversation(session)
+      const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored }] }
+      // The message becomes the newest user message, which decides what the next turn runs on.
+      if (agent) body.agent = agent
+      if (model) {
+        body.model = { providerID: model.providerID, modelID: model.modelID }
+        if (model.variant) body.variant = model.variant
+      }
+      await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
+      return {}
+    },
+
+    async [Method.HistoryRead]({ session, limit }) {
+      return { messages: await data(client.session.messages({ path: { id: session }, query: limit ? { limit } : {} })) }
+    },
+  }
+}
+
+/** The payload of a client answer. The client resolves also when the request failed. */
+async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+  const { data, error } = await response
+  if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))
+  return data as T
+}
+
+function modelLimits(providers: readonly Provider[], providerID: string, modelID: string): ModelLimits {
+  const model = providers.find((provider) => provider.id === providerID)?.models[modelID]
+  if (!model) return {}
+  const { limit, cost, api } = model
+  const limits: ModelLimits = {
+    contextTokens: limit?.context ?? 0,
+    inputTokens: limit?.input ?? 0,
+    outputTokens: limit?.output ?? 0,
+  }
+  if (cost) {
+    limits.price = { fresh: cost.input ?? 0, write: cost.cache?.write ?? 0, read: cost.cache?.read ?? 0, output: cost.output ?? 0 }
+  }
+  if (api?.npm) limits.npm = api.npm
+  return limits
+}

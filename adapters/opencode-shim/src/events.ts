@@ -1,0 +1,27 @@
+import { Method } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
+import type { Event } from "./opencode.ts"
+
+/** The events that the host uses. The others are many: every token of an answer is one. */
+const forwarded = new Set([
+  "session.created",
+  "session.updated",
+  "session.deleted",
+  "session.error",
+  "session.compacted",
+  "session.status",
+  "session.idle",
+  "message.updated",
+  "message.removed",
+])
+
+/** Forwards an event, in order and without waiting. */
+export function event(instance: Instance, { event }: { event: Event }): void {
+  if (!forwarded.has(event.type)) return
+  instance.sessions.observe(event)
+  const { info, sessionID } = event.properties
+  const session = sessionID ?? (event.type.startsWith("session.") ? info?.id : info?.sessionID)
+  if (event.type === "session.deleted" && session) instance.passes.forget(session)
+  if (!instance.wants(Method.Event)) return
+  instance.host.notify(Method.Event, { ...(session && { session }), directory: instance.directory, event })
+}

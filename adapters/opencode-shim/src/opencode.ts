@@ -1,0 +1,119 @@
+/**
+ * The part of OpenCode's plugin interface that this shim uses, as OpenCode
+ * 1.18.33 behaves. Its own type package is not a dependency: the bundle must
+ * load where no package can be resolved.
+ */
+
+/** An entry of the array that the model's prompt is made of. */
+export interface Message {
+  info: Info
+  parts: unknown[]
+}
+
+export interface Info {
+  id: string
+  sessionID: string
+  role: "user" | "assistant"
+  agent?: string
+  /** Of a user message; an assistant message has providerID and modelID itself. */
+  model?: ModelRef
+}
+
+export interface ModelRef {
+  providerID: string
+  modelID: string
+  variant?: string
+}
+
+export interface Event {
+  id?: string
+  type: string
+  properties: {
+    sessionID?: string
+    info?: { id?: string; sessionID?: string; parentID?: string }
+    status?: { type: string }
+  }
+}
+
+type Response<T> = Promise<{ data?: T; error?: unknown }>
+
+/** The SDK client of a plugin. Its calls resolve also for HTTP errors. */
+export interface Client {
+  app: { log(o: { body: { service: string; level: string; message: string } }): Response<unknown> }
+  config: { providers(): Response<{ providers: Provider[] }> }
+  session: {
+    get(o: { path: { id: string } }): Response<{ id: string; parentID?: string }>
+    messages(o: { path: { id: string }; query?: { limit?: number } }): Response<unknown[]>
+    prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
+    promptAsync(o: { path: { id: string }; body: PromptBody }): Response<unknown>
+  }
+  tui: { showToast(o: { body: { title?: string; message: string; variant: string } }): Response<unknown> }
+}
+
+export interface PromptBody {
+  agent?: string
+  model?: { providerID: string; modelID: string }
+  variant?: string
+  noReply?: boolean
+  parts: { type: "text"; text: string; ignored?: boolean; synthetic?: boolean }[]
+}
+
+export interface Provider {
+  id: string
+  models: Record<string, ProviderModel>
+}
+
+export interface ProviderModel {
+  limit?: { context?: number; input?: number; output?: number }
+  cost?: { input?: number; output?: number; cache?: { read?: number; write?: number } }
+  api?: { npm?: string }
+}
+
+export interface PluginInput {
+  client: Client
+  directory: string
+  worktree: string
+}
+
+export interface ToolContext {
+  sessionID: string
+  callID?: string
+  abort?: AbortSignal
+}
+
+export interface Config {
+  agent?: Record<string, unknown>
+  command?: Record<string, unknown>
+}
+
+export interface Hooks {
+  config?(config: Config): Promise<void>
+  dispose?(): Promise<void>
+  event?(input: { event: Event }): Promise<void>
+  tool?: Record<string, ToolRegistration>
+  "tool.definition"?(input: { toolID: string }, output: { description: string; jsonSchema?: unknown }): Promise<void>
+  "chat.message"?(input: { sessionID: string }, output: { message: unknown; parts: unknown[] }): Promise<void>
+  "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: unknown): Promise<void>
+  "tool.execute.before"?(input: ToolCall, output: { args: Record<string, unknown> }): Promise<void>
+  "tool.execute.after"?(input: ToolCall & { args: unknown }, output: { output: string } | undefined): Promise<void>
+  "experimental.chat.messages.transform"?(input: unknown, output: { messages: Message[] }): Promise<void>
+  "experimental.chat.system.transform"?(
+    input: { sessionID?: string; model?: { id: string; providerID: string } },
+    output: { system: string[] },
+  ): Promise<void>
+  "experimental.session.compacting"?(input: { sessionID: string }, output: unknown): Promise<void>
+  "experimental.text.complete"?(input: { sessionID: string }, output: { text: string }): Promise<void>
+}
+
+export interface ToolCall {
+  tool: string
+  sessionID: string
+  callID: string
+}
+
+export interface ToolRegistration {
+  description: string
+  /** Empty: the schema is set by tool.definition, where it reaches the model as it is. */
+  args: Record<string, never>
+  execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
+}

@@ -1,0 +1,36 @@
+import { Method } from "@magicctx/shim-core"
+import { timeoutMS, type Instance } from "./instance.ts"
+import type { ToolCall } from "./opencode.ts"
+
+/** The hooks that the host may ask for. */
+
+export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: unknown; parts: unknown[] }): Promise<void> {
+  instance.sessions.compacting.delete(input.sessionID) // a compaction that came to nothing
+  if (!instance.wants(Method.ChatMessage)) return
+  const { message, parts } = output
+  const params = { session: input.sessionID, directory: instance.directory, message, parts }
+  await instance.host.call(Method.ChatMessage, params, { timeoutMS: timeoutMS.hook })
+}
+
+export async function textComplete(instance: Instance, input: { sessionID: string }, output: { text: string }): Promise<void> {
+  if (!instance.wants(Method.TextComplete) || instance.sessions.hidden.has(input.sessionID)) return
+  const answer = await instance.host.call(Method.TextComplete, { session: input.sessionID, text: output.text }, { timeoutMS: timeoutMS.hook })
+  output.text = answer.text
+}
+
+export async function toolBefore(instance: Instance, input: ToolCall, output: { args: Record<string, unknown> }): Promise<void> {
+  if (!instance.wants(Method.ToolBefore)) return
+  const params = { session: input.sessionID, tool: input.tool, callId: input.callID, args: output.args }
+  const { args } = await instance.host.call(Method.ToolBefore, params, { timeoutMS: timeoutMS.hook })
+  if (args === undefined) return
+  // In place: OpenCode runs the tool with this very object.
+  for (const name of Object.keys(output.args)) delete output.args[name]
+  Object.assign(output.args, args)
+}
+
+export async function toolAfter(instance: Instance, input: ToolCall & { args: unknown }, output: { output: string } | undefined): Promise<void> {
+  if (!output || !instance.wants(Method.ToolAfter)) return // no output: a subtask failed
+  const params = { session: input.sessionID, tool: input.tool, callId: input.callID, args: input.args, output: output.output }
+  const { append } = await instance.host.call(Method.ToolAfter, params, { timeoutMS: timeoutMS.hook })
+  if (append) output.output += append
+}

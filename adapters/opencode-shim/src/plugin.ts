@@ -1,0 +1,46 @@
+import { acquireHost, Host, locateHost, openLog, startHost, type InitializeResult, type Log } from "@magicctx/shim-core"
+import { command, isOurCommand, register } from "./commands.ts"
+import { event } from "./events.ts"
+import { Instance } from "./instance.ts"
+import type { Hooks, PluginInput } from "./opencode.ts"
+import { chatMessage, textComplete, toolAfter, toolBefore } from "./optional.ts"
+import { system, transform } from "./prompt.ts"
+import { definition, tools } from "./tools.ts"
+
+/** How long OpenCode's start may wait for the host, ms. Tools can be registered at no later time. */
+const startMS = 2_000
+
+let log: Log | undefined // of the process; opened with the first directory, not by the import
+
+/** The plugin function: OpenCode calls it once for each directory. */
+export async function server(input: PluginInput): Promise<Hooks> {
+  const processLog = (log ??= openLog("opencode-shim"))
+  const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url), processLog), processLog))
+  const instance = new Instance(input, lease, processLog)
+  return hooks(instance, await instance.opened(startMS))
+}
+
+function hooks(instance: Instance, registered: InitializeResult | undefined): Hooks {
+  const guarded = <I, O>(hook: string, body: (instance: Instance, input: I, output: O) => Promise<void> | void) => {
+    return (input: I, output: O) => instance.guard(hook, () => body(instance, input, output))
+  }
+  return {
+    config: (config) => instance.guard("config", () => registered && register(config, registered)),
+    dispose: () => instance.guard("dispose", () => instance.dispose()),
+    event: (input) => instance.guard("event", () => event(instance, input)),
+    tool: tools(instance, registered),
+    "tool.definition": definition(registered),
+    "chat.message": guarded("chat.message", chatMessage),
+    "command.execute.before": async (input) => {
+      if (isOurCommand(registered, input.command)) await command(instance, input)
+    },
+    "tool.execute.before": guarded("tool.execute.before", toolBefore),
+    "tool.execute.after": guarded("tool.execute.after", toolAfter),
+    "experimental.chat.messages.transform": guarded("messages.transform", transform),
+    "experimental.chat.system.transform": guarded("system.transform", system),
+    "experimental.session.compacting": guarded("compacting", (_, { sessionID }: { sessionID: string }) => {
+      instance.sessions.compacting.add(sessionID)
+    }),
+    "experimental.text.complete": guarded("text.complete", textComplete),
+  }
+}

@@ -1,0 +1,36 @@
+import { Method } from "@magicctx/shim-core"
+import { timeoutMS, type Instance } from "./instance.ts"
+import type { Message } from "./opencode.ts"
+
+/** Turns the messages of one LLM request into the wire, in place: OpenCode ignores another array. */
+export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
+  const session = messages[0]?.info.sessionID
+  if (!session) return
+  const { directory, enabled, sessions } = instance
+  // OpenCode's own compaction passes a copy of the head, which is not the session's array.
+  if (sessions.compacting.delete(session)) return
+  const { agent } = sessions.conversation(session, messages)
+  if (!enabled) return
+  if (enabled.agents.some((hidden) => hidden.name === agent)) {
+    sessions.hidden.add(session)
+    return
+  }
+  sessions.hidden.delete(session)
+  const parent = await sessions.parent(session)
+  await instance.passes.run(messages, { session, directory, ...(parent && { parent }) }, enabled)
+}
+
+interface SystemInput {
+  sessionID?: string
+  model?: { id: string; providerID: string }
+}
+
+/** Replaces the system prompt of one LLM request, in place. */
+export async function system(instance: Instance, input: SystemInput, output: { system: string[] }): Promise<void> {
+  const { directory, enabled, host, sessions } = instance
+  const { sessionID: session, model } = input
+  if (!enabled || !session || sessions.hidden.has(session)) return
+  const params = { session, directory, model: { provider: model?.providerID ?? "", id: model?.id ?? "" }, system: output.system }
+  const answer = await host.call(Method.System, params, { timeoutMS: timeoutMS.system })
+  if (answer.system) output.system.splice(0, output.system.length, ...answer.system)
+}

@@ -1,0 +1,84 @@
+import type { Client, Event, Message, ModelRef } from "./opencode.ts"
+
+/** How long a question about a session may hold up its first pass, ms. */
+const lookupMS = 1_000
+
+/** What the conversation runs on, as its newest user message says. */
+export interface Conversation {
+  agent?: string
+  model?: ModelRef
+}
+
+/** What the shim itself must know of OpenCode's sessions. */
+export class Sessions {
+  /** Sessions whose next pass is that of a native compaction. */
+  readonly compacting = new Set<string>()
+  /** Sessions in which a hidden agent works: the shim passes them through. */
+  readonly hidden = new Set<string>()
+  private readonly client: Client
+  private readonly parents = new Map<string, string>()
+  private readonly busy = new Map<string, Array<() => void>>()
+  private readonly conversations = new Map<string, Conversation>()
+
+  constructor(client: Client) {
+    this.client = client
+  }
+
+  /** Learns from an event. */
+  observe({ type, properties }: Event): void {
+    const { info, sessionID, status } = properties
+    if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
+    if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
+    if (type === "session.status" && sessionID) {
+      if (status?.type === "idle") this.settle(sessionID)
+      else if (!this.busy.has(sessionID)) this.busy.set(sessionID, [])
+    }
+  }
+
+  /** The session that spawned this one; empty for a primary session. */
+  async parent(session: string): Promise<string> {
+    const known = this.parents.get(session)
+    if (known !== undefined) return known
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, lookupMS, undefined)))
+    const answer = await Promise.race([this.client.session.get({ path: { id: session } }), late])
+    clearTimeout(timer)
+    const parent = answer?.data?.parentID ?? ""
+    if (answer?.data) this.parents.set(session, parent)
+    return parent
+  }
+
+  /** Notes what the conversation runs on and returns it. */
+  conversation(session: string, messages: readonly Message[]): Conversation {
+    const newest = messages.findLast((message) => message.info.role === "user")?.info
+    const conversation: Conversation = {}
+    if (newest?.agent) conversation.agent = newest.agent
+    if (newest?.model) conversation.model = newest.model
+    this.conversations.set(session, conversation)
+    return conversation
+  }
+
+  lastConversation(session: string): Conversation {
+    return this.conversations.get(session) ?? {}
+  }
+
+  /** Resolves when no turn runs in the session. */
+  idle(session: string): Promise<void> {
+    const waiting = this.busy.get(session)
+    return waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()
+  }
+
+  private settle(session: string): void {
+    const waiting = this.busy.get(session) ?? []
+    this.busy.delete(session)
+    for (const resolve of waiting) resolve()
+  }
+
+  private forget(session: string): void {
+    this.settle(session)
+    this.parents.delete(session)
+    this.conversations.delete(session)
+    this.compacting.delete(session)
+    this.hidden.delete(session)
+  }
+}

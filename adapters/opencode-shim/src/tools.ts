@@ -1,0 +1,36 @@
+import { Method, type InitializeResult } from "@magicctx/shim-core"
+import { timeoutMS, type Instance } from "./instance.ts"
+import type { Hooks, ToolRegistration } from "./opencode.ts"
+
+/**
+ * The host's tools as OpenCode registers them, once and for the life of the
+ * instance. Their text is the start of the cached prefix, so it stays as it was
+ * at start even if a later host describes them otherwise.
+ */
+export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
+  const map: Record<string, ToolRegistration> = {}
+  for (const { name, description } of registered?.tools ?? []) {
+    map[name] = {
+      description,
+      args: {},
+      async execute(args, { sessionID, callID, abort }) {
+        const params = { session: sessionID, directory: instance.directory, tool: name, callId: callID ?? "", args: args ?? {} }
+        const options = { timeoutMS: timeoutMS.tool, once: true, ...(abort && { signal: abort }) }
+        const { title, output } = await instance.host.call(Method.ToolExecute, params, options)
+        return { ...(title && { title }), output }
+      },
+    }
+  }
+  return map
+}
+
+/** Gives the model the host's schema as it is: OpenCode's own conversion makes every argument required. */
+export function definition(registered: InitializeResult | undefined): NonNullable<Hooks["tool.definition"]> {
+  const ours = new Map(registered?.tools.map((tool) => [tool.name, tool]))
+  return async ({ toolID }, output) => {
+    const tool = ours.get(toolID)
+    if (!tool) return
+    output.description = tool.description
+    output.jsonSchema = tool.parameters
+  }
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { test } from "node:test"
+import { pathToFileURL } from "node:url"
+import { fake } from "./fake-opencode.ts"
+
+declare const repository: string // the test runner's
+
+// OpenCode's life in short: import the file, call the plugin, have one request, end without dispose.
+const harness = (bundle: string) => `
+  const module = await import(${JSON.stringify(bundle)})
+  const client = { app: { log: async () => ({}) }, session: { get: async () => ({ data: {} }) } }
+  const hooks = await module.default.server({ client, directory: "/p", worktree: "/p" })
+  const messages = [{ info: { id: "u1", sessionID: "ses_1", role: "user" }, parts: [{ type: "text", text: "one" }] }]
+  await hooks["experimental.chat.messages.transform"]({}, { messages })
+  console.log(JSON.stringify({ exports: Object.keys(module), plugin: Object.keys(module.default), id: module.default.id, text: messages[0].parts[0].text }))
+`
+
+test("the bundle is one plugin, and the host that it starts keeps no process alive", async () => {
+  const bundle = pathToFileURL(join(repository, "adapters", "opencode-shim", "dist", "index.js")).href
+  const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve, reject) => {
+    execFile(process.execPath, ["--input-type=module", "-e", harness(bundle)].slice(process.versions.bun ? 1 : 0), (err, stdout, stderr) => {
+      if (err) reject(err)
+      else resolve({ stdout, stderr })
+    })
+  })
+  assert.deepEqual(JSON.parse(stdout), { exports: ["default"], plugin: ["id", "server"], id: "magicctx", text: "§u1§ one" })
+  assert.equal(stderr, "", "nothing is printed over the harness's screen")
+  await fake.until((entries) => entries.at(-1)?.end === true)
+})

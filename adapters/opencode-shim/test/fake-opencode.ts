@@ -1,0 +1,62 @@
+import { after, type TestContext } from "node:test"
+import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
+import type { InitializeResult } from "@magicctx/shim-core"
+import type { Hooks, Message, PluginInput, PromptBody, Provider } from "../src/opencode.ts"
+import { server } from "../src/plugin.ts"
+
+/** What the plugin did to its harness. */
+export class FakeOpenCode {
+  readonly toasts: Array<{ title?: string; message: string; variant: string }> = []
+  readonly logged: string[] = []
+  readonly prompts: Array<{ id: string; body: PromptBody }> = []
+  readonly lookups: string[] = []
+  parents: Record<string, string> = {}
+  providers: Provider[] = []
+
+  readonly client: PluginInput["client"] = {
+    app: { log: async ({ body }) => (this.logged.push(body.message), {}) },
+    config: { providers: async () => ({ data: { providers: this.providers } }) },
+    session: {
+      get: async ({ path: { id } }) => {
+        this.lookups.push(id)
+        const parentID = this.parents[id]
+        return { data: { id, ...(parentID && { parentID }) } }
+      },
+      messages: async () => ({ data: ["history"] }),
+      prompt: async ({ path, body }) => (this.prompts.push({ id: path.id, body }), {}),
+      promptAsync: async ({ path, body }) => (this.prompts.push({ id: path.id, body }), {}),
+    },
+    tui: { showToast: async ({ body }) => (this.toasts.push(body), {}) },
+  }
+}
+
+// One for the file: the process shares one host.
+export const fake = new FakeHost()
+process.env.MAGICCTX_HOST = fakeHostPath()
+after(() => fake.remove())
+
+let directories = 0
+
+/** Loads the plugin, as OpenCode does for a directory, over a host that follows script. */
+export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}) {
+  fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, ...answer } } })
+  const opencode = new FakeOpenCode()
+  const directory = `/project/${++directories}`
+  const hooks = await server({ client: opencode.client, directory, worktree: directory })
+  t.after(() => hooks.dispose!())
+  const received = (method: string) => fake.received(method).filter(({ params }) => params!.directory === directory)
+  return { opencode, hooks, directory, received }
+}
+
+/** One request of the model in the order in which OpenCode calls the hooks. */
+export async function pass(hooks: Hooks, messages: Message[]): Promise<Message[]> {
+  await hooks["experimental.chat.messages.transform"]!({}, { messages })
+  return messages
+}
+
+export const user = (id: string, text: string, more: Partial<Message["info"]> = {}, session = "ses_1"): Message => ({
+  info: { id, sessionID: session, role: "user", agent: "build", model: { providerID: "p", modelID: "m" }, ...more },
+  parts: [{ id: `prt_${id}`, sessionID: session, messageID: id, type: "text", text }],
+})
+
+export const textOf = (messages: Message[]) => messages.map(({ parts }) => (parts[0] as { text: string }).text)

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { clone, equal } from "@magicctx/shim-core"
+import { Random } from "../../shim-core/test/random.ts"
+import { vectors } from "../../shim-core/test/vectors.ts"
+import { message } from "../src/projection.ts"
+
+interface Vector {
+  about: string
+  raw: unknown
+  want: unknown
+}
+
+for (const [name, { about, raw, want }] of vectors<Vector>("projection/opencode")) {
+  test(`projection ${name}: ${about}`, () => {
+    const kept = message.copy(raw)
+    assert.deepEqual(kept, want)
+    assert.ok(message.same(kept, raw))
+  })
+}
+
+const part = (random: Random): unknown => ({
+  id: random.pick(["p1", "p2"]),
+  type: random.pick(["text", "reasoning", "tool", "file", "step-start", "step-finish", "patch", "subtask", "new"]),
+  text: random.pick(["a", "b"]),
+  ...(random.chance(0.4) && { synthetic: random.chance(0.5) }),
+  ...(random.chance(0.3) && { metadata: random.json(2) }),
+  ...(random.chance(0.6) && {
+    state: {
+      status: random.pick(["pending", "running", "completed", "error"]),
+      input: random.json(1),
+      output: random.pick(["x", "y"]),
+      ...(random.chance(0.5) && { time: { start: random.below(3), ...(random.chance(0.3) && { compacted: random.below(2) }) } }),
+      ...(random.chance(0.5) && { metadata: { interrupted: random.chance(0.5), output: random.pick(["q", "r"]), exit: random.below(2) } }),
+    },
+  }),
+})
+
+const randomMessage = (random: Random): unknown => ({
+  info: {
+    id: "m1",
+    role: random.pick(["user", "assistant", "system"]),
+    cost: random.below(2),
+    ...(random.chance(0.5) && { summary: random.pick([true, false, { diffs: [random.below(2)] }]) }),
+    ...(random.chance(0.3) && { error: { name: random.pick(["E", "F"]), data: random.json(1) } }),
+  },
+  parts: Array.from({ length: random.below(3) }, () => part(random)),
+})
+
+test("comparing agrees with copying", () => {
+  let same = 0
+  for (let seed = 0; seed < 20_000; seed++) {
+    const random = new Random(seed)
+    const a = randomMessage(random)
+    // Two random messages are hardly ever the same: mostly change one thing, or two.
+    const b = clone(a) as { info: object; parts: unknown[] }
+    if (random.chance(0.5)) Object.assign(b.info, (randomMessage(random) as typeof b).info)
+    if (b.parts.length > 0 && random.chance(0.5)) Object.assign(b.parts[0] as object, part(random))
+    const kept = message.copy(a)
+    const want = equal(kept, message.copy(b))
+    if (want) same++
+    assert.equal(message.same(kept, b), want, `seed ${seed}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`)
+  }
+  assert.ok(same > 2_000 && same < 18_000, `${same} of 20000 were the same: the messages prove little`)
+})

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Config } from "../src/opencode.ts"
+import { fake, load, pass, user } from "./fake-opencode.ts"
+
+const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }
+const tool = { name: "ctx_search", description: "Searches.", parameters }
+const command = { name: "ctx-status", description: "Shows." }
+
+test("a tool of the host reaches the model with its schema as it is", async (t) => {
+  const { hooks } = await load(t, { tools: [tool] })
+  assert.deepEqual(Object.keys(hooks.tool!), ["ctx_search"])
+  assert.deepEqual(hooks.tool!.ctx_search!.args, {})
+  const ours: { description: string; jsonSchema?: unknown } = { description: "", jsonSchema: {} }
+  await hooks["tool.definition"]!({ toolID: "ctx_search" }, ours)
+  assert.deepEqual(ours, { description: "Searches.", jsonSchema: parameters })
+  const theirs = { description: "Runs." }
+  await hooks["tool.definition"]!({ toolID: "bash" }, theirs)
+  assert.deepEqual(theirs, { description: "Runs." })
+})
+
+test("a tool runs in the host, and fails with the host's words", async (t) => {
+  const { hooks, received, directory } = await load(t, { tools: [tool] }, { results: { "tool/execute": { output: "found" } } })
+  const context = { sessionID: "ses_1", callID: "call_1", abort: new AbortController().signal }
+  assert.deepEqual(await hooks.tool!.ctx_search!.execute({ query: "x" }, context), { output: "found" })
+  assert.deepEqual(received("tool/execute")[0]!.params, { session: "ses_1", directory, tool: "ctx_search", callId: "call_1", args: { query: "x" } })
+  fake.follow({ errors: { "tool/execute": { code: -32602, message: "query is missing" } } })
+  await assert.rejects(hooks.tool!.ctx_search!.execute({}, context), /query is missing/)
+})
+
+test("an aborted tool is withdrawn from the host", async (t) => {
+  const { hooks, received } = await load(t, { tools: [tool] }, { silent: ["tool/execute"] })
+  const abort = new AbortController()
+  const run = hooks.tool!.ctx_search!.execute({}, { sessionID: "ses_1", abort: abort.signal })
+  await fake.until(() => received("tool/execute").length === 1)
+  const withdrawn = fake.received("$/cancelRequest").length
+  abort.abort()
+  await assert.rejects(run)
+  await fake.until(() => fake.received("$/cancelRequest").length === withdrawn + 1)
+})
+
+test("commands and hidden agents are registered beside the user's own", async (t) => {
+  const agents = [{ name: "historian", description: "Summarises.", prompt: "Summarise.", model: "p/m", tools: ["read"], steps: 3 }]
+  const { hooks } = await load(t, { commands: [command], agents })
+  const config: Config = { agent: { mine: { mode: "all" } } }
+  await hooks.config!(config)
+  assert.deepEqual(config, {
+    agent: {
+      mine: { mode: "all" },
+      historian: {
+        mode: "primary",
+        hidden: true,
+        description: "Summarises.",
+        prompt: "Summarise.",
+        model: "p/m",
+        steps: 3,
+        permission: { "*": "deny", read: "allow" },
+      },
+    },
+    command: { "ctx-status": { description: "Shows.", template: "$ARGUMENTS" } },
+  })
+  const historian = config.agent!.historian as { permission: object }
+  assert.deepEqual(Object.keys(historian.permission), ["*", "read"], "the last matching rule wins")
+})
+
+test("a command shows its result and ends without a turn", async (t) => {
+  const result = { title: "Status", message: "all well", variant: "success" }
+  const { hooks, opencode, received, directory } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
+  const run = (name: string) => hooks["command.execute.before"]!({ command: name, sessionID: "ses_1", arguments: "now" }, { parts: [] })
+  await assert.rejects(run("ctx-status"), { name: "MagicctxCommandDone" })
+  assert.deepEqual(opencode.toasts, [result])
+  assert.deepEqual(received("command/execute")[0]!.params, { session: "ses_1", directory, command: "ctx-status", arguments: "now" })
+  await run("init") // somebody else's
+  assert.equal(opencode.toasts.length, 1)
+})
+
+test("a command that fails says so and still ends without a turn", async (t) => {
+  const { hooks, opencode } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
+  await assert.rejects(hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] }), { name: "MagicctxCommandDone" })
+  assert.deepEqual(opencode.toasts, [{ message: "/ctx-status: database is locked", variant: "error" }])
+})
+
+test("the host learns a model's limits from OpenCode's catalogue", async (t) => {
+  const { hooks, opencode, directory } = await load(t)
+  const limit = { context: 200000, output: 8192 }
+  const cost = { input: 3, output: 15, cache: { read: 0.3, write: 3.75 } }
+  opencode.providers = [{ id: "p", models: { m: { limit, cost, api: { npm: "@ai-sdk/anthropic" } } } }]
+  const ask = (id: string) => fake.follow({ ask: { "session/system": ["models/limits", { directory, model: { provider: "p", id } }] } })
+  const answer = async () => {
+    await hooks["experimental.chat.system.transform"]!({ sessionID: "ses_1" }, { system: [] })
+    return fake.entries().findLast((entry) => "answer" in entry)!.answer
+  }
+  ask("m")
+  assert.deepEqual(await answer(), {
+    contextTokens: 200000,
+    inputTokens: 0,
+    outputTokens: 8192,
+    price: { fresh: 3, write: 3.75, read: 0.3, output: 15 },
+    npm: "@ai-sdk/anthropic",
+  })
+  ask("unknown")
+  assert.deepEqual(await answer(), {})
+})
+
+test("a message of the host waits for the end of the turn and keeps the conversation's model", async (t) => {
+  const { hooks, opencode, directory } = await load(t)
+  await pass(hooks, [user("u1", "one", { agent: "plan", model: { providerID: "p", modelID: "m", variant: "high" } }, "ses_m")])
+  const status = (type: string) => hooks.event!({ event: { type: "session.status", properties: { sessionID: "ses_m", status: { type } } } })
+  await status("busy")
+  fake.follow({ ask: { "session/system": ["message/send", { directory, session: "ses_m", text: "note", reply: false, ignored: true }] } })
+  const asked = fake.entries().filter((entry) => "answer" in entry).length
+  const done = hooks["experimental.chat.system.transform"]!({ sessionID: "ses_m" }, { system: [] })
+  await fake.until(() => fake.received("session/system").some(({ params }) => params!.session === "ses_m"))
+  assert.deepEqual(opencode.prompts, [])
+  await status("idle")
+  await done
+  assert.equal(fake.entries().filter((entry) => "answer" in entry).length, asked + 1)
+  const parts = [{ type: "text", text: "note", ignored: true, synthetic: true }]
+  assert.deepEqual(opencode.prompts, [{ id: "ses_m", body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }])
+})

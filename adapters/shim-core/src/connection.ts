@@ -1,0 +1,160 @@
+import type { Readable, Writable } from "node:stream"
+import { encodeFrame, FrameReader, type Frame } from "./frame.ts"
+import { Method } from "./generated/protocol.ts"
+
+/** An error answer of the other end. */
+export class RpcError extends Error {
+  override name = "RpcError"
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The connection went away before the answer came. */
+export class ConnectionClosed extends Error {
+  override name = "ConnectionClosed"
+}
+
+/** Codes of JSON-RPC 2.0. */
+export const methodNotFound = -32601
+export const invalidParams = -32602
+export const internalError = -32603
+
+/** Answers a request of the other end; an RpcError that it throws keeps its code. */
+export type RequestHandler = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>
+
+/** A request under way. */
+export interface Pending<T = unknown> {
+  readonly answer: Promise<T>
+  /** Withdraws the request: the other end is told, and answer fails with the reason. */
+  cancel(reason: Error): void
+}
+
+interface Message {
+  id?: number | string | null
+  method?: string
+  params?: unknown
+  result?: unknown
+  error?: { code: number; message: string }
+}
+
+interface Settle {
+  resolve(result: unknown): void
+  reject(reason: Error): void
+}
+
+/** One JSON-RPC 2.0 conversation over a pair of streams. It lives until the input ends or breaks, or close. */
+export class Connection {
+  /** Resolves when the connection is gone; never rejects. */
+  readonly closed: Promise<Error>
+  private readonly output: Writable
+  private readonly onRequest: RequestHandler
+  private readonly calls = new Map<number, Settle>()
+  private readonly serving = new Map<number | string, AbortController>()
+  private nextID = 1
+  private gone: Error | undefined
+  private markClosed!: (reason: Error) => void
+
+  constructor(input: Readable, output: Writable, onRequest: RequestHandler) {
+    this.output = output
+    this.onRequest = onRequest
+    this.closed = new Promise((resolve) => (this.markClosed = resolve))
+    const reader = new FrameReader((frame) => this.receive(frame))
+    input.on("data", (chunk: Buffer) => {
+      if (this.gone) return
+      try {
+        reader.push(chunk)
+      } catch (err) {
+        this.close(asError(err))
+      }
+    })
+    input.on("end", () => this.close(new Error("the host closed its output")))
+    input.on("error", (err) => this.close(err))
+    output.on("error", (err) => this.close(err))
+  }
+
+  /** Sends a request. The attachment is raw JSON that travels beside the body. Throws if it cannot be sent at all. */
+  request(method: string, params: unknown, attachment?: string): Pending {
+    const id = this.nextID++
+    this.send({ id, method, params }, attachment)
+    const answer = new Promise<unknown>((resolve, reject) => this.calls.set(id, { resolve, reject }))
+    const cancel = (reason: Error) => {
+      const call = this.calls.get(id)
+      if (!this.calls.delete(id)) return
+      if (!this.gone) this.send({ method: Method.Cancel, params: { id } })
+      call!.reject(reason)
+    }
+    return { answer, cancel }
+  }
+
+  /** Sends a notification. Throws if it cannot be sent. */
+  notify(method: string, params: unknown): void {
+    this.send({ method, params })
+  }
+
+  /** Bytes that wait for the other end to read. */
+  get backlog(): number {
+    return this.output.writableLength
+  }
+
+  /** Ends the conversation: all requests under way fail together, those being served are aborted. */
+  close(reason: Error): void {
+    if (this.gone) return
+    this.gone = reason
+    const failed = new ConnectionClosed(reason.message)
+    for (const call of this.calls.values()) call.reject(failed)
+    this.calls.clear()
+    for (const abort of this.serving.values()) abort.abort(failed)
+    this.serving.clear()
+    this.markClosed(reason)
+  }
+
+  private send(message: Message, attachment?: string): void {
+    if (this.gone) throw new ConnectionClosed(this.gone.message)
+    const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment)
+    this.output.cork()
+    for (const piece of frames) this.output.write(piece)
+    this.output.uncork()
+  }
+
+  private receive(frame: Frame): void {
+    const message = JSON.parse(frame.body) as Message
+    if (message.method === undefined) this.settle(message)
+    else if (message.id !== undefined && message.id !== null) void this.serve(message.id, message.method, message.params)
+    else if (message.method === Method.Cancel) this.serving.get((message.params as { id: number }).id)?.abort()
+    // Other notifications of the host are for those who watch it, not for a shim.
+  }
+
+  private settle({ id, result, error }: Message): void {
+    const call = this.calls.get(id as number)
+    if (!call) return // withdrawn
+    this.calls.delete(id as number)
+    if (error) call.reject(new RpcError(error.code, error.message))
+    else call.resolve(result)
+  }
+
+  private async serve(id: number | string, method: string, params: unknown): Promise<void> {
+    const abort = new AbortController()
+    this.serving.set(id, abort)
+    let answer: Message
+    try {
+      answer = { id, result: (await this.onRequest(method, params, abort.signal)) ?? {} }
+    } catch (err) {
+      answer = { id, error: { code: err instanceof RpcError ? err.code : internalError, message: asError(err).message } }
+    }
+    this.serving.delete(id)
+    if (this.gone) return
+    try {
+      this.send(answer)
+    } catch (err) {
+      if (!this.gone) this.send({ id, error: { code: internalError, message: asError(err).message } })
+    }
+  }
+}
+
+export function asError(err: unknown): Error {
+  return err instanceof Error ? err : new Error(String(err))
+}

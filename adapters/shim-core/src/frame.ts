@@ -1,0 +1,123 @@
+import { MaxAttachmentBytes, MaxBodyBytes } from "./generated/protocol.ts"
+
+/** A frame: a JSON-RPC body and, beside it, raw JSON that the RPC layer does not decode. */
+export interface Frame {
+  body: string
+  attachment?: Buffer
+}
+
+export class FrameError extends Error {
+  override name = "FrameError"
+}
+
+/** The bytes of a frame, in pieces to be written one after another. */
+export function encodeFrame(body: string, attachment?: string): Buffer[] {
+  const bodyBytes = Buffer.from(body)
+  if (bodyBytes.length > MaxBodyBytes) throw new FrameError(`a body of ${bodyBytes.length} bytes; ${MaxBodyBytes} are allowed`)
+  if (attachment === undefined) return [header(bodyBytes.length), bodyBytes]
+  const attached = Buffer.from(attachment)
+  if (attached.length > MaxAttachmentBytes) {
+    throw new FrameError(`an attachment of ${attached.length} bytes; ${MaxAttachmentBytes} are allowed`)
+  }
+  return [header(bodyBytes.length, attached.length), bodyBytes, attached]
+}
+
+function header(body: number, attachment?: number): Buffer {
+  const attached = attachment === undefined ? "" : `Attachment-Length: ${attachment}\r\n`
+  return Buffer.from(`Content-Length: ${body}\r\n${attached}\r\n`, "latin1")
+}
+
+const headerEnd = Buffer.from("\r\n\r\n")
+const maxHeaderBytes = 1024
+
+/** Cuts a byte stream into frames. Copies a byte at most once, however the stream is chunked. */
+export class FrameReader {
+  private chunks: Buffer[] = []
+  private size = 0
+  private pending: { body: number; attachment: number | undefined } | undefined
+  private readonly onFrame: (frame: Frame) => void
+
+  constructor(onFrame: (frame: Frame) => void) {
+    this.onFrame = onFrame
+  }
+
+  /** Takes the next chunk and reports each frame that it completes. Throws FrameError when the stream is no longer in step. */
+  push(chunk: Buffer): void {
+    this.chunks.push(chunk)
+    this.size += chunk.length
+    while (this.step());
+  }
+
+  private step(): boolean {
+    this.pending ??= this.readHeader()
+    if (!this.pending) return false
+    const { body, attachment } = this.pending
+    if (this.size < body + (attachment ?? 0)) return false
+    this.pending = undefined
+    const frame: Frame = { body: this.take(body).toString("utf8") }
+    if (attachment !== undefined) frame.attachment = this.take(attachment)
+    this.onFrame(frame)
+    return true
+  }
+
+  private readHeader(): FrameReader["pending"] {
+    if (this.size === 0) return undefined
+    // A header is small: it lies in the first chunk or it is worth joining a few.
+    let end = this.chunks[0]!.indexOf(headerEnd)
+    if (end < 0 && this.chunks.length > 1) {
+      this.chunks = [Buffer.concat(this.chunks, this.size)]
+      end = this.chunks[0]!.indexOf(headerEnd)
+    }
+    if (end < 0) {
+      if (this.size > maxHeaderBytes) throw new FrameError("no end of the header in sight")
+      return undefined
+    }
+    const text = this.take(end + headerEnd.length).toString("latin1")
+    return parseHeader(text)
+  }
+
+  /** Removes the next count bytes, which are there. */
+  private take(count: number): Buffer {
+    this.size -= count
+    const first = this.chunks[0]
+    if (first && first.length >= count) {
+      if (first.length === count) this.chunks.shift()
+      else this.chunks[0] = first.subarray(count)
+      return first.subarray(0, count)
+    }
+    const parts: Buffer[] = []
+    let used = 0
+    let missing = count
+    while (missing > 0) {
+      const chunk = this.chunks[used]!
+      const part = chunk.length <= missing ? chunk : chunk.subarray(0, missing)
+      parts.push(part)
+      missing -= part.length
+      if (part.length === chunk.length) used++
+      else this.chunks[used] = chunk.subarray(part.length)
+    }
+    this.chunks.splice(0, used)
+    return Buffer.concat(parts, count)
+  }
+}
+
+function parseHeader(text: string): { body: number; attachment: number | undefined } {
+  let body: number | undefined
+  let attachment: number | undefined
+  for (const line of text.split("\r\n")) {
+    const colon = line.indexOf(":")
+    if (colon < 0) continue
+    const name = line.slice(0, colon).trim().toLowerCase()
+    const value = line.slice(colon + 1).trim()
+    if (name === "content-length") body = length(value, MaxBodyBytes, line)
+    else if (name === "attachment-length") attachment = length(value, MaxAttachmentBytes, line)
+  }
+  if (body === undefined) throw new FrameError(`no Content-Length in ${JSON.stringify(text)}`)
+  return { body, attachment }
+}
+
+function length(value: string, limit: number, line: string): number {
+  const n = /^\d+$/.test(value) ? Number(value) : NaN
+  if (!(n <= limit)) throw new FrameError(`bad header ${JSON.stringify(line)}`)
+  return n
+}

@@ -1,0 +1,49 @@
+import { accessSync, constants, statSync } from "node:fs"
+import { createRequire } from "node:module"
+import { delimiter, dirname, isAbsolute, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const binaryName = process.platform === "win32" ? "magicctx-host.exe" : "magicctx-host"
+
+/**
+ * The path of the host: $MAGICCTX_HOST, else the one that was packaged with the
+ * bundle at bundleURL, else the one on PATH. Throws an error that lists what was tried.
+ */
+export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.env): string {
+  if (env.MAGICCTX_HOST) {
+    // Somebody's decision: nothing else is tried.
+    if (isExecutable(env.MAGICCTX_HOST)) return env.MAGICCTX_HOST
+    throw new Error(`MAGICCTX_HOST names ${env.MAGICCTX_HOST}, which is not an executable file`)
+  }
+  const tried: string[] = []
+  for (const candidate of packaged(bundleURL, tried)) if (isExecutable(candidate)) return candidate
+  for (const dir of (env.PATH ?? "").split(delimiter)) {
+    // An entry like "." would run whatever a project brings along.
+    if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
+  }
+  throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
+}
+
+function* packaged(bundleURL: string, tried: string[]): Generator<string> {
+  const platformPackage = `@magicctx/host-${process.platform}-${process.arch}`
+  try {
+    const manifest = createRequire(bundleURL).resolve(`${platformPackage}/package.json`)
+    const path = join(dirname(manifest), "bin", binaryName)
+    tried.push(path)
+    yield path
+  } catch {
+    tried.push(`${platformPackage} (not installed)`)
+  }
+  const beside = join(dirname(fileURLToPath(bundleURL)), "..", "bin", binaryName)
+  tried.push(beside)
+  yield beside
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}

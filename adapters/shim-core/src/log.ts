@@ -1,0 +1,65 @@
+import { lstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs"
+import { tmpdir, userInfo } from "node:os"
+import { join } from "node:path"
+
+type Fields = Record<string, unknown>
+
+/** A log of JSON lines. It never throws: a shim without a log still works. */
+export interface Log {
+  info(message: string, fields?: Fields): void
+  warn(message: string, fields?: Fields): void
+  /** The file, for a child's stderr; undefined if there is none. */
+  readonly fd: number | undefined
+}
+
+export const silent: Log = { info() {}, warn() {}, fd: undefined }
+
+const keptDays = 7
+
+/**
+ * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending and removes logs
+ * of the same name that nobody wrote to for a week.
+ */
+export function openLog(name: string): Log {
+  try {
+    const dir = privateDirectory()
+    removeOld(dir, name)
+    return fileLog(openSync(join(dir, `${name}-${process.pid}.log`), "a", 0o600))
+  } catch {
+    return silent
+  }
+}
+
+function fileLog(fd: number): Log {
+  const write = (level: string, message: string, fields?: Fields) => {
+    try {
+      writeSync(fd, JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...fields }) + "\n")
+    } catch {
+      // a full disk is no reason to fail a turn
+    }
+  }
+  return {
+    info: (message, fields) => write("info", message, fields),
+    warn: (message, fields) => write("warn", message, fields),
+    fd,
+  }
+}
+
+/** The temporary directory is shared between users: ours must be ours alone. */
+function privateDirectory(): string {
+  const { uid, username } = userInfo()
+  const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const stat = lstatSync(dir)
+  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to somebody else`)
+  return dir
+}
+
+function removeOld(dir: string, name: string): void {
+  const oldest = Date.now() - keptDays * 24 * 3600 * 1000
+  for (const file of readdirSync(dir)) {
+    if (!file.startsWith(`${name}-`) || !file.endsWith(".log")) continue
+    const path = join(dir, file)
+    if (statSync(path).mtimeMs < oldest) rmSync(path, { force: true })
+  }
+}

@@ -1,0 +1,43 @@
+import { ProtocolMajor } from "./generated/protocol.ts"
+import type { Host } from "./host.ts"
+
+/** How long a host outlives its last user, ms: a harness disposes a plugin and creates it again. */
+const defaultLingerMS = 2000
+
+/** A share in the host of this process. */
+export interface Lease {
+  readonly host: Host
+  /** Gives the share back, once. */
+  release(): void
+}
+
+interface Shared {
+  host: Host
+  users: number
+  linger: NodeJS.Timeout | undefined
+}
+
+// A harness may load the bundle several times; they all find each other here.
+const place = Symbol.for(`magicctx.host/${ProtocolMajor}`)
+const everywhere = globalThis as unknown as Record<symbol, Shared | undefined>
+
+/** Shares the one host of this process, created when nobody has it yet. */
+export function acquireHost(create: () => Host, lingerMS = defaultLingerMS): Lease {
+  const shared = (everywhere[place] ??= { host: create(), users: 0, linger: undefined })
+  clearTimeout(shared.linger)
+  shared.users++
+  let released = false
+  return {
+    host: shared.host,
+    release() {
+      if (released) return
+      released = true
+      if (--shared.users > 0) return
+      shared.linger = setTimeout(() => {
+        delete everywhere[place]
+        shared.host.stop()
+      }, lingerMS)
+      shared.linger.unref()
+    },
+  }
+}

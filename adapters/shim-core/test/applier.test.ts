@@ -1,0 +1,80 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { clone, MutationApplier, type WireMutation } from "../src/index.ts"
+import { vectors } from "./vectors.ts"
+
+interface Vector {
+  about: string
+  passes: Array<{
+    about?: string
+    resync?: boolean
+    messages: unknown[]
+    mutation: WireMutation
+    want?: unknown[]
+    error?: boolean
+  }>
+}
+
+const key = (message: unknown) => (message as { id?: string }).id
+
+for (const [name, { about, passes }] of vectors<Vector>("mutation")) {
+  test(`mutation ${name}: ${about}`, () => {
+    const applier = new MutationApplier(key)
+    passes.forEach(({ messages, mutation, resync, want, error }, i) => {
+      const raw = clone(messages)
+      const elements = [...raw]
+      if (error) {
+        assert.throws(() => applier.apply(raw, mutation, resync ?? false), `pass ${i + 1}`)
+        assert.ok(raw.length === elements.length && raw.every((m, j) => m === elements[j]), `pass ${i + 1} touched the array`)
+        assert.deepEqual(raw, messages, `pass ${i + 1} touched a message`)
+      } else {
+        applier.apply(raw, mutation, resync ?? false)
+        assert.deepEqual(raw, want, `pass ${i + 1}`)
+      }
+    })
+  })
+}
+
+const pass = (start: number, more: Partial<WireMutation> = {}): WireMutation => ({ revision: 1, verdict: "steady", start, edits: {}, ...more })
+const ids = (messages: unknown[]) => messages.map(key)
+const named = (...names: string[]) => names.map((id) => ({ id }))
+
+test("the last good mutation fits a later array", () => {
+  const applier = new MutationApplier(key)
+  applier.apply(named("a", "b", "c"), pass(2, { head: [{ id: "h" }], edits: { c: [{ op: "add", path: "/x", value: 1 }] } }), true)
+  const later = named("a", "b", "c", "d")
+  assert.equal(applier.reapply(later), true)
+  assert.deepEqual(later, [{ id: "h" }, { id: "c", x: 1 }, { id: "d" }])
+})
+
+test("the last good mutation cuts where it cut before, wherever that is now", () => {
+  const applier = new MutationApplier(key)
+  applier.apply(named("a", "b", "c"), pass(2), true)
+  const shorter = named("b", "c", "d")
+  assert.equal(applier.reapply(shorter), true)
+  assert.deepEqual(ids(shorter), ["c", "d"])
+})
+
+test("the last good mutation is not forced on another array", () => {
+  const applier = new MutationApplier(key)
+  applier.apply(named("a", "b", "c"), pass(2, { head: [{ id: "h" }] }), true)
+  const other = named("x", "y")
+  assert.equal(applier.reapply(other), false)
+  assert.deepEqual(ids(other), ["x", "y"])
+})
+
+test("without a good mutation there is nothing to apply again", () => {
+  const messages = named("a")
+  assert.equal(new MutationApplier(key).reapply(messages), false)
+  assert.deepEqual(ids(messages), ["a"])
+})
+
+test("a head is not shared with the wire, in which other plugins write", () => {
+  const applier = new MutationApplier(key)
+  const first = named("a")
+  applier.apply(first, pass(0, { head: [{ id: "h", parts: [{ text: "history" }] }] }), true)
+  ;(first[0] as unknown as { parts: unknown[] }).parts.push("theirs")
+  const second = named("a")
+  applier.apply(second, pass(0), false)
+  assert.deepEqual(second[0], { id: "h", parts: [{ text: "history" }] })
+})

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict"
+import { EventEmitter } from "node:events"
+import { PassThrough } from "node:stream"
+import { test, type TestContext } from "node:test"
+import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from "vscode-jsonrpc/node"
+import { Connection, ConnectionClosed, RpcError } from "../src/index.ts"
+
+/** Our end of a connection, and that of the reference implementation of the framing. */
+function connect(t: TestContext, serve: (method: string, params: unknown, signal: AbortSignal) => Promise<unknown> = async () => ({})) {
+  const toPeer = new PassThrough()
+  const fromPeer = new PassThrough()
+  const peer = createMessageConnection(new StreamMessageReader(toPeer), new StreamMessageWriter(fromPeer))
+  const ours = new Connection(fromPeer, toPeer, serve)
+  t.after(() => {
+    ours.close(new Error("the test is over"))
+    peer.dispose()
+  })
+  return { ours, peer, fromPeer }
+}
+
+test("requests and notifications are understood in both directions", async (t) => {
+  const { ours, peer } = connect(t, async (method, params) => ({ method, params }))
+  const notified = new Promise((resolve) => peer.onNotification("note", resolve))
+  peer.onRequest("echo", (params: object) => ({ got: params }))
+  peer.listen()
+  ours.notify("note", { text: "§ 😀" })
+  assert.deepEqual(await notified, { text: "§ 😀" })
+  assert.deepEqual(await ours.request("echo", { text: "é\ud800" }).answer, { got: { text: "é\ud800" } })
+  assert.deepEqual(await peer.sendRequest("theirs", { a: 1 }), { method: "theirs", params: { a: 1 } })
+})
+
+test("errors keep their codes in both directions", async (t) => {
+  const { ours, peer } = connect(t, async () => {
+    throw new RpcError(-32010, "resync")
+  })
+  peer.onRequest("fail", () => new ResponseError(-32011, "disabled"))
+  peer.listen()
+  await assert.rejects(ours.request("fail", {}).answer, (err) => err instanceof RpcError && err.code === -32011 && err.message === "disabled")
+  await assert.rejects(peer.sendRequest("theirs", {}), (err) => err instanceof ResponseError && err.code === -32010)
+})
+
+test("cancelling reaches the handler in both directions", async (t) => {
+  const signals = new EventEmitter()
+  const once = (event: string) => new Promise((resolve) => signals.once(event, resolve))
+  const { ours, peer } = connect(t, (_, __, signal) => {
+    signals.emit("we serve")
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve("cancelled")))
+  })
+  peer.onRequest("slow", (_: object, token: CancellationToken) => {
+    signals.emit("they serve")
+    return new Promise<object>((resolve) => token.onCancellationRequested(() => (signals.emit("they are cancelled"), resolve({}))))
+  })
+  peer.listen()
+
+  const theyServe = once("they serve")
+  const theyAreCancelled = once("they are cancelled")
+  const call = ours.request("slow", {})
+  await theyServe
+  call.cancel(new Error("changed my mind"))
+  await assert.rejects(call.answer, /changed my mind/)
+  await theyAreCancelled
+
+  const weServe = once("we serve")
+  const source = new CancellationTokenSource()
+  const theirs = peer.sendRequest("theirs", {}, source.token)
+  await weServe
+  source.cancel()
+  assert.equal(await theirs, "cancelled")
+})
+
+test("all requests under way fail together when the other end is gone", async (t) => {
+  const { ours, fromPeer } = connect(t)
+  const calls = [ours.request("a", {}).answer, ours.request("b", {}).answer]
+  fromPeer.end()
+  for (const call of calls) await assert.rejects(call, ConnectionClosed)
+  assert.throws(() => ours.request("c", {}), ConnectionClosed)
+  assert.match((await ours.closed).message, /closed its output/)
+})
+
+test("a stream that is not the protocol ends the connection", async (t) => {
+  const { ours, fromPeer } = connect(t)
+  const call = ours.request("a", {}).answer
+  fromPeer.write("Hello, I am not a host.\r\n\r\n")
+  await assert.rejects(call, ConnectionClosed)
+})

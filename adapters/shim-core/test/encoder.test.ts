@@ -1,0 +1,107 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { all, clone, DeltaEncoder, equal, fields, list, when } from "../src/index.ts"
+import { Random } from "./random.ts"
+
+const projection = fields({ id: all, text: all, summary: when((raw) => raw === true, all), parts: list(fields({ a: all, b: fields({ c: all }) })) })
+
+test("equal is equality of JSON", () => {
+  for (let seed = 0; seed < 3000; seed++) {
+    const random = new Random(seed)
+    const a = random.json(3)
+    const b = random.chance(0.3) ? clone(a) : random.json(3)
+    assert.equal(equal(a, b), sorted(a) === sorted(b), `seed ${seed}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`)
+  }
+})
+
+test("a member that is undefined is absent", () => {
+  assert.ok(equal({ a: 1, b: undefined }, { a: 1 }))
+  assert.ok(equal({ a: 1 }, { a: 1, b: undefined }))
+  assert.ok(!equal({ a: undefined }, { b: 1 }))
+  assert.deepEqual(Object.keys(clone({ a: 1, b: undefined })), ["a"])
+})
+
+test("a copy shares nothing with what it was copied from", () => {
+  const raw = { id: "m", parts: [{ a: { deep: ["x"] } }] }
+  const kept = projection.copy(raw)
+  raw.parts[0]!.a.deep.push("y")
+  assert.deepEqual(kept, { id: "m", parts: [{ a: { deep: ["x"] } }] })
+  assert.equal(projection.same(kept, raw), false)
+})
+
+test("what a projection leaves out is neither compared nor sent", () => {
+  const raw = { id: "m", cost: 1, summary: { diffs: ["large"] }, parts: [{ a: 1, z: 2, b: { c: 1, d: 2 } }] }
+  const kept = projection.copy(raw)
+  assert.deepEqual(kept, { id: "m", parts: [{ a: 1, b: { c: 1 } }] })
+  assert.ok(projection.same(kept, { ...raw, cost: 2, summary: { diffs: [] } }))
+  assert.ok(!projection.same(kept, { ...raw, summary: true }))
+})
+
+test("a delta carries what follows the first difference", () => {
+  const encoder = new DeltaEncoder(projection)
+  const pass = (revision: number, ...messages: unknown[]) => {
+    const delta = encoder.encode(messages)
+    encoder.confirm(delta, revision)
+    return [delta.base, delta.keep, delta.attachment]
+  }
+  const a = () => ({ id: "a", text: "1" })
+  const b = () => ({ id: "b", text: "2" })
+  assert.deepEqual(pass(7, a()), [0, 0, '[{"id":"a","text":"1"}]'])
+  assert.deepEqual(pass(8, a(), b()), [7, 1, '[{"id":"b","text":"2"}]'])
+  assert.deepEqual(pass(9, a(), b()), [8, 2, "[]"])
+  assert.deepEqual(pass(10, a(), { ...b(), text: "changed" }), [9, 1, '[{"id":"b","text":"changed"}]'])
+  assert.deepEqual(pass(11, a()), [10, 1, "[]"])
+  assert.deepEqual(pass(12, b()), [11, 0, '[{"id":"b","text":"2"}]'])
+  encoder.reset()
+  assert.deepEqual(pass(13, b()), [0, 0, '[{"id":"b","text":"2"}]'])
+})
+
+test("an array that was not confirmed is no base", () => {
+  const encoder = new DeltaEncoder(projection)
+  encoder.confirm(encoder.encode([{ id: "a" }]), 1)
+  encoder.encode([{ id: "a" }, { id: "b" }])
+  const { base, keep, attachment } = encoder.encode([{ id: "a" }, { id: "b" }, { id: "c" }])
+  assert.deepEqual([base, keep, attachment], [1, 1, '[{"id":"b"},{"id":"c"}]'])
+})
+
+test("deltas rebuild the projected array, whatever happens to it", () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const random = new Random(seed)
+    const encoder = new DeltaEncoder(projection)
+    let raw: unknown[] = []
+    let held: unknown[] = []
+    for (let revision = 1; revision < 20; revision++) {
+      raw = clone(change(random, raw)) // the harness builds its array anew
+      const before = held
+      const delta = encoder.encode(raw)
+      held = [...held.slice(0, delta.keep), ...(JSON.parse(delta.attachment) as unknown[])]
+      const want = raw.map((m) => projection.copy(m))
+      assert.equal(delta.keep, commonPrefix(before, want), `seed ${seed}, revision ${revision}`)
+      assert.deepEqual(held, want, `seed ${seed}, revision ${revision}`)
+      encoder.confirm(delta, revision)
+    }
+  }
+})
+
+function commonPrefix(a: unknown[], b: unknown[]): number {
+  let n = 0
+  while (n < a.length && n < b.length && sorted(a[n]) === sorted(b[n])) n++
+  return n
+}
+
+function change(random: Random, raw: unknown[]): unknown[] {
+  const next = [...raw]
+  const message = () => ({ id: String(random.below(1e6)), text: random.json(1), junk: random.json(2), summary: random.pick([true, {}, undefined]), parts: random.json(3) })
+  if (next.length > 0 && random.chance(0.3)) next[random.below(next.length)] = message()
+  if (next.length > 0 && random.chance(0.1)) next.splice(random.below(next.length), 1)
+  if (random.chance(0.8)) next.push(message())
+  return next
+}
+
+/** JSON with sorted members. */
+function sorted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const members = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${sorted((value as Record<string, unknown>)[key])}`)
+  return `{${members.join()}}`
+}

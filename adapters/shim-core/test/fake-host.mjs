@@ -1,0 +1,101 @@
+#!/usr/bin/env node
+// A host for tests, written without the code that it tests. The directory
+// $FAKE_HOST holds script.json, read for each message, and log.jsonl, to which each
+// start and each message that arrives is appended.
+//
+//   results   method -> result           silent   methods that get no answer
+//   errors    method -> {code, message}  dieOn    {method: n}: the nth start dies when the method arrives
+//   ask       method -> [method, params] of a request to send before answering
+//   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
+//             answer an "error", answer a mutation that is "bad", or "die"
+import { appendFileSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+const dir = process.env.FAKE_HOST
+const read = () => JSON.parse(readFileSync(join(dir, "script.json"), "utf8"))
+let script = read()
+const logFile = join(dir, "log.jsonl")
+const record = (entry) => appendFileSync(logFile, JSON.stringify(entry) + "\n")
+record({ start: process.argv.slice(2) })
+const start = readFileSync(logFile, "utf8").split("\n").filter((line) => line.startsWith('{"start"')).length
+if (script.brokenStarts >= start) process.exit(3)
+process.stderr.write(`start ${start}\n`)
+
+const sessions = new Map()
+let asked = 0
+const asking = new Map()
+
+function send(message) {
+  const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }))
+  process.stdout.write(Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`), body]))
+}
+
+function ask(method, params) {
+  const id = `h${++asked}`
+  send({ id, method, params })
+  return new Promise((resolve) => asking.set(id, resolve))
+}
+
+/** Holds arrays as a host does, and tags the text of each message. */
+function transform({ session, base, keep }, tail) {
+  const held = sessions.get(session)
+  if (base !== 0 && held?.revision !== base) return { error: { code: -32010, message: "resync" } }
+  const messages = [...(held?.messages.slice(0, keep) ?? []), ...tail]
+  const revision = (held?.revision ?? start * 1000) + 1
+  sessions.set(session, { revision, messages })
+  const edits = {}
+  for (const message of tail) {
+    const { id } = message.info ?? message
+    const part = message.parts?.findIndex(({ type }) => type === "text")
+    if (part !== -1) edits[id] = [{ op: "prepend", path: part === undefined ? "/text" : `/parts/${part}/text`, value: `§${id}§ ` }]
+  }
+  return { result: { revision, verdict: "steady", start: 0, edits } }
+}
+
+function pass(id, params, attachment) {
+  const n = readFileSync(logFile, "utf8").split('{"method":"session/transform"').length - 1
+  const happens = script.passes?.[n]
+  if (happens === "die") process.exit(1)
+  if (happens === "forget") sessions.clear()
+  const answer = happens === "error" ? { error: { code: -32603, message: "scripted" } } : transform(params, JSON.parse(attachment))
+  if (happens === "bad") answer.result.start = 1e6
+  if (happens !== "silent") send({ id, ...answer })
+}
+
+async function receive({ id, method, params, result, error }, attachment) {
+  if (method === undefined) {
+    record({ answer: result ?? error })
+    asking.get(id)?.()
+    return
+  }
+  script = read()
+  record({ method, params, ...(attachment && { attachment: JSON.parse(attachment) }) })
+  if (script.dieOn?.[method] === start) process.exit(1)
+  if (id === undefined || script.silent?.includes(method)) return
+  if (script.ask?.[method]) await ask(...script.ask[method])
+  if (script.errors?.[method]) send({ id, error: script.errors[method] })
+  else if (script.results?.[method]) send({ id, result: script.results[method] })
+  else if (method === "session/transform") pass(id, params, attachment)
+  else send({ id, result: {} })
+}
+
+let buffer = Buffer.alloc(0)
+process.stdin.on("data", (chunk) => {
+  buffer = Buffer.concat([buffer, chunk])
+  for (;;) {
+    const end = buffer.indexOf("\r\n\r\n")
+    if (end < 0) return
+    const header = buffer.subarray(0, end).toString()
+    const length = (name) => Number(new RegExp(`${name}: (\\d+)`).exec(header)?.[1] ?? 0)
+    const body = end + 4
+    const attachment = body + length("Content-Length")
+    const next = attachment + length("Attachment-Length")
+    if (buffer.length < next) return
+    void receive(JSON.parse(buffer.subarray(body, attachment)), buffer.subarray(attachment, next).toString() || undefined)
+    buffer = buffer.subarray(next)
+  }
+})
+process.stdin.on("end", () => {
+  record({ end: true })
+  process.exit(0)
+})

@@ -1,0 +1,111 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { TestContext } from "node:test"
+import { Host, silent, startHost, type InitializeParams, type InitializeResult } from "../src/index.ts"
+
+declare const repository: string // the test runner's
+
+export const fakeHostPath = () => join(repository, "adapters", "shim-core", "test", "fake-host.mjs")
+
+/** What test/fake-host.mjs does; see there. */
+export interface Script {
+  results?: Record<string, unknown>
+  errors?: Record<string, { code: number; message: string }>
+  silent?: string[]
+  dieOn?: Record<string, number>
+  brokenStarts?: number
+  ask?: Record<string, [method: string, params: unknown]>
+  passes?: Record<number, "forget" | "silent" | "error" | "bad" | "die">
+}
+
+export interface Entry {
+  start?: string[]
+  end?: boolean
+  method?: string
+  params?: Record<string, unknown>
+  attachment?: unknown
+  answer?: unknown
+}
+
+export const initialized: InitializeResult = {
+  protocol: { major: 1, minor: 0 },
+  hostVersion: "fake",
+  hostPid: 1,
+  storeSchema: 1,
+  enabled: true,
+  hooks: [],
+  tools: [],
+  commands: [],
+  agents: [],
+  transformTimeoutMs: 5000,
+  resyncTimeoutMs: 5000,
+}
+
+export const opening = (directory: string): InitializeParams => ({
+  protocol: { major: 1, minor: 0 },
+  client: "test",
+  clientVersion: "0",
+  directory,
+})
+
+/** A script and what the fake host writes down while it follows it. */
+export class FakeHost {
+  readonly dir = mkdtempSync(join(tmpdir(), "fake-host-"))
+
+  constructor(script: Script = {}) {
+    this.follow(script)
+    process.env.FAKE_HOST = this.dir
+  }
+
+  follow(script: Script): void {
+    const results = { initialize: initialized, ...script.results }
+    writeFileSync(join(this.dir, "script.json"), JSON.stringify({ ...script, results }))
+  }
+
+  entries(): Entry[] {
+    const file = join(this.dir, "log.jsonl")
+    if (!existsSync(file)) return []
+    const lines = readFileSync(file, "utf8").split("\n").slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as Entry)
+  }
+
+  /** What arrived at all starts, by method, with "start" and "end" between. */
+  story(): string[] {
+    return this.entries().map((entry) => entry.method ?? Object.keys(entry)[0]!)
+  }
+
+  received(method: string): Entry[] {
+    return this.entries().filter((entry) => entry.method === method)
+  }
+
+  /** Waits until the log satisfies a condition; the test's own timeout bounds it. */
+  async until(condition: (entries: Entry[]) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const look = () => {
+        if (!condition(this.entries())) return
+        watcher.close()
+        clearInterval(poll)
+        resolve()
+      }
+      const watcher = watch(this.dir, look)
+      const poll = setInterval(look, 50) // a watcher may miss what happens before it is ready
+      look()
+    })
+  }
+
+  remove(): void {
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+}
+
+/** A Host that runs the fake one, both gone when the test ends. */
+export function fakeHost(t: TestContext, script: Script = {}): { host: Host; fake: FakeHost } {
+  const fake = new FakeHost(script)
+  const host = new Host(() => startHost(fakeHostPath(), silent), silent)
+  t.after(() => {
+    host.stop()
+    fake.remove()
+  })
+  return { host, fake }
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Code, ConnectionClosed, DeadlineExceeded, Method, RpcError } from "../src/index.ts"
+import { fakeHost, initialized, opening } from "./fakehost.ts"
+
+const long = { timeoutMS: 20_000 }
+const system = { session: "s", directory: "/p", model: { provider: "p", id: "m" }, system: ["§ 😀"] }
+
+test("a directory is opened before anything else is sent", async (t) => {
+  const { host, fake } = fakeHost(t)
+  const directory = host.open(opening("/p"), {})
+  host.notify(Method.Event, { directory: "/p", event: { n: 1 } })
+  host.notify(Method.Event, { directory: "/p", event: { n: 2 } })
+  await host.call(Method.System, system, long)
+  assert.deepEqual(directory.result, initialized)
+  assert.deepEqual(fake.story(), ["start", "initialize", "session/event", "session/event", "session/system"])
+  assert.deepEqual(fake.received("session/event").map((e) => e.params!.event), [{ n: 1 }, { n: 2 }])
+  assert.deepEqual(fake.received("session/system")[0]!.params, system)
+})
+
+test("calls and notifications arrive in the order they were made", async (t) => {
+  const { host, fake } = fakeHost(t)
+  await host.open(opening("/p"), {}).opened(20_000)
+  const calls: Promise<unknown>[] = []
+  for (let n = 0; n < 20; n++) {
+    host.notify(Method.Event, { directory: "/p", event: { n } })
+    calls.push(host.call(Method.System, { ...system, session: String(n) }, long))
+  }
+  await Promise.all(calls)
+  const order = fake.entries().slice(2).map(({ params }) => (params!.event as { n: number } | undefined)?.n ?? Number(params!.session))
+  assert.deepEqual(order, Array.from({ length: 40 }, (_, i) => Math.floor(i / 2)))
+})
+
+test("what was under way when the host died is sent to the next one, after every directory", async (t) => {
+  const { host, fake } = fakeHost(t, { dieOn: { "session/system": 1 } })
+  await host.open(opening("/a"), {}).opened(20_000)
+  await host.open(opening("/b"), {}).opened(20_000)
+  const generation = host.generation
+  await Promise.all([host.call(Method.System, system, long), host.call(Method.ChatMessage, { session: "s", directory: "/a", message: {}, parts: [] }, long)])
+  assert.equal(host.generation, generation + 1)
+  const second = fake.story().slice(fake.story().lastIndexOf("start"))
+  assert.deepEqual(second.slice(0, 3), ["start", "initialize", "initialize"])
+  assert.deepEqual(second.slice(3).sort(), ["session/chatMessage", "session/system"])
+})
+
+test("a call with effects is not sent twice", async (t) => {
+  const { host, fake } = fakeHost(t, { dieOn: { "tool/execute": 1 } })
+  await host.open(opening("/p"), {}).opened(20_000)
+  const params = { session: "s", directory: "/p", tool: "t", callId: "c", args: {} }
+  await assert.rejects(host.call(Method.ToolExecute, params, { ...long, once: true }), ConnectionClosed)
+  await host.call(Method.System, system, long)
+  assert.equal(fake.received("tool/execute").length, 1)
+})
+
+test("a call that misses its deadline is withdrawn", async (t) => {
+  const { host, fake } = fakeHost(t, { silent: ["session/system"] })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await assert.rejects(host.call(Method.System, system, { timeoutMS: 100 }), DeadlineExceeded)
+  await fake.until(() => fake.received("$/cancelRequest").length === 1)
+  await host.call(Method.ChatMessage, { session: "s", directory: "/p", message: {}, parts: [] }, long)
+})
+
+test("a call that is aborted is withdrawn", async (t) => {
+  const { host, fake } = fakeHost(t, { silent: ["tool/execute"] })
+  await host.open(opening("/p"), {}).opened(20_000)
+  const abort = new AbortController()
+  const params = { session: "s", directory: "/p", tool: "t", callId: "c", args: {} }
+  const call = host.call(Method.ToolExecute, params, { ...long, signal: abort.signal })
+  await fake.until(() => fake.received("tool/execute").length === 1)
+  abort.abort(new Error("the user pressed escape"))
+  await assert.rejects(call, /the user pressed escape/)
+  await fake.until(() => fake.received("$/cancelRequest").length === 1)
+})
+
+test("an error answer keeps its code", async (t) => {
+  const { host } = fakeHost(t, { errors: { "session/system": { code: Code.Disabled, message: "disk full" } } })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await assert.rejects(host.call(Method.System, system, long), (err) => err instanceof RpcError && err.code === Code.Disabled && err.message === "disk full")
+})
+
+test("a refused directory does not trouble the others", async (t) => {
+  const { host } = fakeHost(t, { errors: { initialize: { code: Code.Version, message: "too old" } } })
+  const refused = host.open(opening("/p"), {})
+  assert.equal(await refused.opened(20_000), undefined)
+  assert.equal(refused.refusal, "too old")
+  await host.call(Method.System, system, long)
+})
+
+test("a host that never starts fails its callers long before their deadline", async (t) => {
+  const { host, fake } = fakeHost(t, { brokenStarts: 1000 })
+  const directory = host.open(opening("/p"), {})
+  await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), /the host ended with code 3/)
+  assert.equal(directory.result, undefined)
+  fake.follow({})
+  assert.deepEqual(await directory.opened(60_000), initialized, "it is tried again, and found")
+})
+
+test("requests of the host reach the instance of their directory", async (t) => {
+  const { host, fake } = fakeHost(t, {
+    ask: {
+      "session/system": ["notify/show", { directory: "/b", message: "hi", variant: "info" }],
+      "session/chatMessage": ["agent/run", { directory: "/b" }],
+      "tool/before": ["notify/show", { directory: "/nowhere" }],
+    },
+  })
+  const shown: string[] = []
+  const show = (where: string) => async ({ message }: { message: string }) => {
+    shown.push(`${where}: ${message}`)
+    return {}
+  }
+  host.open(opening("/a"), { [Method.NotifyShow]: show("a") })
+  host.open(opening("/b"), { [Method.NotifyShow]: show("b") })
+  await host.call(Method.System, system, long)
+  await host.call(Method.ChatMessage, { session: "s", directory: "/a", message: {}, parts: [] }, long)
+  await host.call(Method.ToolBefore, { session: "s", tool: "t", callId: "c", args: {} }, long)
+  assert.deepEqual(shown, ["b: hi"])
+  const answers = fake.entries().filter((e) => "answer" in e).map((e) => (e.answer as { code?: number }).code)
+  assert.deepEqual(answers, [undefined, -32601, -32602])
+})
+
+test("stop ends the process by closing its input", async (t) => {
+  const { host, fake } = fakeHost(t)
+  await host.open(opening("/p"), {}).opened(20_000)
+  host.stop()
+  await fake.until((entries) => entries.at(-1)?.end === true)
+  await assert.rejects(host.call(Method.System, system, long))
+})

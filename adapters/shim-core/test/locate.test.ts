@@ -1,0 +1,52 @@
+import assert from "node:assert/strict"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, dirname, join } from "node:path"
+import { test, type TestContext } from "node:test"
+import { pathToFileURL } from "node:url"
+import { binaryName, locateHost } from "../src/index.ts"
+
+function install(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), "locate-"))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  const file = (mode: number, ...path: string[]) => {
+    const name = join(root, ...path)
+    mkdirSync(dirname(name), { recursive: true })
+    writeFileSync(name, "{}")
+    chmodSync(name, mode)
+    return name
+  }
+  const bundle = pathToFileURL(join(root, "plugin", "dist", "index.js")).href
+  return { root, bundle, program: (...path: string[]) => file(0o755, ...path, binaryName), text: (...path: string[]) => file(0o644, ...path) }
+}
+
+test("the nearest host is taken: the variable's, the package's, the one beside the bundle, that on PATH", (t) => {
+  const { root, bundle, program, text } = install(t)
+  const env = { PATH: ["", ".", join(root, "usr"), join(root, "local")].join(delimiter) }
+  assert.throws(() => locateHost(bundle, env), (err: Error) => err.message.includes(`@magicctx/host-${process.platform}-${process.arch}`) && err.message.includes(join(root, "plugin", "bin")))
+  const onPath = program("local")
+  assert.equal(locateHost(bundle, env), onPath)
+  const beside = program("plugin", "bin")
+  assert.equal(locateHost(bundle, env), beside)
+  const platform = ["plugin", "node_modules", "@magicctx", `host-${process.platform}-${process.arch}`]
+  text(...platform, "package.json")
+  assert.equal(locateHost(bundle, env), beside, "a package without its binary")
+})
+
+test("a packaged host comes before the one beside the bundle", (t) => {
+  const { bundle, program, text } = install(t)
+  program("plugin", "bin")
+  const platform = ["plugin", "node_modules", "@magicctx", `host-${process.platform}-${process.arch}`]
+  text(...platform, "package.json")
+  const packaged = program(...platform, "bin")
+  assert.equal(locateHost(bundle, {}), packaged)
+})
+
+test("what the variable names is taken or is an error", (t) => {
+  const { bundle, program, text } = install(t)
+  program("plugin", "bin")
+  const mine = program("mine")
+  assert.equal(locateHost(bundle, { MAGICCTX_HOST: mine }), mine)
+  const plain = text("plain.txt")
+  assert.throws(() => locateHost(bundle, { MAGICCTX_HOST: plain }), new RegExp("MAGICCTX_HOST names"))
+})

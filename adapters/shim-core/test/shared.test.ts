@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { acquireHost, type Host } from "../src/index.ts"
+
+/** Makes hosts whose end can be waited for. */
+function hosts() {
+  const made: Array<{ host: Host; stopped: Promise<void>; isStopped: boolean }> = []
+  const create = () => {
+    let stop!: () => void
+    const entry = { isStopped: false, stopped: new Promise<void>((resolve) => (stop = resolve)), host: {} as Host }
+    entry.host.stop = () => {
+      entry.isStopped = true
+      stop()
+    }
+    made.push(entry)
+    return entry.host
+  }
+  return { made, create }
+}
+
+const never = 3_600_000
+
+test("a process has one host for all that use it", async () => {
+  const { made, create } = hosts()
+  const a = acquireHost(create, 0)
+  const b = acquireHost(create, 0)
+  assert.equal(a.host, b.host)
+  a.release()
+  a.release() // counts once
+  assert.equal(made[0]!.isStopped, false)
+  const hold = setTimeout(() => {}, never) // the linger keeps no process alive by itself
+  b.release()
+  await made[0]!.stopped
+  clearTimeout(hold)
+  const c = acquireHost(create, 0)
+  assert.equal(made.length, 2, "a stopped host is not used again")
+  c.release()
+})
+
+test("a host outlives the moment between dispose and the next start", () => {
+  const { made, create } = hosts()
+  const a = acquireHost(create, never)
+  a.release()
+  const b = acquireHost(create, never)
+  assert.equal(b.host, a.host)
+  assert.deepEqual(made.map(({ isStopped }) => isStopped), made.map(() => false))
+})

@@ -1,0 +1,51 @@
+// Runs the tests of the shims twice, as the shims will run: in Node and in Bun.
+//
+//   npm test                     all
+//   npm test -- --node passes    in Node only, those whose path contains "passes"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs"
+import { join, relative } from "node:path"
+import { build } from "esbuild"
+
+const here = import.meta.dirname
+const out = join(here, "shim-core", "dist", "test")
+const args = process.argv.slice(2)
+const words = args.filter((arg) => !arg.startsWith("--"))
+const runtimes = ["--node", "--bun"].filter((name) => args.includes(name))
+
+const tests = readdirSync(here)
+  .map((name) => join(here, name, "test"))
+  .filter((dir) => existsSync(dir))
+  .flatMap((dir) => readdirSync(dir).map((name) => join(dir, name)))
+  .filter((path) => path.endsWith(".test.ts") && words.every((word) => path.includes(word)))
+
+// Each test is bundled on its own: no runtime need know TypeScript or our workspaces.
+rmSync(out, { recursive: true, force: true })
+mkdirSync(out, { recursive: true })
+await build({
+  entryPoints: tests.map((path) => ({ in: path, out: relative(here, path).replaceAll(/[\\/]/g, "-").replace(/\.ts$/, "") })),
+  outdir: out,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  external: ["vscode-jsonrpc"], // CommonJS that asks for Node built-ins
+  sourcemap: "inline",
+  define: { shimVersion: '"test"', repository: JSON.stringify(join(here, "..")) },
+})
+const bundles = readdirSync(out).map((name) => join(out, name))
+
+// A process for each file: the shims share one host for each process.
+const bun = join(here, "..", "node_modules", ".bin", "bun")
+const commands = {
+  "--node": [[process.execPath, "--enable-source-maps", "--test", "--test-timeout=60000", ...bundles]],
+  "--bun": bundles.map((bundle) => [bun, "test", "--timeout", "60000", bundle]),
+}
+let failed = false
+for (const runtime of runtimes.length ? runtimes : Object.keys(commands)) {
+  for (const [program, ...programArgs] of commands[runtime]) {
+    const { status, error } = spawnSync(program, programArgs, { stdio: "inherit" })
+    if (error) throw error
+    failed ||= status !== 0
+  }
+}
+process.exit(failed ? 1 : 0)

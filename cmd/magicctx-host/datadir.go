@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// dataDirFlag says where the host keeps its state.
+type dataDirFlag struct {
+	DataDir string `help:"Directory of the database and the logs." type:"path" env:"MAGIC_CONTEXT_DATA_DIR" placeholder:"DIR"`
+}
+
+// resolve returns the absolute data directory.
+func (f dataDirFlag) resolve() (string, error) {
+	dir := f.DataDir
+	if dir == "" {
+		if testing.Testing() {
+			return "", errors.New("a test must name its data directory")
+		}
+		dir = store.DefaultDir(os.Getenv)
+	}
+	if dir == "" {
+		return "", errors.New("no data directory: neither HOME nor MAGIC_CONTEXT_DATA_DIR is set")
+	}
+	return filepath.Abs(dir)
+}
+
+// createDataDir makes the data directory and that of the logs in it.
+func createDataDir(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(logPath(dir)), 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	return nil
+}
+
+func logPath(dataDir string) string { return filepath.Join(dataDir, "logs", "host.log") }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/lmittmann/tint"
+)
+
+// newLogger logs for people on a terminal and as JSON lines elsewhere.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	if isTerminal(w) {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// isTerminal reports whether f is a terminal: a character device, but not the
+// one that plugins like to pass for nothing.
+func isTerminal(f any) bool {
+	file, ok := f.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// maxLogBytes is the size at which a log file is moved aside, replacing the one
+// moved aside before.
+const maxLogBytes = 10 << 20
+
+// A logFile is an append-only file that keeps one predecessor. It is safe for
+// concurrent use.
+type logFile struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+}
+
+// openLog opens the log file at path, in a directory that exists.
+func openLog(path string) (*logFile, error) {
+	l := &logFile{path: path}
+	if err := l.open(); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return l, nil
+}
+
+func (l *logFile) open() error {
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return err
+	}
+	l.file, l.size = file, info.Size()
+	return nil
+}
+
+// Write implements io.Writer. One call is one whole line.
+func (l *logFile) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size > 0 && l.size+int64(len(line)) > maxLogBytes {
+		if err := l.rotate(); err != nil {
+			return 0, fmt.Errorf("rotate log: %w", err)
+		}
+	}
+	n, err := l.file.Write(line)
+	l.size += int64(n)
+	return n, err
+}
+
+func (l *logFile) rotate() error {
+	l.file.Close() // Windows renames no open file
+	if err := os.Rename(l.path, l.path+".1"); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return l.open()
+}
+
+// Close closes the file.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Close()
+}

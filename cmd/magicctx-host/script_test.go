@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"magicctx-host": func() {
+			ctx, stop := signalled()
+			defer stop()
+			os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newFakeHost))
+		},
+		"talk": func() { os.Exit(talk(os.Args[1:])) },
+	})
+}
+
+// TestScripts runs the stories in testdata/script against the real command line
+// with a fake host behind it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			// The work directory may be too long a path for a socket.
+			runtime, err := os.MkdirTemp("", "mch")
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { os.RemoveAll(runtime) })
+			e.Setenv("XDG_RUNTIME_DIR", runtime)
+			e.Setenv("MAGIC_CONTEXT_DATA_DIR", filepath.Join(e.WorkDir, "data"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await-host":  awaitHost,
+			"cat-traces":  catTraces,
+			"signal-host": signalHost,
+		},
+	})
+}
+
+// awaitHost waits until a host answers, or none does: [!] await-host
+func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := ts.Exec("magicctx-host", "status")
+		if (err == nil) != neg {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("status still ends with %v", err)
+		}
+	}
+}
+
+// catTraces prints all traces: cat-traces
+func catTraces(ts *testscript.TestScript, _ bool, _ []string) {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("MAGICCTX_TRACE"), "*.jsonl"))
+	ts.Check(err)
+	for _, f := range files {
+		fmt.Fprint(ts.Stdout(), ts.ReadFile(f))
+	}
+}
+
+// signalHost sends a signal to the running host: signal-host HUP|TERM
+func signalHost(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("magicctx-host", "status", "--json"))
+	var st schema.StatusResult
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &st))
+	process, err := os.FindProcess(st.PID)
+	ts.Check(err)
+	ts.Check(process.Signal(map[string]os.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM}[args[0]]))
+}
+
+// fakeHost answers without a store. Its session "crash" panics.
+type fakeHost struct{ rpc.Host }
+
+func newFakeHost(_ context.Context, o hostOptions) (rpc.Host, func(), error) {
+	if _, err := os.Stat(filepath.Join(o.DataDir, "broken")); err == nil {
+		return nil, nil, errors.New("the database is newer than this program")
+	}
+	return fakeHost{}, func() { o.Log.Info("store closed") }, nil
+}
+
+func (fakeHost) Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error) {
+	return schema.InitializeResult{Enabled: true}, nil
+}
+
+func (fakeHost) Transform(_ context.Context, _ host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+	if p.Session == "crash" {
+		panic("crash")
+	}
+	return schema.WireMutation{Revision: p.Base + 1, Verdict: schema.Steady, Start: len(p.Messages)}, nil
+}
+
+func (fakeHost) Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error) {
+	return schema.StatusResult{
+		Database: "magicctx.db", StoreSchema: 7, Enabled: true,
+		Sessions: []schema.SessionStatus{{
+			Harness: schema.HarnessOpenCode, Session: "ses_1", Model: schema.Model{Provider: "anthropic", ID: "opus"},
+			Pressure: 0.61, InputTokens: 122_000, Passes: 12, Busts: 2, LastVerdict: schema.Soft, LastCause: "high-water",
+		}},
+	}, nil
+}
+
+func (fakeHost) Disconnected(host.Client) {}
+
+// talk is a harness in a few lines: talk [-stop] PROGRAM ARGS... starts the
+// program, speaks to it over its stdin and stdout, prints what it answered, and
+// ends as the program does. With -stop it asks the host to stop.
+func talk(args []string) int {
+	stop := args[0] == "-stop"
+	if stop {
+		args = args[1:]
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stderr = os.Stderr
+	stdin, inErr := cmd.StdinPipe()
+	stdout, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	client := rpc.NewClient(struct {
+		io.Reader
+		io.WriteCloser
+	}{stdout, stdin}, nil, nil)
+	if err := converse(ctx, os.Stdout, client, stop); err != nil {
+		fmt.Println("error:", err)
+	}
+	client.Close(ctx)
+	if err := cmd.Wait(); err != nil {
+		fmt.Println("ended with", err)
+		return 1
+	}
+	return 0
+}
+
+func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool) error {
+	var hello schema.InitializeResult
+	err := client.Call(ctx, schema.MethodInitialize, schema.InitializeParams{
+		Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "talk", ClientVersion: "1.2.3",
+		Harness: schema.HarnessOpenCode, Directory: "/work/project", PID: os.Getpid(),
+	}, &hello)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "initialized: protocol %d.%d, enabled %t\n", hello.Protocol.Major, hello.Protocol.Minor, hello.Enabled)
+	for _, session := range []string{"ses_1", "crash"} {
+		var m schema.WireMutation
+		err := client.CallWithAttachment(ctx, schema.MethodTransform,
+			schema.TransformParams{Session: session, Directory: "/work/project", Base: 4}, []byte(`["hello"]`), &m)
+		if err != nil {
+			fmt.Fprintln(out, "pass failed:", err)
+			continue
+		}
+		fmt.Fprintf(out, "pass: revision %d, %s, %d bytes arrived\n", m.Revision, m.Verdict, m.Start)
+	}
+	if stop {
+		return client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true}, nil)
+	}
+	return nil
+}
+
+// A pass that runs when the program is told to end is finished and answered.
+func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
+	began, release := make(chan struct{}), make(chan struct{})
+	closed := false
+	build := func(context.Context, hostOptions) (rpc.Host, func(), error) {
+		return slowHost{began: began, release: release}, func() { closed = true }, nil
+	}
+	stdinR, stdinW := io.Pipe()
+	stdoutR, stdoutW := io.Pipe()
+	var stderr strings.Builder
+	ctx, term := context.WithCancel(context.Background())
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"stdio", "--solo", "--data-dir", t.TempDir()}, stdinR, stdoutW, &stderr, build)
+	}()
+	client := rpc.NewClient(struct {
+		io.Reader
+		io.WriteCloser
+	}{stdoutR, stdinW}, nil, nil)
+	answer := make(chan error, 1)
+	go func() { answer <- converse(context.Background(), io.Discard, client, false) }()
+	<-began
+	term()
+	close(release)
+	// The pass is answered; the one after it comes too late.
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d, want %d\n%s", got, exitOK, &stderr)
+	}
+	if !closed {
+		t.Error("the store was not closed")
+	}
+	client.Close(context.Background())
+}
+
+type slowHost struct {
+	fakeHost
+	began, release chan struct{}
+}
+
+func (h slowHost) Transform(ctx context.Context, c host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+	if p.Session == "ses_1" {
+		close(h.began)
+		<-h.release
+	}
+	return schema.WireMutation{}, nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+type serveCmd struct {
+	dataDirFlag
+	LogFile  string         `help:"Log to this file instead of stderr." type:"path" placeholder:"FILE"`
+	IdleExit *time.Duration `help:"End this long after the last client has left; 0 stays. Default: idle_exit_minutes of the configuration." placeholder:"DURATION"`
+}
+
+// Run serves until the last client has left, or somebody ends it.
+func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
+	signal.Ignore(syscall.SIGHUP) // the terminal that started us may go
+
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	if err := createDataDir(dir); err != nil {
+		return err
+	}
+	logTo := s.err
+	if cmd.LogFile != "" {
+		file, err := openLog(cmd.LogFile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		logTo = file
+	}
+	log := newLogger(logTo, c.LogLevel)
+
+	endpoint, err := rpc.NewEndpoint(dir)
+	if err != nil {
+		return err
+	}
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	lock, err := rpc.LockHost(starting, endpoint)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	options := hostOptions{DataDir: dir, Log: log}
+	h, closeHost, err := build(ctx, options)
+	if err != nil {
+		log.Error("host does not start", "cause", err)
+		return err
+	}
+	defer closeHost()
+	// Listening comes last: who can connect is served.
+	listener, err := lock.Listen(ctx)
+	if err != nil {
+		log.Error("host does not start", "cause", err)
+		return err
+	}
+	idle := idleExit(options)
+	if cmd.IdleExit != nil {
+		idle = *cmd.IdleExit
+	}
+	log.Info("host started", "version", rpc.Version, "data", dir, "socket", endpoint.String())
+	err = rpc.NewServer(h, rpc.Options{Log: log}).Serve(ctx, listener, idle)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+// startTimeout bounds the wait for a host to start, which may have to migrate a
+// database and, before that, to wait for its predecessor to finish.
+const startTimeout = 30 * time.Second
+
+type stdioCmd struct {
+	dataDirFlag
+	Solo  bool   `help:"Serve in this process instead of connecting to the shared host."`
+	Trace string `help:"Record every message into a file in this directory." env:"MAGICCTX_TRACE" type:"path" placeholder:"DIR"`
+}
+
+// Run connects the harness at our stdin and stdout to a host.
+func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
+	if isTerminal(s.in) {
+		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
+			"there is nothing to type here. To see what it does: magicctx-host status")
+	}
+	// A terminal sends these to the harness and to us alike. We end when the
+	// harness does, which we see at the end of stdin, and not before its last
+	// words.
+	signal.Ignore(os.Interrupt, syscall.SIGHUP)
+
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	if err := createDataDir(dir); err != nil {
+		return err
+	}
+	log := newLogger(s.err, c.LogLevel)
+	rec, err := cmd.recorder(log)
+	if err != nil {
+		return err
+	}
+	if rec != nil {
+		defer rec.Close()
+	}
+	if cmd.Solo {
+		return cmd.serveSolo(ctx, build, dir, s, rec, log)
+	}
+	host, err := cmd.connect(ctx, c, dir)
+	if err != nil {
+		return err
+	}
+	return rpc.Bridge(ctx, shim(s), host, rec)
+}
+
+func (cmd *stdioCmd) recorder(log *slog.Logger) (*rpc.Recorder, error) {
+	if cmd.Trace == "" {
+		return nil, nil
+	}
+	return rpc.NewRecorder(cmd.Trace, clock.System{}, log)
+}
+
+func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (io.ReadWriteCloser, error) {
+	endpoint, err := rpc.NewEndpoint(dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	log := logPath(dir)
+	host, err := rpc.Connect(ctx, endpoint, func() (<-chan error, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return rpc.Spawn(self, []string{"serve", "--data-dir", dir, "--log-file", log, "--log-level", c.LogLevel.String()}, log)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w; see %s", err, log)
+	}
+	return host, nil
+}
+
+// serveSolo serves the one harness in this process.
+func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir string, s streams, rec *rpc.Recorder, log *slog.Logger) error {
+	h, closeHost, err := build(ctx, hostOptions{DataDir: dir, Log: log})
+	if err != nil {
+		return err
+	}
+	defer closeHost()
+	server := rpc.NewServer(h, rpc.Options{Log: log})
+	if rec == nil {
+		server.ServeConn(ctx, shim(s))
+		return nil
+	}
+	ours, theirs := rpc.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		server.ServeConn(ctx, ours)
+	}()
+	err = rpc.Bridge(ctx, shim(s), theirs, rec)
+	<-served
+	if errors.Is(err, rpc.ErrHostGone) { // it was asked to shut down
+		return nil
+	}
+	return err
+}
+
+// stdio is stdin and stdout as one.
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+func shim(s streams) io.ReadWriteCloser { return stdio{s.in, s.out} }
+
+// Close closes both ends where they can be closed.
+func (s stdio) Close() error {
+	var errs []error
+	for _, end := range []any{s.Reader, s.Writer} {
+		if c, ok := end.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,31 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+)
+
+// The tests that compare two runs byte by byte rest on this: with equal paths
+// and a scripted model, OpenCode itself sends the same bodies in every run, so
+// nothing has to be normalised. What differs is in the headers (the session id)
+// and in the database (all ids, times and snapshots). The date in the system
+// prompt changes at midnight.
+func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) {
+	needs(t)
+	root := shortRoot(t)
+	files := storyFiles(t)
+	var runs [2][]*mockllm.Request
+	for i := range runs {
+		w := newWorld(t, root, files)
+		story := newStory(w.project, files)
+		story.turns = story.turns[:1]
+		oc := w.start(w.bare())
+		session := w.session(oc)
+		w.play(session, story.steps()...)
+		w.tell(oc, session, story)
+		runs[i] = w.requests(session)
+		w.destroy(oc)
+	}
+	checkBodies(t, runs[0], runs[1])
+}

@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+)
+
+// killSeed decides when the host is killed; another one is another test:
+//
+//	go test ./e2e -run Killed -args -killseed=7
+var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which the host is killed")
+
+const (
+	kills = 10
+
+	// killWindow is how long after the arrival of a request the host may be
+	// killed: a step takes 0.15 s on a quiet machine, so that the blow falls
+	// into the answer, the tools, the events or the next pass.
+	killWindow = 300 * time.Millisecond
+)
+
+// A restart of the host is invisible, whenever it happens: the provider receives
+// what it would have received without it, byte for byte.
+func TestKilledHostChangesNothing(t *testing.T) {
+	needs(t)
+	root := shortRoot(t)
+	files := storyFiles(t)
+
+	quiet := newWorld(t, root, files)
+	want := quiet.tellAlone(files, nil)
+	if t.Failed() {
+		return
+	}
+
+	rough := newWorld(t, root, files)
+	killer := &killer{w: rough, random: rand.New(rand.NewPCG(*killSeed, 0)), arrived: make(chan int, 1000)}
+	got := rough.tellAlone(files, killer)
+	if killer.killed != kills {
+		t.Errorf("the host was killed %d times, want %d", killer.killed, kills)
+	}
+	checkBodies(t, want, got)
+}
+
+// tellAlone tells the story in this world and destroys it.
+func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
+	w.t.Helper()
+	oc := w.start(w.withPlugin())
+	story := newStory(w.project, files)
+	session := w.session(oc)
+	steps := story.steps()
+	if k == nil {
+		w.play(session, steps...)
+		w.tell(oc, session, story)
+	} else {
+		k.play(session, steps)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			k.run()
+		}()
+		w.tell(oc, session, story)
+		close(k.arrived)
+		<-done
+	}
+	requests := w.requests(session)
+	w.destroy(oc)
+	return requests
+}
+
+// A killer kills the host at random moments of a session.
+type killer struct {
+	w       *world
+	random  *rand.Rand
+	arrived chan int // the request, counted from 0, that has just arrived
+	doomed  map[int]time.Duration
+	killed  int
+}
+
+// play answers a session as world.play does, and tells run what has arrived.
+func (k *killer) play(session string, steps []mockllm.Step) {
+	// Never two in neighbouring steps, so that there is a host to kill.
+	k.doomed = map[int]time.Duration{}
+	for _, slot := range k.random.Perm(len(steps) / 2)[:kills] {
+		k.doomed[2*slot] = time.Duration(k.random.Int64N(int64(killWindow)))
+	}
+	next := 0
+	answer := mockllm.InOrder(steps...)
+	k.w.mock.AddRule(mockllm.Rule{
+		Name:  session,
+		Match: func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session },
+		Answer: func(r *mockllm.Request) mockllm.Step {
+			k.arrived <- next
+			next++
+			return answer(r)
+		},
+	})
+}
+
+func (k *killer) run() {
+	for request := range k.arrived {
+		delay, ok := k.doomed[request]
+		if !ok {
+			continue
+		}
+		time.Sleep(delay) // the random moment itself
+		k.kill(request)
+	}
+}
+
+// kill kills the host, as soon as there is one.
+func (k *killer) kill(request int) {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		status, err := k.w.user.Status(k.w.ctx)
+		if err == nil {
+			err = stage.End(k.w.ctx, status.PID, os.Kill)
+		}
+		switch {
+		case err == nil:
+			k.w.t.Logf("killed host %d after request %d", status.PID, request)
+			k.killed++
+			return
+		case time.Now().After(deadline):
+			k.w.t.Errorf("no host to kill after request %d: %v", request, err)
+			return
+		}
+		// The shim is starting another.
+	}
+}

@@ -1,0 +1,74 @@
+// Command record records the traces in testdata/traces: sessions of the real
+// OpenCode with the plugin, a scripted model and a simulated prompt cache, as
+// `magicctx-host replay` reads them.
+//
+//	go run ./e2e/record            from the root of the repository
+//	go run ./e2e/record -only short
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/stage"
+)
+
+// timeout bounds the whole program; the long session takes about two minutes.
+const timeout = 20 * time.Minute
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	flags := flag.NewFlagSet("record", flag.ContinueOnError)
+	repo := flags.String("repo", ".", "root of the repository")
+	out := flags.String("out", filepath.Join("testdata", "traces"), "directory of the traces")
+	only := flags.String("only", "", "record only this trace: short or long")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	dir, err := os.MkdirTemp("", "mcx")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	product, err := stage.Build(ctx, *repo, dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return err
+	}
+	for _, s := range []session{short, long} {
+		if *only != "" && *only != s.name {
+			continue
+		}
+		r := recording{session: s, product: product, root: filepath.Join(dir, s.name)}
+		frames, err := r.record(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		path := filepath.Join(*out, s.name+".jsonl.gz")
+		size, err := writeTrace(path, r.scrub(frames))
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		fmt.Printf("%s: %d messages, %d requests, %d kB, %d kB compressed\n", path, r.messages, r.requests, len(frames)>>10, size>>10)
+	}
+	return nil
+}

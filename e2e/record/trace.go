@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Where everything lies in a committed trace.
+const (
+	scrubbedProject = "/project"
+	scrubbedHome    = "/home/user"
+)
+
+// scrub replaces the paths of this machine in a trace.
+func (r *recording) scrub(trace []byte) []byte {
+	places := map[string]string{r.project(): scrubbedProject, r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		places[home] = scrubbedHome
+	}
+	if host, err := os.Hostname(); err == nil && len(host) > 3 {
+		places[host] = "machine"
+	}
+	for place, as := range places {
+		if real, err := filepath.EvalSymlinks(place); err == nil && real != place {
+			places[real] = as
+		}
+	}
+	// The longest first, because places lie within each other.
+	var pairs []string
+	for _, place := range sortedByLength(places) {
+		pairs = append(pairs, place, places[place])
+	}
+	return []byte(strings.NewReplacer(pairs...).Replace(string(trace)))
+}
+
+func sortedByLength(places map[string]string) []string {
+	var all []string
+	for place := range places {
+		all = append(all, place)
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if d := len(b) - len(a); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// writeTrace writes a compressed trace and returns its size in bytes. The
+// header holds no time and no name, so that equal traces are equal files.
+func writeTrace(path string, trace []byte) (size int, err error) {
+	var buf bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return 0, err
+	}
+	_, err = zipped.Write(trace)
+	if err := errors.Join(err, zipped.Close()); err != nil {
+		return 0, err
+	}
+	return buf.Len(), os.WriteFile(path, buf.Bytes(), 0o644)
+}

@@ -1,0 +1,54 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxFileBytes leaves out generated files and vocabularies; OpenCode's read tool
+// would cut them anyway.
+const maxFileBytes = 60_000
+
+// RepositoryFiles returns this repository's own source, path to content: the
+// files below the given folders (all if none is given) that are tracked, or
+// that git would track.
+func RepositoryFiles(repo string, folders ...string) (map[string]string, error) {
+	args := append([]string{"-C", repo, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
+	out, err := exec.Command("git", args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("list files of the repository: %w", err)
+	}
+	files := map[string]string{}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		if !isSource(name) {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(repo, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, but not committed yet
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read file of the repository: %w", err)
+		}
+		if len(raw) <= maxFileBytes {
+			files[name] = string(raw)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no source files in %s below %q", repo, folders)
+	}
+	return files, nil
+}
+
+func isSource(name string) bool {
+	if strings.Contains(name, "testdata/") {
+		return false
+	}
+	return slices.Contains([]string{".go", ".ts", ".md", ".sql"}, path.Ext(name))
+}

@@ -1,0 +1,178 @@
+package script
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+)
+
+// A Turn is a prompt of the user and the steps that answer it. The last step
+// calls no tool.
+type Turn struct {
+	Prompt string
+	Steps  []mockllm.Step
+}
+
+// Steps counts the steps of all turns.
+func Steps(turns []Turn) (n int) {
+	for _, t := range turns {
+		n += len(t.Steps)
+	}
+	return n
+}
+
+// Options shape a script.
+type Options struct {
+	// Project is the absolute path of the project; Files its content.
+	Project string
+	Files   map[string]string
+	// Steps is how many steps each turn has, the closing one included.
+	Steps []int
+	// Drops says which tags the model asks to drop, by step of the whole
+	// session, counted from 0.
+	Drops map[int]string
+	// DropEvery lets the model ask, at every so many steps, to drop all but the
+	// newest keptTags; 0 does not.
+	DropEvery int
+	Seed      uint64
+}
+
+// Write returns the script of a session in which a model reads, searches and
+// edits the project.
+func Write(o Options) []Turn {
+	w := &writer{
+		Options: o,
+		random:  rand.New(rand.NewPCG(o.Seed, 0)),
+		names:   slices.Sorted(maps.Keys(o.Files)),
+		content: maps.Clone(o.Files),
+	}
+	turns := make([]Turn, len(o.Steps))
+	for i, steps := range o.Steps {
+		turns[i].Prompt = fmt.Sprintf("Task %d: go through %s and its neighbours, and note in a comment where an error could be clearer.",
+			i+1, w.names[i%len(w.names)])
+		w.tags++
+		for range steps - 1 {
+			turns[i].Steps = append(turns[i].Steps, w.step())
+		}
+		turns[i].Steps = append(turns[i].Steps, w.conclude(i+1))
+	}
+	return turns
+}
+
+// A writer keeps what the scripted model knows while its script is written.
+type writer struct {
+	Options
+	random *rand.Rand
+	names  []string
+	// content is the project as the edits so far have left it.
+	content map[string]string
+	// lastRead is a file that the model has read and not edited since: OpenCode
+	// refuses edits of other files.
+	lastRead string
+	steps    int
+	calls    int
+	// tags counts the units of the session so far, dropped those that the model
+	// has asked to drop.
+	tags, dropped int
+}
+
+// keptTags is more than the newest tags that a drop does not reach (20).
+const keptTags = 25
+
+// step writes the next step: mostly one call, at times two, at times with a
+// thought, as models do.
+func (w *writer) step() mockllm.Step {
+	n := w.steps
+	w.steps++
+	if tags, ok := w.Drops[n]; ok {
+		return w.reduce(tags)
+	}
+	if last := w.tags - keptTags; w.DropEvery > 0 && n%w.DropEvery == w.DropEvery-1 && last > w.dropped {
+		tags := fmt.Sprintf("%d-%d", w.dropped+1, last)
+		w.dropped = last
+		return w.reduce(tags)
+	}
+
+	var blocks []mockllm.Block
+	if n%5 == 2 {
+		blocks = append(blocks, mockllm.Thinking(
+			fmt.Sprintf("Step %d. I should check what %s returns before I touch it.", n, w.lastRead), fmt.Sprintf("c2lnbmF0dXJlLSVk%08d", n)))
+	}
+	if n%3 == 0 {
+		w.tags++
+		blocks = append(blocks, mockllm.Text(fmt.Sprintf("Step %d: looking further.", n)))
+	}
+	switch {
+	case w.lastRead != "" && n%4 == 3:
+		blocks = append(blocks, w.edit())
+	case n%4 == 1:
+		blocks = append(blocks, w.search())
+	case n%7 == 4:
+		blocks = append(blocks, w.read(), w.search())
+	default:
+		blocks = append(blocks, w.read())
+	}
+	return mockllm.Step{Blocks: blocks}
+}
+
+func (w *writer) conclude(turn int) mockllm.Step {
+	w.steps++
+	w.tags++
+	return mockllm.Say(fmt.Sprintf("Task %d is done: I left the comments where they were missing.", turn))
+}
+
+// call numbers its calls itself: the ids reach the provider's prompt, and must
+// not depend on what else a mock has answered before.
+func (w *writer) call(tool string, input map[string]any) mockllm.Block {
+	w.calls++
+	w.tags++
+	return mockllm.Tool(fmt.Sprintf("toolu_%05d", w.calls), tool, input)
+}
+
+func (w *writer) reduce(tags string) mockllm.Step {
+	return mockllm.Step{Blocks: []mockllm.Block{w.call("ctx_reduce", map[string]any{"drop": tags})}}
+}
+
+func (w *writer) read() mockllm.Block {
+	name := w.names[w.random.IntN(len(w.names))]
+	w.lastRead = name
+	input := map[string]any{"filePath": filepath.Join(w.Project, name)}
+	if lines := strings.Count(w.content[name], "\n"); lines > 250 {
+		input["offset"] = 1 + w.random.IntN(lines-200)
+		input["limit"] = 200
+	}
+	return w.call("read", input)
+}
+
+// search uses grep from the shell: OpenCode's own grep tool downloads ripgrep.
+// grep walks a directory in the order of the disk, hence the sort.
+func (w *writer) search() mockllm.Block {
+	words := []string{"func Test", "fmt.Errorf", "context.Context", "return nil", "type .* struct", "const", "import"}
+	word := words[w.random.IntN(len(words))]
+	command := fmt.Sprintf("grep -rn --exclude-dir=.git %q . | sort | head -n %d", word, 10+w.random.IntN(50))
+	return w.call("bash", map[string]any{"command": command, "description": "Search for " + word})
+}
+
+// edit appends a comment to a line of the last read file that occurs once.
+func (w *writer) edit() mockllm.Block {
+	name := w.lastRead
+	w.lastRead = ""
+	text := w.content[name]
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return len(strings.TrimSpace(line)) < 12 || strings.Count(text, line) != 1
+	})
+	if len(lines) == 0 {
+		return w.read()
+	}
+	old := lines[w.random.IntN(len(lines))]
+	edited := fmt.Sprintf("%s // seen in step %d", old, w.steps)
+	w.content[name] = strings.Replace(text, old, edited, 1)
+	return w.call("edit", map[string]any{
+		"filePath": filepath.Join(w.Project, name), "oldString": old, "newString": edited,
+	})
+}

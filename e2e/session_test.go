@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Two OpenCode processes of one user, each with a long session, side by side.
+func TestLongSessions(t *testing.T) {
+	needs(t)
+	files := storyFiles(t)
+	w := newWorld(t, shortRoot(t), files)
+	other := w.addProject("other", files)
+
+	options := [2]opencodetest.Options{w.withPlugin(), w.withPlugin()}
+	options[1].Project = other
+	var processes [2]*opencodetest.OpenCode
+	var sessions [2]string
+	var stories [2]*story
+	var told sync.WaitGroup
+	for i, o := range options {
+		processes[i] = w.start(o)
+		stories[i] = newStory(o.Project, files)
+		sessions[i] = w.session(processes[i])
+		w.play(sessions[i], stories[i].steps()...)
+		told.Go(func() { w.tell(processes[i], sessions[i], stories[i]) })
+	}
+	told.Wait()
+	if t.Failed() {
+		return
+	}
+	checkOneHost(t, w, processes[0].PID, processes[1].PID)
+	for i, oc := range processes {
+		checkToolsRan(t, w, oc, sessions[i])
+		w.stop(oc)
+	}
+	w.stopHost()
+
+	for i, id := range sessions {
+		t.Run(options[i].Project, func(t *testing.T) {
+			story := stories[i]
+			requests, passes := w.requests(id), w.journal(id)
+			if len(requests) != len(story.steps()) {
+				t.Fatalf("%d requests for %d steps", len(requests), len(story.steps()))
+			}
+			for _, r := range requests {
+				checkRequest(t, r)
+			}
+			checkTags(t, requests)
+			checkBusts(t, requests, passes)
+			checkCache(t, requests, passes)
+			checkDrops(t, story, requests, passes)
+		})
+	}
+}
+
+// checkOneHost asserts that one host serves both processes.
+func checkOneHost(t *testing.T, w *world, pids ...int) {
+	t.Helper()
+	status, err := w.user.Status(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served []int
+	for _, c := range status.Clients {
+		if c.Harness == schema.HarnessOpenCode {
+			served = append(served, c.PID)
+		}
+	}
+	slices.Sort(served)
+	slices.Sort(pids)
+	if !slices.Equal(served, pids) {
+		t.Errorf("host %d serves processes %v, want %v", status.PID, served, pids)
+	}
+	if status.Bugs != 0 {
+		t.Errorf("the host reports %d bugs", status.Bugs)
+	}
+}
+
+// checkToolsRan asserts that the session did what its script says.
+func checkToolsRan(t *testing.T, w *world, oc *opencodetest.OpenCode, session string) {
+	t.Helper()
+	messages, err := oc.Messages(w.ctx, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
+				t.Errorf("call %s of %s: %s %s%s", p.CallID, p.Tool, p.State.Status, p.State.Error, p.State.Output)
+			}
+		}
+	}
+}
+
+// checkBusts asserts that the journal tells the truth: each request extends the
+// one before, unless its pass is on record as a bust of a known cause.
+func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
+	t.Helper()
+	if len(passes) != len(requests) {
+		t.Errorf("%d requests, but %d passes", len(requests), len(passes))
+		return
+	}
+	for i := 1; i < len(requests); i++ {
+		where, ok := extends(requests[i-1], requests[i])
+		switch p := passes[i]; {
+		case !ok && !p.Bust:
+			t.Errorf("request %d (%s) busts the prefix, the journal says no: %s", i, p.Cause, where)
+		case ok && p.Bust:
+			t.Errorf("request %d extends the one before, the journal calls it a bust (%s)", i, p.BustCause)
+		case p.Bust && (p.BustCause == "" || p.BustCause == "unexplained"):
+			t.Errorf("request %d is a bust of cause %q", i, p.BustCause)
+		}
+	}
+}
+
+// checkCache asserts what the user pays for: a pass that is no bust finds all
+// that the request before has left in the provider's cache.
+func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
+	t.Helper()
+	for i := 1; i < min(len(requests), len(passes)); i++ {
+		before, now := requests[i-1].Simulated, requests[i].Simulated
+		if left := before.Read + before.Write; !passes[i].Bust && now.Read != left {
+			t.Errorf("request %d reads %d tokens from the cache, the one before left %d", i, now.Read, left)
+		}
+	}
+}
+
+// checkDrops asserts that each drop takes effect at the first pass of the turn
+// after the pressure, which is a bust, and stays.
+func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
+	t.Helper()
+	for i, d := range drops {
+		effect := s.first[i+1]
+		if p := passes[effect]; !p.Bust || p.Cause != "pressure" {
+			t.Errorf("pass %d, the first after the pressure, is no bust by it: %s %s", effect, p.Verdict, p.Cause)
+		}
+		for _, tag := range d.placeholders {
+			checkShownUntil(t, requests, tag, effect)
+			for _, r := range requests[effect:] {
+				if n := strings.Count(string(r.Body), fmt.Sprintf("[dropped §%d§]", tag)); n != 1 {
+					t.Errorf("request %d: %d placeholders for §%d§", r.Seq, n, tag)
+					break
+				}
+			}
+		}
+		if d.gone == "" {
+			continue
+		}
+		checkShownUntil(t, requests, d.goneTag, effect)
+		for _, r := range requests[effect:] {
+			if strings.Contains(string(r.Body), d.gone) {
+				t.Errorf("request %d: call %s, dropped as §%d§, is still there", r.Seq, d.gone, d.goneTag)
+				break
+			}
+		}
+	}
+}
+
+// checkShownUntil asserts that the content of a tag is in all requests from its
+// first on, up to the one in which its drop takes effect, and in none from there.
+func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
+	t.Helper()
+	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })
+	if first < 0 || first >= effect {
+		t.Errorf("§%d§ is not shown before request %d", tag, effect)
+		return
+	}
+	for i := first; i < len(requests); i++ {
+		if shown, want := tagsShown(requests[i])[tag], i < effect; shown != want {
+			t.Errorf("request %d: §%d§ is shown: %v; its drop takes effect in request %d", i, tag, shown, effect)
+			return
+		}
+	}
+}
+
+// journal reads the passes of a session. The host must not run.
+func (w *world) journal(session string) []store.PassRow {
+	w.t.Helper()
+	s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer s.Close()
+	passes, err := s.Passes(w.ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: session}, 0, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return passes
+}

@@ -1,0 +1,238 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+)
+
+// Short sessions, one after the other in one OpenCode.
+func TestShortSessions(t *testing.T) {
+	needs(t)
+	w := newWorld(t, shortRoot(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.mock.AddRule(mockllm.Rule{
+		Name: "title", Match: mockllm.Model("claude-mini"), Answer: mockllm.Always(mockllm.Say("A question")),
+	})
+	w.mock.AddRule(mockllm.Rule{
+		Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
+	})
+	oc := w.start(w.withPlugin())
+
+	var sessions []string // whose journal is compared with their requests at the end
+	for _, tc := range []struct {
+		name string
+		test func(*world, *opencodetest.OpenCode) (session string)
+	}{
+		{"OpenCode's own requests pass untouched", ownRequests},
+		{"a subagent does not touch its parent", subagent},
+		{"a revert", revert},
+		{"a fork", fork},
+		{"an abort of the answer", abortAnswer},
+		{"an abort of a tool", abortTool},
+		{"the OpenAI dialect", openAI},
+		{"arguments that do not parse", badArguments},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := w.in(t)
+			session := tc.test(w, oc)
+			sessions = append(sessions, session)
+			requests := w.requests(session)
+			for _, r := range requests {
+				checkRequest(t, r)
+			}
+			checkTags(t, requests)
+		})
+	}
+
+	w.stop(oc)
+	w.stopHost()
+	for _, id := range sessions {
+		checkBusts(t, w.requests(id), w.journal(id))
+	}
+}
+
+// readNotes is a step that reads the project's only file.
+func (w *world) readNotes(id string) mockllm.Step {
+	return mockllm.Call(id, "read", map[string]any{"filePath": filepath.Join(w.project, "notes.txt")})
+}
+
+// last returns the newest request of a session.
+func (w *world) last(session string) *mockllm.Request {
+	w.t.Helper()
+	requests := w.requests(session)
+	if len(requests) == 0 {
+		w.t.Fatalf("no request of session %s", session)
+	}
+	return requests[len(requests)-1]
+}
+
+// only returns the one request that a rule answered.
+func (w *world) only(rule string) *mockllm.Request {
+	w.t.Helper()
+	requests := w.requests(rule)
+	if len(requests) != 1 {
+		w.t.Fatalf("%d requests were answered by rule %s, want 1", len(requests), rule)
+	}
+	return requests[0]
+}
+
+func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
+	w.t.Helper()
+	if got := strings.Contains(string(r.Body), text); got != want {
+		w.t.Errorf("request %d contains %q: %v, want %v", r.Seq, text, got, want)
+	}
+}
+
+// What OpenCode asks on its own account is not ours to change: titles, and the
+// summary of its own compaction.
+func ownRequests(w *world, oc *opencodetest.OpenCode) string {
+	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // untitled
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.play(session.ID, w.readNotes("toolu_own1"),
+		mockllm.Say("It says 41."), mockllm.Say("You are welcome."), mockllm.Say("Still 41."))
+	w.prompt(oc, session.ID, "What is the answer?")
+	w.prompt(oc, session.ID, "Thanks.")
+	if err := oc.Summarize(w.ctx, session.ID, opencodetest.ClaudeModel); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, rule := range []string{"title", "summary"} {
+		r := w.only(rule)
+		w.wantInBody(r, "What is the answer?", true)
+		for _, trace := range []string{guidanceHeading, "§", "ctx_reduce"} {
+			w.wantInBody(r, trace, false)
+		}
+	}
+	w.prompt(oc, session.ID, "And now?")
+	w.wantInBody(w.last(session.ID), "They talked about notes.", true)
+	return session.ID
+}
+
+func subagent(w *world, oc *opencodetest.OpenCode) string {
+	parent := w.session(oc)
+	w.play(parent, mockllm.Say("Ready."), mockllm.Say("Done."))
+	w.prompt(oc, parent, "Wait.")
+	child, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "child", ParentID: parent})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.play(child.ID, w.readNotes("toolu_child1"), mockllm.Say("41."))
+	w.prompt(oc, child.ID, "Read the notes.")
+	w.prompt(oc, parent, "Go on.")
+
+	status, err := w.user.Status(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	modes := map[string]string{}
+	for _, s := range status.Sessions {
+		modes[s.Session] = s.Mode
+	}
+	if modes[parent] != "primary" || modes[child.ID] != "subagent" {
+		w.t.Errorf("parent is %q, child is %q", modes[parent], modes[child.ID])
+	}
+	requests := w.requests(parent)
+	if where, ok := extends(requests[0], requests[1]); !ok {
+		w.t.Errorf("the parent's prefix is gone: %s", where)
+	}
+	for _, r := range w.requests(child.ID) {
+		checkArcs(w.t, r)
+	}
+	return parent
+}
+
+func revert(w *world, oc *opencodetest.OpenCode) string {
+	session := w.session(oc)
+	w.play(session, w.readNotes("toolu_revert1"), mockllm.Say("41."), mockllm.Say("Green."), mockllm.Say("Blue."), mockllm.Say("Yes."))
+	w.prompt(oc, session, "Read the notes.")
+	w.prompt(oc, session, "Name a colour.")
+	messages, err := oc.Messages(w.ctx, session)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	second := slices.IndexFunc(messages, func(m opencodetest.Message) bool { return m.Text() == "Name a colour." })
+	if second < 0 {
+		w.t.Fatalf("the second prompt is not stored: %+v", messages)
+	}
+	if err := oc.Revert(w.ctx, session, messages[second].Info.ID); err != nil {
+		w.t.Fatal(err)
+	}
+	w.prompt(oc, session, "Name another colour.")
+	w.wantInBody(w.last(session), "Name a colour.", false)
+	w.wantInBody(w.last(session), "toolu_revert1", true)
+	w.prompt(oc, session, "Sure?")
+	return session
+}
+
+func fork(w *world, oc *opencodetest.OpenCode) string {
+	original := w.session(oc)
+	w.play(original, w.readNotes("toolu_fork1"), mockllm.Say("41."))
+	w.prompt(oc, original, "Read the notes.")
+	copied, err := oc.Fork(w.ctx, original, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.play(copied.ID, mockllm.Say("Still 41."), mockllm.Say("Yes."))
+	w.prompt(oc, copied.ID, "And now?")
+	w.wantInBody(w.last(copied.ID), "toolu_fork1", true)
+	w.prompt(oc, copied.ID, "Sure?")
+	return copied.ID
+}
+
+func abortAnswer(w *world, oc *opencodetest.OpenCode) string {
+	session := w.session(oc)
+	arrived := w.playAndTell(session, w.readNotes("toolu_abort1"), mockllm.Step{Hang: true}, mockllm.Say("Here I am."), mockllm.Say("Yes."))
+	w.abortAfter(oc, session, "Read the notes.", arrived, 2)
+	w.prompt(oc, session, "Are you there?")
+	w.prompt(oc, session, "Sure?")
+	return session
+}
+
+func abortTool(w *world, oc *opencodetest.OpenCode) string {
+	session := w.session(oc)
+	started := filepath.Join(w.root, "started")
+	w.play(session,
+		mockllm.Call("toolu_abort2", "bash", map[string]any{"command": "touch " + started + "; sleep 60", "description": "wait"}),
+		mockllm.Say("Here I am."), mockllm.Say("Yes."))
+	idle := w.promptAsync(oc, session, "Wait a minute.")
+	w.waitForFile(started)
+	if err := oc.Abort(w.ctx, session); err != nil {
+		w.t.Fatal(err)
+	}
+	w.wait(idle, "the session to be idle")
+	w.prompt(oc, session, "Are you there?")
+	w.wantInBody(w.last(session), "toolu_abort2", true)
+	w.prompt(oc, session, "Sure?")
+	return session
+}
+
+func openAI(w *world, oc *opencodetest.OpenCode) string {
+	session := w.session(oc)
+	w.play(session, w.readNotes("call_1"), mockllm.Say("41."), w.readNotes("call_2"), mockllm.Say("Still 41."))
+	for _, text := range []string{"Read the notes.", "Again."} {
+		if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: text, Model: opencodetest.GPTModel}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if d := w.last(session).Dialect; d != mockllm.OpenAI {
+		w.t.Errorf("the dialect is %s", d)
+	}
+	return session
+}
+
+func badArguments(w *world, oc *opencodetest.OpenCode) string {
+	session := w.session(oc)
+	w.play(session,
+		mockllm.Step{Blocks: []mockllm.Block{mockllm.BadTool("toolu_bad1", "read", `{"filePath": `)}},
+		mockllm.Call("toolu_bad2", "ctx_reduce", map[string]any{"drop": "900"}),
+		mockllm.Call("toolu_bad3", "ctx_reduce", map[string]any{"drop": []int{1}}),
+		mockllm.Say("Sorry."))
+	w.prompt(oc, session, "Make mistakes.")
+	w.wantInBody(w.last(session), "toolu_bad3", true)
+	return session
+}

@@ -1,0 +1,63 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+)
+
+// ErrCannotBuild says that a tool is missing here, rather than that our code is
+// broken.
+var ErrCannotBuild = errors.New("cannot build the product here")
+
+// A Product is what users install.
+type Product struct {
+	Repo string // root of the repository
+	Host string // the host's binary
+	Shim string // the OpenCode shim's bundle
+}
+
+// Build builds the product from the repository at repo; the host goes to dir,
+// the bundle to its place in the tree. It fails with ErrCannotBuild without
+// OpenCode in node_modules, or without npm.
+func Build(ctx context.Context, repo, dir string) (Product, error) {
+	repo, err := filepath.Abs(repo)
+	if err != nil {
+		return Product{}, err
+	}
+	if _, err := opencodetest.Binary(repo); err != nil {
+		return Product{}, fmt.Errorf("%w: %w", ErrCannotBuild, err)
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return Product{}, fmt.Errorf("%w: %w", ErrCannotBuild, err)
+	}
+	p := Product{
+		Repo: repo,
+		Host: filepath.Join(dir, "magicctx-host"),
+		Shim: filepath.Join(repo, "adapters", "opencode-shim", "dist", "index.js"),
+	}
+	if runtime.GOOS == "windows" {
+		p.Host += ".exe"
+	}
+	for _, command := range [][]string{
+		{"go", "build", "-o", p.Host, "./cmd/magicctx-host"},
+		{npm, "run", "--silent", "build"},
+	} {
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.Dir = repo
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return Product{}, fmt.Errorf("build: %v: %w\n%s", command, err, out)
+		}
+	}
+	if _, err := os.Stat(p.Shim); err != nil {
+		return Product{}, fmt.Errorf("build: no bundle: %w", err)
+	}
+	return p, nil
+}

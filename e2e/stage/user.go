@@ -1,0 +1,115 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A User is a home, and the data directory of the host in it.
+type User struct {
+	Product Product
+	Home    *opencodetest.Home
+	DataDir string
+}
+
+// NewUser makes a user below root, which should be short (see opencodetest.NewHome).
+func NewUser(root string, p Product) (*User, error) {
+	home, err := opencodetest.NewHome(filepath.Join(root, "home"))
+	if err != nil {
+		return nil, err
+	}
+	return &User{Product: p, Home: home, DataDir: filepath.Join(root, "magic")}, nil
+}
+
+// Bare is OpenCode without the shim. Like every user of the plugin, this one has
+// switched OpenCode's own compaction off.
+func (u *User) Bare(project, mockURL string) opencodetest.Options {
+	return opencodetest.Options{
+		Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
+		Config: map[string]any{"compaction": map[string]any{"auto": false, "prune": false}},
+	}
+}
+
+// WithPlugin is OpenCode with the shim, whose host is the binary at path.
+func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
+	o := u.Bare(project, mockURL)
+	o.Plugins = []any{"file://" + filepath.ToSlash(u.Product.Shim)}
+	o.Env = append(o.Env, "MAGICCTX_HOST="+host)
+	return o
+}
+
+func (u *User) hostEnv() []string { return []string{"MAGIC_CONTEXT_DATA_DIR=" + u.DataDir} }
+
+// ErrNoHost says that no host of the user runs.
+var ErrNoHost = errors.New("no host runs")
+
+// exitNoHost is how `magicctx-host status` says the same.
+const exitNoHost = 3
+
+// Status asks the user's running host.
+func (u *User) Status(ctx context.Context) (status schema.StatusResult, err error) {
+	cmd := exec.CommandContext(ctx, u.Product.Host, "status", "--json")
+	cmd.Env = u.Home.Env(u.Home.Root, u.hostEnv()...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == exitNoHost:
+		return status, ErrNoHost
+	case errors.As(err, &exit):
+		return status, fmt.Errorf("magicctx-host status: %w: %s", err, exit.Stderr)
+	case err != nil:
+		return status, fmt.Errorf("magicctx-host status: %w", err)
+	}
+	if err := json.Unmarshal(out, &status); err != nil {
+		return status, fmt.Errorf("magicctx-host status printed %q: %w", out, err)
+	}
+	return status, nil
+}
+
+// StopHost ends the user's host, if one runs, and waits until it is gone.
+func (u *User) StopHost(ctx context.Context) error {
+	status, err := u.Status(ctx)
+	if errors.Is(err, ErrNoHost) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return End(ctx, status.PID, os.Interrupt)
+}
+
+// endTimeout is more than the host grants the calls in flight, 5 s.
+const endTimeout = 10 * time.Second
+
+// End sends a signal to a process that is not our child, and waits until it is
+// gone. It polls: only a parent can wait for a process.
+func End(ctx context.Context, pid int, signal os.Signal) error {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return fmt.Errorf("end process %d: %w", pid, err)
+	}
+	if err := process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end process %d: %w", pid, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for isAlive(process) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("end process %d with %s: %w", pid, signal, ctx.Err())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/script"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+)
+
+// A story is the session that most tests play: three turns in which a model
+// reads, searches and edits, asks for two drops, and the pressure crosses the
+// execute threshold (65 %) at known steps.
+type story struct {
+	turns []script.Turn
+	// first is the first step of each turn, counted over the session.
+	first []int
+}
+
+// A drop is a call of ctx_reduce in the story. The one in turn i takes effect at
+// the first request of turn i+1.
+type drop struct {
+	step int    // of the session
+	arg  string // what the model writes
+	// placeholders are the tags that leave a placeholder: texts, and tools that
+	// are among the newest 20.
+	placeholders []int
+	// gone is the tool call that leaves the prompt altogether, and its tag.
+	gone    string
+	goneTag int
+}
+
+// drops of the story. The tags of the second one are given in the second turn, so
+// that nothing has freed them before; they are older than the newest 20 units
+// when it takes effect, which would be protected.
+var drops = []drop{
+	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
+	{step: 28, arg: "28,§29§", placeholders: []int{28}, gone: "toolu_00019", goneTag: 29},
+}
+
+// percentAt is the pressure that the provider reports for a step: low, except
+// for the last steps of the first two turns. There it is above the execute
+// threshold and below the force level, so that the bust has to wait until the
+// turn is over. A drop frees little; from the next turn on the report is low
+// again, as if much had been freed.
+func (s *story) percentAt(step int) int {
+	for _, next := range s.first[1:] {
+		if step >= next-4 && step < next {
+			return 70
+		}
+	}
+	return 20
+}
+
+func newStory(project string, files map[string]string) *story {
+	args := map[int]string{}
+	for _, d := range drops {
+		args[d.step] = d.arg
+	}
+	s := &story{turns: script.Write(script.Options{
+		Project: project, Files: files, Steps: []int{18, 24, 9}, Seed: 7, Drops: args,
+	})}
+	step := 0
+	for _, turn := range s.turns {
+		s.first = append(s.first, step)
+		step += len(turn.Steps)
+	}
+	for i, turn := range s.turns {
+		for j := range turn.Steps {
+			prompt := opencodetest.DefaultLimits.Context * s.percentAt(s.first[i]+j) / 100
+			turn.Steps[j].Usage = &promptcache.Tokens{Fresh: 100, Read: prompt - 100}
+		}
+	}
+	return s
+}
+
+func (s *story) steps() (all []mockllm.Step) {
+	for _, t := range s.turns {
+		all = append(all, t.Steps...)
+	}
+	return all
+}
+
+// tell sends the prompts of a story that the mock plays in a session.
+func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
+	w.t.Helper()
+	for i, turn := range s.turns {
+		if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
+			w.t.Errorf("turn %d: %v", i+1, err)
+			return
+		}
+	}
+}
+
+// storyFiles is the project of the story: a few packages of this repository.
+func storyFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := script.RepositoryFiles(product.Repo, "schema", "internal/promptcache", "internal/mockllm", "internal/opencodetest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+)
+
+// guidanceHeading opens the text that explains the plugin to the model.
+const guidanceHeading = "## Magic Context"
+
+// sessionHeader is how OpenCode names the session to the provider.
+const sessionHeader = "X-Session-Id"
+
+// play makes the mock answer a session's requests with steps, in order.
+func (w *world) play(session string, steps ...mockllm.Step) {
+	w.mock.AddRule(mockllm.Rule{
+		Name:   session,
+		Match:  func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session },
+		Answer: mockllm.InOrder(steps...),
+	})
+}
+
+// requests returns what the provider received of a session's conversation: no
+// titles and summaries, which other rules answer.
+func (w *world) requests(session string) []*mockllm.Request {
+	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
+}
+
+// checkRequest asserts what holds for every request of a conversation.
+func checkRequest(t *testing.T, r *mockllm.Request) {
+	t.Helper()
+	checkArcs(t, r)
+	checkGuidance(t, r)
+	checkBreakpoints(t, r)
+}
+
+// checkGuidance asserts that the model is told about tags once.
+func checkGuidance(t *testing.T, r *mockllm.Request) {
+	t.Helper()
+	if n := strings.Count(strings.Join(r.System, "\n"), guidanceHeading); n != 1 {
+		t.Errorf("request %d: %d times %q in the system prompt", r.Seq, n, guidanceHeading)
+	}
+}
+
+// maxBreakpoints is what Anthropic allows in a request.
+const maxBreakpoints = 4
+
+// checkBreakpoints asserts that the prompt is cached up to its very end.
+func checkBreakpoints(t *testing.T, r *mockllm.Request) {
+	t.Helper()
+	if r.Dialect != mockllm.Anthropic {
+		return // it caches without being asked
+	}
+	if marks := r.Breakpoints(); len(marks) > maxBreakpoints {
+		t.Errorf("request %d has %d breakpoints: %v", r.Seq, len(marks), marks)
+	}
+	if last := r.Blocks[len(r.Blocks)-1]; !last.Breakpoint {
+		t.Errorf("request %d: no breakpoint on its last block, %s", r.Seq, last.Where)
+	}
+}
+
+// checkArcs asserts that each call is followed by its result, in the very next
+// message, and that no result lacks its call.
+func checkArcs(t *testing.T, r *mockllm.Request) {
+	t.Helper()
+	var open []string // calls of the message before
+	for i, m := range r.Messages {
+		var calls []string
+		for _, c := range m.Content {
+			switch c.Type {
+			case "tool_use":
+				calls = append(calls, c.ID)
+			case "tool_result":
+				at := slices.Index(open, c.ID)
+				if at < 0 {
+					t.Errorf("request %d, message %d: result %s has no call right before it", r.Seq, i, c.ID)
+					continue
+				}
+				open = slices.Delete(open, at, at+1)
+			}
+		}
+		if len(open) > 0 {
+			t.Errorf("request %d, message %d: calls %v have no result", r.Seq, i, open)
+		}
+		open = calls
+	}
+	if len(open) > 0 {
+		t.Errorf("request %d: calls %v have no result", r.Seq, open)
+	}
+}
+
+// extends reports whether b begins with all blocks of a, cache markers aside;
+// if not, where is the first block that differs.
+func extends(a, b *mockllm.Request) (where string, ok bool) {
+	for i, block := range a.Blocks {
+		if i == len(b.Blocks) {
+			return block.Where + " is missing", false
+		}
+		if block.Where != b.Blocks[i].Where || !bytes.Equal(block.JSON, b.Blocks[i].JSON) {
+			return fmt.Sprintf("%s: %.300s\nbecame %s: %.300s", block.Where, block.JSON, b.Blocks[i].Where, b.Blocks[i].JSON), false
+		}
+	}
+	return "", true
+}
+
+// A unit is one taggable piece of a prompt as the provider sees it.
+type unit struct {
+	// id tells the unit from all others, whatever its tag: the id of a call, or
+	// the text.
+	id  string
+	tag int
+	// isDropped says that only a placeholder is left.
+	isDropped bool
+}
+
+var (
+	tagPattern     = regexp.MustCompile(`^§(\d+)§ `)
+	droppedPattern = regexp.MustCompile(`^\[dropped §(\d+)§\]$`)
+)
+
+// units returns the tagged and the dropped units of a request.
+func units(r *mockllm.Request) (all []unit) {
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			if c.Type != "text" && c.Type != "tool_result" {
+				continue
+			}
+			var u unit
+			if match := droppedPattern.FindStringSubmatch(c.Text); match != nil {
+				u.tag, _ = strconv.Atoi(match[1])
+				u.isDropped = true
+			} else if match := tagPattern.FindStringSubmatch(c.Text); match != nil {
+				u.tag, _ = strconv.Atoi(match[1])
+				u.id = strings.TrimPrefix(c.Text, match[0])
+			} else {
+				continue
+			}
+			if c.Type == "tool_result" {
+				u.id = c.ID
+			}
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// tagsShown returns the tags whose content a request still shows.
+func tagsShown(r *mockllm.Request) map[int]bool {
+	shown := map[int]bool{}
+	for _, u := range units(r) {
+		if !u.isDropped {
+			shown[u.tag] = true
+		}
+	}
+	return shown
+}
+
+// checkTags asserts that a unit keeps its number, and that no number has two units.
+func checkTags(t *testing.T, requests []*mockllm.Request) {
+	t.Helper()
+	tags, ids := map[string]int{}, map[int]string{}
+	for _, r := range requests {
+		for _, u := range units(r) {
+			if u.id == "" {
+				continue // a placeholder of a text
+			}
+			if tag, seen := tags[u.id]; seen && tag != u.tag {
+				t.Errorf("request %d: unit %.60q is §%d§, and was §%d§", r.Seq, u.id, u.tag, tag)
+			}
+			if id, seen := ids[u.tag]; seen && id != u.id {
+				t.Errorf("request %d: §%d§ is %.60q, and was %.60q", r.Seq, u.tag, u.id, id)
+			}
+			tags[u.id], ids[u.tag] = u.tag, u.id
+		}
+	}
+	if len(tags) == 0 {
+		t.Error("no request holds a tag")
+	}
+}
+
+// checkBodies asserts that two runs sent the same bytes.
+func checkBodies(t *testing.T, want, got []*mockllm.Request) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Errorf("%d requests, want %d", len(got), len(want))
+	}
+	for i := range min(len(want), len(got)) {
+		a, b := want[i].Body, got[i].Body
+		if bytes.Equal(a, b) {
+			continue
+		}
+		at := 0
+		for at < min(len(a), len(b)) && a[at] == b[at] {
+			at++
+		}
+		t.Errorf("request %d differs at byte %d:\n got ...%.300s\nwant ...%.300s", i, at, b[max(0, at-100):], a[max(0, at-100):])
+		return // those after it differ as well
+	}
+}

@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+)
+
+// testTimeout bounds a whole test, on a machine that is busy with others.
+const testTimeout = 10 * time.Minute
+
+// A world is a user's machine: the user, a project, and the model's provider.
+type world struct {
+	t       *testing.T
+	ctx     context.Context
+	root    string
+	user    *stage.User
+	project string
+	mock    *mockllm.Server
+	// isGone says that the world was destroyed; then kept holds its logs.
+	isGone bool
+	kept   map[string]string
+}
+
+// newWorld makes a world at root; the same root twice, one after the other,
+// gives two worlds that no path tells apart.
+func newWorld(t *testing.T, root string, files map[string]string) *world {
+	t.Helper()
+	// t.Context would end before the cleanups, which need one.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
+	t.Cleanup(cancel)
+	user, err := stage.NewUser(root, product)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
+	t.Cleanup(w.mock.Close)
+	w.project = w.addProject("project", files)
+	return w
+}
+
+// addProject makes another project of the same user.
+func (w *world) addProject(name string, files map[string]string) string {
+	w.t.Helper()
+	dir := filepath.Join(w.root, name)
+	if err := opencodetest.NewProject(w.ctx, dir, files); err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// shortRoot makes a directory for a world. It is not t.TempDir(), whose length
+// leaves too little of the 104 bytes that a Unix socket's path may have.
+func shortRoot(t *testing.T) string {
+	t.Helper()
+	root, err := os.MkdirTemp("", "mcx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeAll(t, root) })
+	return root
+}
+
+// removeAll removes a world. OpenCode's git snapshots may still be written by a
+// grandchild that outlived it by an instant.
+func removeAll(t *testing.T, root string) {
+	t.Helper()
+	err := os.RemoveAll(root)
+	for range 50 {
+		if err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+		err = os.RemoveAll(root)
+	}
+	t.Error(err)
+}
+
+// bare is OpenCode without the shim, in the world's project.
+func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
+
+// withPlugin is OpenCode with the shim.
+func (w *world) withPlugin() opencodetest.Options {
+	return w.user.WithPlugin(product.Host, w.project, w.mock.URL())
+}
+
+// start runs OpenCode until the test ends or stop is called.
+func (w *world) start(o opencodetest.Options) *opencodetest.OpenCode {
+	w.t.Helper()
+	oc, err := opencodetest.Start(w.ctx, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		logs := w.kept
+		if !w.isGone {
+			logs = w.logs()
+		}
+		if w.t.Failed() {
+			w.t.Logf("OpenCode printed:\n%s", oc.Output())
+			for name, text := range logs {
+				w.t.Logf("%s:\n%s", name, tail(text, 3_000))
+			}
+		}
+		if w.isGone {
+			return
+		}
+		w.stop(oc)
+		w.stopHost()
+	})
+	return oc
+}
+
+func (w *world) stop(oc *opencodetest.OpenCode) {
+	w.t.Helper()
+	oc.Close()
+	if err := oc.Stop(); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) stopHost() {
+	w.t.Helper()
+	if err := w.user.StopHost(w.ctx); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// destroy ends everything in the world and empties its root for the next one.
+func (w *world) destroy(oc *opencodetest.OpenCode) {
+	w.t.Helper()
+	w.stop(oc)
+	w.stopHost()
+	w.isGone, w.kept = true, w.logs()
+	removeAll(w.t, w.root)
+}
+
+// session creates a session with a title, so that no title is asked for.
+func (w *world) session(oc *opencodetest.OpenCode) string {
+	w.t.Helper()
+	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "e2e"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.ID
+}
+
+// prompt runs one turn.
+func (w *world) prompt(oc *opencodetest.OpenCode, session, text string) {
+	w.t.Helper()
+	if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// logs returns the logs of OpenCode, the shim and the host, by file name.
+func (w *world) logs() map[string]string {
+	w.t.Helper()
+	logs := map[string]string{}
+	for _, dir := range []string{w.user.Home.LogDir(), filepath.Join(w.user.Home.Temp, "*"), filepath.Join(w.user.DataDir, "logs")} {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.log"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, path := range paths {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			logs[filepath.Base(path)] = strings.ToValidUTF8(string(raw), "?")
+		}
+	}
+	return logs
+}
+
+func tail(s string, n int) string {
+	if len(s) > n {
+		return "..." + s[len(s)-n:]
+	}
+	return s
+}

@@ -1,0 +1,262 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A checker turns merged raw values into a schema.Config, once: validating
+// each file by itself would let the defaults of the project hide the user's values.
+type checker struct {
+	levels   []*level // the project first, for it is on top
+	warnings *warnings
+	bad      int // values that were not taken so far
+}
+
+// config returns the configuration of the tree, every bad value replaced by its default.
+func (c *checker) config(tree object) schema.Config {
+	var cfg schema.Config
+	into := reflect.ValueOf(&cfg).Elem()
+	setDefaults(into)
+	c.object(nil, tree, into)
+	c.requireBlock("dreamer", &cfg.Dreamer.Disable)
+	c.requireBlock("sidekick", &cfg.Sidekick.Disable)
+	c.completeEmbedding(&cfg.Embedding)
+	return cfg
+}
+
+// object reads the keys of a struct, which has its defaults already. It
+// reports whether all required keys were there.
+func (c *checker) object(at path, raw object, into reflect.Value) bool {
+	complete := true
+	fields := fieldsOf(into.Type())
+	known := make([]string, 0, len(fields))
+	for _, f := range fields {
+		known = append(known, f.name)
+		value, ok := raw[f.name]
+		if !ok && !f.rules.required {
+			continue
+		}
+		key, target := at.with(f.name), into.FieldByIndex(f.index)
+		if f.rules.isAgentBlock {
+			c.agent(key, value, f.rules, target)
+			continue
+		}
+		taken := c.value(key, value, f.rules, target)
+		complete = complete && (taken || !f.rules.required)
+	}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		if !slices.Contains(known, name) {
+			c.unknown(at.with(name), known)
+		}
+	}
+	return complete
+}
+
+// value reads one value. A bad one leaves its target alone; a bad one inside
+// a map or list is left out.
+func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
+	switch into.Kind() {
+	case reflect.Pointer:
+		target := reflect.New(into.Type().Elem())
+		if !c.value(at, raw, r, target.Elem()) {
+			return false
+		}
+		into.Set(target)
+		return true
+	case reflect.Struct:
+		tree, ok := raw.(object)
+		if !ok {
+			return c.reject(at, raw, r, into)
+		}
+		return c.object(at, tree, into)
+	case reflect.Map:
+		return c.mapping(at, raw, r, into)
+	case reflect.Slice:
+		return c.list(at, raw, r, into)
+	}
+	value, ok := r.scalar(raw, into.Type())
+	if !ok {
+		return c.reject(at, raw, r, into)
+	}
+	into.Set(value)
+	return true
+}
+
+func (c *checker) mapping(at path, raw any, r rules, into reflect.Value) bool {
+	t := into.Type()
+	entries, ok := raw.(object)
+	if !ok {
+		value, ok := r.scalarOrNothing(raw, t.Elem())
+		if !ok {
+			return c.reject(at, raw, r, into)
+		}
+		into.Set(reflect.MakeMap(t))
+		into.SetMapIndex(reflect.ValueOf(r.bare), value)
+		return true
+	}
+	into.Set(reflect.MakeMap(t))
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		entry := reflect.New(t.Elem()).Elem()
+		if entry.Kind() == reflect.Struct {
+			setDefaults(entry)
+		}
+		if c.value(at.with(key), entries[key], r, entry) {
+			into.SetMapIndex(reflect.ValueOf(key), entry)
+		}
+	}
+	return true
+}
+
+func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
+	t := into.Type()
+	entries, ok := raw.([]any)
+	if !ok {
+		value, ok := r.scalarOrNothing(raw, t.Elem())
+		if !ok {
+			return c.reject(at, raw, r, into)
+		}
+		into.Set(reflect.Append(reflect.MakeSlice(t, 0, 1), value))
+		return true
+	}
+	list := reflect.MakeSlice(t, 0, len(entries))
+	for i, entry := range entries {
+		target := reflect.New(t.Elem()).Elem()
+		if c.value(at.with("["+strconv.Itoa(i)+"]"), entry, r, target) {
+			list = reflect.Append(list, target)
+		}
+	}
+	into.Set(list)
+	return true
+}
+
+// scalarOrNothing reads the bare form of a map or list that has one.
+func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
+	if r.bare == "" {
+		return reflect.Value{}, false
+	}
+	return r.scalar(raw, elem)
+}
+
+// agent reads the block of a hidden agent, which is taken as a whole or not at
+// all: what is left of a bad one may run an expensive model.
+func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
+	before := c.bad
+	c.value(at, raw, r, into)
+	if c.bad == before {
+		return
+	}
+	setDefaults(into)
+	c.forget(at[0])
+	file, _ := c.origin(at)
+	c.warnings.add(Warning{File: file, Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", file, at)})
+}
+
+// forget makes a dropped block count as absent.
+func (c *checker) forget(name string) {
+	for _, lv := range c.levels {
+		delete(lv.named, name)
+	}
+}
+
+// requireBlock disables an optional agent that no file names. A block that only
+// exists because an old key was moved into it does not count.
+func (c *checker) requireBlock(name string, disable *bool) {
+	for _, lv := range c.levels {
+		if lv.named[name] {
+			return
+		}
+	}
+	*disable = true
+}
+
+// isAgent tells whether a struct is the block of a hidden agent.
+func isAgent(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Type == reflect.TypeFor[schema.Agent]()
+}
+
+// completeEmbedding fills in what depends on the provider.
+func (c *checker) completeEmbedding(e *schema.Embedding) {
+	for _, text := range []*string{&e.Model, &e.Endpoint, &e.APIKey, &e.InputType, &e.Truncate} {
+		*text = strings.TrimSpace(*text)
+	}
+	switch e.Provider {
+	case "local":
+		if e.Model == "" {
+			e.Model = localModel
+		}
+	case "openai-compatible":
+		if e.Endpoint != "" && e.Model != "" {
+			return
+		}
+		// Not the default: the local provider would replace all stored vectors.
+		at := path{"embedding", "provider"}
+		file, _ := c.origin(at)
+		c.warnings.add(Warning{
+			File: file, Key: at.String(), Value: `"openai-compatible"`, Allowed: "needs embedding.endpoint and embedding.model",
+			Message: fmt.Sprintf("%s: embedding.provider is openai-compatible, which needs embedding.endpoint and embedding.model; embedding is off", file),
+		})
+		e.Provider = "off"
+	}
+}
+
+// localModel is what the reference embeds with, so that its vectors stay comparable.
+const localModel = "Xenova/all-MiniLM-L6-v2"
+
+// reject warns about a value. It returns false, for its callers' return.
+func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
+	c.bad++
+	if c.warnings.full() {
+		return false
+	}
+	file, substituted := c.origin(at)
+	w := Warning{File: file, Key: at.String(), Allowed: r.allowed(into.Type())}
+	w.Value = show(at[len(at)-1], raw, substituted)
+	fallback := "ignored"
+	switch {
+	case into.Kind() == reflect.Struct || into.IsZero():
+	case into.Kind() == reflect.Map && r.bare != "":
+		fallback = "using " + compact(into.MapIndex(reflect.ValueOf(r.bare)).Interface())
+	default:
+		fallback = "using " + compact(into.Interface())
+	}
+	w.Message = fmt.Sprintf("%s: %s is %s, but takes %s%s; %s", file, w.Key, w.Value, w.Allowed, because[w.Key], fallback)
+	c.warnings.add(w)
+	return false
+}
+
+// because explains limits that users ask about.
+var because = map[string]string{
+	"execute_threshold_percentage": " (above 80 there is no room left before the pass must fold whatever the moment)",
+}
+
+func (c *checker) unknown(at path, known []string) {
+	if c.warnings.full() {
+		return
+	}
+	file, _ := c.origin(at)
+	message := fmt.Sprintf("%s: %s is not a known key", file, at)
+	if name := nearest(at[len(at)-1], known); name != "" {
+		message += fmt.Sprintf("; did you mean %s?", name)
+	}
+	c.warnings.add(Warning{File: file, Key: at.String(), Message: message})
+}
+
+// origin returns the file that the value at the path came from, and whether it was substituted there.
+func (c *checker) origin(at path) (file string, substituted bool) {
+	for _, lv := range c.levels {
+		if _, ok := lookup(lv.tree, at); ok {
+			return lv.file, lv.substituted[at.String()]
+		}
+	}
+	if len(at) > 1 { // a required key that is missing
+		return c.origin(at[:len(at)-1])
+	}
+	return "", false
+}

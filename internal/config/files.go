@@ -1,0 +1,213 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+const (
+	ownName       = "magicctx"
+	referenceName = "magic-context"
+)
+
+// A repository may bring any file under our name, so both are bounded. Depth
+// counts because the parser is recursive.
+const (
+	maxFileBytes = 256 << 10
+	maxDepth     = 500
+)
+
+// userFiles returns the candidates of the user level, first choice first.
+func (l *loader) userFiles(harness schema.Harness) []string {
+	config := l.env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) { // the XDG specification: ignore relative paths
+		config = l.underHome(".config")
+	}
+	var dirs []string
+	switch harness {
+	case schema.HarnessOpenCode:
+		dirs = []string{l.env("OPENCODE_CONFIG_DIR"), join(config, "opencode")}
+	case schema.HarnessPi:
+		dirs = []string{l.env("PI_CODING_AGENT_DIR"), l.underHome(".pi", "agent")}
+	}
+	var files []string
+	for _, dir := range append(dirs, join(config, ownName)) {
+		files = append(files, bothSuffixes(l.expandHome(dir), ownName)...)
+	}
+	for _, dir := range dirs {
+		files = append(files, bothSuffixes(l.expandHome(dir), referenceName)...)
+	}
+	return files
+}
+
+// projectFiles returns the candidates of the project level, first choice first.
+func projectFiles(harness schema.Harness, dir string) []string {
+	hidden := filepath.Join(dir, "."+string(harness))
+	var files []string
+	for _, name := range []string{ownName, referenceName} {
+		files = append(files, bothSuffixes(dir, name)...)
+		if harness != "" {
+			files = append(files, bothSuffixes(hidden, name)...)
+		}
+	}
+	return files
+}
+
+// bothSuffixes finds nothing in a relative directory: the host's own has no meaning.
+func bothSuffixes(dir, name string) []string {
+	if !filepath.IsAbs(dir) {
+		return nil
+	}
+	return []string{filepath.Join(dir, name+".jsonc"), filepath.Join(dir, name+".json")}
+}
+
+func (l *loader) underHome(elems ...string) string { return join(l.home, elems...) }
+
+// join is filepath.Join, but nothing lies in an unknown directory.
+func join(dir string, elems ...string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{dir}, elems...)...)
+}
+
+func (l *loader) expandHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && l.home != "" {
+		return filepath.Join(l.home, rest)
+	}
+	return path
+}
+
+// without keeps a file from being both levels, when a session runs in the
+// user's configuration directory.
+func without(file string, candidates []string) []string {
+	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
+}
+
+// read parses the first candidate that exists. One that does not parse is
+// said and leaves the level empty: the next candidate is not what the user meant.
+func (l *loader) read(candidates []string) level {
+	for i, file := range candidates {
+		info, err := os.Stat(file)
+		if errors.Is(err, os.ErrNotExist) || err == nil && info.IsDir() {
+			continue
+		}
+		l.warnShadowed(file, candidates[i+1:])
+		lv := level{file: file}
+		if lv.tree, err = parseFile(file); err != nil {
+			l.warnings.add(Warning{File: file, Message: fmt.Sprintf("%s: %v; the file is ignored", file, err)})
+			return lv
+		}
+		lv.named = make(map[string]bool, len(lv.tree))
+		for key := range lv.tree {
+			lv.named[key] = true
+		}
+		moveOldKeys(lv.tree)
+		return lv
+	}
+	return level{}
+}
+
+// warnShadowed says that a second file of ours has no effect. The reference's
+// files may stay: the plugin that reads them may still be in use.
+func (l *loader) warnShadowed(file string, others []string) {
+	for _, other := range others {
+		if !strings.HasPrefix(filepath.Base(other), ownName+".") {
+			continue
+		}
+		if info, err := os.Stat(other); err == nil && info.Mode().IsRegular() {
+			l.warnings.add(Warning{File: other, Message: fmt.Sprintf("%s has no effect, because %s comes first", other, file)})
+		}
+	}
+}
+
+func parseFile(file string) (object, error) {
+	data, err := readRegular(file, maxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, nil
+	}
+	if isDeep(data) {
+		return nil, errors.New("nested too deeply")
+	}
+	document, err := hujson.Parse(data)
+	if err != nil {
+		return nil, atPosition(err)
+	}
+	document.Standardize()
+	var tree any
+	if err := json.Unmarshal(document.Pack(), &tree); err != nil {
+		return nil, err
+	}
+	settings, ok := tree.(object)
+	if !ok {
+		return nil, fmt.Errorf("%s where an object belongs", describe(tree))
+	}
+	return settings, nil
+}
+
+// readRegular does not wait on pipes and does not read devices.
+func readRegular(file string, limit int64) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d KiB", limit>>10)
+	}
+	return data, err
+}
+
+// isDeep counts brackets wherever they stand, also in strings and comments:
+// no honest file is close to the limit.
+func isDeep(data []byte) bool {
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth > maxDepth {
+			return true
+		}
+	}
+	return false
+}
+
+var hujsonPosition = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+
+// atPosition turns the parser's words into line:column, which terminals link.
+func atPosition(err error) error {
+	text := err.Error()
+	at := hujsonPosition.FindStringSubmatch(text)
+	if at == nil {
+		return err
+	}
+	return fmt.Errorf("%s:%s: %s", at[1], at[2], text[len(at[0]):])
+}

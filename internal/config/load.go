@@ -1,0 +1,98 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Options say for whom the configuration is read.
+type Options struct {
+	Harness schema.Harness
+	// Directory is the project's, absolute. Empty means no project level.
+	Directory string
+	// Env looks up environment variables; nil means os.Getenv.
+	Env func(string) string
+}
+
+// A level is one file of configuration.
+type level struct {
+	file string // as found; empty if there is none
+	tree object
+	// substituted holds the keys whose value came from a variable or another file.
+	substituted map[string]bool
+	// named holds the top-level keys as written, before older names were moved.
+	named map[string]bool
+}
+
+// An object is a JSON object as decoded: its values are objects, []any,
+// string, float64, bool or nil.
+type object = map[string]any
+
+// Load reads the configuration of the user and of the project. It never
+// fails; the warnings say what was ignored, in the order of the files.
+func Load(o Options) (schema.Config, []Warning) {
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	l := loader{env: o.Env, home: o.Env("HOME")}
+	if l.home == "" {
+		l.home = o.Env("USERPROFILE")
+	}
+	user := l.read(l.userFiles(o.Harness))
+	l.substitute(&user)
+	var project level
+	if o.Directory != "" {
+		project = l.read(without(user.file, projectFiles(o.Harness, o.Directory)))
+		l.keepTokens(&project)
+		l.restrict(&project, &user, l.trusts(&user, o.Directory))
+	}
+	c := checker{levels: []*level{&project, &user}, warnings: &l.warnings}
+	return c.config(merge(user.tree, project.tree)), l.warnings.list
+}
+
+// Default returns the configuration without any file.
+func Default() schema.Config {
+	return (&checker{warnings: &warnings{}}).config(nil)
+}
+
+// A loader reads files on behalf of one Load.
+type loader struct {
+	env      func(string) string
+	home     string // empty if unknown
+	warnings warnings
+}
+
+// merge returns base with over on top: objects key by key, anything else as a whole.
+func merge(base, over object) object {
+	merged := make(object, len(base)+len(over))
+	for key, value := range base {
+		merged[key] = value
+	}
+	for key, value := range over {
+		below, ok := merged[key].(object)
+		above, both := value.(object)
+		if ok && both {
+			value = merge(below, above)
+		}
+		merged[key] = value
+	}
+	return merged
+}
+
+// trusts tells whether the user opted the directory, or one above it, in.
+func (l *loader) trusts(user *level, dir string) bool {
+	list, _ := user.tree["trusted_projects"].([]any)
+	for _, entry := range list {
+		trusted, _ := entry.(string)
+		trusted = l.expandHome(trusted)
+		if !filepath.IsAbs(trusted) {
+			continue
+		}
+		if relative, err := filepath.Rel(trusted, dir); err == nil && filepath.IsLocal(relative) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package config
+
+// moved are the keys that left the reference's "experimental" block, and where they live now.
+var moved = []struct {
+	name string
+	to   path
+	flag bool // a boolean stays one; elsewhere it became {"enabled": …}
+}{
+	{"temporal_awareness", path{"temporal_awareness"}, true},
+	{"caveman_text_compression", path{"caveman_text_compression"}, false},
+	{"auto_search", path{"memory", "auto_search"}, false},
+	{"git_commit_indexing", path{"memory", "git_commit_indexing"}, false},
+	{"user_memories", path{"dreamer", "user_memories"}, false},
+	{"pin_key_files", path{"dreamer", "pin_key_files"}, false},
+}
+
+// retired keys of the reference have no meaning any more; its old files are not nagged about them.
+var retired = []string{
+	"auto_drop_tool_age", "compaction_markers", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
+}
+
+// moveOldKeys rewrites a file of an older version of the reference. A value at the new place wins.
+func moveOldKeys(tree object) {
+	if old, ok := tree["experimental"].(object); ok {
+		for _, m := range moved {
+			value, ok := old[m.name]
+			if !ok {
+				continue
+			}
+			delete(old, m.name)
+			if on, ok := value.(bool); ok && !m.flag {
+				value = object{"enabled": on}
+			}
+			place(tree, m.to, value)
+		}
+		remove(old, retired)
+		if len(old) == 0 {
+			delete(tree, "experimental")
+		}
+	}
+	remove(tree, retired)
+	for _, name := range []string{"historian", "dreamer", "sidekick"} {
+		if agent, ok := tree[name].(object); ok {
+			moveEnabled(agent, name != "historian")
+		}
+	}
+}
+
+// moveEnabled turns an agent's old enabled=false into disable=true.
+func moveEnabled(agent object, optional bool) {
+	enabled, ok := agent["enabled"].(bool)
+	if !ok {
+		return
+	}
+	delete(agent, "enabled")
+	if _, set := agent["disable"]; optional && !enabled && !set {
+		agent["disable"] = true
+	}
+}
+
+// place puts value below what is at the path already.
+func place(tree object, to path, value any) {
+	for _, key := range to[:len(to)-1] {
+		if _, ok := tree[key]; !ok {
+			tree[key] = object{}
+		}
+		inner, ok := tree[key].(object)
+		if !ok {
+			return // a bad value, which will be said
+		}
+		tree = inner
+	}
+	last := to[len(to)-1]
+	present, ok := tree[last]
+	if !ok {
+		tree[last] = value
+		return
+	}
+	below, ok := value.(object)
+	above, both := present.(object)
+	if ok && both {
+		tree[last] = merge(below, above)
+	}
+}
+
+func remove(tree object, keys []string) {
+	for _, key := range keys {
+		delete(tree, key)
+	}
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A path leads to a value: keys, and "[2]" for the third element of a list.
+type path []string
+
+func (p path) with(key string) path { return append(slices.Clip(p), key) }
+
+var (
+	plainKey  = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
+	listIndex = regexp.MustCompile(`^\[[0-9]+\]$`)
+)
+
+// String writes the path as one would in JavaScript.
+func (p path) String() string {
+	var b strings.Builder
+	for _, key := range p {
+		switch {
+		case listIndex.MatchString(key):
+			b.WriteString(key)
+		case !plainKey.MatchString(key):
+			b.WriteString("[" + strconv.Quote(key) + "]")
+		case b.Len() > 0:
+			b.WriteString("." + key)
+		default:
+			b.WriteString(key)
+		}
+	}
+	return b.String()
+}
+
+// lookup returns the value at the path. An element of a list is as present as its list.
+func lookup(tree object, p path) (any, bool) {
+	var value any = tree
+	for _, key := range p {
+		if _, ok := value.([]any); ok {
+			return nil, true
+		}
+		inner, ok := value.(object)
+		if !ok {
+			return nil, false
+		}
+		if value, ok = inner[key]; !ok {
+			return nil, false
+		}
+	}
+	return value, true
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rules are what the tags of a field of schema.Config say about its value, or
+// about each value of a map or list.
+type rules struct {
+	bare         string // key that a bare value has in a map; not empty on a list that may be one value
+	def          []string
+	enum         []string
+	example      string
+	pattern      *regexp.Regexp
+	min, max     float64
+	required     bool
+	isAgentBlock bool
+}
+
+// A field is one key of an object.
+type field struct {
+	name  string
+	index []int
+	rules rules
+}
+
+// fieldsOf returns the keys of a struct of package schema, those of an embedded struct among them.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		r := parseRules(f.Tag)
+		r.isAgentBlock = isAgent(f.Type)
+		fields = append(fields, field{name: name, index: f.Index, rules: r})
+	}
+	return fields
+}
+
+func parseRules(tag reflect.StructTag) rules {
+	// Without a maximum of their own, whole numbers stay in 32 bits: they count
+	// milliseconds and tokens, which are multiplied later.
+	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32}
+	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "default":
+			r.def = append(r.def, value)
+		case "enum":
+			r.enum = append(r.enum, value)
+		case "example":
+			r.example = value
+		case "pattern":
+			r.pattern = regexp.MustCompile(value)
+		case "minimum":
+			r.min, _ = strconv.ParseFloat(value, 64)
+		case "maximum":
+			r.max, _ = strconv.ParseFloat(value, 64)
+		case "required":
+			r.required = true
+		}
+	}
+	return r
+}
+
+// scalar converts a raw value to a bool, int, float64 or string of type t.
+func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
+	switch t.Kind() {
+	case reflect.Bool:
+		on, ok := raw.(bool)
+		return reflect.ValueOf(on), ok
+	case reflect.Int:
+		n, ok := raw.(float64)
+		return reflect.ValueOf(int(n)), ok && n == math.Trunc(n) && r.min <= n && n <= r.max
+	case reflect.Float64:
+		n, ok := raw.(float64)
+		return reflect.ValueOf(n), ok && r.min <= n && n <= r.max
+	case reflect.String:
+		text, ok := raw.(string)
+		if len(r.enum) > 0 || r.pattern != nil {
+			text = strings.TrimSpace(text)
+		}
+		ok = ok && (len(r.enum) == 0 || slices.Contains(r.enum, text)) &&
+			(r.pattern == nil || r.pattern.MatchString(text)) && (!r.required || text != "")
+		return reflect.ValueOf(text), ok
+	}
+	panic("config: no rule for " + t.String()) // a new kind of field in schema.Config, seen by every test
+}
+
+// setDefaults fills a struct with the defaults of its tags.
+func setDefaults(into reflect.Value) {
+	for _, f := range fieldsOf(into.Type()) {
+		value := into.FieldByIndex(f.index)
+		if value.Kind() == reflect.Struct {
+			setDefaults(value)
+			continue
+		}
+		f.rules.setDefault(value)
+	}
+}
+
+func (r rules) setDefault(into reflect.Value) {
+	if len(r.def) == 0 {
+		into.SetZero()
+		return
+	}
+	switch into.Kind() {
+	case reflect.Map:
+		into.Set(reflect.MakeMap(into.Type()))
+		into.SetMapIndex(reflect.ValueOf(r.bare), r.parse(r.def[0], into.Type().Elem()))
+	case reflect.Slice:
+		into.SetZero()
+		for _, text := range r.def {
+			into.Set(reflect.Append(into, r.parse(text, into.Type().Elem())))
+		}
+	default:
+		into.Set(r.parse(r.def[0], into.Type()))
+	}
+}
+
+// parse converts a default from its tag. It must satisfy the rules itself.
+func (r rules) parse(text string, t reflect.Type) reflect.Value {
+	var raw any = text
+	switch t.Kind() {
+	case reflect.Bool:
+		raw = text == "true"
+	case reflect.Int, reflect.Float64:
+		raw, _ = strconv.ParseFloat(text, 64)
+	}
+	value, ok := r.scalar(raw, t)
+	if !ok {
+		panic(fmt.Sprintf("config: the default %q breaks its own rules", text))
+	}
+	return value
+}
+
+// allowed says in words what a field of type t takes.
+func (r rules) allowed(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return r.allowed(t.Elem())
+	case reflect.Struct:
+		return "an object"
+	case reflect.Map:
+		elem := r.allowed(t.Elem())
+		if r.bare == "" {
+			return "an object with values of " + elem
+		}
+		return elem + ", or an object of such"
+	case reflect.Slice:
+		elem := r.allowed(t.Elem())
+		if r.bare == "" {
+			return "a list of " + elem
+		}
+		return elem + ", or a list of such"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number" + r.span()
+	case reflect.Float64:
+		return "a number" + r.span()
+	}
+	switch {
+	case len(r.enum) > 0:
+		return "one of " + strings.Join(r.enum, ", ")
+	case r.pattern != nil:
+		return fmt.Sprintf("text like %q (%s)", r.example, r.pattern)
+	case r.required:
+		return "text that is not empty"
+	}
+	return "text"
+}
+
+func (r rules) span() string {
+	format := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	if math.IsInf(r.min, -1) {
+		return " up to " + format(r.max)
+	}
+	return " from " + format(r.min) + " to " + format(r.max)
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
+
+// maxSecretBytes bounds what {file:} reads.
+const maxSecretBytes = 64 << 10
+
+// substitute replaces the tokens in all strings of the level, after parsing:
+// so a value cannot break out of its string, and tokens in comments do nothing.
+func (l *loader) substitute(lv *level) {
+	lv.substituted = make(map[string]bool)
+	walkStrings(nil, lv.tree, func(at path, text string) string {
+		return token.ReplaceAllStringFunc(text, func(found string) string {
+			lv.substituted[at.String()] = true
+			parts := token.FindStringSubmatch(found)
+			if parts[1] == "env" {
+				return l.variable(lv, at, parts[2])
+			}
+			return l.content(lv, at, parts[2])
+		})
+	})
+}
+
+func (l *loader) variable(lv *level, at path, name string) string {
+	value := l.env(name)
+	if value == "" {
+		l.warnKey(lv, at, fmt.Sprintf("the environment variable %s is not set, so its place stays empty", name))
+	}
+	return value
+}
+
+func (l *loader) content(lv *level, at path, name string) string {
+	file := l.expandHome(name)
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(lv.file), file)
+	}
+	for _, dir := range []string{".ssh", ".aws", ".gnupg", ".config/gh"} {
+		if strings.HasPrefix(file, l.underHome(dir)+string(filepath.Separator)) {
+			l.warnKey(lv, at, fmt.Sprintf("reads %s, which is among private keys", file))
+		}
+	}
+	data, err := readRegular(file, maxSecretBytes)
+	if err != nil {
+		l.warnKey(lv, at, fmt.Sprintf("read %s: %v, so its place stays empty", file, err))
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// keepTokens warns once that a project's tokens stay as they are.
+func (l *loader) keepTokens(lv *level) {
+	seen := false
+	walkStrings(nil, lv.tree, func(at path, text string) string {
+		if !seen && token.MatchString(text) {
+			seen = true
+			l.warnKey(lv, at, "{env:} and {file:} mean nothing in a project file, because a repository must not read the user's secrets")
+		}
+		return text
+	})
+}
+
+func (l *loader) warnKey(lv *level, at path, message string) {
+	key := at.String()
+	l.warnings.add(Warning{File: lv.file, Key: key, Message: fmt.Sprintf("%s: %s: %s", lv.file, key, message)})
+}
+
+// walkStrings replaces every string below value with what f returns, in the
+// order of the keys, and returns the new value.
+func walkStrings(at path, value any, f func(path, string) string) any {
+	switch value := value.(type) {
+	case string:
+		return f(at, value)
+	case object:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			value[key] = walkStrings(at.with(key), value[key], f)
+		}
+	case []any:
+		for i := range value {
+			value[i] = walkStrings(at.with("["+strconv.Itoa(i)+"]"), value[i], f)
+		}
+	}
+	return value
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Warning says what of a file was not taken as written.
+type Warning struct {
+	File string
+	// Key is the path of the key, empty when the whole file is meant.
+	Key string
+	// Value is the value that was not taken, empty when the key is the problem.
+	// Of objects, lists and what may be a secret it only tells kind and size.
+	Value string
+	// Allowed says in words what the key takes.
+	Allowed string
+	// Message is the whole warning as a sentence.
+	Message string
+}
+
+// String implements fmt.Stringer.
+func (w Warning) String() string { return w.Message }
+
+// maxWarnings keeps a strange file from flooding the user.
+const maxWarnings = 50
+
+type warnings struct {
+	list []Warning
+}
+
+func (w *warnings) add(warning Warning) {
+	switch {
+	case len(w.list) < maxWarnings:
+		w.list = append(w.list, warning)
+	case len(w.list) == maxWarnings:
+		w.list = append(w.list, Warning{File: warning.File, Message: "there are more warnings"})
+	}
+}
+
+func (w *warnings) full() bool { return len(w.list) > maxWarnings }
+
+var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|authori[sz]ation|token$|key$)`)
+
+// maxShown bounds the bytes of a value in a warning.
+const maxShown = 80
+
+// show renders a value for a warning.
+func show(key string, value any, substituted bool) string {
+	switch value := value.(type) {
+	case object, []any:
+		return describe(value)
+	case string:
+		if substituted || secretKey.MatchString(key) {
+			return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(value))
+		}
+		if len(value) > maxShown {
+			return strconv.Quote(value[:maxShown]) + "…"
+		}
+		return strconv.Quote(value)
+	default:
+		if secretKey.MatchString(key) {
+			return describe(value)
+		}
+		return compact(value)
+	}
+}
+
+// describe tells kind and size of a value and nothing of its content.
+func describe(value any) string {
+	switch value := value.(type) {
+	case object:
+		return fmt.Sprintf("an object of %d keys", len(value))
+	case []any:
+		return fmt.Sprintf("a list of %d values", len(value))
+	case string:
+		return fmt.Sprintf("a text of %d characters", utf8.RuneCountInString(value))
+	case float64:
+		return "a number"
+	case bool:
+		return "true or false"
+	}
+	return "null"
+}
+
+func compact(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return describe(value)
+	}
+	return string(data)
+}

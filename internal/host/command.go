@@ -1,0 +1,56 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The commands that a user may give.
+const (
+	commandFlush  = "ctx-flush"
+	commandStatus = "ctx-status"
+)
+
+var commands = []schema.CommandDefinition{
+	{Name: commandFlush, Description: "Apply all queued context reductions with the next message"},
+	{Name: commandStatus, Description: "Show how full the context is and what waits to be reduced"},
+}
+
+// CommandExecute runs a command of the user.
+func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	var none schema.CommandExecuteResult
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return none, err
+	}
+	switch p.Command {
+	case commandFlush:
+		s := h.sessions.lock(key)
+		defer s.mu.Unlock()
+		if err := h.Store.RequestFlush(ctx, key, h.Clock.Now()); err != nil {
+			h.stored(err)
+			return none, err
+		}
+		s.row.ExplicitFlush = true
+		return schema.CommandExecuteResult{Title: "Magic Context", Variant: "success",
+			Message: "Queued reductions are applied with your next message."}, nil
+	case commandStatus:
+		st, err := h.SessionStatus(ctx, c, schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session})
+		if err != nil {
+			return none, err
+		}
+		return schema.CommandExecuteResult{Title: "Magic Context", Variant: "info", Message: sentence(st)}, nil
+	}
+	return none, invalid("there is no command %q", p.Command)
+}
+
+func sentence(s schema.SessionStatus) string {
+	window := "window unknown"
+	if s.ContextTokens > 0 {
+		window = fmt.Sprintf("%.0f%% of %d tokens", s.Pressure*100, s.ContextTokens)
+	}
+	return fmt.Sprintf("Context: %d tokens (%s). %d units, %d dropped, %d queued. %d passes, %d busts.",
+		s.InputTokens, window, s.Units, s.Dropped, s.Queued, s.Passes, s.Busts)
+}

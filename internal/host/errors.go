@@ -1,0 +1,31 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// An Error is one that the shim branches on.
+type Error struct {
+	code int
+	msg  string
+}
+
+func (e *Error) Error() string { return e.msg }
+
+// RPCCode returns the error's code in the protocol.
+func (e *Error) RPCCode() int { return e.code }
+
+// ErrResync asks the shim for the whole array.
+var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
+
+// invalid is the caller's mistake.
+func invalid(format string, args ...any) error {
+	return &Error{-32602, fmt.Sprintf(format, args...)}
+}
+
+// disabled says why the host must not work.
+func disabled(reason string) error {
+	return &Error{schema.CodeDisabled, "magicctx is disabled: " + reason}
+}

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// harnessEvent is the part of OpenCode's events that is used here.
+type harnessEvent struct {
+	Type       string `json:"type"`
+	Properties struct {
+		SessionID string     `json:"sessionID"`
+		MessageID string     `json:"messageID"`
+		Info      json.Value `json:"info"`
+	} `json:"properties"`
+}
+
+// Event takes note of what happens in the harness between passes. Nothing that a
+// pass depends on comes this way only: events are lost when the host is down.
+func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schema.Empty, error) {
+	var e harnessEvent
+	if err := json.Unmarshal(p.Event, &e); err != nil {
+		return schema.Empty{}, invalid("event: %v", err)
+	}
+	session := p.Session
+	if session == "" {
+		session = e.Properties.SessionID
+	}
+	if session == "" {
+		return schema.Empty{}, nil
+	}
+	key, err := h.key(c, session)
+	if err != nil {
+		return schema.Empty{}, err
+	}
+	switch e.Type {
+	case "session.deleted":
+		h.sessions.remove(key)
+		err = h.Store.DeleteSession(ctx, key)
+	case "message.removed":
+		err = h.forgetMessage(ctx, key, e.Properties.MessageID)
+	case "message.updated":
+		err = h.noteUsage(ctx, key, e.Properties.Info)
+	}
+	h.stored(err)
+	return schema.Empty{}, err
+}
+
+func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {
+	s := h.sessions.lock(key)
+	defer s.mu.Unlock()
+	if err := h.Store.RemoveMessages(ctx, key, []string{message}); err != nil {
+		return err
+	}
+	if s.pipe != nil {
+		s.pipe.Forget([]string{message})
+	}
+	return nil
+}
+
+// noteUsage journals what the provider reported for the newest pass.
+func (h *Host) noteUsage(ctx context.Context, key store.Key, info json.Value) error {
+	codec, err := codecOf(key.Harness)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(struct {
+		Info json.Value `json:"info"`
+	}{info})
+	if err != nil {
+		return nil // an event without info
+	}
+	m := codec.Decode(raw)
+	if m.Usage.Prompt() == 0 || m.Completed == 0 {
+		return nil // the first of its updates; the last one has both
+	}
+	s := h.sessions.lock(key)
+	defer s.mu.Unlock()
+	if s.pipe == nil || s.pipe.Has(m.Key) {
+		return nil // a late update of a step whose pass is past
+	}
+	return h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite)
+}

@@ -1,0 +1,42 @@
+package host
+
+import (
+	"embed"
+	"strings"
+	"text/template"
+)
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+var guidance = template.Must(template.ParseFS(prompts, "prompts/*.md"))
+
+// guidanceHeading marks a system prompt that has the guidance already.
+const guidanceHeading = "## Magic Context"
+
+// guidanceFor returns what the model has to know in a mode; "" for nothing.
+// Documents, profiles and memories are not here: they would change the prefix.
+func guidanceFor(m mode, protectedTags int) string {
+	var files []string
+	switch m {
+	case modePrimary:
+		files = []string{"primary.md", "reduce.md", "primary_closing.md"}
+	case modePrimaryNoReduce:
+		files = []string{"primary.md", "primary_closing.md"}
+	case modeSubagent:
+		files = []string{"subagent.md"}
+	}
+	var b strings.Builder
+	for _, f := range files {
+		// The templates are embedded and their data fits: it cannot err.
+		_ = guidance.ExecuteTemplate(&b, f, struct{ ProtectedTags int }{protectedTags})
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// prompt returns an embedded text that has nothing to fill in.
+func prompt(file string) string {
+	var b strings.Builder
+	_ = guidance.ExecuteTemplate(&b, file, nil) // embedded, cannot err
+	return strings.TrimSpace(b.String())
+}

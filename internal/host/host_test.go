@@ -1,0 +1,454 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// harness is a shim in miniature, in front of a real host on a real store.
+type harness struct {
+	t        *testing.T
+	dir      string
+	clock    *clock.Manual
+	config   schema.Config
+	store    *store.Store
+	host     *Host
+	limits   schema.ModelLimits
+	messages []json.Value
+	revision uint64
+	told     int
+	patches  map[string]schema.Patch
+}
+
+const testSession = "ses_1"
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	h := &harness{t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{},
+		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"}}
+	h.config.ProtectedTags = 1
+	h.start()
+	t.Cleanup(func() { h.store.Close() })
+	return h
+}
+
+func (h *harness) start() {
+	h.t.Helper()
+	var err error
+	h.store, err = store.Open(context.Background(), store.Options{Dir: h.dir, Log: slog.New(slog.DiscardHandler), Clock: h.clock})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.host = New(Options{Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler),
+		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil }})
+	if _, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *harness) restart() {
+	h.store.Close()
+	h.start()
+}
+
+// ModelLimits, Show and SessionChanged make the harness a Client.
+func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	return h.limits, nil
+}
+func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return nil }
+func (h *harness) SessionChanged(schema.SessionStatus)                 {}
+
+func (h *harness) add(format string, args ...any) {
+	h.messages = append(h.messages, json.Value(fmt.Sprintf(format, args...)))
+}
+
+func (h *harness) user(id, text string) {
+	h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"user","time":{"created":%d},"model":{"providerID":"anthropic","modelID":"m"}},`+
+		`"parts":[{"id":"p-%s","type":"text","text":%q}]}`, id, h.clock.Now(), id, text)
+}
+
+// tool adds a finished assistant step with one tool call.
+func (h *harness) tool(id, output, finish string, promptTokens int) {
+	now := h.clock.Now()
+	h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%d},"providerID":"anthropic","modelID":"m","finish":%q,`+
+		`"tokens":{"input":%d,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"p-%s","type":"tool","callID":"c-%s","tool":"read",`+
+		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
+}
+
+// transform runs a pass as the shim would: a delta, and everything when asked.
+func (h *harness) transform() (schema.WireMutation, error) {
+	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told}
+	m, err := h.send(p)
+	if errors.Is(err, ErrResync) {
+		h.patches = map[string]schema.Patch{}
+		m, err = h.send(schema.TransformParams{Session: testSession, Directory: "/p"})
+	}
+	if err != nil {
+		return m, err
+	}
+	h.revision, h.told = m.Revision, len(h.messages)
+	for _, key := range m.Cleared {
+		delete(h.patches, key)
+	}
+	for key, patch := range m.Edits {
+		h.patches[key] = patch
+	}
+	return m, nil
+}
+
+func (h *harness) send(p schema.TransformParams) (schema.WireMutation, error) {
+	var err error
+	if p.Messages, err = json.Marshal(h.messages[p.Keep:]); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.host.Transform(context.Background(), h, p)
+}
+
+// pass is transform, and it must succeed.
+func (h *harness) pass() schema.WireMutation {
+	h.t.Helper()
+	m, err := h.transform()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return m
+}
+
+// wire is what the provider gets: the texts and results, one a line.
+func (h *harness) wire() string {
+	h.t.Helper()
+	var b strings.Builder
+	for _, raw := range h.messages {
+		codec := transcript.OpenCode{}
+		patched, err := render.Apply(raw, h.patches[codec.Decode(raw).Key])
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		m := codec.Decode(patched)
+		w := render.Wire(&m)
+		for _, block := range w.Blocks {
+			if block.Kind != render.CallBlock {
+				fmt.Fprintf(&b, "%s: %s\n", w.Key, block.Text)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (h *harness) journal() []store.PassRow {
+	h.t.Helper()
+	rows, err := h.store.Passes(context.Background(), store.Key{Harness: "opencode", Session: testSession}, 0, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rows
+}
+
+func (h *harness) drop(callID, ranges string) string {
+	h.t.Helper()
+	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{Session: testSession, Directory: "/p", Tool: "ctx_reduce",
+		CallID: callID, Args: json.Value(fmt.Sprintf(`{"drop":%q}`, ranges))})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r.Output
+}
+
+// turn is a session of one turn with two tools, and its first pass.
+func turn(t *testing.T) *harness {
+	h := newHarness(t)
+	h.user("u1", "find it")
+	h.pass()
+	h.tool("a1", "one", "tool-calls", 1000)
+	h.pass()
+	h.tool("a2", "two", "stop", 1000)
+	h.user("u2", "thanks")
+	h.pass()
+	return h
+}
+
+func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {
+	h := turn(t)
+	if got := h.drop("call-1", "2"); got != "Marked: 2." {
+		t.Fatalf("reply %q", got)
+	}
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Fatalf("a queued drop caused a %s pass (%s)", m.Verdict, m.Cause)
+	}
+	h.tool("a3", "three", "stop", 70_000)
+	h.user("u3", "go on")
+	m := h.pass()
+	if m.Verdict != schema.Soft || m.Cause != "pressure" {
+		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	want := "u1: §1§ find it\na1: [dropped §2§]\na2: §3§ two\nu2: §4§ thanks\na3: §5§ three\nu3: §6§ go on\n"
+	if got := h.wire(); got != want {
+		t.Errorf("wire:\n%swant:\n%s", got, want)
+	}
+	rows := h.journal()
+	last := rows[len(rows)-1]
+	if !last.Bust || last.BustCause != "pressure" || last.EditsAdded != 1 || last.Pressure != 0.7 {
+		t.Errorf("journal: %+v", last)
+	}
+	for _, r := range rows[:len(rows)-1] {
+		if r.Bust {
+			t.Errorf("pass %d is journalled as a bust (%s)", r.Pass, r.BustCause)
+		}
+	}
+}
+
+func TestLostBaseAsksForAResync(t *testing.T) {
+	h := turn(t)
+	before := h.wire()
+	h.restart()
+	h.patches = nil
+	h.pass()
+	if got := h.wire(); got != before {
+		t.Errorf("after a restart:\n%sbefore:\n%s", got, before)
+	}
+}
+
+// The shim did not get the reply and asks again: it must read the same, and the
+// drop must not be queued twice.
+func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
+	h := turn(t)
+	first := h.drop("call-1", "2,99")
+	if !strings.HasPrefix(first, "Error: there is no 99") {
+		t.Fatalf("reply %q", first)
+	}
+	marked := h.drop("call-2", "2")
+	h.restart()
+	if again := h.drop("call-2", "2"); again != marked {
+		t.Errorf("first %q, again %q", marked, again)
+	}
+	if other := h.drop("call-3", "2"); other != "1 needed nothing. Nothing to do." {
+		t.Errorf("reply %q", other)
+	}
+}
+
+func TestReduceTellsTheModelWhatIsWrong(t *testing.T) {
+	h := turn(t)
+	for args, want := range map[string]string{
+		`{}`:             `Error: drop must be a string`,
+		`{"drop":5}`:     `Error: drop must be a string`,
+		`{"drop":"x"}`:   `Error: drop cannot be read: "x" is neither a tag nor a range`,
+		`{"drop":"9-7"}`: `runs backwards`,
+	} {
+		r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{Session: testSession, Directory: "/p",
+			Tool: "ctx_reduce", CallID: args, Args: json.Value(args)})
+		if err != nil || !strings.Contains(r.Output, want) {
+			t.Errorf("%s: %q, %v; want %q", args, r.Output, err, want)
+		}
+	}
+	if got := h.drop("later", "4"); got != "Marked for later, because among the newest 1: 4." {
+		t.Errorf("reply %q", got)
+	}
+}
+
+// Invariant 13, first half: the wire does not wait for another program's lock,
+// and nothing that is not stored is seen.
+func TestInvariant13FailOpenPerPass(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	before := h.wire()
+	h.user("u3", "")
+	if _, err := h.host.Transform(context.Background(), h, schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told,
+		Messages: json.Value(`{"not":"an array"}`)}); err == nil {
+		t.Fatal("a broken attachment was taken")
+	}
+	h.messages = h.messages[:len(h.messages)-1]
+	if got := h.wire(); got != before {
+		t.Errorf("the failed pass changed the wire:\n%s", got)
+	}
+	h.pass()
+	if got := h.wire(); got != before {
+		t.Errorf("the pass after a failed one changed the wire:\n%s", got)
+	}
+}
+
+// Invariant 13, second half.
+func TestInvariant13FailClosedOnStorage(t *testing.T) {
+	h := turn(t)
+	h.store.Close()
+	h.user("u3", "more")
+	if _, err := h.transform(); err == nil {
+		t.Fatal("a pass went through without a store")
+	}
+	h.start()
+	h.pass()
+	if got := h.wire(); !strings.HasSuffix(got, "u3: §5§ more\n") {
+		t.Errorf("after the store came back:\n%s", got)
+	}
+}
+
+func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
+	h := turn(t)
+	system := func(parts ...string) []string {
+		t.Helper()
+		r, err := h.host.System(context.Background(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: parts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.System
+	}
+	first := system("You are an agent.\nToday's date: Mon Jan 1 2026\nBe kind.")
+	if len(first) != 2 || strings.Count(first[1], guidanceHeading) != 1 || !strings.Contains(first[1], "ctx_reduce") {
+		t.Fatalf("system prompt: %q", first)
+	}
+	if again := system(first...); strings.Count(strings.Join(again, "\n"), guidanceHeading) != 1 {
+		t.Errorf("guidance was added twice")
+	}
+	next := system("You are an agent.\nToday's date: Tue Jan 2 2026\nBe kind.")
+	if next[0] != first[0] {
+		t.Errorf("midnight changed the prompt: %q", next[0])
+	}
+	h.restart()
+	h.pass()
+	if next = system("You are an agent.\nToday's date: Tue Jan 2 2026\nBe kind."); next[0] != first[0] {
+		t.Errorf("a restart forgot the date: %q", next[0])
+	}
+	if title := system("You are a title generator. You output ONLY a thread title."); title != nil {
+		t.Errorf("the title request got %q", title)
+	}
+}
+
+// Defect C6: a new date that comes with another change costs one bust, not two.
+func TestDateRidesOnAnotherChange(t *testing.T) {
+	h := turn(t)
+	ask := func(text string) string {
+		t.Helper()
+		r, err := h.host.System(context.Background(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.System[0]
+	}
+	ask("A\nToday's date: 1")
+	if got := ask("B\nToday's date: 2"); got != "B\nToday's date: 2" {
+		t.Errorf("the date stayed behind: %q", got)
+	}
+	for range 3 {
+		h.pass()
+		ask("B\nToday's date: 2")
+	}
+	busts := 0
+	for _, r := range h.journal() {
+		if r.Bust {
+			busts++
+			if r.BustCause != "system-changed" {
+				t.Errorf("cause %q", r.BustCause)
+			}
+		}
+	}
+	if busts != 1 {
+		t.Errorf("%d busts, want 1", busts)
+	}
+}
+
+// The date is also taken on by an epoch whose prefix was gone anyway.
+func TestDateIsTakenOnAfterAPause(t *testing.T) {
+	h := turn(t)
+	ask := func(text string) string {
+		t.Helper()
+		r, err := h.host.System(context.Background(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.System[0]
+	}
+	ask("A\nToday's date: 1")
+	h.clock.Advance(8 * time.Hour)
+	h.user("u9", "good morning")
+	if m := h.pass(); m.Verdict != schema.Hard || m.Cause != "idle" {
+		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	if got := ask("A\nToday's date: 2"); got != "A\nToday's date: 2" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestModeIsDecidedOnceBySwitchesOfTheFirstMessage(t *testing.T) {
+	h := newHarness(t)
+	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1},"tools":{"*":false},"model":{"providerID":"anthropic","modelID":"m"}},` +
+		`"parts":[{"id":"p1","type":"text","text":"hi"}]}`)
+	h.pass()
+	if got := h.wire(); got != "u1: hi\n" {
+		t.Errorf("wire %q", got)
+	}
+	h.restart()
+	h.user("u2", "more")
+	h.pass()
+	if got := h.wire(); got != "u1: hi\nu2: more\n" {
+		t.Errorf("the mode changed: %q", got)
+	}
+}
+
+func TestUsageIsJournalledWithItsPass(t *testing.T) {
+	h := turn(t)
+	event := `{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"a9","role":"assistant","time":{"created":1,"completed":2},` +
+		`"tokens":{"input":5,"output":1,"cache":{"read":900,"write":70}}}}}`
+	for range 2 { // OpenCode reports a step more than once
+		if _, err := h.host.Event(context.Background(), h, schema.EventParams{Directory: "/p", Event: json.Value(event)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := h.journal()
+	if got := rows[len(rows)-1].Usage; got == nil || *got != (store.Usage{Input: 5, CacheRead: 900, CacheWrite: 70}) {
+		t.Errorf("usage %+v", got)
+	}
+	st, err := h.host.SessionStatus(context.Background(), h, schema.SessionStatusParams{Harness: "opencode", Session: testSession})
+	if err != nil || st.CacheRead != 900 || st.InputTokens != 975 || st.ContextTokens != 100_000 {
+		t.Errorf("status %+v, %v", st, err)
+	}
+}
+
+func TestRemovedMessageTakesItsUnitsAlong(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	event := `{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":"a1"}}`
+	if _, err := h.host.Event(context.Background(), h, schema.EventParams{Event: json.Value(event)}); err != nil {
+		t.Fatal(err)
+	}
+	h.restart()
+	if got := h.drop("call-2", "2"); got != "Error: there is no 2. Nothing was marked." {
+		t.Errorf("reply %q", got)
+	}
+}
+
+func TestFlushBustsInTheMiddleOfATurn(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
+		t.Fatal(err)
+	}
+	h.restart() // the wish survives
+	h.tool("a3", "three", "tool-calls", 1000)
+	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" || !strings.Contains(h.wire(), "[dropped §2§]") {
+		t.Fatalf("verdict %s (%s)\n%s", m.Verdict, m.Cause, h.wire())
+	}
+	h.tool("a4", "four", "tool-calls", 1000)
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("the flush came twice: %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+func TestOtherHarnessIsRefusedByName(t *testing.T) {
+	h := newHarness(t)
+	_, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: "emacs"})
+	if err == nil || !strings.Contains(err.Error(), `"emacs"`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,140 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// reduceParameters is what the model sees of ctx_reduce's arguments.
+var reduceParameters = json.Value(`{"type":"object","properties":{"drop":{"type":"string",` +
+	`"description":"Tags to mark: \"12\", \"12-15\" or \"3,7,12-15\"."}},"required":["drop"],"additionalProperties":false}`)
+
+// ToolExecute runs one of the host's tools. What is wrong with a call is told to
+// the model as its result, so that it can do better.
+func (h *Host) ToolExecute(ctx context.Context, c Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return schema.ToolExecuteResult{}, err
+	}
+	if p.Tool != reduceTool {
+		return schema.ToolExecuteResult{}, invalid("there is no tool %q", p.Tool)
+	}
+	s := h.sessions.lock(key)
+	defer s.mu.Unlock()
+	reply, err := h.reduce(ctx, s, p)
+	h.stored(err)
+	return schema.ToolExecuteResult{Title: "marked", Output: reply}, err
+}
+
+// reduce queues drops and returns the reply. The reply is stored with them: a
+// shim that did not get it asks again, and must read the same.
+func (h *Host) reduce(ctx context.Context, s *session, p schema.ToolExecuteParams) (string, error) {
+	if reply, found, err := h.Store.ToolReply(ctx, s.key, p.CallID); err != nil || found {
+		return reply, err
+	}
+	tags, err := dropArgument(p.Args)
+	if err != nil {
+		return "Error: " + err.Error(), nil
+	}
+	state, err := h.stateOf(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	now := h.Clock.Now()
+	knobs := rule.Knobs{ProtectedTags: h.config(s.key.Harness, p.Directory).ProtectedTags}
+	drops, reply := queueable(state, tags, knobs, now)
+	rows := make([]store.DropRow, len(drops))
+	for i, d := range drops {
+		rows[i] = store.DropRow{Tag: d.Tag, QueuedAt: d.QueuedAt, Source: d.Source}
+	}
+	if err := h.Store.QueueDrops(ctx, s.key, rows, store.ToolReplyRow{CallID: p.CallID, Reply: reply, At: now}); err != nil {
+		return "", err
+	}
+	state.Enqueue(drops...)
+	return reply, nil
+}
+
+// stateOf returns the session's frozen state, also when no transcript is in memory.
+func (h *Host) stateOf(ctx context.Context, s *session) (*frozen.State, error) {
+	if s.pipe != nil {
+		return s.pipe.State, nil
+	}
+	snap, err := h.load(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return stateFromSnapshot(snap), nil
+}
+
+// dropArgument reads the arguments, which the harness has not checked.
+func dropArgument(args json.Value) ([]int, error) {
+	var a struct {
+		Drop *string `json:"drop"`
+	}
+	if err := json.Unmarshal(args, &a); err != nil || a.Drop == nil {
+		return nil, fmt.Errorf(`drop must be a string such as "12", "12-15" or "3,7,12-15"`)
+	}
+	tags, err := parseTags(*a.Drop)
+	if err != nil {
+		return nil, fmt.Errorf(`drop cannot be read: %w; write it as "12", "12-15" or "3,7,12-15"`, err)
+	}
+	return tags, nil
+}
+
+// queueable returns the drops to queue, all or none, and the reply.
+func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
+	var unknown, ready, later []int
+	settled := 0
+	for _, tag := range tags {
+		u := state.ByTag(tag)
+		switch {
+		case u == nil:
+			unknown = append(unknown, tag)
+		case !u.Active() || state.Queued(tag):
+			settled++
+		case rule.IsProtected(state, tag, k):
+			later = append(later, tag)
+		default:
+			ready = append(ready, tag)
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Sprintf("Error: there is no %s. Nothing was marked.", list(unknown))
+	}
+	var drops []frozen.QueuedDrop
+	for _, tag := range append(append([]int(nil), ready...), later...) {
+		drops = append(drops, frozen.QueuedDrop{Tag: tag, QueuedAt: now, Source: reduceTool})
+	}
+	var parts []string
+	if len(ready) > 0 {
+		parts = append(parts, "Marked: "+list(ready)+".")
+	}
+	if len(later) > 0 {
+		parts = append(parts, "Marked for later, because among the newest "+strconv.Itoa(k.ProtectedTags)+": "+list(later)+".")
+	}
+	if settled > 0 {
+		parts = append(parts, fmt.Sprintf("%d needed nothing.", settled))
+	}
+	if len(drops) == 0 {
+		parts = append(parts, "Nothing to do.")
+	}
+	return drops, strings.Join(parts, " ")
+}
+
+// list writes tags without the section signs, so that a reply is not taken for
+// tagged content.
+func list(tags []int) string {
+	texts := make([]string, len(tags))
+	for i, t := range tags {
+		texts[i] = strconv.Itoa(t)
+	}
+	return strings.Join(texts, ", ")
+}

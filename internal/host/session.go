@@ -1,0 +1,186 @@
+package host
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Bounds of what stays in memory. A session that was put out is resynced when
+// it comes back.
+const (
+	maxResidentSessions = 32
+	maxResidentBytes    = 256 << 20
+)
+
+// session is a session in memory. Its fields belong to whoever holds mu.
+type session struct {
+	mu  sync.Mutex
+	key store.Key
+	// row is what the store holds; pipe is nil until the first transform, and
+	// after one that went wrong.
+	row   store.SessionRow
+	known bool // row has been read
+	pipe  *pipeline.Session
+	// revision names the array that pipe holds and the client as well.
+	revision uint64
+	// unsaved are units that a busy store did not take.
+	unsaved []frozen.Unit
+	bytes   int
+	used    uint64
+}
+
+// forget drops what is only memory; the next transform starts from the store.
+func (s *session) forget() {
+	s.pipe, s.known, s.unsaved, s.bytes = nil, false, nil, 0
+}
+
+// sessions is the sessions in memory, bounded.
+type sessions struct {
+	mu    sync.Mutex
+	byKey map[store.Key]*session
+	tick  uint64
+}
+
+// lock returns the session of key, locked.
+func (ss *sessions) lock(key store.Key) *session {
+	ss.mu.Lock()
+	s, ok := ss.byKey[key]
+	if !ok {
+		s = &session{key: key}
+		ss.byKey[key] = s
+	}
+	ss.tick++
+	s.used = ss.tick
+	ss.mu.Unlock()
+	s.mu.Lock()
+	return s
+}
+
+// trim puts out the sessions that were used longest ago until the bounds hold.
+// It passes over those that are at work.
+func (ss *sessions) trim() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for {
+		var oldest *session
+		count, bytes := 0, 0
+		for _, s := range ss.byKey {
+			count++
+			bytes += s.bytes
+			if s.used != ss.tick && (oldest == nil || s.used < oldest.used) {
+				oldest = s
+			}
+		}
+		if oldest == nil || count <= maxResidentSessions && bytes <= maxResidentBytes {
+			return
+		}
+		if !oldest.mu.TryLock() {
+			return
+		}
+		delete(ss.byKey, oldest.key)
+		oldest.forget()
+		oldest.mu.Unlock()
+	}
+}
+
+// remove forgets a session for good.
+func (ss *sessions) remove(key store.Key) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.byKey, key)
+}
+
+// codecOf returns the codec of a harness.
+func codecOf(harness string) (transcript.Codec, error) {
+	if schema.Harness(harness) == schema.HarnessOpenCode {
+		return transcript.OpenCode{}, nil
+	}
+	return nil, invalid("harness %q is not supported by this host", harness)
+}
+
+// load reads the session from the store, if memory does not hold it.
+func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
+	snap, _, err := h.Store.Load(ctx, s.key)
+	if err != nil {
+		return snap, fmt.Errorf("load session: %w", err)
+	}
+	snap.Session.Key = s.key
+	s.row, s.known = snap.Session, true
+	return snap, nil
+}
+
+// build puts the pipeline's session together from what the store holds.
+func (s *session) build(snap store.Snapshot, codec transcript.Codec) error {
+	meta, err := metaFromRow(s.row)
+	if err != nil {
+		return err
+	}
+	s.pipe = pipeline.NewSession(pipeline.Config{
+		Options:   render.Options{Codec: codec, Prefixes: mode(s.row.Mode).showsTags()},
+		CountText: tokens.Count, CountFile: tokens.Image,
+	}, meta, stateFromSnapshot(snap))
+	return nil
+}
+
+func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
+	wire, err := chainFrom(r.WireMessages, r.WireChain)
+	if err != nil {
+		return pipeline.Meta{}, err
+	}
+	raw, err := chainFrom(r.RawMessages, r.RawChain)
+	if err != nil {
+		return pipeline.Meta{}, err
+	}
+	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw}, nil
+}
+
+func chainFrom(messages int, text string) (pipeline.Chain, error) {
+	c := pipeline.Chain{Messages: messages}
+	if text == "" {
+		return c, nil
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(c.Hash) {
+		return c, fmt.Errorf("stored chain %q is not one", text)
+	}
+	copy(c.Hash[:], b)
+	return c, nil
+}
+
+func textOf(c pipeline.Chain) string { return hex.EncodeToString(c.Hash[:]) }
+
+func stateFromSnapshot(snap store.Snapshot) *frozen.State {
+	units := make([]frozen.Unit, len(snap.Units))
+	for i, u := range snap.Units {
+		units[i] = unitFromRow(u)
+	}
+	edits := make([]frozen.Edit, len(snap.Edits))
+	for i, e := range snap.Edits {
+		edits[i] = frozen.Edit{Tag: e.Tag, Kind: frozen.EditKind(e.Kind)}
+	}
+	queue := make([]frozen.QueuedDrop, len(snap.Queued))
+	for i, d := range snap.Queued {
+		queue[i] = frozen.QueuedDrop{Tag: d.Tag, QueuedAt: d.QueuedAt, Source: d.Source}
+	}
+	return frozen.NewState(snap.Session.TagCounter, units, edits, queue)
+}
+
+func unitFromRow(r store.UnitRow) frozen.Unit {
+	return frozen.Unit{Tag: r.Tag, Key: r.UnitKey, MessageKey: r.MessageKey, Kind: frozen.UnitKind(r.Kind), Tool: r.Tool,
+		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens}
+}
+
+func rowFromUnit(u frozen.Unit) store.UnitRow {
+	return store.UnitRow{Tag: u.Tag, UnitKey: u.Key, MessageKey: u.MessageKey, Kind: string(u.Kind), Tool: u.Tool,
+		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens}
+}

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// statusSessions bounds the sessions that a status lists, newest first.
+const statusSessions = 50
+
+// Status reports on the store and its sessions. It reads the database only, so
+// that it never waits behind a pass.
+func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (schema.StatusResult, error) {
+	r := schema.StatusResult{Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true, Sessions: []schema.SessionStatus{}}
+	if reason := h.trouble.Load(); reason != nil {
+		r.Enabled, r.Reason = false, *reason
+	}
+	all, err := h.Store.Sessions(ctx, statusSessions)
+	if err != nil {
+		return r, err
+	}
+	for _, s := range all {
+		r.Sessions = append(r.Sessions, h.statusOf(ctx, s))
+	}
+	return r, nil
+}
+
+// SessionStatus reports on one session.
+func (h *Host) SessionStatus(ctx context.Context, _ Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	key := store.Key{Harness: string(p.Harness), Session: p.Session}
+	s, found, err := h.Store.Session(ctx, key)
+	if err != nil {
+		return schema.SessionStatus{}, err
+	}
+	if !found {
+		return schema.SessionStatus{}, invalid("session %q of %s is unknown", p.Session, p.Harness)
+	}
+	return h.statusOf(ctx, s), nil
+}
+
+func (h *Host) statusOf(ctx context.Context, s store.SessionSummary) schema.SessionStatus {
+	st := schema.SessionStatus{
+		Harness: schema.Harness(s.Key.Harness), Session: s.Key.Session, Mode: s.Mode,
+		Model: schema.Model{Provider: s.Provider, ID: s.Model},
+		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
+		InputTokens: s.PromptTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
+		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite,
+	}
+	if s.Last != nil {
+		st.LastVerdict, st.LastCause, st.Messages = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Messages
+	}
+	if row, found, err := h.Store.Limits(ctx, s.Provider, s.Model); err == nil && found {
+		st.ContextTokens = promptLimit(limitsFromRow(row))
+	}
+	if st.ContextTokens > 0 {
+		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
+	}
+	return st
+}
+
+// Subscribe makes a client hear of every matching pass.
+func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subscribers[c] = append(h.subscribers[c], p)
+	return schema.Empty{}, nil
+}
+
+// publish tells subscribers of the session's newest pass. Without any it costs
+// nothing.
+func (h *Host) publish(s *session) {
+	h.mu.Lock()
+	var listeners []Client
+	for c, subscriptions := range h.subscribers {
+		for _, p := range subscriptions {
+			if (p.Harness == "" || string(p.Harness) == s.key.Harness) && (p.Session == "" || p.Session == s.key.Session) {
+				listeners = append(listeners, c)
+				break
+			}
+		}
+	}
+	h.mu.Unlock()
+	if len(listeners) == 0 {
+		return
+	}
+	summary, found, err := h.Store.Session(context.Background(), s.key)
+	if err != nil || !found {
+		return
+	}
+	st := h.statusOf(context.Background(), summary)
+	for _, c := range listeners {
+		c.SessionChanged(st)
+	}
+}

@@ -1,0 +1,125 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// dateLine is the line by which the harness tells the model the date. It makes
+// the prompt, and so the whole prefix, another one at midnight.
+var dateLine = regexp.MustCompile(`Today's date: .+`)
+
+// ownPrompts open the prompts of the harness's own agents (title, summary,
+// compaction), which share the session's id but not its conversation.
+var ownPrompts = []string{
+	"You are a title generator.",
+	"Summarize what was done in this conversation.",
+	"You are a context summarization agent.",
+}
+
+// System replays the system prompt of a session: the guidance at its end, and
+// the date that the prefix was built with. It decides nothing that the pass
+// before it could not know; a prompt that the harness changed is journalled as
+// the bust that it is.
+func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
+	var unchanged schema.SystemResult
+	key, err := h.key(c, p.Session)
+	if err != nil || isOwnPrompt(p.System) {
+		return unchanged, err
+	}
+	s := h.sessions.lock(key)
+	defer s.mu.Unlock()
+	if !s.known {
+		if _, err := h.load(ctx, s); err != nil {
+			return unchanged, err
+		}
+	}
+	cfg := h.config(key.Harness, p.Directory)
+	if s.row.Passes == 0 || !wantsGuidance(cfg.SystemPromptInjection, p.System) {
+		return unchanged, nil
+	}
+	system := append([]string(nil), p.System...)
+	if text := guidanceFor(mode(s.row.Mode), cfg.ProtectedTags); text != "" && !strings.Contains(strings.Join(system, "\n"), guidanceHeading) {
+		system = append(system, text)
+	}
+	state, changed := nextSystemState(s.row, system)
+	if state != s.row.System {
+		if err := h.Store.SaveSystem(ctx, key, state); err != nil {
+			h.stored(err)
+			return unchanged, err
+		}
+		s.row.System = state
+	}
+	if changed {
+		h.noteBust(ctx, s, pipeline.BustSystem)
+	}
+	system[0] = dateLine.ReplaceAllLiteralString(system[0], state.StickyDate)
+	return schema.SystemResult{System: system}, nil
+}
+
+func isOwnPrompt(system []string) bool {
+	if len(system) == 0 {
+		return true
+	}
+	for _, opening := range ownPrompts {
+		if strings.HasPrefix(strings.TrimSpace(system[0]), opening) {
+			return true
+		}
+	}
+	return false
+}
+
+func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
+	if !c.Enabled {
+		return false
+	}
+	all := strings.Join(system, "\n")
+	for _, signature := range c.SkipSignatures {
+		if signature != "" && strings.Contains(all, signature) {
+			return false
+		}
+	}
+	return strings.TrimSpace(all) != ""
+}
+
+// nextSystemState returns the state after a request with this system prompt,
+// and whether the prompt is another one than that of the request before, apart
+// from the date. A new date is taken on when the prefix is gone anyway: in an
+// epoch that began since the date was taken, or together with another change
+// (defect C6: the reference busts twice when both come at once).
+func nextSystemState(row store.SessionRow, system []string) (state store.SystemState, changed bool) {
+	state = row.System
+	sum := sha256.Sum256([]byte(dateLine.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
+	hash := hex.EncodeToString(sum[:])
+	changed = state.SystemHash != "" && state.SystemHash != hash
+	date := dateLine.FindString(system[0])
+	if state.SystemHash == "" || changed || row.Epoch > state.StickyDateEpoch {
+		state.StickyDate, state.StickyDateEpoch = date, row.Epoch
+	}
+	if state.SystemHash != hash {
+		state.SystemHash, state.SystemTokens = hash, tokens.Count(strings.Join(system, "\n"))
+	}
+	return state, changed
+}
+
+// noteBust journals that the newest pass lost its prefix to something that the
+// harness did after it.
+func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
+	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)
+	isNew, err := h.Store.MarkBust(ctx, s.key, s.row.Passes, cause)
+	if err != nil {
+		h.stored(err)
+		h.Log.Warn("bust not journalled", "session", s.key.Session, "error", err)
+	}
+	if isNew {
+		s.row.Busts++
+	}
+}

@@ -1,0 +1,229 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/bug"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Transform runs one pass: it takes the new part of the transcript, decides,
+// renders, commits, and answers with the mutation that the client lacks. When
+// it errs nothing of the pass stays, and the client goes on with its last good
+// mutation.
+func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
+	var none schema.WireMutation
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return none, err
+	}
+	s := h.sessions.lock(key)
+	defer h.sessions.trim()
+	defer s.mu.Unlock()
+	done := false
+	defer func() { // also when the pass panics: half a pass must not be built upon
+		if !done {
+			s.forget()
+		}
+	}()
+	pass, err := h.begin(ctx, c, s, p)
+	if errors.Is(err, ErrResync) {
+		done = true
+	}
+	if err != nil {
+		return none, err
+	}
+	if err := pass.run(ctx); err != nil {
+		return none, err
+	}
+	done = true
+	h.publish(s)
+	return pass.answer(), nil
+}
+
+// pass is one pass under way.
+type pass struct {
+	h       *Host
+	s       *session
+	started time.Time
+	at      int64
+	params  schema.TransformParams
+	config  schema.Config
+	limits  schema.ModelLimits
+	fresh   []frozen.Unit
+
+	decision pipeline.Decision
+	wire     pipeline.Wire
+}
+
+// begin brings the session's transcript up to date.
+func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.TransformParams) (*pass, error) {
+	isResync := p.Base == 0
+	if !isResync && (s.pipe == nil || s.revision != p.Base || p.Keep > s.pipe.Len()) {
+		return nil, ErrResync
+	}
+	if isResync && p.Keep != 0 {
+		return nil, invalid("keep is %d without a base", p.Keep)
+	}
+	var messages []json.Value
+	if err := json.Unmarshal(p.Messages, &messages); err != nil {
+		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
+	}
+	ps := &pass{h: h, s: s, started: time.Now(), at: h.Clock.Now(), params: p, config: h.config(s.key.Harness, p.Directory)}
+	if isResync {
+		if err := h.resync(ctx, s, p, ps.config, messages); err != nil {
+			return nil, err
+		}
+		s.bytes = 0
+	}
+	s.bytes += len(p.Messages)
+	ps.fresh = s.pipe.Update(p.Keep, messages)
+	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
+	return ps, nil
+}
+
+// resync makes ready for a whole array: from the store, which is the truth
+// after a crash of the host or of a pass.
+func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
+	codec, err := codecOf(s.key.Harness)
+	if err != nil {
+		return err
+	}
+	snap, err := h.load(ctx, s)
+	if err != nil {
+		h.stored(err)
+		return err
+	}
+	s.row.Directory, s.row.Parent = p.Directory, p.Parent
+	if s.row.Passes == 0 {
+		s.row.Mode = string(modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled))
+	}
+	// What a busy store has not taken yet gets the same tags again, from the
+	// order of the transcript.
+	s.unsaved = nil
+	return s.build(snap, codec)
+}
+
+// run decides, renders and commits.
+func (ps *pass) run(ctx context.Context) error {
+	pipe := ps.s.pipe
+	ps.decision = pipe.Decide(ps.readings())
+	ps.render(ps.decision)
+	if hits := ps.validate(ps.wire); len(hits) > 0 {
+		ps.h.Log.Error("the wire breaks a rule of the provider", "session", ps.s.key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
+		ps.retreat("invalid-wire")
+		if hits = ps.validate(pipe.RenderAnew(ps.decision)); len(hits) > 0 {
+			return fmt.Errorf("wire breaks rule %s at message %s", hits[0].Rule, hits[0].Message)
+		}
+	}
+	err := ps.commit(ctx)
+	ps.h.stored(err)
+	switch {
+	case errors.Is(err, store.ErrCannotPersist):
+		return disabled(err.Error())
+	case errors.Is(err, store.ErrBusy):
+		// Nothing of ours may be seen that is not stored, but the wire does not
+		// wait for another program's lock: a steady pass needs no write.
+		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
+		ps.s.unsaved = append(ps.s.unsaved, ps.fresh...)
+		ps.retreat("busy")
+		return nil
+	}
+	return err
+}
+
+func (ps *pass) readings() pipeline.Readings {
+	m, limit := ps.s.pipe.Model(), promptLimit(ps.limits)
+	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
+	return pipeline.Readings{
+		Now: ps.at, LimitTokens: limit, Threshold: percent,
+		TTL:      config.CacheTTL(ps.config, m.Provider, m.ID),
+		Subagent: mode(ps.s.row.Mode).isSubagent(),
+		Flush:    ps.s.row.ExplicitFlush,
+		Knobs:    rule.Knobs{ProtectedTags: ps.config.ProtectedTags},
+	}
+}
+
+func (ps *pass) render(d pipeline.Decision) {
+	ps.s.pipe.Freeze(d.Edits)
+	ps.wire = ps.s.pipe.Render(d)
+	if ps.wire.Err != nil {
+		bug.Reportf(ps.h.Log, "patch of session %s: %v", ps.s.key.Session, ps.wire.Err)
+	}
+	if ps.wire.BustCause == pipeline.BustUnexplained {
+		bug.Reportf(ps.h.Log, "unexplained bust in session %s, pass %d", ps.s.key.Session, ps.s.row.Passes+1)
+	}
+}
+
+// retreat makes the pass a steady one.
+func (ps *pass) retreat(cause pipeline.Cause) {
+	ps.s.pipe.Thaw(ps.decision.Edits)
+	ps.decision = ps.decision.Steady(cause)
+	ps.wire = ps.s.pipe.Render(ps.decision)
+}
+
+func (ps *pass) validate(w pipeline.Wire) []render.Violation {
+	return render.Validate(render.ProfileOf(ps.decision.Model.Provider, ps.limits.NPM), w.Rendered, w.Position)
+}
+
+// commit stores the pass in one transaction and makes it the session's past.
+func (ps *pass) commit(ctx context.Context) error {
+	s, d, w := ps.s, ps.decision, ps.wire
+	row := s.row
+	row.Provider, row.Model = d.Model.Provider, d.Model.ID
+	row.TagCounter, row.LastPassAt = s.pipe.State.TagCounter, ps.at
+	row.Passes++
+	if d.Verdict == schema.Hard {
+		row.Epoch++
+	}
+	if w.Bust {
+		row.Busts++
+	}
+	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
+	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
+	c := store.PassCommit{Session: row, Drained: d.Drained, FlushDone: row.ExplicitFlush, Pass: store.PassRow{
+		Pass: row.Passes, At: ps.at, Verdict: string(d.Verdict), Cause: string(d.Cause), Bust: w.Bust, BustCause: w.BustCause,
+		Messages: s.pipe.Len(), Kept: ps.params.Keep, WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes,
+		PrefixTokens: w.PrefixTokens, Chain: row.WireChain, EditsAdded: len(d.Edits), Pressure: d.Percent / 100,
+		HostUS: time.Since(ps.started).Microseconds(),
+	}}
+	for _, u := range append(s.unsaved, ps.fresh...) {
+		c.Units = append(c.Units, rowFromUnit(u))
+	}
+	for _, e := range d.Edits {
+		c.Edits = append(c.Edits, store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: row.Passes})
+	}
+	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
+		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
+	}
+	s.unsaved = nil
+	s.pipe.State.Dequeue(d.Drained)
+	row.ExplicitFlush = false
+	s.row = row
+	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, Model: d.Model, Wire: w.Wire, Raw: w.Raw}
+	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
+		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits), "messages", s.pipe.Len(), "took", time.Since(ps.started))
+	return nil
+}
+
+// answer is the mutation that brings the client from its last one to this pass.
+func (ps *pass) answer() schema.WireMutation {
+	s := ps.s
+	s.revision = ps.h.revision.Add(1)
+	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict}
+	if ps.decision.Verdict != schema.Steady {
+		m.Cause = string(ps.decision.Cause)
+	}
+	m.Edits, m.Cleared = s.pipe.Mutation()
+	return m
+}

@@ -1,0 +1,307 @@
+package mockllm
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+)
+
+// Dialect is a wire format.
+type Dialect string
+
+// The dialects.
+const (
+	Anthropic Dialect = "anthropic"
+	OpenAI    Dialect = "openai"
+)
+
+// A Request is one captured request. It does not change after it was answered.
+type Request struct {
+	// Seq counts the requests of a server from 1, in order of arrival.
+	Seq     int
+	Dialect Dialect
+	Path    string
+	Header  http.Header
+	// Body is the request as it came, byte for byte.
+	Body   []byte
+	Model  string
+	Stream bool
+	// System is the text of the system prompt, one entry per block.
+	System []string
+	// Tools are the names of the tools on offer.
+	Tools    []string
+	Messages []Message
+	// Blocks is the whole prompt in wire order: tools, system, messages.
+	Blocks []PromptBlock
+	// Simulated is what the simulated prompt cache counted.
+	Simulated promptcache.Tokens
+	// Reported is the usage in the answer.
+	Reported promptcache.Tokens
+	// Rule is the name of the rule that answered, if one did.
+	Rule string
+}
+
+// A Message is one message of the wire.
+type Message struct {
+	Role    string
+	Content []Content
+}
+
+// Content is one content block of a message. In the OpenAI dialect a tool call
+// becomes a "tool_use" and a tool message a "tool_result", so that one check
+// serves both.
+type Content struct {
+	Type string
+	// Text is the text, the thinking, or the text of a tool result.
+	Text      string
+	Signature string
+	// ID is the id of a call; of a result, the id of the call it answers.
+	ID   string
+	Name string
+	// Input is the arguments of a call.
+	Input json.Value
+}
+
+// A PromptBlock is what a prompt cache sees of a request.
+type PromptBlock struct {
+	// Where is "tools[0]", "system[1]" or "messages[2].content[0]:user".
+	Where string
+	// JSON is the block without its cache marker.
+	JSON       json.Value
+	Breakpoint bool
+}
+
+// SystemContains reports whether the system prompt contains text.
+func (r *Request) SystemContains(text string) bool {
+	return strings.Contains(strings.Join(r.System, "\n"), text)
+}
+
+// Breakpoints returns where the request marks cache breakpoints.
+func (r *Request) Breakpoints() (where []string) {
+	for _, b := range r.Blocks {
+		if b.Breakpoint {
+			where = append(where, b.Where)
+		}
+	}
+	return where
+}
+
+// body is the union of both dialects' requests, as far as we read them.
+type body struct {
+	Model    string        `json:"model"`
+	Stream   bool          `json:"stream"`
+	System   json.Value    `json:"system"`
+	Tools    []json.Value  `json:"tools"`
+	Messages []wireMessage `json:"messages"`
+}
+
+type wireMessage struct {
+	Role       string     `json:"role"`
+	Content    json.Value `json:"content"`
+	ToolCallID string     `json:"tool_call_id"`
+	ToolCalls  []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+	raw json.Value
+}
+
+// UnmarshalJSON keeps the raw message beside its fields: in the OpenAI dialect
+// a message is one block of the prompt.
+func (m *wireMessage) UnmarshalJSON(data []byte) error {
+	type plain wireMessage
+	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
+		return err
+	}
+	m.raw = bytes.Clone(data)
+	return nil
+}
+
+type wireContent struct {
+	Type      string     `json:"type"`
+	Text      string     `json:"text"`
+	Thinking  string     `json:"thinking"`
+	Data      string     `json:"data"`
+	Signature string     `json:"signature"`
+	ID        string     `json:"id"`
+	ToolUseID string     `json:"tool_use_id"`
+	Name      string     `json:"name"`
+	Input     json.Value `json:"input"`
+	Content   json.Value `json:"content"`
+}
+
+// parse fills a Request from its Body.
+func (r *Request) parse() error {
+	var b body
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return fmt.Errorf("decode %s request: %w", r.Dialect, err)
+	}
+	r.Model, r.Stream = b.Model, b.Stream
+
+	for i, t := range b.Tools {
+		r.Tools = append(r.Tools, toolName(t))
+		r.addBlock(fmt.Sprintf("tools[%d]", i), t)
+	}
+	for i, raw := range items(b.System) {
+		r.System = append(r.System, textOf(raw))
+		r.addBlock(fmt.Sprintf("system[%d]", i), raw)
+	}
+	for i, m := range b.Messages {
+		r.addMessage(i, m)
+	}
+	return nil
+}
+
+func (r *Request) addMessage(i int, m wireMessage) {
+	if r.Dialect == OpenAI {
+		// The automatic cache of this dialect works on tokens; a message is the
+		// finest piece whose borders we know.
+		r.addBlock(fmt.Sprintf("messages[%d]:%s", i, m.Role), m.raw)
+		if m.Role == "system" || m.Role == "developer" {
+			r.System = append(r.System, textOf(m.Content))
+			return
+		}
+	}
+
+	msg := Message{Role: m.Role}
+	if m.ToolCallID != "" {
+		msg.Content = append(msg.Content, Content{Type: "tool_result", ID: m.ToolCallID, Text: textOf(m.Content)})
+	} else {
+		for j, raw := range items(m.Content) {
+			msg.Content = append(msg.Content, content(raw))
+			if r.Dialect == Anthropic {
+				r.addBlock(fmt.Sprintf("messages[%d].content[%d]:%s", i, j, m.Role), raw)
+			}
+		}
+	}
+	for _, c := range m.ToolCalls {
+		msg.Content = append(msg.Content, Content{
+			Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.Value(c.Function.Arguments),
+		})
+	}
+	r.Messages = append(r.Messages, msg)
+}
+
+func (r *Request) addBlock(where string, raw json.Value) {
+	unmarked, marked := splitMarker(raw)
+	r.Blocks = append(r.Blocks, PromptBlock{Where: where, JSON: unmarked, Breakpoint: marked || r.Dialect == OpenAI})
+}
+
+// cacheBlocks is the request as the prompt cache sees it. A token is taken to
+// be four bytes: good enough for "this busted the prefix", not for a bill.
+func (r *Request) cacheBlocks() []promptcache.Block {
+	out := make([]promptcache.Block, len(r.Blocks))
+	for i, b := range r.Blocks {
+		out[i] = promptcache.Block{
+			Hash: promptcache.HashOf(b.JSON), Tokens: estimateTokens(len(b.JSON)), Breakpoint: b.Breakpoint,
+		}
+	}
+	return out
+}
+
+func estimateTokens(bytes int) int { return (bytes + 3) / 4 }
+
+func content(raw json.Value) Content {
+	if raw.Kind() == '"' {
+		return Content{Type: "text", Text: textOf(raw)}
+	}
+	var c wireContent
+	if json.Unmarshal(raw, &c) != nil {
+		return Content{Type: "unreadable", Text: string(raw)}
+	}
+	out := Content{Type: c.Type, Text: c.Text + c.Thinking + c.Data, Signature: c.Signature, ID: c.ID, Name: c.Name, Input: c.Input}
+	if c.Type == "tool_result" {
+		out.ID, out.Text = c.ToolUseID, textOf(c.Content)
+	}
+	return out
+}
+
+func toolName(raw json.Value) string {
+	var t struct {
+		Name     string `json:"name"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	_ = json.Unmarshal(raw, &t) // a tool of another shape has no name
+	return t.Name + t.Function.Name
+}
+
+// items returns the entries of a content that may be a string, a list or absent.
+func items(raw json.Value) []json.Value {
+	switch raw.Kind() {
+	case '"', '{':
+		return []json.Value{raw}
+	case '[':
+		var list []json.Value
+		_ = json.Unmarshal(raw, &list) // the body has been checked already
+		return list
+	}
+	return nil
+}
+
+// textOf returns the text of a string, of a text block, or of a list of those.
+func textOf(raw json.Value) string {
+	switch raw.Kind() {
+	case '"':
+		var s string
+		_ = json.Unmarshal(raw, &s)
+		return s
+	case '{':
+		var b struct {
+			Text string `json:"text"`
+		}
+		_ = json.Unmarshal(raw, &b)
+		return b.Text
+	case '[':
+		var texts []string
+		for _, item := range items(raw) {
+			texts = append(texts, textOf(item))
+		}
+		return strings.Join(texts, "\n")
+	}
+	return ""
+}
+
+// splitMarker returns a block without its cache_control, and whether it had one.
+// The rest keeps its bytes, so that equal content stays equal.
+func splitMarker(raw json.Value) (json.Value, bool) {
+	if raw.Kind() != '{' || !bytes.Contains(raw, []byte(`"cache_control"`)) {
+		return raw, false
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.ReadToken(); err != nil {
+		return raw, false
+	}
+	out := []byte{'{'}
+	marked := false
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadValue()
+		if err != nil {
+			return raw, false
+		}
+		isMarker := string(name) == `"cache_control"`
+		nameLen := len(out)
+		if nameLen > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, name...), ':')
+		value, err := dec.ReadValue()
+		if err != nil {
+			return raw, false
+		}
+		if isMarker {
+			out, marked = out[:nameLen], true
+			continue
+		}
+		out = append(out, value...)
+	}
+	return append(out, '}'), marked
+}

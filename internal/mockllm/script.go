@@ -1,0 +1,168 @@
+package mockllm
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+)
+
+// A Step is the answer to one request.
+type Step struct {
+	Blocks []Block
+	// Stop is the stop reason in Anthropic's words; empty follows from Blocks
+	// ("tool_use" if there is a call, else "end_turn").
+	Stop string
+	// Usage overrides the simulated usage. A zero Output is still estimated.
+	Usage *promptcache.Tokens
+
+	// Error answers with an HTTP error instead of Blocks.
+	Error *HTTPError
+	// Delay passes before anything is answered.
+	Delay time.Duration
+	// ChunkBytes splits streamed texts and arguments; 0 sends each in one event.
+	ChunkBytes int
+	// Drop cuts the connection where the final events would follow.
+	Drop bool
+	// Hang never answers; the request ends when the client gives up.
+	Hang bool
+}
+
+// An HTTPError is a provider's refusal.
+type HTTPError struct {
+	Status int
+	// Type and Message fill the error body of the dialect.
+	Type, Message string
+	Header        http.Header
+}
+
+type blockKind int
+
+const (
+	kindText blockKind = iota
+	kindThinking
+	kindRedacted
+	kindTool
+	kindStreamError
+)
+
+// A Block is one piece of an answer, made by Text, Thinking, Tool and so on.
+type Block struct {
+	kind      blockKind
+	text      string // text, thinking, redacted data, or error message
+	signature string
+	id, name  string // of a tool call; name is the error type of a stream error
+	input     string // the arguments as they are sent, valid JSON or not
+}
+
+// Text is plain text.
+func Text(text string) Block { return Block{kind: kindText, text: text} }
+
+// Thinking is a reasoning block with the provider's signature.
+func Thinking(text, signature string) Block {
+	return Block{kind: kindThinking, text: text, signature: signature}
+}
+
+// RedactedThinking is a reasoning block of which only the provider can read the data.
+func RedactedThinking(data string) Block { return Block{kind: kindRedacted, text: data} }
+
+// Tool is a tool call. input is encoded as JSON. An empty id is numbered by the server.
+func Tool(id, name string, input any) Block {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		panic("mockllm: arguments of a scripted call do not encode: " + err.Error())
+	}
+	return Block{kind: kindTool, id: id, name: name, input: string(raw)}
+}
+
+// BadTool is a tool call whose arguments are sent as they are, JSON or not.
+func BadTool(id, name, rawInput string) Block {
+	return Block{kind: kindTool, id: id, name: name, input: rawInput}
+}
+
+// StreamError ends a stream with the provider's error event. In an unstreamed
+// answer it is left out.
+func StreamError(errorType, message string) Block {
+	return Block{kind: kindStreamError, name: errorType, text: message}
+}
+
+// Say is a step of one text.
+func Say(text string) Step { return Step{Blocks: []Block{Text(text)}} }
+
+// Call is a step of one tool call.
+func Call(id, name string, input any) Step { return Step{Blocks: []Block{Tool(id, name, input)}} }
+
+// Fail is a step that refuses the request.
+func Fail(status int, errorType, message string) Step {
+	return Step{Error: &HTTPError{Status: status, Type: errorType, Message: message}}
+}
+
+// calls reports whether the step holds a tool call.
+func (s Step) calls() bool {
+	for _, b := range s.Blocks {
+		if b.kind == kindTool {
+			return true
+		}
+	}
+	return false
+}
+
+// size is the length of what the model says, in bytes.
+func (s Step) size() (n int) {
+	for _, b := range s.Blocks {
+		n += len(b.text) + len(b.name) + len(b.input)
+	}
+	return n
+}
+
+// A Rule answers the requests it matches, before the queue is asked.
+type Rule struct {
+	// Name is noted in the request it answered.
+	Name  string
+	Match func(*Request) bool
+	// Answer may keep state: calls to it are not concurrent. It must not call
+	// the server.
+	Answer func(*Request) Step
+}
+
+// Always answers every request with the same step.
+func Always(s Step) func(*Request) Step { return func(*Request) Step { return s } }
+
+// InOrder answers one step after the other, then fails as an empty queue does.
+func InOrder(steps ...Step) func(*Request) Step {
+	next := 0
+	return func(*Request) Step {
+		if next == len(steps) {
+			return exhausted
+		}
+		next++
+		return steps[next-1]
+	}
+}
+
+// exhausted is not retried by harnesses, and its message names the mistake.
+var exhausted = Fail(http.StatusBadRequest, "invalid_request_error", "mockllm: the script has no answer for this request")
+
+// SystemContains matches requests whose system prompt contains text.
+func SystemContains(text string) func(*Request) bool {
+	return func(r *Request) bool { return r.SystemContains(text) }
+}
+
+// WithoutTools matches requests that offer no tool: titles, summaries.
+func WithoutTools(r *Request) bool { return len(r.Tools) == 0 }
+
+// Model matches requests to one model.
+func Model(id string) func(*Request) bool { return func(r *Request) bool { return r.Model == id } }
+
+// All matches what every one of the matchers does.
+func All(matchers ...func(*Request) bool) func(*Request) bool {
+	return func(r *Request) bool {
+		for _, m := range matchers {
+			if !m(r) {
+				return false
+			}
+		}
+		return true
+	}
+}

@@ -1,0 +1,273 @@
+package opencodetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Client calls the HTTP API of one OpenCode, for one project directory.
+type Client struct {
+	base, directory string
+	http            *http.Client
+}
+
+func newClient(base, directory string) *Client {
+	// A prompt answers when its whole turn is over: no timeout but the context's.
+	return &Client{base: base, directory: directory, http: &http.Client{Transport: &http.Transport{}}}
+}
+
+// A Session is what OpenCode says of a session, as far as tests ask.
+type Session struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	ParentID string `json:"parentID"`
+}
+
+// A Message is a stored message with its parts.
+type Message struct {
+	Info  Info   `json:"info"`
+	Parts []Part `json:"parts"`
+}
+
+// Info describes a message.
+type Info struct {
+	ID      string     `json:"id"`
+	Role    string     `json:"role"`
+	Finish  string     `json:"finish"`
+	Summary json.Value `json:"summary"`
+	Error   *struct {
+		Name string     `json:"name"`
+		Data json.Value `json:"data"`
+	} `json:"error"`
+}
+
+// Part is a part of a message, as far as tests ask.
+type Part struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Tool   string `json:"tool"`
+	CallID string `json:"callID"`
+	State  struct {
+		Status string `json:"status"`
+		Output string `json:"output"`
+		Error  string `json:"error"`
+	} `json:"state"`
+}
+
+// Err returns the error that OpenCode stored with the message, or nil.
+func (m Message) Err() error {
+	if m.Info.Error == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", m.Info.Error.Name, m.Info.Error.Data)
+}
+
+// Text returns the text parts, joined by newlines.
+func (m Message) Text() string {
+	var texts []string
+	for _, p := range m.Parts {
+		if p.Type == "text" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// NewSession describes a session to create. A session without a title asks the
+// small model for one during its first turn.
+type NewSession struct {
+	Title    string `json:"title,omitempty"`
+	ParentID string `json:"parentID,omitempty"`
+}
+
+// CreateSession creates a session.
+func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, error) {
+	var out Session
+	return out, c.Call(ctx, http.MethodPost, "/session", s, &out)
+}
+
+// Prompt describes a prompt.
+type Prompt struct {
+	Text string
+	// Model is "provider/model"; empty means the session's own.
+	Model string
+	Agent string
+	// Variant is a reasoning effort.
+	Variant string
+	// NoReply only stores the message.
+	NoReply bool
+}
+
+func (p Prompt) body() object {
+	body := object{"parts": []object{{"type": "text", "text": p.Text}}}
+	if provider, model, ok := strings.Cut(p.Model, "/"); ok {
+		body["model"] = object{"providerID": provider, "modelID": model}
+	}
+	if p.Agent != "" {
+		body["agent"] = p.Agent
+	}
+	if p.Variant != "" {
+		body["variant"] = p.Variant
+	}
+	if p.NoReply {
+		body["noReply"] = true
+	}
+	return body
+}
+
+// Prompt sends a prompt, waits for the whole turn and returns its last message.
+// A failed turn is an error.
+func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (Message, error) {
+	var out Message
+	if err := c.Call(ctx, http.MethodPost, "/session/"+session+"/message", p.body(), &out); err != nil {
+		return out, err
+	}
+	if err := out.Err(); err != nil {
+		return out, fmt.Errorf("prompt %s: %w", session, err)
+	}
+	return out, nil
+}
+
+// PromptAsync sends a prompt and returns at once.
+func (c *Client) PromptAsync(ctx context.Context, session string, p Prompt) error {
+	return c.Call(ctx, http.MethodPost, "/session/"+session+"/prompt_async", p.body(), nil)
+}
+
+// Abort stops the turn that runs.
+func (c *Client) Abort(ctx context.Context, session string) error {
+	return c.Call(ctx, http.MethodPost, "/session/"+session+"/abort", object{}, nil)
+}
+
+// Revert goes back to before a message; the next prompt deletes what followed.
+func (c *Client) Revert(ctx context.Context, session, message string) error {
+	return c.Call(ctx, http.MethodPost, "/session/"+session+"/revert", object{"messageID": message}, nil)
+}
+
+// Fork copies a session up to, and without, a message; all of it if message is
+// empty. Every id of the copy is new.
+func (c *Client) Fork(ctx context.Context, session, message string) (Session, error) {
+	body := object{}
+	if message != "" {
+		body["messageID"] = message
+	}
+	var out Session
+	return out, c.Call(ctx, http.MethodPost, "/session/"+session+"/fork", body, &out)
+}
+
+// Summarize runs OpenCode's own compaction and waits for it.
+func (c *Client) Summarize(ctx context.Context, session, model string) error {
+	provider, id, _ := strings.Cut(model, "/")
+	return c.Call(ctx, http.MethodPost, "/session/"+session+"/summarize", object{"providerID": provider, "modelID": id}, nil)
+}
+
+// Messages returns all messages of a session, oldest first.
+func (c *Client) Messages(ctx context.Context, session string) ([]Message, error) {
+	var out []Message
+	return out, c.Call(ctx, http.MethodGet, "/session/"+session+"/message", nil, &out)
+}
+
+// Call makes one request and decodes the answer into out, unless out is nil.
+func (c *Client) Call(ctx context.Context, method, route string, body, out any) error {
+	res, err := c.do(ctx, method, route, body)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, route, err)
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %s: %.500s", method, route, res.Status, raw)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("%s %s: decode answer %.200q: %w", method, route, raw, err)
+	}
+	return nil
+}
+
+func (c *Client) do(ctx context.Context, method, route string, body any) (*http.Response, error) {
+	var reader io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, route, err)
+		}
+		reader = bytes.NewReader(raw)
+	}
+	target := c.base + route + "?" + url.Values{"directory": {c.directory}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, target, reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, route, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, route, err)
+	}
+	return res, nil
+}
+
+// An Event is one event of the project's event bus.
+type Event struct {
+	Type       string     `json:"type"`
+	Properties json.Value `json:"properties"`
+}
+
+// Events subscribes to the event bus: it returns once OpenCode has confirmed,
+// and the events follow until ctx ends or the loop is left.
+func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
+	ctx, cancel := context.WithCancel(ctx)
+	res, err := c.do(ctx, http.MethodGet, "/event", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	lines := bufio.NewReader(res.Body)
+	first, err := nextEvent(lines)
+	if err == nil && first.Type != "server.connected" {
+		err = fmt.Errorf("first event is %s, want server.connected", first.Type)
+	}
+	if err != nil {
+		cancel()
+		return nil, errors.Join(fmt.Errorf("subscribe to events: %w", err), res.Body.Close())
+	}
+	return func(yield func(Event) bool) {
+		defer cancel()
+		defer res.Body.Close()
+		for {
+			e, err := nextEvent(lines)
+			if err != nil || !yield(e) {
+				return
+			}
+		}
+	}, nil
+}
+
+func nextEvent(lines *bufio.Reader) (e Event, err error) {
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return e, err
+		}
+		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok {
+			return e, json.Unmarshal(data, &e)
+		}
+	}
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -1,0 +1,68 @@
+package opencodetest
+
+import "maps"
+
+// The models of the mock provider. Provider ids and model ids are chosen so
+// that OpenCode treats the first two as Claude: it then sets cache breakpoints.
+const (
+	AnthropicProvider = "mock"
+	OpenAIProvider    = "mockoai"
+
+	ClaudeModel = AnthropicProvider + "/claude-mock"
+	// SmallModel makes titles.
+	SmallModel = AnthropicProvider + "/claude-mini"
+	GPTModel   = OpenAIProvider + "/gpt-mock"
+)
+
+// Limits are a model's limits, in tokens.
+type Limits struct {
+	Context int `json:"context"`
+	Output  int `json:"output"`
+}
+
+// DefaultLimits are those of a usual Claude model.
+var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
+
+type object = map[string]any
+
+func config(mockURL string, o Options) object {
+	limits := o.Limits
+	if limits == (Limits{}) {
+		limits = DefaultLimits
+	}
+	model := func(name string, reasoning bool) object {
+		return object{
+			"name": name, "limit": limits, "reasoning": reasoning, "tool_call": true, "attachment": true,
+			// A Claude Sonnet's price list, $ per million tokens.
+			"cost":       object{"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75},
+			"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
+		}
+	}
+	provider := func(name, npm string, models object) object {
+		return object{
+			"name": name, "npm": npm, "env": []string{}, "models": models,
+			"options": object{"apiKey": "mock-key", "baseURL": mockURL + "/v1"},
+		}
+	}
+	plugins := o.Plugins
+	if plugins == nil {
+		plugins = []any{}
+	}
+	c := object{
+		"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled",
+		"model": ClaudeModel, "small_model": SmallModel,
+		"enabled_providers": []string{AnthropicProvider, OpenAIProvider},
+		"provider": object{
+			AnthropicProvider: provider("Mock Anthropic", "@ai-sdk/anthropic", object{
+				"claude-mock": model("Claude Mock", true), "claude-mini": model("Claude Mini", false),
+			}),
+			OpenAIProvider: provider("Mock OpenAI", "@ai-sdk/openai-compatible", object{"gpt-mock": model("GPT Mock", false)}),
+		},
+		"permission": object{"*": "allow"},
+		// Language servers would add diagnostics of this machine to tool outputs.
+		"lsp": false, "formatter": false,
+		"plugin": plugins,
+	}
+	maps.Copy(c, o.Config)
+	return c
+}

@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A mirror is the shim's side of one session.
+type mirror struct {
+	codec    transcript.Codec
+	entries  []mirrored
+	revision uint64
+	patches  map[string]schema.Patch
+	head     []json.Value
+}
+
+// mirrored is a raw message with the memo of its wire.
+type mirrored struct {
+	key      string
+	raw      json.Value
+	rendered render.Rendered
+	fresh    bool // the memo fits
+}
+
+func newMirror(codec transcript.Codec) *mirror {
+	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
+}
+
+// update makes the array what the recorded shim had.
+func (m *mirror) update(keep int, attachment json.Value) error {
+	var messages []json.Value
+	if err := json.Unmarshal(attachment, &messages); err != nil {
+		return fmt.Errorf("messages: %w", err)
+	}
+	if keep > len(m.entries) {
+		return fmt.Errorf("the trace keeps %d of %d messages", keep, len(m.entries))
+	}
+	m.entries = m.entries[:keep]
+	for _, raw := range messages {
+		m.entries = append(m.entries, mirrored{key: m.codec.Decode(raw).Key, raw: raw})
+	}
+	return nil
+}
+
+// apply takes a mutation over and returns the messages before and after it.
+func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
+	m.revision = w.Revision
+	changed := make(map[string]bool, len(w.Edits)+len(w.Cleared))
+	for _, key := range w.Cleared {
+		delete(m.patches, key)
+		changed[key] = true
+	}
+	for key := range w.Edits {
+		changed[key] = true
+	}
+	maps.Copy(m.patches, w.Edits)
+	if w.Head != nil || w.HeadCleared {
+		m.head = w.Head
+	}
+	all := make([]render.Rendered, 0, len(m.entries)+len(m.head))
+	for _, raw := range m.head {
+		d := m.codec.Decode(raw)
+		wire := render.Wire(&d)
+		all = append(all, render.Rendered{Raw: wire, Wire: wire})
+	}
+	if w.Start > len(m.entries) {
+		return nil, fmt.Errorf("the mutation starts at %d of %d messages", w.Start, len(m.entries))
+	}
+	for i := w.Start; i < len(m.entries); i++ {
+		e := &m.entries[i]
+		if !e.fresh || changed[e.key] {
+			if err := m.render(e); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, e.rendered)
+	}
+	return all, nil
+}
+
+func (m *mirror) render(e *mirrored) error {
+	patched, err := render.Apply(e.raw, m.patches[e.key])
+	if err != nil {
+		return fmt.Errorf("message %s: %w", e.key, err)
+	}
+	before, after := m.codec.Decode(e.raw), m.codec.Decode(patched)
+	e.rendered = render.Rendered{Raw: render.Wire(&before), Wire: render.Wire(&after)}
+	e.fresh = true
+	return nil
+}

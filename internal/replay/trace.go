@@ -1,0 +1,85 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+// A message is the JSON-RPC message of a frame.
+type message struct {
+	ID     json.Value `json:"id"`
+	Method string     `json:"method"`
+	Params json.Value `json:"params"`
+	Result json.Value `json:"result"`
+	Error  json.Value `json:"error"`
+}
+
+// A step is one thing that the recorded shim asked or told.
+type step struct {
+	at     int64
+	method string
+	params json.Value
+	// notification says that no answer is expected.
+	notification bool
+	attachment   json.Value
+}
+
+// A trace is a recorded connection, in the order of its frames.
+type trace struct {
+	steps []step
+	// answers are what the shim answered the host, by method and params.
+	answers map[string][]json.Value
+}
+
+// read reads a trace. One that breaks off in the middle, because its program
+// was killed, is replayed as far as it goes.
+func read(r io.Reader) (*trace, error) {
+	t := &trace{answers: make(map[string][]json.Value)}
+	asked := make(map[string]string) // id of a host's request -> its question
+	for frame, err := range rpc.ReadTrace(r) {
+		if err != nil {
+			if len(t.steps) > 0 && isTorn(err) {
+				break
+			}
+			return nil, err
+		}
+		var m message
+		if err := json.Unmarshal(frame.Body, &m); err != nil {
+			return nil, fmt.Errorf("frame at %d: %w", frame.At, err)
+		}
+		switch {
+		case frame.From == rpc.FromHost && m.Method != "" && m.ID != nil:
+			asked[string(m.ID)] = question(m.Method, m.Params)
+		case frame.From == rpc.FromShim && m.Method == "":
+			if q, ok := asked[string(m.ID)]; ok && m.Error == nil {
+				t.answers[q] = append(t.answers[q], m.Result)
+			}
+		case frame.From == rpc.FromShim:
+			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, notification: m.ID == nil, attachment: frame.Attachment})
+		}
+	}
+	return t, nil
+}
+
+func question(method string, params json.Value) string { return method + "\x00" + string(params) }
+
+// answer returns what the shim said to a question, the first time first; a
+// question that is put more often gets the last answer again.
+func (t *trace) answer(method string, params json.Value) (json.Value, error) {
+	q := question(method, params)
+	given := t.answers[q]
+	if len(given) == 0 {
+		return nil, fmt.Errorf("the trace holds no answer to %s", method)
+	}
+	if len(given) > 1 {
+		t.answers[q] = given[1:]
+	}
+	return given[0], nil
+}
+
+// isTorn reports whether the trace ends within a line.
+func isTorn(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }

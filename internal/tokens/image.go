@@ -1,0 +1,115 @@
+package tokens
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+)
+
+// Sizes of images, in tokens. Area and maximum are the formula that Anthropic
+// documents for images; an image whose size is not found counts as one of average size.
+const (
+	pixelsPerToken     = 750
+	maxImageTokens     = 4500
+	unknownImageTokens = 1200
+)
+
+// maxImageHead bounds the base64 characters that are decoded to find the size:
+// an image may have megabytes, and its size is at the front.
+const maxImageHead = 512
+
+// Image returns the tokens of an image given as a data URL: its area over 750,
+// from 1 to 4500. It is 1200 for any other URL, and for an image whose size
+// is not in its first bytes. PNG, JPEG, WebP and GIF are known, whatever type the URL claims.
+func Image(dataURL string) int {
+	var buffer [maxImageHead]byte
+	width, height, ok := imageSize(imageHead(dataURL, &buffer))
+	if !ok {
+		return unknownImageTokens
+	}
+	// 64 bits hold the area of the largest size that a header can claim.
+	area := uint64(width) * uint64(height)
+	return int(min(max((area+pixelsPerToken-1)/pixelsPerToken, 1), maxImageTokens))
+}
+
+// imageHead decodes the first bytes of the image into buffer.
+func imageHead(dataURL string, buffer *[maxImageHead]byte) []byte {
+	const scheme, marker = "data:", ";base64"
+	comma := strings.IndexByte(dataURL[:min(len(dataURL), 256)], ',')
+	if comma < 0 || !hasPrefixFold(dataURL, scheme) || !strings.HasSuffix(dataURL[:comma], marker) {
+		return nil
+	}
+	body := dataURL[comma+1:]
+	body = strings.TrimRight(body[:min(len(body), maxImageHead)], "=")
+	if len(body)%4 == 1 {
+		body = body[:len(body)-1]
+	}
+	copy(buffer[:], body)
+	n, _ := base64.RawStdEncoding.Decode(buffer[:], buffer[:len(body)]) // what is before an odd character may be enough
+	return buffer[:n]
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// imageSize reads width and height in pixels. All sizes are unsigned: a broken
+// header may hold any bits.
+func imageSize(b []byte) (width, height uint32, ok bool) {
+	switch {
+	case hasAt(b, 0, "\x89PNG\r\n\x1a\n") && hasAt(b, 12, "IHDR") && len(b) >= 24:
+		return binary.BigEndian.Uint32(b[16:]), binary.BigEndian.Uint32(b[20:]), true
+	case (hasAt(b, 0, "GIF87a") || hasAt(b, 0, "GIF89a")) && len(b) >= 10:
+		return little16(b[6:]), little16(b[8:]), true
+	case hasAt(b, 0, "RIFF") && hasAt(b, 8, "WEBP"):
+		return webpSize(b)
+	case hasAt(b, 0, "\xff\xd8"):
+		return jpegSize(b)
+	}
+	return 0, 0, false
+}
+
+// webpSize reads the header of the first chunk: lossy, lossless or extended.
+func webpSize(b []byte) (width, height uint32, ok bool) {
+	switch {
+	case hasAt(b, 12, "VP8 ") && hasAt(b, 23, "\x9d\x01\x2a") && len(b) >= 30:
+		return little16(b[26:]) & 0x3fff, little16(b[28:]) & 0x3fff, true // 14 bits; the others are a scale
+	case hasAt(b, 12, "VP8L") && hasAt(b, 20, "\x2f") && len(b) >= 25:
+		bits := binary.LittleEndian.Uint32(b[21:]) // 14 bits each, less one
+		return bits&0x3fff + 1, bits>>14&0x3fff + 1, true
+	case hasAt(b, 12, "VP8X") && len(b) >= 30:
+		return little24(b[24:]) + 1, little24(b[27:]) + 1, true
+	}
+	return 0, 0, false
+}
+
+// jpegSize walks the segments to the start of frame.
+func jpegSize(b []byte) (width, height uint32, ok bool) {
+	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
+		marker := b[i+1]
+		switch {
+		case marker == 0xff: // a fill byte
+			i++
+		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd8: // without a length
+			i += 2
+		case startsFrame(marker):
+			return uint32(binary.BigEndian.Uint16(b[i+7:])), uint32(binary.BigEndian.Uint16(b[i+5:])), true
+		default:
+			i += 2 + int(binary.BigEndian.Uint16(b[i+2:]))
+		}
+	}
+	return 0, 0, false
+}
+
+// startsFrame leaves out C4, C8 and CC, which are tables.
+func startsFrame(marker byte) bool {
+	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
+}
+
+func hasAt(b []byte, i int, text string) bool {
+	return len(b) >= i+len(text) && string(b[i:i+len(text)]) == text
+}
+
+func little16(b []byte) uint32 { return uint32(binary.LittleEndian.Uint16(b)) }
+
+func little24(b []byte) uint32 { return little16(b) | uint32(b[2])<<16 }

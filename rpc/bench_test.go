@@ -1,0 +1,96 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// socketPair connects a client to a server over a real Unix socket.
+func (r *rig) socketPair() *Client {
+	r.t.Helper()
+	l, err := net.Listen("unix", filepath.Join(r.t.TempDir(), "s"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer l.Close()
+	theirs, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ours, err := l.Accept()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.serve(ours)
+	c := NewClient(theirs, nil, nil)
+	r.t.Cleanup(func() { c.Close(context.Background()) })
+	mustCall(r.t, c, schema.MethodInitialize, hello(), nil)
+	return c
+}
+
+func BenchmarkSmallCall(b *testing.B) {
+	c := newRig(b, &scriptedHost{}).socketPair()
+	ctx := context.Background()
+	p := schema.ToolBeforeParams{Session: "s", Tool: "read", CallID: "call_1", Args: raw(`{"path":"/work/main.go"}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Call(ctx, schema.MethodToolBefore, p, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAttachment sends a whole session of 29 MB.
+func BenchmarkAttachment(b *testing.B) {
+	messages := append(bytes.Repeat([]byte("1,"), 29<<19), '1')
+	c := newRig(b, &scriptedHost{
+		transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+			if len(p.Messages) != len(messages) {
+				b.Errorf("%d bytes arrived, want %d", len(p.Messages), len(messages))
+			}
+			return m, nil
+		},
+	}).socketPair()
+	ctx := context.Background()
+	b.SetBytes(int64(len(messages)))
+	b.ReportAllocs()
+	for b.Loop() {
+		err := c.CallWithAttachment(ctx, schema.MethodTransform, schema.TransformParams{Session: "s"}, messages, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkBridged is what a shim sees: its call goes through the bridge to a
+// host of its own process.
+func BenchmarkBridged(b *testing.B) {
+	for name, messages := range map[string][]byte{
+		"small": []byte(`["hello"]`),
+		"29MB":  append(bytes.Repeat([]byte("1,"), 29<<19), '1'),
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := newPlace(b)
+			shim := p.bridge()
+			ctx := context.Background()
+			mustCall(b, shim.Client, schema.MethodInitialize, hello(), nil)
+			b.SetBytes(int64(len(messages)))
+			for b.Loop() {
+				err := shim.CallWithAttachment(ctx, schema.MethodTransform, schema.TransformParams{Session: "s"}, messages, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			stopHost(b, shim)
+			if err := shim.end(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package rpc
+
+import (
+	"context"
+	stdjson "encoding/json" // jsonrpc2's responses hold stdjson.RawMessage
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Handler answers what the host asks of its client. Notifications come one
+// after another on the reader goroutine, so that they keep their order: handling
+// one must not wait for the connection. Requests come on goroutines of their own.
+type Handler func(ctx context.Context, method string, params json.Value) (result any, err error)
+
+// A Client is the shim's end of a connection, in Go: for the command line,
+// replay and tests. It is safe for concurrent use.
+type Client struct {
+	rpc     *jsonrpc2.Conn
+	stream  *stream
+	handler Handler
+	lastID  atomic.Uint64
+	ready   chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup // the writer and the handlers of requests
+}
+
+// NewClient speaks to a host over rwc. A nil handler refuses what the host asks,
+// a nil log discards. Close it after use.
+func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Client {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if handler == nil {
+		handler = func(context.Context, string, json.Value) (any, error) {
+			return nil, refuse(jsonrpc2.CodeMethodNotFound, "no such method")
+		}
+	}
+	c := &Client{handler: handler, ready: make(chan struct{})}
+	c.stream = newStream(rwc, log, func(error) {
+		<-c.ready
+		c.rpc.Close()
+	})
+	c.rpc = jsonrpc2.NewConn(context.Background(), c.stream, c, c.stream.options()...)
+	close(c.ready)
+	c.wg.Go(c.stream.out.run)
+	return c
+}
+
+// Call calls the host and decodes the result into result, unless that is nil.
+// An answered error is an *Error. When ctx ends first the call is withdrawn.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
+}
+
+// CallWithAttachment is Call with raw bytes beside the params. The client owns
+// the attachment until the call returns.
+func (c *Client) CallWithAttachment(ctx context.Context, method string, params any, attachment []byte, result any) error {
+	return request(ctx, c.rpc, &c.lastID, method, params, attachment, result)
+}
+
+// Notify tells the host something that it does not answer.
+func (c *Client) Notify(method string, params any) error { return notify(c.rpc, method, params) }
+
+// Done is closed when the connection has ended.
+func (c *Client) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
+
+// Close writes out what was sent, for as long as ctx lasts, and ends the
+// connection. Calls in progress fail.
+func (c *Client) Close(ctx context.Context) error {
+	err := c.stream.out.flush(ctx)
+	c.rpc.Close()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.wg.Wait()
+	return err
+}
+
+// Handle implements jsonrpc2.Handler.
+func (c *Client) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	<-c.ready
+	if req.Notif {
+		_, _ = c.handler(ctx, req.Method, rawParams(req)) // nobody to tell
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed { // nothing may join those that Close waits for
+		return
+	}
+	c.wg.Go(func() {
+		_ = c.rpc.SendResponse(ctx, c.respond(ctx, req)) // fails only when the connection is gone
+	})
+}
+
+func (c *Client) respond(ctx context.Context, req *jsonrpc2.Request) *jsonrpc2.Response {
+	result, err := c.handler(ctx, req.Method, rawParams(req))
+	if err != nil {
+		return errorResponse(req.ID, req.Method, codeOf(err), err)
+	}
+	body, err := json.Marshal(result)
+	if err != nil {
+		return errorResponse(req.ID, req.Method, codeOf(err), err)
+	}
+	return &jsonrpc2.Response{ID: req.ID, Result: (*stdjson.RawMessage)(&body)}
+}

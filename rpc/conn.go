@@ -1,0 +1,343 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A conn is the server's end of one connection.
+type conn struct {
+	server *Server
+	log    *slog.Logger
+	stream *stream
+	rpc    *jsonrpc2.Conn
+	ready  chan struct{} // closed when rpc is set
+	peer   *peer
+	lastID atomic.Uint64 // of calls to the other end
+
+	// ctx ends when the handlers of this connection have to.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// quick has a token for each running call that overtakes the lanes.
+	quick    chan struct{}
+	inflight sync.WaitGroup // calls between begin and end
+
+	stopAsked chan struct{} // closed when the other end asked for shutdown
+
+	mu       sync.Mutex
+	calls    map[jsonrpc2.ID]*call
+	stopping bool
+	shutdown *jsonrpc2.ID // answered last of all
+	client   clientInfo
+}
+
+// maxQuickCalls bounds the status calls and the like that one connection runs
+// at the same time.
+const maxQuickCalls = 32
+
+func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
+	c := &conn{
+		server:    s,
+		log:       s.log,
+		ready:     make(chan struct{}),
+		quick:     make(chan struct{}, maxQuickCalls),
+		stopAsked: make(chan struct{}),
+		calls:     map[jsonrpc2.ID]*call{},
+	}
+	c.peer = &peer{conn: c}
+	// The handlers outlive ctx by the grace period: they end through cancel.
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.stream = newStream(rwc, s.log, func(err error) {
+		if !isEnd(err) {
+			s.log.Warn("connection closed: cannot write", "cause", err)
+		}
+		<-c.ready
+		c.rpc.Close()
+	})
+	c.stream.ended = make(chan struct{})
+	c.rpc = jsonrpc2.NewConn(c.ctx, c.stream, c, c.stream.options()...)
+	close(c.ready)
+	return c
+}
+
+// Handle implements jsonrpc2.Handler. It runs on the reader goroutine, so that
+// calls are decoded and queued in the order they came, and never blocks.
+func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	<-c.ready
+	var err error
+	switch req.Method {
+	case schema.MethodCancel:
+		err = c.cancelCall(rawParams(req))
+	case schema.MethodShutdown:
+		err = c.beginShutdown(req)
+	default:
+		err = c.dispatch(req)
+	}
+	if err == nil {
+		return
+	}
+	if req.Notif {
+		c.log.Warn("notification not handled", "method", req.Method, "cause", err)
+		return
+	}
+	c.send(errorResponse(req.ID, req.Method, codeOf(err), err))
+}
+
+func rawParams(req *jsonrpc2.Request) json.Value {
+	if req.Params == nil {
+		return nil
+	}
+	return json.Value(*req.Params)
+}
+
+func attachmentOf(req *jsonrpc2.Request) []byte {
+	for _, f := range req.ExtraFields {
+		if f.Name == extraAttachment {
+			return f.Value.([]byte)
+		}
+	}
+	return nil
+}
+
+// dispatch decodes a call and hands it to its lane, or to a goroutine of its own.
+func (c *conn) dispatch(req *jsonrpc2.Request) error {
+	m, ok := methods[req.Method]
+	if !ok && req.Notif && strings.HasPrefix(req.Method, "$/") {
+		return nil // optional, says the language server protocol; its libraries send some
+	}
+	if !ok {
+		return refuse(jsonrpc2.CodeMethodNotFound, "no such method")
+	}
+	params, attachment := rawParams(req), attachmentOf(req)
+	b, err := m.decode(params, attachment)
+	if err != nil {
+		return err
+	}
+	if p, ok := b.params.(*schema.InitializeParams); ok {
+		if err := c.admit(p); err != nil {
+			return err
+		}
+	}
+	harness := c.harness()
+	if b.inLane && harness == "" {
+		return refuse(jsonrpc2.CodeInvalidRequest, "initialize with a harness comes first")
+	}
+	cl := &call{
+		conn: c, method: req.Method, id: req.ID, notif: req.Notif,
+		bound: b, bytes: len(params) + len(attachment), within: c.deadline(m, b),
+	}
+	if err := c.begin(cl); err != nil {
+		return err
+	}
+	if err := c.submit(laneKey{harness, b.session}, cl); err != nil {
+		c.end(cl)
+		return err
+	}
+	return nil
+}
+
+func (c *conn) submit(key laneKey, cl *call) error {
+	if cl.bound.inLane {
+		return c.server.lanes.submit(key, cl)
+	}
+	select {
+	case c.quick <- struct{}{}:
+	default:
+		return refuse(schema.CodeBusy, "%d calls of this connection are running", maxQuickCalls)
+	}
+	go func() {
+		cl.run()
+		<-c.quick
+	}()
+	return nil
+}
+
+// begin registers a call. Each is ended by end.
+func (c *conn) begin(cl *call) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
+		return refuse(schema.CodeStopping, "the host is stopping")
+	}
+	if !cl.notif {
+		if _, taken := c.calls[cl.id]; taken {
+			return refuse(jsonrpc2.CodeInvalidRequest, "id %s is in use", cl.id)
+		}
+		c.calls[cl.id] = cl
+	}
+	c.inflight.Add(1)
+	cl.start(c.ctx)
+	return nil
+}
+
+func (c *conn) end(cl *call) {
+	if cl.timer != nil {
+		cl.timer.Stop()
+	}
+	cl.cancel(nil)
+	c.mu.Lock()
+	if !cl.notif {
+		delete(c.calls, cl.id)
+	}
+	c.mu.Unlock()
+	c.inflight.Done()
+}
+
+// cancelCall answers the call and tells its handler, which may still need a
+// moment: the lane waits for it.
+func (c *conn) cancelCall(params json.Value) error {
+	var p schema.CancelParams
+	if err := decodeParams(params, &p); err != nil {
+		return err
+	}
+	var id jsonrpc2.ID
+	if err := id.UnmarshalJSON(p.ID); err != nil {
+		return fmt.Errorf("%w: /id: %w", refuse(jsonrpc2.CodeInvalidParams, "params"), err)
+	}
+	c.mu.Lock()
+	cl := c.calls[id]
+	c.mu.Unlock()
+	if cl != nil { // else it has been answered, which is no error
+		cl.cancel(errCancelled)
+		cl.fail(refuse(schema.CodeCancelled, "%v", errCancelled))
+	}
+	return nil
+}
+
+// beginShutdown lets no further call begin. ServeConn does the rest.
+func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
+	var p schema.ShutdownParams
+	if err := decodeParams(rawParams(req), &p); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
+		return refuse(schema.CodeStopping, "already stopping")
+	}
+	c.stopping = true
+	if !req.Notif {
+		c.shutdown = &req.ID
+	}
+	close(c.stopAsked)
+	if p.Host {
+		c.server.requestStop()
+	}
+	return nil
+}
+
+// close ends the connection in good order: no new calls, those in flight finish
+// within the grace period, the answers are written.
+func (c *conn) close() {
+	c.mu.Lock()
+	c.stopping = true
+	shutdown := c.shutdown
+	c.mu.Unlock()
+
+	drained := make(chan struct{})
+	go func() {
+		c.inflight.Wait()
+		c.server.host.Disconnected(c.peer)
+		close(drained)
+	}()
+	if !within(c.server.grace, drained) {
+		c.cancel(errStopping)
+		if !within(time.Second, drained) {
+			c.log.Error("handlers do not return", "calls", c.running())
+		}
+	}
+	if shutdown != nil {
+		c.send(emptyResponse(*shutdown))
+	}
+	c.flush()
+	if shutdown != nil {
+		c.linger()
+	}
+	c.rpc.Close()
+	c.cancel(errStopping)
+}
+
+// lingerTimeout bounds the wait for a client that asked for shutdown to hang up.
+const lingerTimeout = time.Second
+
+// linger lets the client hang up first: a bridge in between takes a host that
+// does for one that died.
+func (c *conn) linger() {
+	timer := time.NewTimer(lingerTimeout)
+	defer timer.Stop()
+	select {
+	case <-c.stream.ended:
+	case <-c.rpc.DisconnectNotify():
+	case <-timer.C:
+	}
+}
+
+var errStopping = errors.New("the host is stopping")
+
+// flushTimeout bounds the writing of the last answers, to a peer that may have
+// stopped reading.
+const flushTimeout = 2 * time.Second
+
+func (c *conn) flush() {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	if err := c.stream.out.flush(ctx); err != nil && !isEnd(err) {
+		c.log.Warn("last answers not written", "cause", err)
+	}
+}
+
+// within reports whether done was closed before d passed.
+func within(d time.Duration, done <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+func (c *conn) running() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for _, cl := range c.calls {
+		names = append(names, cl.method)
+	}
+	return names
+}
+
+// hasLeft reports whether nobody reads the answers any more.
+func (c *conn) hasLeft() bool {
+	select {
+	case <-c.rpc.DisconnectNotify():
+		return true
+	default:
+		return false
+	}
+}
+
+// send writes a response. It does not wait for the other end; one that has
+// fallen too far behind is disconnected.
+func (c *conn) send(resp *jsonrpc2.Response) {
+	err := c.rpc.SendResponse(c.ctx, resp)
+	if err == nil || errors.Is(err, jsonrpc2.ErrClosed) || isEnd(err) {
+		return
+	}
+	c.log.Warn("connection closed: cannot answer", "cause", err)
+	c.rpc.Close()
+}

@@ -1,0 +1,59 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// coded is implemented by errors that have a code of their own in the protocol.
+type coded interface{ RPCCode() int }
+
+// A requestError is refused by this package itself.
+type requestError struct {
+	code    int
+	message string
+}
+
+func refuse(code int, format string, args ...any) error {
+	return &requestError{code, fmt.Sprintf(format, args...)}
+}
+
+func (e *requestError) Error() string { return e.message }
+
+// RPCCode implements coded.
+func (e *requestError) RPCCode() int { return e.code }
+
+// codeOf is the one place where an error becomes a code:
+//
+//	has RPCCode() int          its code
+//	context.DeadlineExceeded   schema.CodeTimeout
+//	context.Canceled           schema.CodeCancelled
+//	anything else              -32603, internal error
+func codeOf(err error) int {
+	var c coded
+	switch {
+	case errors.As(err, &c):
+		return c.RPCCode()
+	case errors.Is(err, context.DeadlineExceeded):
+		return schema.CodeTimeout
+	case errors.Is(err, context.Canceled):
+		return schema.CodeCancelled
+	default:
+		return jsonrpc2.CodeInternalError
+	}
+}
+
+// An Error is what the other end answered a call with.
+type Error struct {
+	Method  string
+	Code    int
+	Message string
+}
+
+// Error returns the message, which names the method, and the code.
+func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }

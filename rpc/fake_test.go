@@ -1,0 +1,231 @@
+package rpc
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func TestMain(m *testing.M) {
+	if role := roleOfThisProcess(); role != nil {
+		role()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A scriptedHost does what the test says. A method without a script answers with
+// zero values.
+type scriptedHost struct {
+	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)
+	transform    func(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
+	event        func(context.Context, schema.EventParams)
+	textComplete func(context.Context, schema.TextCompleteParams) (schema.TextCompleteResult, error)
+	toolBefore   func(context.Context, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
+	status       func(context.Context) (schema.StatusResult, error)
+	subscribe    func(host.Client)
+	disconnected func(host.Client)
+}
+
+var _ Host = (*scriptedHost)(nil)
+
+func (h *scriptedHost) Initialize(_ context.Context, _ host.Client, p schema.InitializeParams) (r schema.InitializeResult, err error) {
+	if h.initialize != nil {
+		return h.initialize(p)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) Transform(ctx context.Context, c host.Client, p schema.TransformParams) (r schema.WireMutation, err error) {
+	if h.transform != nil {
+		return h.transform(ctx, c, p)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) System(context.Context, host.Client, schema.SystemParams) (r schema.SystemResult, err error) {
+	return r, nil
+}
+
+func (h *scriptedHost) Event(ctx context.Context, _ host.Client, p schema.EventParams) (r schema.Empty, err error) {
+	if h.event != nil {
+		h.event(ctx, p)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) ChatMessage(context.Context, host.Client, schema.ChatMessageParams) (r schema.ChatMessageResult, err error) {
+	return r, nil
+}
+
+func (h *scriptedHost) TextComplete(ctx context.Context, _ host.Client, p schema.TextCompleteParams) (r schema.TextCompleteResult, err error) {
+	if h.textComplete != nil {
+		return h.textComplete(ctx, p)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) ToolBefore(ctx context.Context, _ host.Client, p schema.ToolBeforeParams) (r schema.ToolBeforeResult, err error) {
+	if h.toolBefore != nil {
+		return h.toolBefore(ctx, p)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) ToolAfter(context.Context, host.Client, schema.ToolAfterParams) (r schema.ToolAfterResult, err error) {
+	return r, nil
+}
+
+func (h *scriptedHost) ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (r schema.ToolExecuteResult, err error) {
+	return r, nil
+}
+
+func (h *scriptedHost) CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (r schema.CommandExecuteResult, err error) {
+	return r, nil
+}
+
+func (h *scriptedHost) Status(ctx context.Context, _ host.Client, _ schema.StatusParams) (r schema.StatusResult, err error) {
+	if h.status != nil {
+		return h.status(ctx)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (r schema.SessionStatus, err error) {
+	return r, nil
+}
+
+func (h *scriptedHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (r schema.Empty, err error) {
+	if h.subscribe != nil {
+		h.subscribe(c)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) Disconnected(c host.Client) {
+	if h.disconnected != nil {
+		h.disconnected(c)
+	}
+}
+
+// A logBuffer collects log lines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// A rig is a server and what it logs.
+type rig struct {
+	t      testing.TB
+	server *Server
+	log    *logBuffer
+}
+
+func newRig(t testing.TB, h Host) *rig {
+	log := &logBuffer{}
+	return &rig{t: t, log: log, server: NewServer(h, Options{Log: log.logger()})}
+}
+
+// connect returns a client of the server over a pipe. It is closed with the test.
+func (r *rig) connect(handler Handler) *Client {
+	r.t.Helper()
+	ours, theirs := net.Pipe()
+	r.serve(ours)
+	client := NewClient(theirs, handler, nil)
+	r.t.Cleanup(func() { client.Close(context.Background()) })
+	return client
+}
+
+// serve serves the connection until it ends; the test waits for that.
+func (r *rig) serve(rwc io.ReadWriteCloser) (served <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.server.ServeConn(context.Background(), rwc)
+	}()
+	r.t.Cleanup(func() { <-done })
+	return done
+}
+
+// open connects and initializes as a harness.
+func (r *rig) open() *Client {
+	r.t.Helper()
+	c := r.connect(nil)
+	mustCall(r.t, c, schema.MethodInitialize, hello(), nil)
+	return c
+}
+
+func hello() schema.InitializeParams {
+	return schema.InitializeParams{
+		Protocol:  schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor},
+		Client:    "opencode-shim",
+		Harness:   schema.HarnessOpenCode,
+		Directory: "/work",
+		PID:       42,
+	}
+}
+
+// patience bounds every wait of a test that would otherwise hang.
+func patience(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func mustCall(t testing.TB, c *Client, method string, params, result any) {
+	t.Helper()
+	if err := c.Call(patience(t), method, params, result); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func transform(ctx context.Context, c *Client, session string, base uint64, messages string) (schema.WireMutation, error) {
+	var m schema.WireMutation
+	p := schema.TransformParams{Session: session, Directory: "/work", Base: base}
+	return m, c.CallWithAttachment(ctx, schema.MethodTransform, p, []byte(messages), &m)
+}
+
+func raw(s string) json.Value { return json.Value(s) }
+
+func wait(t testing.TB, what string, ch <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-ch:
+	case <-patience(t).Done():
+		t.Fatalf("waited in vain for: %s", what)
+	}
+}
+
+func wantCode(t testing.TB, err error, code int) *Error {
+	t.Helper()
+	e, ok := err.(*Error)
+	if !ok || e.Code != code {
+		t.Fatalf("got error %v, want code %d", err, code)
+	}
+	return e
+}

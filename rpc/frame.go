@@ -1,0 +1,178 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A frame is one message on the pipe: the header of the language server
+// protocol, a JSON body and, where the body would be too large for the JSON-RPC
+// library, raw bytes that belong to it:
+//
+//	Content-Length: 71\r\n
+//	Attachment-Length: 5800000\r\n
+//	\r\n
+//	<body><attachment>
+type frame struct {
+	body       []byte
+	attachment []byte
+}
+
+var (
+	errMalformedFrame = errors.New("malformed frame")
+	errOversizedFrame = errors.New("oversized frame")
+)
+
+const (
+	headerContent    = "Content-Length"
+	headerAttachment = "Attachment-Length"
+
+	// A header is two short lines; anything much longer is not ours.
+	maxHeaderLines     = 16
+	maxHeaderLineBytes = 1 << 10
+
+	readBufferBytes = 256 << 10
+	// firstGrowBytes is what a length in a header may make us allocate before
+	// its bytes arrive.
+	firstGrowBytes = 4 << 20
+)
+
+// readFrame reads the next frame. It returns io.EOF if the stream ends between
+// frames, and errMalformedFrame, errOversizedFrame or io.ErrUnexpectedEOF
+// (wrapped) for what cannot be read on from.
+func readFrame(r *bufio.Reader) (frame, error) {
+	bodyBytes, attachmentBytes, err := readHeader(r)
+	if err != nil {
+		return frame{}, err
+	}
+	var f frame
+	if f.body, err = readExactly(r, bodyBytes); err != nil {
+		return frame{}, fmt.Errorf("frame body of %d bytes: %w", bodyBytes, err)
+	}
+	if f.attachment, err = readExactly(r, attachmentBytes); err != nil {
+		return frame{}, fmt.Errorf("frame attachment of %d bytes: %w", attachmentBytes, err)
+	}
+	return f, nil
+}
+
+func readHeader(r *bufio.Reader) (body, attachment int, err error) {
+	for n := 0; ; n++ {
+		line, err := readHeaderLine(r)
+		if err == io.EOF && n == 0 && len(line) == 0 {
+			return 0, 0, io.EOF
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("frame header: %w", noEOF(err))
+		}
+		if line == "" {
+			break
+		}
+		if n == maxHeaderLines {
+			return 0, 0, fmt.Errorf("%w: more than %d header lines", errMalformedFrame, maxHeaderLines)
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return 0, 0, fmt.Errorf("%w: header line %.40q", errMalformedFrame, line)
+		}
+		switch {
+		case strings.EqualFold(name, headerContent):
+			body, err = parseLength(name, value, schema.MaxBodyBytes)
+		case strings.EqualFold(name, headerAttachment):
+			attachment, err = parseLength(name, value, schema.MaxAttachmentBytes)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	if body == 0 {
+		return 0, 0, fmt.Errorf("%w: no %s", errMalformedFrame, headerContent)
+	}
+	return body, attachment, nil
+}
+
+func readHeaderLine(r *bufio.Reader) (string, error) {
+	line, err := r.ReadSlice('\n')
+	if len(line) > maxHeaderLineBytes || errors.Is(err, bufio.ErrBufferFull) {
+		return "", fmt.Errorf("%w: header line of more than %d bytes", errMalformedFrame, maxHeaderLineBytes)
+	}
+	if err != nil {
+		return string(line), err
+	}
+	line, ok := bytes.CutSuffix(line, []byte("\r\n"))
+	if !ok {
+		return "", fmt.Errorf("%w: header line without \\r", errMalformedFrame)
+	}
+	return string(line), nil
+}
+
+func parseLength(name, value string, limit int) (int, error) {
+	n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 63)
+	if errors.Is(err, strconv.ErrRange) || err == nil && n > uint64(limit) {
+		return 0, fmt.Errorf("%w: %s %.20s, at most %d", errOversizedFrame, name, strings.TrimSpace(value), limit)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s %.20q", errMalformedFrame, name, value)
+	}
+	return int(n), nil
+}
+
+// readExactly reads n bytes into memory that grows as they arrive, fourfold, so
+// that a lying header costs little and a long attachment is copied once or twice.
+func readExactly(r io.Reader, n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	buf := make([]byte, min(n, firstGrowBytes))
+	read := 0
+	for {
+		m, err := io.ReadFull(r, buf[read:])
+		read += m
+		if err != nil {
+			return nil, noEOF(err)
+		}
+		if read == n {
+			return buf, nil
+		}
+		grown := make([]byte, min(n, 4*len(buf)))
+		copy(grown, buf)
+		buf = grown
+	}
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// appendHeader appends the header of a frame.
+func appendHeader(b []byte, bodyBytes, attachmentBytes int) []byte {
+	b = append(b, headerContent+": "...)
+	b = strconv.AppendInt(b, int64(bodyBytes), 10)
+	if attachmentBytes > 0 {
+		b = append(b, "\r\n"+headerAttachment+": "...)
+		b = strconv.AppendInt(b, int64(attachmentBytes), 10)
+	}
+	return append(b, "\r\n\r\n"...)
+}
+
+// writeFrame writes f, the attachment without copying it.
+func writeFrame(w io.Writer, f frame) error {
+	head := appendHeader(make([]byte, 0, 64+len(f.body)), len(f.body), len(f.attachment))
+	if _, err := w.Write(append(head, f.body...)); err != nil {
+		return err
+	}
+	if len(f.attachment) == 0 {
+		return nil
+	}
+	_, err := w.Write(f.attachment)
+	return err
+}

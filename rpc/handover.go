@@ -1,0 +1,105 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// handoverTimeout bounds the wait for an older host to finish and leave.
+const handoverTimeout = defaultGrace + 5*time.Second
+
+// probeTimeout bounds the wait for a host to say its version, which waits
+// behind nothing there.
+const probeTimeout = 5 * time.Second
+
+// hostVersion asks the running host for its version. A host that is about to
+// stop counts as none: the error is ErrNoHost.
+func hostVersion(ctx context.Context, e Endpoint) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	client := NewClient(conn, nil, nil)
+	defer client.Close(ctx)
+	var st schema.StatusResult
+	err = client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+	var refused *Error
+	switch {
+	case err == nil:
+		return st.Version, nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("the host does not answer: %w", err)
+	case errors.As(err, &refused) && refused.Code != schema.CodeStopping:
+		return "", err
+	default:
+		return "", fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+}
+
+// askToStop asks the host of the endpoint to stop, and waits until it no longer
+// listens. It may still be finishing then; the next host waits for its lock.
+func askToStop(ctx context.Context, e Endpoint) error {
+	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, e)
+	if err != nil {
+		return err
+	}
+	client := NewClient(conn, nil, nil)
+	defer client.Close(ctx)
+	if err := client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true}, nil); err != nil {
+		return fmt.Errorf("ask the older host to stop: %w", err)
+	}
+	for {
+		conn, err := Dial(ctx, e)
+		if errors.Is(err, ErrNoHost) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("wait for the older host to stop: %w", err)
+		}
+		conn.Close()
+		time.Sleep(startPoll)
+	}
+}
+
+// isOlder reports whether release a precedes release b, both like v1.2.3.
+func isOlder(a, b string) bool {
+	va, okA := parseRelease(a)
+	vb, okB := parseRelease(b)
+	if !okA || !okB {
+		return false
+	}
+	for i := range va {
+		if c := cmp.Compare(va[i], vb[i]); c != 0 {
+			return c < 0
+		}
+	}
+	return false
+}
+
+// parseRelease reads the three numbers of a release version. A pre-release or a
+// pseudo-version is none.
+func parseRelease(v string) (numbers [3]int, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(v, "v"), ".")
+	if len(parts) != len(numbers) {
+		return numbers, false
+	}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return numbers, false
+		}
+		numbers[i] = n
+	}
+	return numbers, true
+}

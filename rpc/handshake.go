@@ -1,0 +1,144 @@
+package rpc
+
+import (
+	stdjson "encoding/json" // jsonrpc2's responses hold stdjson.RawMessage
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/bug"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// protocol is what this build speaks.
+var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
+
+// clientInfo is what a connection's initialize calls have told.
+type clientInfo struct {
+	initialized bool
+	status      schema.ClientStatus
+	timeouts    map[string]transformTimeouts // by directory
+}
+
+type transformTimeouts struct{ delta, resync time.Duration }
+
+// admit checks an initialize before the host sees it. The first one fixes the
+// harness of the connection.
+func (c *conn) admit(p *schema.InitializeParams) error {
+	if p.Protocol.Major != schema.ProtocolMajor {
+		return refuse(schema.CodeVersion, "%s", versionMismatch(p))
+	}
+	switch p.Harness {
+	case "", schema.HarnessOpenCode, schema.HarnessPi:
+	default:
+		return refuse(jsonrpc2.CodeInvalidParams, "params: /harness is %.40q, which this host does not know", p.Harness)
+	}
+	if p.Harness != "" && p.Directory == "" {
+		return missing("directory")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st := &c.client.status
+	if c.client.initialized && st.Harness != p.Harness {
+		return refuse(jsonrpc2.CodeInvalidRequest, "this connection is of harness %q, not %q", st.Harness, p.Harness)
+	}
+	if !c.client.initialized {
+		*st = schema.ClientStatus{Client: p.Client, Version: p.ClientVersion, Harness: p.Harness, PID: p.PID}
+		c.client.initialized = true
+		c.client.timeouts = map[string]transformTimeouts{}
+	}
+	if p.Directory != "" && !slices.Contains(st.Directories, p.Directory) {
+		st.Directories = append(st.Directories, p.Directory)
+	}
+	return nil
+}
+
+func versionMismatch(p *schema.InitializeParams) string {
+	client := p.Client
+	if client == "" {
+		client = "the client"
+	}
+	remedy := "update " + client
+	if p.Protocol.Major > schema.ProtocolMajor {
+		remedy = "update magicctx-host, and end the old one that still runs"
+	}
+	return fmt.Sprintf("%s %s speaks protocol %d.%d, magicctx-host %s speaks %d.%d: %s",
+		client, p.ClientVersion, p.Protocol.Major, p.Protocol.Minor,
+		Version, protocol.Major, protocol.Minor, remedy)
+}
+
+// complete adds to a result what only the connection or the server knows.
+func (c *conn) complete(params, result any) any {
+	switch r := result.(type) {
+	case schema.InitializeResult:
+		r.Protocol, r.HostVersion, r.HostPID = protocol, Version, os.Getpid()
+		p := params.(*schema.InitializeParams)
+		c.remember(p.Directory, r)
+		if p.Directory != "" {
+			c.log.Info("directory opened", "directory", p.Directory, "client", p.Client, "version", p.ClientVersion,
+				"pid", p.PID, "enabled", r.Enabled, "reason", r.Reason)
+		}
+		return r
+	case schema.StatusResult:
+		r.Version, r.Protocol, r.PID = Version, protocol, os.Getpid()
+		r.StartedAt, r.Bugs = c.server.startedAt, bug.Count()
+		r.Clients = c.server.clients()
+		return r
+	}
+	return result
+}
+
+func (c *conn) remember(directory string, r schema.InitializeResult) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client.timeouts[directory] = transformTimeouts{
+		delta:  time.Duration(r.TransformTimeoutMS) * time.Millisecond,
+		resync: time.Duration(r.ResyncTimeoutMS) * time.Millisecond,
+	}
+}
+
+// deadline is how long a call may take: for a transform what the directory's
+// initialize result promised, else the method's own.
+func (c *conn) deadline(m method, b bound) time.Duration {
+	p, ok := b.params.(*schema.TransformParams)
+	if !ok {
+		return m.deadline
+	}
+	c.mu.Lock()
+	t := c.client.timeouts[p.Directory]
+	c.mu.Unlock()
+	if p.Base == 0 {
+		return orElse(t.resync, defaultResyncTimeout)
+	}
+	return orElse(t.delta, defaultTransformTimeout)
+}
+
+func orElse(d, fallback time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return fallback
+}
+
+func (c *conn) harness() schema.Harness {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client.status.Harness
+}
+
+// status describes the connection, if it has initialized.
+func (c *conn) status() (schema.ClientStatus, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st := c.client.status
+	st.Directories = slices.Clone(st.Directories)
+	return st, c.client.initialized
+}
+
+func emptyResponse(id jsonrpc2.ID) *jsonrpc2.Response {
+	empty := stdjson.RawMessage("{}")
+	return &jsonrpc2.Response{ID: id, Result: &empty}
+}

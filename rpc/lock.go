@@ -1,0 +1,30 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const lockPoll = 20 * time.Millisecond
+
+// lock waits until this process holds the lock file at path, or ctx ends. The
+// file stays when the lock is released: whoever waits on an unlinked file and
+// whoever creates a new one would both believe to hold it.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file := flock.New(path, flock.SetPermissions(0o600))
+	held, err := file.TryLockContext(ctx, lockPoll)
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !held {
+		return nil, fmt.Errorf("lock %s: %w", path, errLockHeld)
+	}
+	// Closing the file releases the lock, whatever Close returns.
+	return func() { file.Close() }, nil
+}
+
+var errLockHeld = errors.New("held by another process")

@@ -1,0 +1,149 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+const (
+	defaultDeadline     = 10 * time.Second
+	toolExecuteDeadline = 60 * time.Second
+	// Those of a transform come from the directory's initialize result; these
+	// serve a directory that was never initialized.
+	defaultTransformTimeout = 5 * time.Second
+	defaultResyncTimeout    = 30 * time.Second
+)
+
+// A method is a name of the protocol, bound to its types.
+type method struct {
+	deadline time.Duration
+	// decode turns the payload of a request into a bound call. Its errors say
+	// which field is wrong.
+	decode func(params json.Value, attachment []byte) (bound, error)
+}
+
+// A bound call is a call with its parameters decoded.
+type bound struct {
+	run func(context.Context, Host, host.Client) (any, error)
+	// params is what was decoded, for the methods that the connection itself
+	// has to look into.
+	params any
+	// inLane and session name the lane that the call waits in.
+	inLane  bool
+	session string
+}
+
+// methods is the method table. $/cancelRequest and shutdown are missing: they
+// concern the connection, not the host.
+var methods = map[string]method{
+	// These overtake everything.
+	schema.MethodInitialize:       bind(Host.Initialize),
+	schema.MethodStatus:           bind(Host.Status),
+	schema.MethodSessionStatus:    bind(Host.SessionStatus),
+	schema.MethodSessionSubscribe: bind(Host.Subscribe),
+
+	// These wait in the lane of their session.
+	schema.MethodTransform:      bindTransform(),
+	schema.MethodSystem:         bindInLane(Host.System, func(p *schema.SystemParams) string { return p.Session }),
+	schema.MethodChatMessage:    bindInLane(Host.ChatMessage, func(p *schema.ChatMessageParams) string { return p.Session }),
+	schema.MethodTextComplete:   bindInLane(Host.TextComplete, func(p *schema.TextCompleteParams) string { return p.Session }),
+	schema.MethodToolBefore:     bindInLane(Host.ToolBefore, func(p *schema.ToolBeforeParams) string { return p.Session }),
+	schema.MethodToolAfter:      bindInLane(Host.ToolAfter, func(p *schema.ToolAfterParams) string { return p.Session }),
+	schema.MethodCommandExecute: bindInLane(Host.CommandExecute, func(p *schema.CommandExecuteParams) string { return p.Session }),
+	schema.MethodToolExecute: bindInLane(Host.ToolExecute, func(p *schema.ToolExecuteParams) string { return p.Session }).
+		within(toolExecuteDeadline),
+	// Events of no session share a lane, so that they keep their order too.
+	schema.MethodEvent: bindLane(Host.Event, func(p *schema.EventParams) (string, error) { return p.Session, nil }),
+}
+
+func (m method) within(d time.Duration) method {
+	m.deadline = d
+	return m
+}
+
+func bind[P, R any](call func(Host, context.Context, host.Client, P) (R, error)) method {
+	return method{deadline: defaultDeadline, decode: func(raw json.Value, attachment []byte) (bound, error) {
+		params := new(P)
+		if err := decodeParams(raw, params); err != nil {
+			return bound{}, err
+		}
+		if attachment != nil {
+			return bound{}, refuse(jsonrpc2.CodeInvalidParams, "takes no attachment")
+		}
+		return bound{
+			params: params,
+			run: func(ctx context.Context, h Host, c host.Client) (any, error) {
+				return call(h, ctx, c, *params)
+			},
+		}, nil
+	}}
+}
+
+// bindLane is bind for a method that waits in the lane that lane names.
+func bindLane[P, R any](
+	call func(Host, context.Context, host.Client, P) (R, error),
+	lane func(*P) (string, error),
+) method {
+	m := bind(call)
+	decode := m.decode
+	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
+		b, err := decode(raw, attachment)
+		if err != nil {
+			return bound{}, err
+		}
+		b.inLane = true
+		b.session, err = lane(b.params.(*P))
+		return b, err
+	}
+	return m
+}
+
+// bindInLane is bindLane for a method that is always about a session.
+func bindInLane[P, R any](call func(Host, context.Context, host.Client, P) (R, error), session func(*P) string) method {
+	return bindLane(call, func(p *P) (string, error) {
+		if session(p) == "" {
+			return "", missing("session")
+		}
+		return session(p), nil
+	})
+}
+
+// bindTransform binds the one method that has an attachment.
+func bindTransform() method {
+	m := bindInLane(Host.Transform, func(p *schema.TransformParams) string { return p.Session })
+	decode := m.decode
+	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
+		b, err := decode(raw, nil)
+		if err != nil {
+			return bound{}, err
+		}
+		if attachment == nil {
+			return bound{}, refuse(jsonrpc2.CodeInvalidParams, "the attachment with the messages is missing")
+		}
+		b.params.(*schema.TransformParams).Messages = attachment
+		return b, nil
+	}
+	return m
+}
+
+func decodeParams(raw json.Value, params any) error {
+	if len(raw) == 0 { // params may be left out where there is nothing to say
+		raw = json.Value("{}")
+	}
+	if err := json.Unmarshal(raw, params); err != nil {
+		// The decoder's error names the field as a JSON Pointer.
+		return fmt.Errorf("%w: %w", refuse(jsonrpc2.CodeInvalidParams, "params"), err)
+	}
+	return nil
+}
+
+func missing(field string) error {
+	return refuse(jsonrpc2.CodeInvalidParams, "params: /%s is missing", field)
+}

@@ -1,0 +1,130 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+)
+
+// An outbox is the one writer of a connection. Putting something in never waits
+// for the other end: a peer that does not read must hold up neither a session's
+// lane, which other connections share, nor the reader, which brings its cancels.
+type outbox struct {
+	w    io.Writer
+	fail func(error) // called once, when writing broke
+
+	mu      sync.Mutex
+	changed sync.Cond // queue, queued, closed or err changed
+	queue   net.Buffers
+	queued  int // bytes in queue and in the write in progress
+	closed  bool
+	err     error
+}
+
+// maxOutboxBytes is how far a peer may fall behind before its connection is
+// closed. One message of any size is always taken.
+const maxOutboxBytes = 64 << 20
+
+var errPeerStalled = errors.New("the other end does not read")
+
+// newOutbox returns an outbox that writes to w until close. The caller runs run.
+func newOutbox(w io.Writer, fail func(error)) *outbox {
+	o := &outbox{w: w, fail: fail}
+	o.changed.L = &o.mu
+	return o
+}
+
+// put queues the parts, in order and together. The outbox owns them from now on.
+func (o *outbox) put(parts ...[]byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.err != nil:
+		return o.err
+	case o.closed:
+		return net.ErrClosed
+	case o.queued > maxOutboxBytes:
+		return fmt.Errorf("%w: %d bytes wait", errPeerStalled, o.queued)
+	}
+	for _, p := range parts {
+		if len(p) > 0 {
+			o.queue = append(o.queue, p)
+			o.queued += len(p)
+		}
+	}
+	o.changed.Broadcast()
+	return nil
+}
+
+// backlog returns how many bytes wait to be written.
+func (o *outbox) backlog() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queued
+}
+
+// run writes until close or the first error.
+func (o *outbox) run() {
+	for {
+		batch := o.take()
+		if batch == nil {
+			return
+		}
+		n, err := batch.WriteTo(o.w)
+		o.mu.Lock()
+		o.queued -= int(n)
+		if err != nil && o.err == nil {
+			o.err = fmt.Errorf("write: %w", err)
+		}
+		o.changed.Broadcast()
+		o.mu.Unlock()
+		if err != nil {
+			o.fail(err)
+			return
+		}
+	}
+}
+
+func (o *outbox) take() net.Buffers {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.queue) == 0 && !o.closed {
+		o.changed.Wait()
+	}
+	if o.closed {
+		return nil
+	}
+	batch := o.queue
+	o.queue = nil
+	return batch
+}
+
+// flush waits until everything put so far is written, or ctx ends.
+func (o *outbox) flush(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.changed.Broadcast()
+	})
+	defer stop()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.queued > 0 && o.err == nil && !o.closed && ctx.Err() == nil {
+		o.changed.Wait()
+	}
+	if o.queued == 0 {
+		return nil
+	}
+	return errors.Join(o.err, ctx.Err())
+}
+
+// close drops what was not written. A write in progress ends when w is closed.
+func (o *outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.changed.Broadcast()
+}

@@ -1,0 +1,36 @@
+//go:build unix
+
+package rpc
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// checkOwner fails unless path is a directory of this user, and no link to one.
+func checkOwner(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory", path)
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Getuid() {
+		return fmt.Errorf("%s belongs to user %d", path, owner)
+	}
+	return nil
+}
+
+// checkPrivate fails if others can look into the directory.
+func checkPrivate(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return fmt.Errorf("%s has mode %#o; make it 0700 or remove it", path, mode)
+	}
+	return nil
+}

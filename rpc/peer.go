@@ -1,0 +1,102 @@
+package rpc
+
+import (
+	"context"
+	stdjson "encoding/json" // what jsonrpc2 decodes results into
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A peer is the harness at the other end of a connection, as the host sees it.
+type peer struct{ conn *conn }
+
+var _ host.Client = (*peer)(nil)
+
+const (
+	modelLimitsTimeout = 3 * time.Second
+	showTimeout        = 3 * time.Second
+	// A subscriber that is this far behind misses a notification: the next
+	// pass brings a fresh one.
+	maxSubscriberBacklogBytes = 1 << 20
+)
+
+// ModelLimits implements host.Client.
+func (p *peer) ModelLimits(ctx context.Context, params schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	var limits schema.ModelLimits
+	err := p.call(ctx, modelLimitsTimeout, schema.MethodModelLimits, params, &limits)
+	return limits, err
+}
+
+// Show implements host.Client.
+func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
+	return p.call(ctx, showTimeout, schema.MethodNotifyShow, params, nil)
+}
+
+// SessionChanged implements host.Client.
+func (p *peer) SessionChanged(st schema.SessionStatus) {
+	if p.conn.stream.out.backlog() > maxSubscriberBacklogBytes {
+		return
+	}
+	if err := notify(p.conn.rpc, schema.MethodSessionChanged, st); err != nil {
+		p.conn.log.Debug("subscriber not told", "session", st.Session, "cause", err)
+	}
+}
+
+func (p *peer) call(ctx context.Context, timeout time.Duration, method string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return request(ctx, p.conn.rpc, &p.conn.lastID, method, params, nil, result)
+}
+
+// request calls the other end and decodes its result into result unless that is
+// nil. When ctx ends first it withdraws the call. An error that the other end
+// answered is an *Error.
+func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, method string, params any, attachment []byte, result any) error {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("%s: encode params: %w", method, err)
+	}
+	id := jsonrpc2.ID{Num: lastID.Add(1)}
+	options := []jsonrpc2.CallOption{jsonrpc2.PickID(id), jsonrpc2.ExtraField(extraParams, json.Value(raw))}
+	if attachment != nil {
+		options = append(options, jsonrpc2.ExtraField(extraAttachment, attachment))
+	}
+	pending, err := rc.DispatchCall(ctx, method, nil, options...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	var answer stdjson.RawMessage
+	if err := pending.Wait(ctx, &answer); err != nil {
+		if ctx.Err() != nil {
+			_ = notify(rc, schema.MethodCancel, schema.CancelParams{ID: encodeID(id)}) // best effort: we do not wait for the answer
+		}
+		var failed *jsonrpc2.Error
+		if errors.As(err, &failed) {
+			return &Error{Method: method, Code: int(failed.Code), Message: failed.Message}
+		}
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if result == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("%s: decode result: %w", method, err)
+	}
+	return nil
+}
+
+func notify(rc *jsonrpc2.Conn, method string, params any) error {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("%s: encode params: %w", method, err)
+	}
+	return rc.Notify(context.Background(), method, nil, jsonrpc2.ExtraField(extraParams, json.Value(raw)))
+}

@@ -1,0 +1,26 @@
+package rpc
+
+import "io"
+
+// A halfPipe is one end of a connection within the process. Unlike net.Pipe's it
+// can end its output and still read.
+type halfPipe struct {
+	*io.PipeReader
+	*io.PipeWriter
+}
+
+// Pipe returns the two ends of a connection within the process.
+func Pipe() (a, b io.ReadWriteCloser) {
+	ar, bw := io.Pipe()
+	br, aw := io.Pipe()
+	return &halfPipe{ar, aw}, &halfPipe{br, bw}
+}
+
+// CloseWrite ends the output.
+func (p *halfPipe) CloseWrite() error { return p.PipeWriter.Close() }
+
+// Close ends both directions.
+func (p *halfPipe) Close() error {
+	p.PipeReader.Close() // never fails
+	return p.PipeWriter.Close()
+}

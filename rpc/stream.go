@@ -1,0 +1,276 @@
+package rpc
+
+import (
+	"bufio"
+	stdjson "encoding/json" // jsonrpc2's requests hold stdjson.RawMessage
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A stream carries JSON-RPC messages in frames. It implements
+// jsonrpc2.ObjectStream, and keeps the payloads away from that library, which
+// decodes a body about five times, and rewrites it on the way: member order,
+// lone surrogates, HTML escapes. The library gets an envelope without params and
+// result; the two hooks that it calls around reading and writing a message put
+// the payloads back untouched. So a connection over a stream needs the options
+// of (*stream).options.
+type stream struct {
+	rwc io.ReadWriteCloser
+	r   *bufio.Reader
+	out *outbox
+	log *slog.Logger
+
+	// What ReadObject has read and received is about to hand on. Both run on
+	// the connection's reader goroutine.
+	in message
+	// What sending was told and WriteObject is about to write. Both run under
+	// the connection's sending lock.
+	sendReq  *jsonrpc2.Request
+	sendResp *jsonrpc2.Response
+
+	// ended, if not nil, is closed at the end of input, which ReadObject then
+	// keeps to itself until Close: jsonrpc2 would close the connection at once,
+	// and the answers to what came before would be lost.
+	ended chan struct{}
+
+	closed    chan struct{}
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ jsonrpc2.ObjectStream = (*stream)(nil)
+
+// A message is a JSON-RPC request, notification or response, undecoded.
+type message struct {
+	ID     json.Value `json:"id,omitzero"`
+	Method *string    `json:"method,omitzero"`
+	Params json.Value `json:"params,omitzero"`
+	Result json.Value `json:"result,omitzero"`
+	Error  json.Value `json:"error,omitzero"`
+
+	attachment []byte
+}
+
+// Names of the jsonrpc2 extra fields that carry payloads past the library. They
+// never reach the pipe under these names.
+const (
+	extraParams     = "\x00params"
+	extraAttachment = "\x00attachment"
+)
+
+// newStream returns a stream over rwc. writeFailed is called once if writing breaks.
+func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)) *stream {
+	return &stream{
+		rwc: rwc,
+		r:   bufio.NewReaderSize(rwc, readBufferBytes),
+		out: newOutbox(rwc, writeFailed),
+		log: log,
+
+		closed: make(chan struct{}),
+	}
+}
+
+// options are the options that a jsonrpc2.Conn over s needs.
+func (s *stream) options() []jsonrpc2.ConnOpt {
+	return []jsonrpc2.ConnOpt{
+		jsonrpc2.OnRecv(s.received),
+		jsonrpc2.OnSend(s.sending),
+		jsonrpc2.SetLogger(libraryLog{s.log}),
+	}
+}
+
+// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection;
+// one that is not a plain end is logged here.
+func (s *stream) ReadObject(v any) error {
+	err := s.readObject(v)
+	if err == io.EOF && s.ended != nil {
+		close(s.ended)
+		<-s.closed
+	}
+	if err != nil && !isEnd(err) {
+		s.log.Error("connection closed: cannot read on", "cause", err)
+	}
+	return err
+}
+
+func (s *stream) readObject(v any) error {
+	for {
+		f, err := readFrame(s.r)
+		if err != nil {
+			return err
+		}
+		m := message{attachment: f.attachment}
+		if err := json.Unmarshal(f.body, &m); err != nil {
+			return fmt.Errorf("%w: body: %w", errMalformedFrame, err)
+		}
+		if m.Method == nil && isNull(m.ID) {
+			// The other end could not even read the id of what we sent.
+			s.log.Error("unaddressed error from the other end", "error", string(m.Error))
+			continue
+		}
+		s.in = m
+		envelope, err := m.envelope()
+		if err != nil {
+			return err
+		}
+		if err := v.(interface{ UnmarshalJSON([]byte) error }).UnmarshalJSON(envelope); err != nil {
+			return fmt.Errorf("%w: %w", errMalformedFrame, err)
+		}
+		return nil
+	}
+}
+
+// envelope returns the message without its payload, enough for the library to
+// route it.
+func (m *message) envelope() ([]byte, error) {
+	bare := message{ID: m.ID}
+	switch {
+	case m.Method != nil:
+		bare.Method = m.Method
+	case len(m.Error) > 0 && !isNull(m.Error):
+		bare.Error = m.Error
+	case len(m.Result) > 0:
+		bare.Result = json.Value("true")
+	default:
+		return nil, fmt.Errorf("%w: neither method nor result nor error", errMalformedFrame)
+	}
+	return json.Marshal(&bare)
+}
+
+// received puts the payload back, before the library hands the message on.
+func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
+	m := s.in
+	s.in = message{}
+	if resp != nil {
+		if resp.Error == nil {
+			resp.Result = (*stdjson.RawMessage)(&m.Result)
+		}
+		return
+	}
+	if len(m.Params) > 0 {
+		req.Params = (*stdjson.RawMessage)(&m.Params)
+	}
+	if m.attachment != nil {
+		req.ExtraFields = []jsonrpc2.RequestField{{Name: extraAttachment, Value: m.attachment}}
+	}
+}
+
+// sending notes what WriteObject, called next, is to write: its own argument is
+// of a type that hides the message.
+func (s *stream) sending(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
+	s.sendReq, s.sendResp = req, resp
+}
+
+// WriteObject implements jsonrpc2.ObjectStream. It does not wait for the other end.
+func (s *stream) WriteObject(any) error {
+	m := message{}
+	if s.sendReq != nil {
+		m = requestMessage(s.sendReq)
+	} else {
+		var err error
+		if m, err = responseMessage(s.sendResp); err != nil {
+			return err
+		}
+	}
+	s.sendReq, s.sendResp = nil, nil
+
+	body, err := m.encode()
+	if err != nil {
+		return err
+	}
+	if len(body) > schema.MaxBodyBytes {
+		return fmt.Errorf("%w: a body of %d bytes, at most %d", errOversizedFrame, len(body), schema.MaxBodyBytes)
+	}
+	if len(m.attachment) > schema.MaxAttachmentBytes {
+		return fmt.Errorf("%w: an attachment of %d bytes, at most %d", errOversizedFrame, len(m.attachment), schema.MaxAttachmentBytes)
+	}
+	head := appendHeader(make([]byte, 0, 64+len(body)), len(body), len(m.attachment))
+	return s.out.put(append(head, body...), m.attachment)
+}
+
+// encode returns the body of the message's frame.
+func (m *message) encode() ([]byte, error) {
+	type wire message
+	return json.Marshal(struct {
+		JSONRPC string `json:"jsonrpc"`
+		wire
+	}{"2.0", wire(*m)})
+}
+
+func requestMessage(req *jsonrpc2.Request) message {
+	m := message{Method: &req.Method}
+	if !req.Notif {
+		m.ID = encodeID(req.ID)
+	}
+	for _, f := range req.ExtraFields {
+		switch f.Name {
+		case extraParams:
+			m.Params = f.Value.(json.Value)
+		case extraAttachment:
+			m.attachment = f.Value.([]byte)
+		}
+	}
+	return m
+}
+
+func responseMessage(resp *jsonrpc2.Response) (message, error) {
+	m := message{ID: encodeID(resp.ID)}
+	if resp.Error == nil {
+		m.Result = json.Value(*resp.Result)
+		return m, nil
+	}
+	var err error
+	m.Error, err = json.Marshal(struct {
+		Code    int64      `json:"code"`
+		Message string     `json:"message"`
+		Data    json.Value `json:"data,omitzero"`
+	}{Code: resp.Error.Code, Message: resp.Error.Message})
+	return m, err
+}
+
+func encodeID(id jsonrpc2.ID) json.Value {
+	if id.IsString {
+		return json.Quote(id.Str)
+	}
+	return json.Value(fmt.Appendf(nil, "%d", id.Num))
+}
+
+// Close implements jsonrpc2.ObjectStream. What waits in the outbox is lost.
+func (s *stream) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closed)
+		s.out.close()
+		s.closeErr = s.rwc.Close()
+	})
+	return s.closeErr
+}
+
+// isEnd reports whether err is how a connection normally ends.
+func isEnd(err error) bool {
+	for _, end := range []error{io.EOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+func isNull(v json.Value) bool { return len(v) == 0 || string(v) == "null" }
+
+// libraryLog receives what jsonrpc2 has to say, which repeats what we log ourselves.
+type libraryLog struct{ log *slog.Logger }
+
+func (l libraryLog) Printf(format string, args ...any) {
+	l.log.Debug("jsonrpc2", "said", fmt.Sprintf(format, args...))
+}

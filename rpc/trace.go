@@ -1,0 +1,145 @@
+package rpc
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Sender is who sent a frame.
+type Sender string
+
+// The senders.
+const (
+	FromShim Sender = "shim"
+	FromHost Sender = "host"
+)
+
+// A TraceFrame is a line of a trace: one frame of a recorded connection.
+type TraceFrame struct {
+	// At is when the frame passed, Unix ms.
+	At   int64  `json:"at"`
+	From Sender `json:"from"`
+	// Body is the JSON-RPC message.
+	Body json.Value `json:"body"`
+	// Attachment is absent for a frame without one.
+	Attachment json.Value `json:"attachment,omitzero"`
+}
+
+// A Recorder writes a trace. A frame is in the file before it is passed on, so
+// that what made a program crash is the last line.
+type Recorder struct {
+	clock clock.Clock
+	log   *slog.Logger
+
+	mu   sync.Mutex
+	file *os.File
+	buf  *bufio.Writer
+	bad  bool // writing failed; the trace ends here
+}
+
+// NewRecorder starts a trace in dir, named by the time and this process. The
+// trace holds whole conversations: only the user may read it.
+func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	path := filepath.Join(dir, fmt.Sprintf("%d-%d.jsonl", c.Now(), os.Getpid()))
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	return &Recorder{clock: c, log: log, file: file, buf: bufio.NewWriterSize(file, readBufferBytes)}, nil
+}
+
+// record adds a frame. A trace that cannot be written ends with a warning; the
+// connection goes on.
+func (r *Recorder) record(from Sender, f frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bad {
+		return
+	}
+	line := TraceFrame{At: r.clock.Now(), From: from, Body: traced(f.body)}
+	if f.attachment != nil {
+		line.Attachment = traced(f.attachment)
+	}
+	err := json.MarshalWrite(r.buf, line)
+	if err == nil {
+		err = r.buf.WriteByte('\n')
+	}
+	if err == nil {
+		err = r.buf.Flush()
+	}
+	if err != nil {
+		r.bad = true
+		r.log.Warn("trace ends here", "cause", err)
+	}
+}
+
+// traced returns bytes that should be JSON as JSON: as a string if they are not.
+func traced(b []byte) json.Value {
+	var v json.Value
+	if json.Unmarshal(b, &v) != nil {
+		return json.Quote(string(b))
+	}
+	return v
+}
+
+// Close ends the trace.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.buf.Flush(), r.file.Close())
+}
+
+var gzipMagic = "\x1f\x8b"
+
+// ReadTrace yields the frames of a trace, plain or compressed with gzip, as they
+// were recorded. An error ends it; a trace that breaks off within a line, because
+// its program was killed, ends with io.ErrUnexpectedEOF.
+func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
+	return func(yield func(TraceFrame, error) bool) {
+		in := bufio.NewReaderSize(r, readBufferBytes)
+		if magic, _ := in.Peek(len(gzipMagic)); string(magic) == gzipMagic {
+			zipped, err := gzip.NewReader(in)
+			if err != nil {
+				yield(TraceFrame{}, fmt.Errorf("read trace: %w", err))
+				return
+			}
+			in = bufio.NewReaderSize(zipped, readBufferBytes)
+		}
+		decoder := json.NewDecoder(in)
+		for n := 1; ; n++ {
+			value, err := decoder.ReadValue()
+			if err == io.EOF {
+				return
+			}
+			var f TraceFrame
+			if err == nil {
+				// A copy, because the decoder reuses its buffer.
+				err = json.Unmarshal(value.Clone(), &f)
+			}
+			if err == nil && f.From != FromShim && f.From != FromHost {
+				err = fmt.Errorf("unknown sender %q", f.From)
+			}
+			if err != nil {
+				yield(TraceFrame{}, fmt.Errorf("read trace: frame %d: %w", n, err))
+				return
+			}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}

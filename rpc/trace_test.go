@@ -1,0 +1,150 @@
+package rpc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// record runs a short conversation through a recording bridge and returns the trace.
+func record(t *testing.T, messages string) []byte {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "traces")
+	rec, err := NewRecorder(dir, clock.NewManual(1_700_000_000_123), newRig(t, nil).server.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, &scriptedHost{})
+	ours, hostEnd := Pipe()
+	r.serve(ours)
+	shimEnd, theirs := Pipe()
+	bridged := make(chan error, 1)
+	go func() {
+		err := Bridge(context.Background(), shimEnd, hostEnd, rec)
+		shimEnd.Close()
+		bridged <- err
+	}()
+	c := NewClient(theirs, nil, nil)
+	mustCall(t, c, schema.MethodInitialize, hello(), nil)
+	if _, err := transform(patience(t), c, "s", 0, messages); err != nil {
+		t.Fatal(err)
+	}
+	if err := closeWrite(theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-bridged; err != nil {
+		t.Errorf("bridge: %v", err)
+	}
+	c.Close(context.Background())
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "1700000000123-*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("traces %v, error %v, want one", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("trace has mode %v, error %v, want 0600", info.Mode(), err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func collect(r io.Reader) (frames []TraceFrame, err error) {
+	for f, err := range ReadTrace(r) {
+		if err != nil {
+			return frames, err
+		}
+		frames = append(frames, f)
+	}
+	return frames, nil
+}
+
+func TestTraceHoldsTheConversation(t *testing.T) {
+	const messages = `[{"text":"a\ud800b <&>"}]`
+	trace := record(t, messages)
+	frames, err := collect(bytes.NewReader(trace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type line struct {
+		At         int64
+		From       Sender
+		Method     string
+		Attachment string
+	}
+	var got []line
+	for _, f := range frames {
+		var body struct {
+			Method string `json:"method"`
+		}
+		if err := json.Unmarshal(f.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, line{f.At, f.From, body.Method, string(f.Attachment)})
+	}
+	const at = 1_700_000_000_123
+	want := []line{
+		{at, FromShim, "initialize", ""},
+		{at, FromHost, "", ""},
+		{at, FromShim, "session/transform", messages},
+		{at, FromHost, "", ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("trace (-want +got):\n%s", diff)
+	}
+
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write(trace); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := collect(&zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(frames, again); diff != "" {
+		t.Errorf("compressed trace (-want +got):\n%s", diff)
+	}
+}
+
+func TestTraceOfAKilledProgramIsReadAsFarAsItGoes(t *testing.T) {
+	trace := record(t, "[]")
+	frames, err := collect(bytes.NewReader(trace[:len(trace)-9]))
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got error %v, want %v", err, io.ErrUnexpectedEOF)
+	}
+	if len(frames) != 3 {
+		t.Errorf("got %d frames, want the 3 whole ones", len(frames))
+	}
+}
+
+func TestTraceKeepsWhatIsNoJSON(t *testing.T) {
+	var v string
+	if err := json.Unmarshal(traced([]byte("{no json\n")), &v); err != nil || v != "{no json\n" {
+		t.Errorf("traced as %q, error %v", v, err)
+	}
+}
+
+func TestForeignTraceIsRefused(t *testing.T) {
+	if _, err := collect(bytes.NewBufferString(`{"level":"info"}`)); err == nil {
+		t.Error("a log was read as a trace")
+	}
+}

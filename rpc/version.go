@@ -1,0 +1,15 @@
+package rpc
+
+import "runtime/debug"
+
+// Version is the version of this build, "dev" for a build without one. Release
+// builds set it with -ldflags "-X github.com/magicctx/magicctx-host/rpc.Version=1.2.3".
+var Version = buildVersion()
+
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}

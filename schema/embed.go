@@ -1,0 +1,9 @@
+package schema
+
+import "embed"
+
+//go:embed *.schema.json
+var generated embed.FS
+
+// JSONSchema returns the generated JSON Schema of that name, "config" or "protocol".
+func JSONSchema(name string) ([]byte, error) { return generated.ReadFile(name + ".schema.json") }

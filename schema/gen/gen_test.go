@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"go/constant"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGeneratedFilesAreFresh(t *testing.T) {
+	files, err := generate("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is stale: run go generate ./schema", filepath.Clean(name))
+		}
+	}
+}
+
+// A Method constant without an entry in the table would be missing in TypeScript.
+func TestEveryMethodHasTypes(t *testing.T) {
+	src, err := parse("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := map[string]bool{}
+	for _, m := range methods {
+		if bound[m.name] {
+			t.Errorf("%s is bound twice", m.name)
+		}
+		bound[m.name] = true
+	}
+	count := 0
+	for _, c := range src.consts {
+		if !strings.HasPrefix(c.name, "Method") {
+			continue
+		}
+		count++
+		if name := constant.StringVal(c.value); !bound[name] {
+			t.Errorf("%s (%s) has no entry in methods", c.name, name)
+		}
+	}
+	if count != len(methods) {
+		t.Errorf("%d Method constants, %d bound methods", count, len(methods))
+	}
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// openness says whether an object may have members that its type does not name.
+type openness bool
+
+const (
+	// open fits the protocol: a minor version adds optional fields.
+	open openness = true
+	// closed fits the configuration: an editor underlines a misspelt key.
+	closed openness = false
+)
+
+var (
+	anyValue   = reflect.TypeFor[json.Value]()
+	schemaPath = reflect.TypeFor[schema.Config]().PkgPath()
+)
+
+// reflectAll returns the definitions of all types and of those they reach.
+func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definitions {
+	defs := jsonschema.Definitions{}
+	r := &jsonschema.Reflector{
+		Anonymous:                 true,
+		AllowAdditionalProperties: bool(o),
+		// In the configuration nothing is required unless a tag says so.
+		RequiredFromJSONSchemaTags: o == closed,
+		LookupComment: func(t reflect.Type, field string) string {
+			if t.PkgPath() != schemaPath {
+				return ""
+			}
+			if field == "" {
+				return src.comments[t.Name()]
+			}
+			return inJSON(t, field, src.comments[t.Name()+"."+field])
+		},
+	}
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
+		switch {
+		case t == anyValue:
+			return jsonschema.TrueSchema
+		case t.Kind() == reflect.String && t.PkgPath() == schemaPath:
+			defs[t.Name()] = &jsonschema.Schema{Type: "string", Enum: src.enum(t.Name()), Description: src.comments[t.Name()]}
+			return &jsonschema.Schema{Ref: "#/$defs/" + t.Name()}
+		}
+		return nil
+	}
+	for _, t := range types {
+		for name, def := range r.ReflectFromType(t).Definitions {
+			defs[name] = def
+		}
+		allowBareValues(defs, t)
+	}
+	for _, def := range defs {
+		dropRepeatedEnums(def)
+	}
+	return defs
+}
+
+// inJSON lets the comment of a field begin with its name in JSON, as Go's
+// habit has it begin with its name in Go.
+func inJSON(t reflect.Type, field, comment string) string {
+	rest, ok := strings.CutPrefix(comment, field+" ")
+	f, found := t.FieldByName(field)
+	if !ok || !found {
+		return comment
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name + " " + rest
+}
+
+// allowBareValues gives the fields of t, and of the structs in it, that have a
+// bare tag their schema: one value, or a map or list of such.
+func allowBareValues(defs jsonschema.Definitions, t reflect.Type) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == schemaPath {
+			allowBareValues(defs, f.Type)
+		}
+		def := defs[t.Name()]
+		if _, bare := f.Tag.Lookup("bare"); !bare || def == nil {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		property, _ := def.Properties.Get(name)
+		value := elementSchema(f)
+		whole := &jsonschema.Schema{Description: property.Description, Default: value.Default}
+		value.Default = nil
+		many := &jsonschema.Schema{Type: "object", AdditionalProperties: value}
+		if f.Type.Kind() == reflect.Slice {
+			many = &jsonschema.Schema{Type: "array", Items: value}
+		}
+		whole.AnyOf = []*jsonschema.Schema{value, many}
+		def.Properties.Set(name, whole)
+	}
+}
+
+// elementSchema is the schema of one element of a map or list, with the rules
+// of the field's tag, which are about its elements.
+func elementSchema(f reflect.StructField) *jsonschema.Schema {
+	rules := strings.Split(f.Tag.Get("jsonschema"), ",")
+	rules = slices.DeleteFunc(rules, func(rule string) bool { return strings.HasPrefix(rule, "oneof_type=") })
+	tag := reflect.StructTag(`json:"value" jsonschema:` + strconv.Quote(strings.Join(rules, ",")))
+	one := reflect.StructOf([]reflect.StructField{{Name: "Value", Type: f.Type.Elem(), Tag: tag}})
+	r := &jsonschema.Reflector{Anonymous: true, DoNotReference: true}
+	value, _ := r.ReflectFromType(one).Properties.Get("value")
+	return value
+}
+
+// dropRepeatedEnums removes the enum of a field's tag where the field's type
+// is a definition that has it already.
+func dropRepeatedEnums(s *jsonschema.Schema) {
+	if s.Properties == nil {
+		return
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Value.Ref != "" {
+			p.Value.Enum = nil
+		}
+	}
+}
+
+func protocolDocument(defs jsonschema.Definitions) ([]byte, error) {
+	type signature struct {
+		From   []direction `json:"from"`
+		Params string      `json:"params"`
+		Result string      `json:"result,omitempty"`
+	}
+	signatures := map[string]signature{}
+	for _, m := range methods {
+		s := signature{From: m.from, Params: "#/$defs/" + m.params.Name()}
+		if m.result != nil {
+			s.Result = "#/$defs/" + m.result.Name()
+		}
+		signatures[m.name] = s
+	}
+	return document(&jsonschema.Schema{
+		Version:     jsonschema.Version,
+		Title:       "magicctx protocol",
+		Description: "Parameters and results of the JSON-RPC methods between shim and host; x-methods binds them to names. Generated by go generate ./schema.",
+		Definitions: defs,
+		Extras:      map[string]any{"x-methods": signatures},
+	})
+}
+
+func configDocument(defs jsonschema.Definitions) ([]byte, error) {
+	root := *defs["Config"]
+	delete(defs, "Config")
+	root.Version = jsonschema.Version
+	root.Title = "magicctx configuration"
+	root.Definitions = defs
+	return document(&root)
+}
+
+// document renders s for people: indented, without the HTML escapes that
+// encoding/json, which the library marshals with, puts into descriptions.
+func document(s *jsonschema.Schema) ([]byte, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	value := json.Value(raw)
+	if err := value.Format(); err != nil {
+		return nil, err
+	}
+	if err := value.Indent(); err != nil {
+		return nil, err
+	}
+	return append(value, '\n'), nil
+}

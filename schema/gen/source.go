@@ -1,0 +1,107 @@
+package main
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"strings"
+)
+
+// A source is what reflection cannot see of package schema: comments and constants.
+type source struct {
+	comments map[string]string // by "Type" and "Type.Field"
+	consts   []constDecl       // in the order of the source
+}
+
+// A constDecl is an exported constant. Type is the name of its type, empty for
+// an untyped one.
+type constDecl struct {
+	name, typeName, comment string
+	value                   constant.Value
+}
+
+func parse(dir string) (source, error) {
+	fset := token.NewFileSet()
+	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	pkgs, err := parser.ParseDir(fset, dir, notTest, parser.ParseComments)
+	if err != nil {
+		return source{}, err
+	}
+	var files []*ast.File
+	for _, f := range pkgs["schema"].Files {
+		files = append(files, f)
+	}
+	docs, err := doc.NewFromFiles(fset, files, "schema", doc.PreserveAST)
+	if err != nil {
+		return source{}, err
+	}
+
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	// Constants do not depend on imports, so what cannot be resolved is left unresolved.
+	conf := types.Config{Error: func(error) {}}
+	conf.Check("schema", fset, files, info) //nolint:errcheck // see Error
+
+	src := source{comments: map[string]string{}}
+	groups := docs.Consts
+	for _, t := range docs.Types {
+		src.comments[t.Name] = oneLine(t.Doc)
+		src.fieldComments(t)
+		groups = append(groups, t.Consts...)
+	}
+	for _, group := range groups {
+		for _, spec := range group.Decl.Specs {
+			src.addConsts(spec.(*ast.ValueSpec), info)
+		}
+	}
+	return src, nil
+}
+
+func (s *source) fieldComments(t *doc.Type) {
+	for _, spec := range t.Decl.Specs {
+		st, ok := spec.(*ast.TypeSpec).Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		for _, f := range st.Fields.List {
+			text := f.Doc.Text()
+			if text == "" {
+				text = f.Comment.Text()
+			}
+			// A comment above a group of fields speaks of the first one.
+			for _, name := range f.Names {
+				s.comments[t.Name+"."+name.Name] = oneLine(text)
+			}
+		}
+	}
+}
+
+func (s *source) addConsts(spec *ast.ValueSpec, info *types.Info) {
+	for _, name := range spec.Names {
+		c, ok := info.Defs[name].(*types.Const)
+		if !ok || !name.IsExported() {
+			continue
+		}
+		decl := constDecl{name: name.Name, value: c.Val(), comment: oneLine(spec.Doc.Text())}
+		if named, ok := c.Type().(*types.Named); ok {
+			decl.typeName = named.Obj().Name()
+		}
+		s.consts = append(s.consts, decl)
+	}
+}
+
+// enum returns the values of the constants of a named string type.
+func (s *source) enum(typeName string) []any {
+	var values []any
+	for _, c := range s.consts {
+		if c.typeName == typeName && c.value.Kind() == constant.String {
+			values = append(values, constant.StringVal(c.value))
+		}
+	}
+	return values
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

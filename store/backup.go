@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// keptCopies is how many copies of older schema versions stay on disk.
+const keptCopies = 2
+
+func copyPath(path string, version int) string {
+	return path + ".v" + strconv.Itoa(version) + ".bak"
+}
+
+// copyBefore copies the database as it is at version, and removes old copies.
+func (s *Store) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
+	target := copyPath(s.path, version)
+	partial := target + ".partial"
+	if err := vacuumInto(ctx, conn, partial); err != nil {
+		return errors.Join(err, removeIfExists(partial))
+	}
+	if err := os.Rename(partial, target); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	s.log.Info("database copied", "path", s.path, "copy", target)
+	return s.removeOldCopies()
+}
+
+// vacuumInto copies into target through an empty file, which VACUUM INTO
+// accepts, because it would create its own with a wider mode. It does not
+// sync what it writes.
+func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, fileMode)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	defer file.Close()
+	if _, err := conn.ExecContext(ctx, `VACUUM INTO ?`, target); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	return nil
+}
+
+func (s *Store) removeOldCopies() error {
+	entries, err := os.ReadDir(filepath.Dir(s.path))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	var versions []int
+	for _, entry := range entries {
+		number, isCopy := strings.CutPrefix(entry.Name(), fileName+".v")
+		number, isBak := strings.CutSuffix(number, ".bak")
+		if version, err := strconv.Atoi(number); isCopy && isBak && err == nil {
+			versions = append(versions, version)
+		}
+	}
+	slices.Sort(versions)
+	for _, version := range versions[:max(0, len(versions)-keptCopies)] {
+		if err := removeIfExists(copyPath(s.path, version)); err != nil {
+			return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+)
+
+// moveAside renames the database and its sidecars to a name with the time now
+// (Unix ms) and returns it. The sidecars go first and keep their suffixes, so
+// that the moved files still open together: a log without its database would be
+// deleted by SQLite.
+func moveAside(path string, now int64) (string, error) {
+	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
+	for exists(moved) || exists(moved+"-wal") {
+		now++
+		moved = path + ".corrupt-" + strconv.FormatInt(now, 10)
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		err := os.Rename(path+suffix, moved+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return moved, removeIfExists(suspectPath(path))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func removeIfExists(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// suspectPath names the file by which a host that met damage asks the next
+// Open for a full check. Checking on every start would cost time in
+// proportion to the database.
+func suspectPath(path string) string { return path + ".suspect" }
+
+// suspect remembers damage that a statement met in the open database.
+func (s *Store) suspect(cause error) {
+	s.log.Error("database damaged: checked and replaced at the next start", "path", s.path, "cause", cause)
+	if err := os.WriteFile(suspectPath(s.path), []byte(cause.Error()+"\n"), fileMode); err != nil {
+		s.log.Error("cannot remember the damage", "path", s.path, "cause", err)
+	}
+}
+
+// checkSuspect fails with errCorrupt when the last host met damage and it is real.
+func (s *Store) checkSuspect(ctx context.Context, conn *sql.Conn) error {
+	if !exists(suspectPath(s.path)) {
+		return nil
+	}
+	var verdict string
+	if err := conn.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+		return fmt.Errorf("check suspect database: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", errCorrupt, verdict)
+	}
+	s.log.Warn("suspect database found sound", "path", s.path)
+	return removeIfExists(suspectPath(s.path))
+}

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+const pageBytes = 4096
+
+// filled returns a directory with a closed database of some pages.
+func filled(t *testing.T) (dir, path string) {
+	t.Helper()
+	dir = t.TempDir()
+	s := openIn(t, dir)
+	for n := 1; n <= 200; n++ {
+		must(t, s.CommitPass(t.Context(), commit(key, n)))
+	}
+	must(t, s.Close())
+	return dir, s.Path()
+}
+
+func damage(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	must(t, os.WriteFile(path, change(readFile(t, path)), 0o600))
+}
+
+func overwrite(data []byte, from, to int) []byte {
+	for i := from; i < to; i++ {
+		data[i] ^= 0xa5
+	}
+	return data
+}
+
+func TestDamagedDatabaseIsMovedAside(t *testing.T) {
+	for name, change := range map[string]func([]byte) []byte{
+		"garbage":               func([]byte) []byte { return bytes.Repeat([]byte("not a database "), 1000) },
+		"a few bytes":           func(d []byte) []byte { return d[:60] },
+		"truncated":             func(d []byte) []byte { return d[:len(d)/2/pageBytes*pageBytes] },
+		"truncated inside page": func(d []byte) []byte { return d[:3*pageBytes+17] },
+		"header overwritten":    func(d []byte) []byte { return overwrite(d, 0, 16) },
+		"first page flipped":    func(d []byte) []byte { return overwrite(d, headerBytes, pageBytes) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, path := filled(t)
+			damage(t, path, change)
+			broken := readFile(t, path)
+			assertReplaced(t, dir, func(moved string) {
+				if !bytes.Equal(readFile(t, moved), broken) {
+					t.Error("the damaged file was changed")
+				}
+			})
+		})
+	}
+}
+
+// assertReplaced opens dir and expects the database to be replaced, loudly.
+func assertReplaced(t *testing.T, dir string, look func(moved string)) {
+	t.Helper()
+	var log bytes.Buffer
+	s, err := Open(t.Context(), Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil)), Clock: clock.NewManual(now)})
+	must(t, err)
+	defer closeStore(t, s)
+	want := filepath.Join(dir, fmt.Sprintf("magicctx.db.corrupt-%d", now))
+	if s.Recovered() != want {
+		t.Fatalf("recovered is %q, want %q", s.Recovered(), want)
+	}
+	look(want)
+	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), want) {
+		t.Errorf("log does not say it: %s", log.String())
+	}
+	if _, found, err := s.Load(t.Context(), key); found || err != nil {
+		t.Errorf("the new database is not empty: %v, %v", found, err)
+	}
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+}
+
+func TestSidecarsMoveWithTheDamagedDatabase(t *testing.T) {
+	dir, path := filled(t)
+	damage(t, path, func([]byte) []byte { return []byte("garbage, long enough to be no header of any kind") })
+	must(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
+	must(t, os.WriteFile(path+"-shm", []byte("index"), 0o600))
+	assertReplaced(t, dir, func(moved string) {
+		if got := string(readFile(t, moved+"-wal")) + string(readFile(t, moved+"-shm")); got != "logindex" {
+			t.Errorf("sidecars hold %q", got)
+		}
+	})
+}
+
+func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"removed": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, path := filled(t)
+			must(t, lose(path))
+			must(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
+			assertReplaced(t, dir, func(moved string) {
+				if got := string(readFile(t, moved+"-wal")); got != "log" {
+					t.Errorf("the log holds %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestEmptyFileIsANewDatabase(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, fileName), nil, 0o644))
+	if s := openIn(t, dir); s.Recovered() != "" {
+		t.Errorf("recovered is %q", s.Recovered())
+	}
+}
+
+// A host can be killed between marking the new file as ours and its schema.
+func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
+	dir := t.TempDir()
+	must(t, create(filepath.Join(dir, fileName)))
+	s := openIn(t, dir)
+	if s.Recovered() != "" {
+		t.Errorf("recovered is %q", s.Recovered())
+	}
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+}
+
+// Damage behind the first page is met by a statement, later. The host stops
+// writing then, and the next start replaces the database.
+func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
+	dir, path := filled(t)
+	s := openIn(t, dir)
+	var root int
+	must(t, s.write.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'units'`).Scan(&root))
+	must(t, s.Close())
+	damage(t, path, func(d []byte) []byte { return overwrite(d, (root-1)*pageBytes, root*pageBytes) })
+
+	s = openIn(t, dir)
+	if s.Recovered() != "" {
+		t.Fatal("the damage was found by a full check, which Open must not pay for")
+	}
+	_, _, err := s.Load(t.Context(), key)
+	assertIs(t, err, ErrCannotPersist)
+	must(t, s.Close())
+	assertReplaced(t, dir, func(string) {})
+
+	again := openIn(t, dir)
+	if again.Recovered() != "" {
+		t.Error("the sound database was suspected again")
+	}
+}
+
+func TestSoundSuspectIsKept(t *testing.T) {
+	dir, path := filled(t)
+	must(t, os.WriteFile(suspectPath(path), []byte("a bad cable\n"), 0o600))
+	s := openIn(t, dir)
+	if s.Recovered() != "" {
+		t.Errorf("recovered is %q", s.Recovered())
+	}
+	if got := load(t, s, key).Session.Passes; got != 200 {
+		t.Errorf("%d passes", got)
+	}
+	if exists(suspectPath(path)) {
+		t.Error("the suspicion stays")
+	}
+}
+
+// A power cut can leave the tail of the log half written. SQLite ignores the
+// frames whose checksum is wrong, and nothing is moved.
+func TestTornLogIsNoDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	image := readFile(t, s.Path())
+	log := readFile(t, s.Path()+"-wal")
+	must(t, s.CommitPass(t.Context(), commit(key, 2)))
+	longer := readFile(t, s.Path()+"-wal")
+	must(t, s.Close())
+	if len(longer) <= len(log) || binary.BigEndian.Uint32(longer)>>1 != 0x377f0682>>1 {
+		t.Fatalf("the log has %d bytes, then %d", len(log), len(longer))
+	}
+
+	copied := t.TempDir()
+	path := filepath.Join(copied, fileName)
+	must(t, os.WriteFile(path, image, 0o600))
+	must(t, os.WriteFile(path+"-wal", overwrite(longer, len(log)+100, len(log)+200), 0o600))
+	s = openIn(t, copied)
+	if s.Recovered() != "" {
+		t.Fatal("a torn log was taken for damage")
+	}
+	if got := load(t, s, key).Session.Passes; got != 1 {
+		t.Errorf("%d passes, want the one before the tear", got)
+	}
+}

@@ -1,0 +1,31 @@
+package store
+
+import "github.com/ncruces/go-sqlite3"
+
+// An EditRow is one frozen decision about a unit. A unit has at most one edit
+// of a kind; storing another replaces it.
+type EditRow struct {
+	Tag     int
+	Kind    string
+	Pass    int    // the pass that first applied it
+	Payload string // what the kind needs beside the tag
+}
+
+func readEdits(c *sqlite3.Conn, key Key) ([]EditRow, error) {
+	var edits []EditRow
+	var kinds interner
+	err := scan(c, `
+		SELECT tag, kind, pass, payload
+		FROM edits
+		WHERE harness = ? AND session_id = ?
+		ORDER BY tag, kind`,
+		func(row *sqlite3.Stmt) {
+			edits = append(edits, EditRow{
+				Tag:     row.ColumnInt(0),
+				Kind:    kinds.intern(row.ColumnRawText(1)),
+				Pass:    row.ColumnInt(2),
+				Payload: row.ColumnText(3),
+			})
+		}, key.Harness, key.Session)
+	return edits, err
+}

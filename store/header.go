@@ -1,0 +1,87 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// applicationID marks our databases: "mctx" in the header of the file.
+const applicationID = 0x6d637478
+
+// The parts of the SQLite file header that we read ourselves, see
+// https://sqlite.org/fileformat2.html#the_database_header.
+const (
+	headerBytes         = 100
+	headerMagic         = "SQLite format 3\x00"
+	headerApplicationID = 68
+)
+
+// inspect looks at the file at path without SQLite, which would create files
+// beside a database that is not ours. It says whether the file must be created,
+// and fails with ErrForeign or errCorrupt when it must not be opened.
+//
+// The header in the main file can be trusted although the database is in WAL
+// mode: create writes the mark before it switches to WAL.
+func inspect(path string) (missing bool, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, orphanedLog(path)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	defer file.Close()
+
+	header := make([]byte, headerBytes)
+	n, err := io.ReadFull(file, header)
+	switch {
+	case err == io.EOF:
+		return true, orphanedLog(path)
+	case err == io.ErrUnexpectedEOF:
+		return false, fmt.Errorf("%w: %s has %d bytes", errCorrupt, path, n)
+	case err != nil:
+		return false, fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	case string(header[:len(headerMagic)]) != headerMagic:
+		return false, fmt.Errorf("%w: %s has no SQLite header", errCorrupt, path)
+	}
+	if id := binary.BigEndian.Uint32(header[headerApplicationID:]); id != applicationID {
+		return false, fmt.Errorf("%w: %s has application id %#x, ours is %#x", ErrForeign, path, id, applicationID)
+	}
+	return false, nil
+}
+
+// orphanedLog fails when a write-ahead log holds data but its database is
+// gone: SQLite would delete the log without a word.
+func orphanedLog(path string) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%w: %s is empty but has a write-ahead log", errCorrupt, path)
+	}
+	return nil
+}
+
+// create makes an empty database that is marked as ours. A rollback journal is
+// SQLite's default, so the mark reaches the main file at once or not at all.
+func create(path string) (err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	conn, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := conn.BusyTimeout(busyTimeout); err != nil {
+		return err
+	}
+	return conn.Exec(fmt.Sprintf(`PRAGMA application_id = %d`, applicationID))
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// keptPasses is how many passes of a session its journal keeps.
+const keptPasses = 5000
+
+// A PassRow is one line of a session's journal.
+type PassRow struct {
+	Pass         int
+	At           int64  // Unix ms
+	Verdict      string // "steady", "soft" or "hard"
+	Cause        string
+	Bust         bool
+	BustCause    string
+	Messages     int // raw messages of the transcript
+	Kept         int // of them, unchanged since the pass before
+	WireMessages int
+	WireTokens   int
+	WireBytes    int
+	PrefixTokens int    // of the prefix shared with the wire before
+	Chain        string // hash chain over the wire, hex
+	EditsAdded   int
+	Pressure     float64
+	HostUS       int64 // time in the host, µs
+	// Usage is nil until the provider has reported it.
+	Usage *Usage
+}
+
+// Usage is the tokens of a request as the provider counted them. The whole
+// prompt is the sum of the three.
+type Usage struct {
+	Input      int // neither read from nor written to the cache
+	CacheRead  int
+	CacheWrite int
+}
+
+//go:embed query/pass_insert.sql
+var passInsertSQL string
+
+//go:embed query/pass_select.sql
+var passSelectSQL string
+
+//go:embed query/usage_sums.sql
+var usageSumsSQL string
+
+// Pass numbers are consecutive, so the newest 5,000 are found without counting.
+const passTrimSQL = `
+	DELETE FROM passes
+	WHERE harness = ? AND session_id = ? AND pass <= ?`
+
+func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRow) error {
+	_, err := tx.StmtContext(ctx, s.stmts.passInsert).ExecContext(ctx,
+		key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
+		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
+		p.Chain, p.EditsAdded, p.Pressure, p.HostUS)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if p.Pass <= keptPasses {
+		return nil
+	}
+	_, err = tx.StmtContext(ctx, s.stmts.passTrim).ExecContext(ctx, key.Harness, key.Session, p.Pass-keptPasses)
+	if err != nil {
+		return fmt.Errorf("trim journal: %w", err)
+	}
+	return nil
+}
+
+// SaveUsage stores the tokens that the provider reported for a pass, in the
+// journal and in the sums of the session. Harnesses report a pass more than
+// once; the last report counts, once. A pass that is not in the journal, or no
+// longer, is ignored.
+func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, usageSumsSQL,
+			key.Harness, key.Session, pass, input, cacheRead, cacheWrite, s.clock.Now())
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `
+			UPDATE passes
+			SET input_tokens = ?4, cache_read = ?5, cache_write = ?6
+			WHERE harness = ?1 AND session_id = ?2 AND pass = ?3`,
+			key.Harness, key.Session, pass, input, cacheRead, cacheWrite)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save usage of pass %d of %s: %w", pass, key, err)
+	}
+	return nil
+}
+
+// MarkBust journals that a pass lost its prefix to something that came after
+// it, and returns whether that is news: a pass that has a cause already keeps it.
+func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		marked, err := tx.ExecContext(ctx, `
+			UPDATE passes
+			SET bust = 1, bust_cause = ?4
+			WHERE harness = ?1 AND session_id = ?2 AND pass = ?3 AND bust = 0`,
+			key.Harness, key.Session, pass, cause)
+		if err != nil {
+			return err
+		}
+		n, err := marked.RowsAffected()
+		if err != nil || n == 0 {
+			return err
+		}
+		isNew = true
+		_, err = tx.ExecContext(ctx, `
+			UPDATE sessions
+			SET busts = busts + 1
+			WHERE harness = ?1 AND session_id = ?2`,
+			key.Harness, key.Session)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark bust of pass %d of %s: %w", pass, key, err)
+	}
+	return isNew, nil
+}
+
+// Passes returns the passes of a session after the given one, oldest first. A
+// limit of 0 returns all.
+func (s *Store) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
+	var passes []PassRow
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, passSelectSQL+`
+			WHERE harness = ? AND session_id = ? AND pass > ?
+			ORDER BY pass
+			LIMIT ?`,
+			func(row *sqlite3.Stmt) { passes = append(passes, readPass(row)) },
+			key.Harness, key.Session, after, noLimit(limit))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read passes of %s: %w", key, err)
+	}
+	return passes, nil
+}
+
+func readPass(s *sqlite3.Stmt) PassRow {
+	p := PassRow{
+		Pass:         s.ColumnInt(0),
+		At:           s.ColumnInt64(1),
+		Verdict:      s.ColumnText(2),
+		Cause:        s.ColumnText(3),
+		Bust:         s.ColumnBool(4),
+		BustCause:    s.ColumnText(5),
+		Messages:     s.ColumnInt(6),
+		Kept:         s.ColumnInt(7),
+		WireMessages: s.ColumnInt(8),
+		WireTokens:   s.ColumnInt(9),
+		WireBytes:    s.ColumnInt(10),
+		PrefixTokens: s.ColumnInt(11),
+		Chain:        s.ColumnText(12),
+		EditsAdded:   s.ColumnInt(13),
+		Pressure:     s.ColumnFloat(14),
+		HostUS:       s.ColumnInt64(15),
+	}
+	if s.ColumnType(16) != sqlite3.NULL {
+		p.Usage = &Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(17), CacheWrite: s.ColumnInt(18)}
+	}
+	return p
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A LimitsRow is what is known of a model. Zero means unknown.
+type LimitsRow struct {
+	Provider      string
+	Model         string
+	ContextTokens int
+	InputTokens   int
+	OutputTokens  int
+	// Prices per million tokens, in the currency of the source's catalogue.
+	PriceFresh  float64
+	PriceWrite  float64
+	PriceRead   float64
+	PriceOutput float64
+	NPM         string // the package that speaks to the provider
+	Source      string // who said so
+	At          int64  // Unix ms
+}
+
+//go:embed query/limits_select.sql
+var limitsSelectSQL string
+
+//go:embed query/limits_upsert.sql
+var limitsUpsertSQL string
+
+// Limits returns what is known of a model, if anything is.
+func (s *Store) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
+			found = true
+			limits = LimitsRow{
+				Provider:      provider,
+				Model:         model,
+				ContextTokens: row.ColumnInt(0),
+				InputTokens:   row.ColumnInt(1),
+				OutputTokens:  row.ColumnInt(2),
+				PriceFresh:    row.ColumnFloat(3),
+				PriceWrite:    row.ColumnFloat(4),
+				PriceRead:     row.ColumnFloat(5),
+				PriceOutput:   row.ColumnFloat(6),
+				NPM:           row.ColumnText(7),
+				Source:        row.ColumnText(8),
+				At:            row.ColumnInt64(9),
+			}
+		}, provider, model)
+	})
+	if err != nil {
+		return LimitsRow{}, false, fmt.Errorf("read limits of %s/%s: %w", provider, model, err)
+	}
+	return limits, found, nil
+}
+
+// SaveLimits replaces what is known of a model.
+func (s *Store) SaveLimits(ctx context.Context, l LimitsRow) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, limitsUpsertSQL,
+			l.Provider, l.Model, l.ContextTokens, l.InputTokens, l.OutputTokens,
+			l.PriceFresh, l.PriceWrite, l.PriceRead, l.PriceOutput, l.NPM, l.Source, l.At)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save limits of %s/%s: %w", l.Provider, l.Model, err)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// A migration takes the schema from version-1 to version.
+type migration struct {
+	version int
+	name    string
+	sql     string
+}
+
+// released returns the migrations of this build in order. Their numbers are
+// consecutive from 1, which a test holds.
+func released() []migration {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	var all []migration
+	for _, name := range names {
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			panic(err) // embedded
+		}
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil {
+			panic("migration without a number: " + name)
+		}
+		all = append(all, migration{version, path.Base(name), string(text)})
+	}
+	return all
+}
+
+// prepareSchema reads the schema version, refuses a newer one, and brings an
+// older one up to date. It returns the version that the database then has.
+func (s *Store) prepareSchema(ctx context.Context, migrations []migration) (int, error) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+
+	var stored, tables int
+	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&stored); err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+		return 0, fmt.Errorf("read schema: %w", err)
+	}
+	newest := migrations[len(migrations)-1].version
+	if stored > newest {
+		return 0, fmt.Errorf("%w: its schema is version %d, this host knows up to %d; update magicctx-host",
+			ErrNewerSchema, stored, newest)
+	}
+	if err := s.checkSuspect(ctx, conn); err != nil {
+		return 0, err
+	}
+	if stored == newest {
+		return newest, nil
+	}
+	if stored > 0 {
+		if err := s.copyBefore(ctx, conn, stored); err != nil {
+			return 0, fmt.Errorf("copy database before migration: %w", err)
+		}
+	}
+	for _, m := range migrations {
+		if m.version <= stored {
+			continue
+		}
+		if err := migrate(ctx, conn, m); err != nil {
+			return 0, fmt.Errorf("migration %s: %w", m.name, err)
+		}
+		s.log.Info("database migrated", "path", s.path, "version", m.version)
+	}
+	return newest, nil
+}
+
+// migrate applies m and its version in one transaction. Foreign keys are off
+// meanwhile, or rebuilding a table would empty those that refer to it; what
+// they demand is checked before the commit instead.
+func migrate(ctx context.Context, conn *sql.Conn, m migration) (err error) {
+	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
+		return err
+	}
+	defer func() {
+		_, onErr := conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA foreign_keys = ON`)
+		if err == nil {
+			err = onErr
+		}
+	}()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // no-op after Commit
+	if _, err := tx.ExecContext(ctx, m.sql); err != nil {
+		return err
+	}
+	if err := checkForeignKeys(ctx, tx); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, m.version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func checkForeignKeys(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		var table, parent string
+		if err := rows.Scan(&table, &parent); err != nil {
+			return err
+		}
+		return fmt.Errorf("a row of %s has no parent in %s", table, parent)
+	}
+	return rows.Err()
+}

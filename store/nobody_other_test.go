@@ -1,0 +1,16 @@
+//go:build !linux
+
+package store
+
+import (
+	"os"
+	"runtime"
+	"testing"
+)
+
+// asNobody skips the test where file modes do not bind this user.
+func asNobody(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("file modes do not bind this user")
+	}
+}

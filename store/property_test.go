@@ -1,0 +1,253 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// A model is the store of one session, in memory and without SQL.
+type model struct {
+	session SessionRow
+	known   bool
+	units   map[int]UnitRow
+	edits   map[editKey]EditRow
+	queued  map[int]DropRow
+	replies map[string]string
+	usage   map[int]Usage
+	clock   int64
+}
+
+type editKey struct {
+	tag  int
+	kind string
+}
+
+func newModel() *model {
+	return &model{
+		session: SessionRow{Key: key, Mode: "primary"},
+		units:   map[int]UnitRow{}, edits: map[editKey]EditRow{}, queued: map[int]DropRow{},
+		replies: map[string]string{}, usage: map[int]Usage{},
+	}
+}
+
+func (m *model) touch() {
+	m.session.UpdatedAt = now
+	if !m.known {
+		m.known, m.session.CreatedAt = true, now
+	}
+}
+
+func (m *model) snapshot() Snapshot {
+	snap := Snapshot{Session: m.session}
+	for _, u := range m.units {
+		snap.Units = append(snap.Units, u)
+	}
+	for _, e := range m.edits {
+		snap.Edits = append(snap.Edits, e)
+	}
+	for _, d := range m.queued {
+		snap.Queued = append(snap.Queued, d)
+	}
+	slices.SortFunc(snap.Units, func(a, b UnitRow) int { return a.Tag - b.Tag })
+	slices.SortFunc(snap.Edits, func(a, b EditRow) int { return cmp.Or(a.Tag-b.Tag, cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(snap.Queued, func(a, b DropRow) int { return cmp.Or(cmp.Compare(a.QueuedAt, b.QueuedAt), a.Tag-b.Tag) })
+	return snap
+}
+
+func (m *model) commit(p PassCommit) {
+	kept := m.session
+	m.session = p.Session
+	m.session.TagCounter = max(kept.TagCounter, p.Session.TagCounter)
+	m.session.InputTokens, m.session.CacheRead, m.session.CacheWrite = kept.InputTokens, kept.CacheRead, kept.CacheWrite
+	m.session.PromptTokens, m.session.System = kept.PromptTokens, kept.System
+	m.session.ExplicitFlush = kept.ExplicitFlush && !p.FlushDone
+	m.session.CreatedAt = kept.CreatedAt
+	m.touch()
+	for _, u := range p.Units {
+		m.units[u.Tag] = u
+	}
+	for _, e := range p.Edits {
+		m.edits[editKey{e.Tag, e.Kind}] = e
+	}
+	for _, tag := range p.Drained {
+		delete(m.queued, tag)
+	}
+}
+
+func (m *model) queue(drops []DropRow, reply ToolReplyRow) {
+	if !m.known {
+		m.touch()
+	}
+	if reply.CallID != "" {
+		if _, answered := m.replies[reply.CallID]; answered {
+			return
+		}
+		m.replies[reply.CallID] = reply.Reply
+	}
+	for _, d := range drops {
+		if _, waits := m.queued[d.Tag]; !waits {
+			m.queued[d.Tag] = d
+		}
+	}
+}
+
+func (m *model) report(pass int, u Usage) {
+	if pass < 1 || pass > m.session.Passes {
+		return
+	}
+	m.usage[pass] = u
+	m.session.InputTokens, m.session.CacheRead, m.session.CacheWrite = 0, 0, 0
+	newest := 0
+	for pass, u := range m.usage {
+		m.session.InputTokens += int64(u.Input)
+		m.session.CacheRead += int64(u.CacheRead)
+		m.session.CacheWrite += int64(u.CacheWrite)
+		newest = max(newest, pass)
+	}
+	last := m.usage[newest]
+	m.session.PromptTokens = last.Input + last.CacheRead + last.CacheWrite
+	m.touch()
+}
+
+func (m *model) removeMessages(messageKeys []string) {
+	for tag, u := range m.units {
+		if !slices.Contains(messageKeys, u.MessageKey) {
+			continue
+		}
+		delete(m.units, tag)
+		delete(m.queued, tag)
+		for k := range m.edits {
+			if k.tag == tag {
+				delete(m.edits, k)
+			}
+		}
+	}
+}
+
+var (
+	genText    = rapid.StringN(0, 12, 40)
+	genMessage = rapid.Map(rapid.IntRange(0, 20), func(n int) string { return "msg_" + strconv.Itoa(n) })
+	genUsage   = rapid.Custom(func(t *rapid.T) Usage {
+		n := rapid.IntRange(0, 1<<40)
+		return Usage{Input: n.Draw(t, "input"), CacheRead: n.Draw(t, "read"), CacheWrite: n.Draw(t, "write")}
+	})
+)
+
+// drawCommit makes the next pass of m, with tags that go up and may skip.
+func drawCommit(t *rapid.T, m *model) PassCommit {
+	size := rapid.IntRange(0, 1<<40)
+	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone")}
+	p.Session = SessionRow{
+		Key: key, Directory: genText.Draw(t, "directory"), Parent: genText.Draw(t, "parent"),
+		Mode:     rapid.SampledFrom([]string{"primary", "primary-no-reduce", "subagent"}).Draw(t, "mode"),
+		Provider: genText.Draw(t, "provider"), Model: genText.Draw(t, "model"),
+		Epoch: size.Draw(t, "epoch"), Passes: m.session.Passes + 1, Busts: size.Draw(t, "busts"),
+		WireMessages: size.Draw(t, "wireMessages"), WireChain: genText.Draw(t, "chain"),
+		RawMessages: size.Draw(t, "raw"), RawChain: genText.Draw(t, "rawChain"), LastPassAt: int64(size.Draw(t, "at")),
+	}
+	tag := m.session.TagCounter
+	for range rapid.IntRange(0, 6).Draw(t, "units") {
+		tag += rapid.IntRange(1, 3).Draw(t, "gap")
+		p.Units = append(p.Units, UnitRow{
+			Tag: tag, UnitKey: genText.Draw(t, "unitKey") + strconv.Itoa(tag), MessageKey: genMessage.Draw(t, "message"),
+			Kind: rapid.SampledFrom([]string{"text", "file", "tool"}).Draw(t, "kind"), Tool: genText.Draw(t, "tool"),
+			Bytes: size.Draw(t, "bytes"), Tokens: size.Draw(t, "tokens"), InputBytes: size.Draw(t, "inputBytes"), InputTokens: size.Draw(t, "inputTokens"),
+		})
+	}
+	p.Session.TagCounter = tag
+	if tag > 0 {
+		anyTag := rapid.IntRange(1, tag)
+		for range rapid.IntRange(0, 4).Draw(t, "edits") {
+			p.Edits = append(p.Edits, EditRow{
+				Tag: anyTag.Draw(t, "editTag"), Kind: rapid.SampledFrom([]string{"drop", "skeleton"}).Draw(t, "editKind"),
+				Pass: p.Session.Passes, Payload: genText.Draw(t, "payload"),
+			})
+		}
+		p.Drained = rapid.SliceOfN(anyTag, 0, 3).Draw(t, "drained")
+	}
+	p.Pass = PassRow{
+		Pass: p.Session.Passes, Verdict: rapid.SampledFrom([]string{"steady", "soft", "hard"}).Draw(t, "verdict"),
+		Cause: genText.Draw(t, "cause"), Bust: rapid.Bool().Draw(t, "bust"), Pressure: rapid.Float64Range(0, 2).Draw(t, "pressure"),
+	}
+	return p
+}
+
+func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		s, err := Open(t.Context(), options(dir))
+		ok(rt, err)
+		defer func() { s.Close() }()
+		m, ctx := newModel(), t.Context()
+		rt.Repeat(map[string]func(*rapid.T){
+			"commit": func(rt *rapid.T) {
+				p := drawCommit(rt, m)
+				ok(rt, s.CommitPass(ctx, p))
+				m.commit(p)
+			},
+			"queue": func(rt *rapid.T) {
+				var drops []DropRow
+				for range rapid.IntRange(0, 4).Draw(rt, "drops") {
+					drops = append(drops, DropRow{
+						Tag: rapid.IntRange(1, 20).Draw(rt, "tag"), QueuedAt: int64(rapid.IntRange(0, 5).Draw(rt, "queuedAt")), Source: genText.Draw(rt, "source"),
+					})
+				}
+				reply := ToolReplyRow{CallID: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "call"), Reply: genText.Draw(rt, "reply")}
+				ok(rt, s.QueueDrops(ctx, key, drops, reply))
+				m.queue(drops, reply)
+			},
+			"usage": func(rt *rapid.T) {
+				pass, u := rapid.IntRange(0, m.session.Passes+1).Draw(rt, "pass"), genUsage.Draw(rt, "usage")
+				ok(rt, s.SaveUsage(ctx, key, pass, u.Input, u.CacheRead, u.CacheWrite))
+				m.report(pass, u)
+			},
+			"system": func(rt *rapid.T) {
+				m.session.System = SystemState{StickyDate: genText.Draw(rt, "date"), StickyDateEpoch: 4, SystemHash: genText.Draw(rt, "hash"), SystemTokens: 5}
+				ok(rt, s.SaveSystem(ctx, key, m.session.System))
+				m.touch()
+			},
+			"flush": func(rt *rapid.T) {
+				ok(rt, s.RequestFlush(ctx, key, now))
+				m.session.ExplicitFlush = true
+				m.touch()
+			},
+			"removeMessages": func(rt *rapid.T) {
+				keys := rapid.SliceOfN(genMessage, 0, 3).Draw(rt, "messages")
+				ok(rt, s.RemoveMessages(ctx, key, keys))
+				m.removeMessages(keys)
+			},
+			"delete": func(rt *rapid.T) {
+				ok(rt, s.DeleteSession(ctx, key))
+				*m = *newModel()
+			},
+			"reopen": func(rt *rapid.T) {
+				ok(rt, s.Close())
+				s, err = Open(ctx, options(dir))
+				ok(rt, err)
+			},
+			"": func(rt *rapid.T) {
+				got, found, err := s.Load(ctx, key)
+				ok(rt, err)
+				if found != m.known {
+					rt.Fatalf("found is %v, want %v", found, m.known)
+				}
+				if diff := gocmp.Diff(m.snapshot(), got, cmpopts.EquateEmpty()); found && diff != "" {
+					rt.Fatalf("snapshot (-want +got):\n%s", diff)
+				}
+			},
+		})
+	})
+}
+
+func ok(t *rapid.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

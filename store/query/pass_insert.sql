@@ -1,0 +1,6 @@
+INSERT INTO passes (
+	harness, session_id, pass, at, verdict, cause, bust, bust_cause,
+	messages, kept, wire_messages, wire_tokens, wire_bytes, prefix_tokens,
+	chain, edits_added, pressure, host_us
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

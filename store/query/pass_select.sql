@@ -1,0 +1,6 @@
+SELECT
+	pass, at, verdict, cause, bust, bust_cause,
+	messages, kept, wire_messages, wire_tokens, wire_bytes, prefix_tokens,
+	chain, edits_added, pressure, host_us,
+	input_tokens, cache_read, cache_write
+FROM passes

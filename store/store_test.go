@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+const now = 1_790_000_000_000
+
+var key = Key{Harness: "opencode", Session: "ses_1"}
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(committerDir); dir != "" {
+		commitForever(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func options(dir string) Options {
+	return Options{Dir: dir, Log: quiet(), Clock: clock.NewManual(now)}
+}
+
+// openIn opens the store in dir and closes it with the test.
+func openIn(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), options(dir))
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+func closeStore(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func load(t testing.TB, s *Store, k Key) Snapshot {
+	t.Helper()
+	snap, found, err := s.Load(context.WithoutCancel(t.Context()), k)
+	if err != nil || !found {
+		t.Fatalf("load %s: found %v, err %v", k, found, err)
+	}
+	return snap
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// commit is the n-th pass of a session in which each pass brings two units.
+func commit(k Key, n int) PassCommit {
+	return PassCommit{
+		Session: SessionRow{
+			Key: k, Directory: "/home/u/project", Mode: "primary", Provider: "anthropic", Model: "claude",
+			Epoch: 1, TagCounter: 2 * n, Passes: n, WireMessages: 2 * n, WireChain: "00ff", LastPassAt: now + int64(n),
+		},
+		Units: []UnitRow{
+			{Tag: 2*n - 1, UnitKey: unitKey(2*n - 1), MessageKey: "msg_" + strconv.Itoa(n), Kind: "text", Bytes: 400, Tokens: 100},
+			{Tag: 2 * n, UnitKey: unitKey(2 * n), MessageKey: "msg_" + strconv.Itoa(n), Kind: "tool", Tool: "bash", Bytes: 8000, Tokens: 2000, InputBytes: 80, InputTokens: 20},
+		},
+		Pass: PassRow{
+			Pass: n, At: now + int64(n), Verdict: "steady", Messages: 2 * n, Kept: 2*n - 2, WireMessages: 2 * n,
+			WireTokens: 2100 * n, WireBytes: 8400 * n, PrefixTokens: 2100 * (n - 1), Chain: "00ff", Pressure: 0.25, HostUS: 700,
+		},
+	}
+}
+
+func unitKey(tag int) string { return "prt_0123456789abcdef0123" + strconv.Itoa(tag) }
+
+func TestDefaultDir(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"override wins", map[string]string{"MAGIC_CONTEXT_DATA_DIR": "/data", "XDG_DATA_HOME": "/xdg", "HOME": "/home/u"}, "/data"},
+		{"xdg", map[string]string{"XDG_DATA_HOME": "/xdg", "HOME": "/home/u"}, "/xdg/cortexkit/magic-context"},
+		{"relative xdg is ignored", map[string]string{"XDG_DATA_HOME": "xdg", "HOME": "/home/u"}, "/home/u/.local/share/cortexkit/magic-context"},
+		{"home", map[string]string{"HOME": "/home/u"}, "/home/u/.local/share/cortexkit/magic-context"},
+		{"windows home", map[string]string{"USERPROFILE": "/users/u"}, "/users/u/.local/share/cortexkit/magic-context"},
+		{"nothing known", nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := DefaultDir(func(name string) string { return test.env[name] })
+			if got != filepath.FromSlash(test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	ctx := t.Context()
+
+	p := commit(key, 1)
+	p.Session.Parent = "ses_0"
+	p.Session.Mode = "subagent"
+	p.Session.Busts = 1
+	p.Session.RawMessages, p.Session.RawChain = 3, "00ff"
+	p.Edits = []EditRow{{Tag: 1, Kind: "drop", Pass: 1}, {Tag: 2, Kind: "skeleton", Pass: 1, Payload: `{"keep":["cmd"]}`}}
+	p.Pass.Verdict, p.Pass.Cause = "hard", "flush"
+	p.Pass.Bust, p.Pass.BustCause, p.Pass.EditsAdded = true, "edits", 2
+	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 1, SystemHash: "ab", SystemTokens: 9000}
+	drops := []DropRow{{Tag: 2, QueuedAt: now + 1, Source: "ctx_reduce"}, {Tag: 1, QueuedAt: now + 2, Source: "ctx_reduce"}}
+	limits := LimitsRow{
+		Provider: "anthropic", Model: "claude", ContextTokens: 200_000, InputTokens: 190_000, OutputTokens: 64_000,
+		PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, PriceOutput: 15, NPM: "@ai-sdk/anthropic", Source: "catalogue", At: now,
+	}
+	must(t, s.CommitPass(ctx, p))
+	must(t, s.SaveSystem(ctx, key, system))
+	must(t, s.SaveUsage(ctx, key, 1, 10, 2000, 90))
+	must(t, s.QueueDrops(ctx, key, drops, ToolReplyRow{CallID: "call_1", Reply: "queued", At: now}))
+	must(t, s.RequestFlush(ctx, key, now+3))
+	must(t, s.SaveLimits(ctx, limits))
+	must(t, s.Close())
+
+	s = openIn(t, dir)
+	wantSession := p.Session
+	wantSession.InputTokens, wantSession.CacheRead, wantSession.CacheWrite, wantSession.PromptTokens = 10, 2000, 90, 2100
+	wantSession.System = system
+	wantSession.ExplicitFlush = true
+	wantSession.CreatedAt, wantSession.UpdatedAt = now, now+3
+	same(t, "snapshot", load(t, s, key), Snapshot{Session: wantSession, Units: p.Units, Edits: p.Edits, Queued: drops})
+
+	wantPass := p.Pass
+	wantPass.Usage = &Usage{Input: 10, CacheRead: 2000, CacheWrite: 90}
+	passes, err := s.Passes(ctx, key, 0, 0)
+	must(t, err)
+	same(t, "passes", passes, []PassRow{wantPass})
+
+	gotLimits, found, err := s.Limits(ctx, "anthropic", "claude")
+	must(t, err)
+	if !found {
+		t.Error("limits not found")
+	}
+	same(t, "limits", gotLimits, limits)
+
+	reply, found, err := s.ToolReply(ctx, key, "call_1")
+	if err != nil || !found || reply != "queued" {
+		t.Errorf("tool reply: %q, %v, %v", reply, found, err)
+	}
+	sessions, err := s.Sessions(ctx, 0)
+	must(t, err)
+	same(t, "sessions", sessions, []SessionSummary{{SessionRow: wantSession, Units: 2, Dropped: 2, Queued: 2, Last: &wantPass}})
+}
+
+func TestUnknownIsNotFound(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	if _, found, err := s.Load(t.Context(), key); found || err != nil {
+		t.Errorf("load: %v, %v", found, err)
+	}
+	if _, found, err := s.ToolReply(t.Context(), key, "call"); found || err != nil {
+		t.Errorf("tool reply: %v, %v", found, err)
+	}
+	if _, found, err := s.Limits(t.Context(), "p", "m"); found || err != nil {
+		t.Errorf("limits: %v, %v", found, err)
+	}
+}
+
+func TestStringsOfJavaScriptPassUntouched(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	p := commit(key, 1)
+	p.Units[0].UnitKey = "nul\x00inside"
+	p.Units[1].UnitKey = "lone \xed\xa0\x80 surrogate"
+	p.Edits = []EditRow{{Tag: 1, Kind: "drop", Payload: "\x00\xff"}}
+	must(t, s.CommitPass(t.Context(), p))
+	got := load(t, s, key)
+	same(t, "units", got.Units, p.Units)
+	same(t, "edits", got.Edits, p.Edits)
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps access lists, not modes")
+	}
+	dir := filepath.Join(t.TempDir(), "new", "store")
+	s := openIn(t, dir)
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	info, err := os.Stat(dir)
+	must(t, err)
+	if mode := info.Mode().Perm(); mode != 0o700 {
+		t.Errorf("directory has mode %o", mode)
+	}
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) < 4 {
+		t.Errorf("expected database, log, index and lock, got %v", entries)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		must(t, err)
+		if mode := info.Mode().Perm(); mode != 0o600 {
+			t.Errorf("%s has mode %o", entry.Name(), mode)
+		}
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	for pragma, want := range map[string]string{
+		"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1",
+		"busy_timeout": "5000", "application_id": strconv.Itoa(applicationID),
+	} {
+		var got string
+		must(t, s.write.QueryRowContext(t.Context(), `PRAGMA `+pragma).Scan(&got))
+		if got != want {
+			t.Errorf("%s is %s, want %s", pragma, got, want)
+		}
+	}
+	if _, err := s.read.ExecContext(t.Context(), `DELETE FROM sessions`); err == nil {
+		t.Error("a reading connection could write")
+	}
+}
+
+func TestCloseTwice(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	must(t, s.Close())
+	must(t, s.Close())
+	if err := s.CommitPass(t.Context(), commit(key, 1)); err == nil {
+		t.Error("a closed store accepted a pass")
+	}
+}
+
+// soon bounds waits that must end early; it is no measure of speed.
+func soon(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A UnitRow is one tagged unit of a session. Sizes were measured once, when
+// the unit was first seen.
+type UnitRow struct {
+	Tag        int
+	UnitKey    string // the harness's identity of the part, opaque
+	MessageKey string // of the message that owns the unit
+	Kind       string // "text", "file" or "tool"
+	Tool       string // name of the tool, "" for other kinds
+	Bytes      int    // content, for a tool its result
+	Tokens     int
+	// Arguments of the tool call.
+	InputBytes  int
+	InputTokens int
+}
+
+// readUnits returns the units by tag; expected is a guess at their number.
+func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
+	units := make([]UnitRow, 0, expected)
+	var message, kind, tool interner
+	err := scan(c, `
+		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens
+		FROM units
+		WHERE harness = ? AND session_id = ?
+		ORDER BY tag`,
+		func(row *sqlite3.Stmt) {
+			units = append(units, UnitRow{
+				Tag:         row.ColumnInt(0),
+				UnitKey:     row.ColumnText(1),
+				MessageKey:  message.intern(row.ColumnRawText(2)),
+				Kind:        kind.intern(row.ColumnRawText(3)),
+				Tool:        tool.intern(row.ColumnRawText(4)),
+				Bytes:       row.ColumnInt(5),
+				Tokens:      row.ColumnInt(6),
+				InputBytes:  row.ColumnInt(7),
+				InputTokens: row.ColumnInt(8),
+			})
+		}, key.Harness, key.Session)
+	return units, err
+}
+
+// An interner lets a column share memory between rows that have the same text.
+// It remembers the last few texts: those of a session's rows come in runs
+// (message keys) or are few (kinds, tools).
+type interner struct {
+	recent [8]string
+	next   int
+}
+
+func (in *interner) intern(raw []byte) string {
+	for _, known := range in.recent {
+		if known == string(raw) {
+			return known
+		}
+	}
+	s := string(raw)
+	in.recent[in.next%len(in.recent)] = s
+	in.next++
+	return s
+}
+
+// RemoveMessages forgets the units of messages that the harness has deleted,
+// with their edits and queued drops. Their tags are never given again.
+func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []string) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"edits", "queued_drops"} {
+			err := forEach(ctx, tx, `
+				DELETE FROM `+table+`
+				WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+					SELECT tag FROM units
+					WHERE harness = ?1 AND session_id = ?2 AND message_key = ?3
+				)`, key, messageKeys)
+			if err != nil {
+				return err
+			}
+		}
+		return forEach(ctx, tx, `
+			DELETE FROM units
+			WHERE harness = ?1 AND session_id = ?2 AND message_key = ?3`, key, messageKeys)
+	})
+	if err != nil {
+		return fmt.Errorf("remove messages of %s: %w", key, err)
+	}
+	return nil
+}
+
+// forEach runs one statement for each message key.
+func forEach(ctx context.Context, tx *sql.Tx, query string, key Key, messageKeys []string) error {
+	stmt, err := tx.PrepareContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, messageKey := range messageKeys {
+		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, messageKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
