@@ -37,7 +37,7 @@ func (r *rig) socketPair() *Client {
 func BenchmarkSmallCall(b *testing.B) {
 	c := newRig(b, &scriptedHost{}).socketPair()
 	ctx := context.Background()
-	p := schema.ToolBeforeParams{Session: "s", Tool: "read", CallID: "call_1", Args: raw(`{"path":"/work/main.go"}`)}
+	p := schema.ToolBeforeParams{Session: "s", Tool: "read", CallID: "call_1", Args: raw(`{"path":"/src/main.go"}`)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := c.Call(ctx, schema.MethodToolBefore, p, nil); err != nil {

@@ -46,7 +46,10 @@ type SessionStatus struct {
 	LastVerdict Verdict `json:"lastVerdict,omitzero"`
 	LastCause   string  `json:"lastCause,omitzero"`
 	LastPassAt  int64   `json:"lastPassAt,omitzero"`
-	Messages    int     `json:"messages"`
+	// LastPassMS is how long the host worked on the last pass, ms, its commit
+	// included; 0 when it was before the host started.
+	LastPassMS float64 `json:"lastPassMs,omitzero"`
+	Messages   int     `json:"messages"`
 	// InputTokens is the prompt size that the provider reported last.
 	InputTokens   int `json:"inputTokens"`
 	ContextTokens int `json:"contextTokens"`

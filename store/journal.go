@@ -29,7 +29,7 @@ type PassRow struct {
 	Chain        string // hash chain over the wire, hex
 	EditsAdded   int
 	Pressure     float64
-	HostUS       int64 // time in the host, µs
+	HostUS       int64 // time in the host up to the commit, µs
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
 }

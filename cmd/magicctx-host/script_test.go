@@ -159,7 +159,7 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 	var hello schema.InitializeResult
 	err := client.Call(ctx, schema.MethodInitialize, schema.InitializeParams{
 		Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "talk", ClientVersion: "1.2.3",
-		Harness: schema.HarnessOpenCode, Directory: "/work/project", PID: os.Getpid(),
+		Harness: schema.HarnessOpenCode, Directory: "/home/u/project", PID: os.Getpid(),
 	}, &hello)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 	for _, session := range []string{"ses_1", "crash"} {
 		var m schema.WireMutation
 		err := client.CallWithAttachment(ctx, schema.MethodTransform,
-			schema.TransformParams{Session: session, Directory: "/work/project", Base: 4}, []byte(`["hello"]`), &m)
+			schema.TransformParams{Session: session, Directory: "/home/u/project", Base: 4}, []byte(`["hello"]`), &m)
 		if err != nil {
 			fmt.Fprintln(out, "pass failed:", err)
 			continue

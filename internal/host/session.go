@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
@@ -37,6 +39,8 @@ type session struct {
 	unsaved []frozen.Unit
 	bytes   int
 	used    uint64
+	// took is the time of the last pass in µs; read without mu.
+	took atomic.Int64
 }
 
 // forget drops what is only memory; the next transform starts from the store.
@@ -64,6 +68,16 @@ func (ss *sessions) lock(key store.Key) *session {
 	ss.mu.Unlock()
 	s.mu.Lock()
 	return s
+}
+
+// took returns how long the last pass of a session took, 0 if unknown.
+func (ss *sessions) took(key store.Key) time.Duration {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s, ok := ss.byKey[key]; ok {
+		return time.Duration(s.took.Load()) * time.Microsecond
+	}
+	return 0
 }
 
 // trim puts out the sessions that were used longest ago until the bounds hold.

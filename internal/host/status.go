@@ -47,6 +47,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionSummary) schema.Sess
 		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
 		InputTokens: s.PromptTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite,
+		LastPassMS: float64(h.sessions.took(s.Key).Microseconds()) / 1000,
 	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.Messages = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Messages

@@ -47,8 +47,10 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		return none, err
 	}
 	done = true
+	answer := pass.answer()
+	s.took.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
-	return pass.answer(), nil
+	return answer, nil
 }
 
 // pass is one pass under way.
@@ -68,6 +70,7 @@ type pass struct {
 
 // begin brings the session's transcript up to date.
 func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.TransformParams) (*pass, error) {
+	started := time.Now()
 	isResync := p.Base == 0
 	if !isResync && (s.pipe == nil || s.revision != p.Base || p.Keep > s.pipe.Len()) {
 		return nil, ErrResync
@@ -79,7 +82,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
-	ps := &pass{h: h, s: s, started: time.Now(), at: h.Clock.Now(), params: p, config: h.config(s.key.Harness, p.Directory)}
+	ps := &pass{h: h, s: s, started: started, at: h.Clock.Now(), params: p, config: h.config(s.key.Harness, p.Directory)}
 	if isResync {
 		if err := h.resync(ctx, s, p, ps.config, messages); err != nil {
 			return nil, err

@@ -204,10 +204,14 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 		return fmt.Errorf("the host did not journal pass %d", ses.passes+1)
 	}
 	row := rows[0]
+	var st schema.SessionStatus
+	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: params.Session}, &st); err != nil {
+		return err
+	}
 	ses.passes = row.Pass
 	pass := &Pass{Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
-		HostMS: float64(row.HostUS) / 1000, CallMS: float64(took.Microseconds()) / 1000}
+		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000}
 	p.report.Passes = append(p.report.Passes, pass)
 
 	isBust := commonPrefix(ses.before, after) < visible(ses.before)

@@ -5,7 +5,7 @@ import { message } from "./projection.ts"
 import { Sessions } from "./sessions.ts"
 
 /** Deadlines of the calls that are no pass, ms. */
-export const timeoutMS = { hook: 2_000, system: 2_000, command: 10_000, tool: 60_000 } as const
+export const timeoutMS = { hook: 2_000, system: 5_000, command: 10_000, tool: 60_000 } as const
 
 declare const shimVersion: string // the bundler's
 

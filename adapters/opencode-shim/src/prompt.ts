@@ -1,6 +1,7 @@
 import { Method } from "@magicctx/shim-core"
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
+import type { Sessions } from "./sessions.ts"
 
 /** Turns the messages of one LLM request into the wire, in place: OpenCode ignores another array. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
@@ -31,6 +32,23 @@ export async function system(instance: Instance, input: SystemInput, output: { s
   const { sessionID: session, model } = input
   if (!enabled || !session || sessions.hidden.has(session)) return
   const params = { session, directory, model: { provider: model?.providerID ?? "", id: model?.id ?? "" }, system: output.system }
-  const answer = await host.call(Method.System, params, { timeoutMS: timeoutMS.system })
-  if (answer.system) output.system.splice(0, output.system.length, ...answer.system)
+  const call = host.call(Method.System, params, { timeoutMS: timeoutMS.system })
+  const answer = await answered(sessions, session, JSON.stringify(params), call)
+  if (answer) output.system.splice(0, output.system.length, ...answer)
+}
+
+/**
+ * The host's answer, or, when none comes, the last one to the same question: a
+ * prompt without our part would be another prefix, and cost the whole of it.
+ */
+async function answered(sessions: Sessions, session: string, question: string, call: Promise<{ system?: string[] }>): Promise<string[] | undefined> {
+  try {
+    const { system } = await call
+    if (system) sessions.systems.set(session, { question, system })
+    return system
+  } catch (err) {
+    const last = sessions.systems.get(session)
+    if (last?.question !== question) throw err
+    return last.system
+  }
 }

@@ -15,6 +15,8 @@ export class Sessions {
   readonly compacting = new Set<string>()
   /** Sessions in which a hidden agent works: the shim passes them through. */
   readonly hidden = new Set<string>()
+  /** The last system prompt of each session, and the question that it answered. */
+  readonly systems = new Map<string, { question: string; system: string[] }>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
   private readonly busy = new Map<string, Array<() => void>>()
@@ -80,5 +82,6 @@ export class Sessions {
     this.conversations.delete(session)
     this.compacting.delete(session)
     this.hidden.delete(session)
+    this.systems.delete(session)
   }
 }

@@ -15,7 +15,8 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
       args: {},
       async execute(args, { sessionID, callID, abort }) {
         const params = { session: sessionID, directory: instance.directory, tool: name, callId: callID ?? "", args: args ?? {} }
-        const options = { timeoutMS: timeoutMS.tool, once: true, ...(abort && { signal: abort }) }
+        // The host keeps its reply to a call id, so that a call may be sent again after a crash.
+        const options = { timeoutMS: timeoutMS.tool, once: !callID, ...(abort && { signal: abort }) }
         const { title, output } = await instance.host.call(Method.ToolExecute, params, options)
         return { ...(title && { title }), output }
       },

@@ -1,46 +1,16 @@
 /**
  * Measures the shim's own share of a steady pass: compare, encode, apply.
  *
- *   npm run bench                   5,000 messages of about 3.5 KB
- *   npm run bench -- 1000           1,000 of them
+ *   npm run bench:shim              5,000 messages with 3.5 KB of tool output
+ *   npm run bench:shim -- 1000      1,000 of them
  */
 import { message } from "../../opencode-shim/src/projection.ts"
 import type { Patch } from "../src/generated/protocol.ts"
 import { DeltaEncoder, MutationApplier } from "../src/index.ts"
+import { session } from "./session.ts"
 
 const count = Number(process.argv[2] ?? 5000)
 const passes = 41
-
-function session(messages: number): unknown[] {
-  return Array.from({ length: messages }, (_, i) => (i % 10 === 0 ? user(i) : assistant(i)))
-}
-
-function user(i: number) {
-  const info = { id: `msg_${i}`, sessionID: "ses_1", role: "user", time: { created: i }, agent: "build", model: { providerID: "p", modelID: "m" } }
-  const diff = { file: "src/a.ts", patch: "+".repeat(600), additions: 1, deletions: 0 }
-  const text = { id: `prt_${i}`, sessionID: "ses_1", messageID: info.id, type: "text", text: `Question ${i} `.repeat(20) }
-  return { info: { ...info, summary: { diffs: [diff] } }, parts: [text] }
-}
-
-function assistant(i: number) {
-  const common = (n: number) => ({ id: `prt_${i}_${n}`, sessionID: "ses_1", messageID: `msg_${i}` })
-  const tokens = { total: 100, input: 10, output: 90, reasoning: 0, cache: { read: 0, write: 0 } }
-  const output = `line ${i} of the output\n`.repeat(60)
-  const info = {
-    id: `msg_${i}`, sessionID: "ses_1", role: "assistant", parentID: `msg_${i - (i % 10)}`, time: { created: i, completed: i + 1 },
-    agent: "build", mode: "build", providerID: "p", modelID: "m", path: { cwd: "/project", root: "/project" }, cost: 0.1, tokens, finish: "tool-calls",
-  }
-  const state = { status: "completed", input: { filePath: `/project/src/${i}.ts`, offset: 1 }, output, title: "read", metadata: { preview: output.slice(0, 600), truncated: false }, time: { start: i, end: i + 1 } }
-  return {
-    info,
-    parts: [
-      { ...common(0), type: "step-start", snapshot: "0123456789abcdef0123456789abcdef01234567" },
-      { ...common(1), type: "reasoning", text: "I think that ".repeat(10), time: { start: i, end: i }, metadata: { anthropic: { signature: "s".repeat(200) } } },
-      { ...common(2), type: "tool", callID: `call_${i}`, tool: "read", state },
-      { ...common(3), type: "step-finish", reason: "tool-calls", cost: 0.1, tokens },
-    ],
-  }
-}
 
 /** Half of the messages have their tag prefix, as in a session that drops little. */
 function edits(messages: number): Record<string, Patch> {
@@ -52,7 +22,7 @@ function edits(messages: number): Record<string, Patch> {
   return patches
 }
 
-const json = JSON.stringify(session(count + passes))
+const json = JSON.stringify(session(count + passes, 0))
 const whole = JSON.parse(json) as unknown[]
 const encoder = new DeltaEncoder(message)
 const applier = new MutationApplier((m) => (m as { info: { id: string } }).info.id)

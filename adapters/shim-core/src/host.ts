@@ -50,7 +50,7 @@ const initializeTimeoutMS = 10_000
 const firstDelayMS = 50
 const longestDelayMS = 5_000
 /** A host that worked this long has proved itself: the next restart is prompt again. */
-const provenMS = 10_000
+const provenMS = 1_000
 /** After so many starts in a row that came to nothing, calls no longer wait for the next one. */
 const patience = 5
 /** With more than this waiting, notifications are no longer kept. */

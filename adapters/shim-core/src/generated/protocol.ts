@@ -292,6 +292,11 @@ export interface SessionStatus {
   lastVerdict?: Verdict
   lastCause?: string
   lastPassAt?: number
+  /**
+   * lastPassMs is how long the host worked on the last pass, ms, its commit included; 0 when it was before
+   * the host started.
+   */
+  lastPassMs?: number
   messages: number
   /** inputTokens is the prompt size that the provider reported last. */
   inputTokens: number
