@@ -59,11 +59,13 @@ type Session struct {
 	stale    []int // edited entries below rendered
 }
 
-// entry is one message with the memo of its rendering. The decoded form is not
-// kept: a long session would be in memory twice.
+// entry is one message with the memo of its rendering.
 type entry struct {
 	raw  json.Value
 	head header
+	// decoded is only there until the first rendering: a long session would be
+	// in memory twice.
+	decoded *transcript.Message
 	// tags are the message's units, open those of arcs without result.
 	tags, open []int
 
@@ -116,9 +118,11 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 	}
 	s.entries = s.entries[:keep]
 	s.rendered = min(s.rendered, keep)
+	decoded := make([]transcript.Message, len(raws))
+	inParallel(len(raws), func(i int) { decoded[i] = s.Codec.Decode(raws[i]) })
 	var fresh []frozen.Unit
-	for _, raw := range raws {
-		e, units := s.read(raw)
+	for i := range raws {
+		e, units := s.read(raws[i], &decoded[i])
 		fresh = append(fresh, units...)
 		s.index[e.head.key] = len(s.entries)
 		s.entries = append(s.entries, e)
@@ -126,13 +130,12 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 	return fresh
 }
 
-// read decodes one message and finds or gives the tags of its units.
-func (s *Session) read(raw json.Value) (entry, []frozen.Unit) {
-	m := s.Codec.Decode(raw)
-	e := entry{raw: raw, head: header{key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
+// read takes one message in and finds or gives the tags of its units.
+func (s *Session) read(raw json.Value, m *transcript.Message) (entry, []frozen.Unit) {
+	e := entry{raw: raw, decoded: m, head: header{key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
 		model: m.Model, finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage}}
 	var fresh []frozen.Unit
-	keys := newUnitKeys(&m)
+	keys := newUnitKeys(m)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		e.head.hasTools = e.head.hasTools || p.Kind == transcript.Tool

@@ -35,13 +35,15 @@ func (s *Session) Render(d Decision) Wire {
 	firstChanged := s.rendered
 	slices.Sort(s.stale)
 	for _, i := range slices.Compact(s.stale) {
-		if i < s.rendered && s.renderEntry(i, &w) {
+		if i < s.rendered && s.keep(i, s.renderEntry(i), &w) {
 			firstChanged = min(firstChanged, i)
 		}
 	}
 	s.stale = s.stale[:0]
-	for i := s.rendered; i < len(s.entries); i++ {
-		s.renderEntry(i, &w)
+	tail := make([]rendering, len(s.entries)-s.rendered)
+	inParallel(len(tail), func(i int) { tail[i] = s.renderEntry(s.rendered + i) })
+	for i := range tail {
+		s.keep(s.rendered+i, tail[i], &w)
 	}
 	s.link(firstChanged)
 	s.rendered = len(s.entries)
@@ -61,15 +63,28 @@ func (s *Session) RenderAnew(d Decision) Wire {
 	return s.Render(d)
 }
 
-// renderEntry renders one message and reports whether its wire bytes changed.
-func (s *Session) renderEntry(i int, w *Wire) bool {
-	e := &s.entries[i]
-	m := s.Codec.Decode(e.raw)
-	raw := render.Wire(&m)
-	wire := raw
-	keys := newUnitKeys(&m)
+// A rendering is one message, rendered.
+type rendering struct {
+	render.Rendered
+	patch         schema.Patch
+	hash, rawHash render.Hash
+	tokens, bytes int
+	err           error
+}
+
+// renderEntry renders one message. It reads the session and changes nothing.
+func (s *Session) renderEntry(i int) rendering {
+	m := s.entries[i].decoded
+	if m == nil {
+		again := s.Codec.Decode(s.entries[i].raw)
+		m = &again
+	}
+	var r rendering
+	r.Raw = render.Wire(m)
+	r.Wire = r.Raw
+	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
-	e.patch = s.Patch(&m, func(p *transcript.Part) *frozen.Unit {
+	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
 		u := s.State.ByKey(keys.of(p))
 		if u != nil && u.Active() {
 			activeTokens += u.Tokens + u.InputTokens
@@ -77,25 +92,36 @@ func (s *Session) renderEntry(i int, w *Wire) bool {
 		}
 		return u
 	})
-	if len(e.patch) > 0 {
-		patched, err := render.Apply(e.raw, e.patch)
+	r.rawHash = r.Raw.Hash()
+	r.hash = r.rawHash
+	if len(r.patch) > 0 {
+		patched, err := render.Apply(s.entries[i].raw, r.patch)
 		if err != nil {
-			e.patch = nil
-			w.Err = cmp.Or(w.Err, err)
+			r.patch, r.err = nil, err
 		} else {
 			pm := s.Codec.Decode(patched)
-			wire = render.Wire(&pm)
+			r.Wire = render.Wire(&pm)
+			r.hash = r.Wire.Hash()
 		}
 	}
-	s.unsent[m.Key] = true
-	before := e.hash
-	e.hash, e.rawHash, e.bytes = wire.Hash(), raw.Hash(), wire.Bytes()
+	r.bytes = r.Wire.Bytes()
 	// What no unit has counted (reasoning, placeholders) is taken at four
 	// bytes a token.
-	e.tokens = activeTokens + max(0, e.bytes-activeBytes)/4
-	w.Rendered = append(w.Rendered, render.Rendered{Raw: raw, Wire: wire})
+	r.tokens = activeTokens + max(0, r.bytes-activeBytes)/4
+	return r
+}
+
+// keep makes a rendering the memo of its message, and reports whether its wire
+// bytes changed.
+func (s *Session) keep(i int, r rendering, w *Wire) bool {
+	e := &s.entries[i]
+	changed := e.hash != r.hash
+	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
+	s.unsent[e.head.key] = true
+	w.Rendered = append(w.Rendered, r.Rendered)
 	w.Position.First = w.Position.First || i == 0
-	return before != e.hash
+	w.Err = cmp.Or(w.Err, r.err)
+	return changed
 }
 
 // link recomputes chains and sums from entry i on.
@@ -163,7 +189,9 @@ func (s *Session) Mutation() (edits map[string]schema.Patch, cleared []string) {
 			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	clear(s.unsent)
+	// Not cleared: clearing a map costs what it once held, which after a resync
+	// is the session.
+	s.unsent = make(map[string]bool)
 	slices.Sort(cleared)
 	return edits, cleared
 }

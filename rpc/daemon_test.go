@@ -397,6 +397,9 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 	}
 	p.serveAt(nil)
 	mustCall(t, p.dial(), schema.MethodStatus, nil, nil)
+	if _, err := os.Stat(p.tcp()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the host gave up on the socket and listens on TCP: %v", err)
+	}
 }
 
 func TestSecondHostIsRefused(t *testing.T) {

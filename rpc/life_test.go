@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,14 @@ func newBlockingPass(t *testing.T) *blockingPass {
 
 func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	b := newBlockingPass(t)
+	// Long enough that writing it takes many turns of the reader at the other end.
+	head := json.Quote(strings.Repeat("x", 4<<20))
+	pass := b.transform
+	b.transform = func(ctx context.Context, c host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+		m, err := pass(ctx, c, p)
+		m.Head = []json.Value{head}
+		return m, err
+	}
 	r := newRig(t, b)
 	ours, theirs := Pipe()
 	served := r.serve(ours)
@@ -66,12 +75,27 @@ func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	if err := closeWrite(theirs); err != nil {
 		t.Fatal(err)
 	}
+	for !isStopping(r.server) { // until the server has seen the end
+		runtime.Gosched()
+	}
 	close(b.release)
-	if m := <-passed; m.Revision != 9 {
-		t.Errorf("answer after the end of input is %+v", m)
+	if m := <-passed; m.Revision != 9 || len(m.Head) != 1 || len(m.Head[0]) != len(head) {
+		t.Errorf("answer after the end of input has revision %d and %d messages", m.Revision, len(m.Head))
 	}
 	wait(t, "Disconnected", b.left)
 	wait(t, "ServeConn to return", served)
+}
+
+// isStopping reports whether the server's only connection takes no more calls.
+func isStopping(s *Server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.stopping
+	}
+	return true
 }
 
 func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {

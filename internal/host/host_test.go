@@ -20,7 +20,7 @@ import (
 
 // harness is a shim in miniature, in front of a real host on a real store.
 type harness struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	clock    *clock.Manual
 	config   schema.Config
@@ -35,7 +35,7 @@ type harness struct {
 
 const testSession = "ses_1"
 
-func newHarness(t *testing.T) *harness {
+func newHarness(t testing.TB) *harness {
 	t.Helper()
 	h := &harness{t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{},
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"}}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -88,30 +87,18 @@ func (n *node) open() error {
 	if n.kind != 0 {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(n.raw))
-	start, err := d.ReadToken()
+	names, values, err := json.Members(n.raw)
 	if err != nil {
-		return err
+		return fmt.Errorf("path leads into a value that has no members: %w", err)
 	}
-	kind := byte(start.Kind())
-	if kind != '{' && kind != '[' {
-		return errors.New("path leads into a value that has no members")
+	n.names = names
+	n.members = make([]*node, len(values))
+	nodes := make([]node, len(values))
+	for i, v := range values {
+		nodes[i].raw = v
+		n.members[i] = &nodes[i]
 	}
-	for d.PeekKind() != '}' && d.PeekKind() != ']' {
-		if kind == '{' {
-			name, err := d.ReadToken()
-			if err != nil {
-				return err
-			}
-			n.names = append(n.names, name.String())
-		}
-		v, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		n.members = append(n.members, &node{raw: bytes.Clone(v)})
-	}
-	n.kind = kind
+	n.kind = n.raw[0]
 	return nil
 }
 

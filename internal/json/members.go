@@ -1,0 +1,120 @@
+package json
+
+import (
+	"bytes"
+	"errors"
+)
+
+var errNoMembers = errors.New("neither an object nor an array")
+
+// errMalformed is what Members finds when its input was not validated before.
+var errMalformed = errors.New("malformed value")
+
+// Members splits an object or array into its members, one level deep and in
+// their order; names is nil for an array. The members alias v, which must be
+// valid, compact JSON, as whatever was decoded before or came from a JavaScript
+// JSON.stringify is. It only looks for the ends of values, which is several
+// times faster than a decoder that validates what it skips: an array of
+// messages is split at every level of every message.
+func Members(v Value) (names []string, members []Value, err error) {
+	v = Value(bytes.TrimSpace(v))
+	if len(v) < 2 || v[0] != '{' && v[0] != '[' {
+		return nil, nil, errNoMembers
+	}
+	if v[len(v)-1] != v[0]+2 { // in ASCII each bracket closes two after it opens
+		return nil, nil, errMalformed
+	}
+	isObject := v[0] == '{'
+	for i := skipBlanks(v, 1); i < len(v)-1; {
+		if isObject {
+			end := skipString(v, i)
+			if end < 0 {
+				return nil, nil, errMalformed
+			}
+			var name string
+			if err := Unmarshal(v[i:end], &name); err != nil {
+				return nil, nil, err
+			}
+			names = append(names, name)
+			if i = skipBlanks(v, end); i >= len(v) || v[i] != ':' {
+				return nil, nil, errMalformed
+			}
+			i = skipBlanks(v, i+1)
+		}
+		end := skipValue(v, i)
+		if end < 0 || end >= len(v) {
+			return nil, nil, errMalformed
+		}
+		members = append(members, v[i:end:end])
+		if i = skipBlanks(v, end); v[i] == ',' {
+			i = skipBlanks(v, i+1)
+		}
+	}
+	return names, members, nil
+}
+
+func skipBlanks(v Value, i int) int {
+	for i < len(v) && (v[i] == ' ' || v[i] == '\n' || v[i] == '\r' || v[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skipValue returns the end of the value that starts at i, or -1.
+func skipValue(v Value, i int) int {
+	if i >= len(v) {
+		return -1
+	}
+	switch v[i] {
+	case '"':
+		return skipString(v, i)
+	case '{', '[':
+		for depth := 0; i < len(v); {
+			switch v[i] {
+			case '"':
+				if i = skipString(v, i); i < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return -1
+	}
+	start := i
+	for i < len(v) && !bytes.ContainsRune([]byte(",]} \n\r\t"), rune(v[i])) {
+		i++
+	}
+	if i == start {
+		return -1
+	}
+	return i
+}
+
+// skipString returns the end of the string that starts at i, or -1.
+func skipString(v Value, i int) int {
+	if i >= len(v) || v[i] != '"' {
+		return -1
+	}
+	for j := i + 1; ; {
+		n := bytes.IndexByte(v[j:], '"')
+		if n < 0 {
+			return -1
+		}
+		j += n
+		backslashes := 0
+		for k := j - 1; k > i && v[k] == '\\'; k-- {
+			backslashes++
+		}
+		j++
+		if backslashes%2 == 0 {
+			return j
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package pipeline
+
+import (
+	"runtime"
+	"sync"
+)
+
+// inParallel calls f for each number below n. Few calls, as on every steady
+// pass, are made one after another; many, as on a resync, on all cores. The
+// calls must not depend on each other.
+func inParallel(n int, f func(int)) {
+	const chunk = 64
+	workers := min(runtime.GOMAXPROCS(0), n/chunk)
+	if workers < 2 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	chunks := make(chan int, n/chunk+1)
+	for from := 0; from < n; from += chunk {
+		chunks <- from
+	}
+	close(chunks)
+	for range workers {
+		wg.Go(func() {
+			for from := range chunks {
+				for i := from; i < min(from+chunk, n); i++ {
+					f(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
