@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
@@ -50,8 +51,19 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	answer := pass.answer()
 	s.took.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
+	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
+		time.AfterFunc(afterResync, debug.FreeOSMemory)
+	}
 	return answer, nil
 }
+
+// A resync leaves several times its size behind as garbage. A process that then
+// waits for a model for minutes should not hold on to it: it is given back once
+// the harness has its answer.
+const (
+	largeResyncBytes = 4 << 20
+	afterResync      = 200 * time.Millisecond
+)
 
 // pass is one pass under way.
 type pass struct {

@@ -75,6 +75,7 @@ async function measure(messages: number): Promise<Figures> {
   }
   // A shim that has lost its array, on a database that knows the session.
   const resync = (await pass(passes - 1, new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent))).took
+  await new Promise((resolve) => setTimeout(resolve, 1000)) // at rest, as while a model answers
   const memoryMB = resident(limits.hostPid)
   host.stop()
   process.kill(limits.hostPid, "SIGTERM")
