@@ -35,6 +35,7 @@ func (h *Host) Initialize(_ context.Context, c Client, p schema.InitializeParams
 		return r, nil
 	}
 	r.Commands = commands
+	r.Hooks = append(r.Hooks, schema.MethodEvent)
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
 		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
