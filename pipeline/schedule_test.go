@@ -49,8 +49,10 @@ func TestMidTurnStaysStill(t *testing.T) {
 		{"a subagent does not wait", 70, true, false, true, schema.Soft, CausePressure},
 		{"the user does not wait", 70, false, true, true, schema.Soft, CauseFlush},
 	} {
-		got, cause := Schedule(Signals{Percent: c.percent, Threshold: 65, Subagent: c.subagent, Flush: c.flush,
-			MidTurn: c.midTurn, LastResponse: 1, Now: 2, TTL: time.Minute})
+		got, cause := Schedule(Signals{
+			Percent: c.percent, Threshold: 65, Subagent: c.subagent, Flush: c.flush,
+			MidTurn: c.midTurn, LastResponse: 1, Now: 2, TTL: time.Minute,
+		})
 		if got != c.want || cause != c.cause {
 			t.Errorf("%s: got %s (%s), want %s (%s)", c.name, got, cause, c.want, c.cause)
 		}

@@ -92,8 +92,10 @@ type header struct {
 
 // NewSession returns a session without messages.
 func NewSession(c Config, meta Meta, state *frozen.State) *Session {
-	return &Session{Config: c, Meta: meta, State: state,
-		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool)}
+	return &Session{
+		Config: c, Meta: meta, State: state,
+		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
+	}
 }
 
 // Len returns the number of messages.
@@ -132,8 +134,10 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 
 // read takes one message in and finds or gives the tags of its units.
 func (s *Session) read(raw json.Value, m *transcript.Message) (entry, []frozen.Unit) {
-	e := entry{raw: raw, decoded: m, head: header{key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
-		model: m.Model, finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage}}
+	e := entry{raw: raw, decoded: m, head: header{
+		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
+		model: m.Model, finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage,
+	}}
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	for i := range m.Parts {

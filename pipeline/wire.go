@@ -47,7 +47,6 @@ func (s *Session) Render(d Decision) Wire {
 	}
 	s.link(firstChanged)
 	s.rendered = len(s.entries)
-	w.Position.Last = true
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
 		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wire, last.rawChain, last.tokensUpTo, last.bytesUpTo
@@ -120,6 +119,7 @@ func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	s.unsent[e.head.key] = true
 	w.Rendered = append(w.Rendered, r.Rendered)
 	w.Position.First = w.Position.First || i == 0
+	w.Position.Last = w.Position.Last || i == len(s.entries)-1
 	w.Err = cmp.Or(w.Err, r.err)
 	return changed
 }
@@ -185,7 +185,7 @@ func (s *Session) Mutation() (edits map[string]schema.Patch, cleared []string) {
 		case len(patch) == 0 && holds:
 			delete(s.sent, key)
 			cleared = append(cleared, key)
-		case len(patch) > 0 && !(holds && slices.EqualFunc(held, patch, samePatchOp)):
+		case len(patch) > 0 && (!holds || !slices.EqualFunc(held, patch, samePatchOp)):
 			edits[key], s.sent[key] = patch, patch
 		}
 	}

@@ -57,8 +57,10 @@ func newWorld(t testing.TB, prefixes bool, protected int) *world {
 // restart forgets everything that is not stored; the client keeps its patches
 // and resyncs.
 func (w *world) restart() {
-	cfg := Config{Options: render.Options{Codec: transcript.OpenCode{}, Prefixes: w.prefixes},
-		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 }}
+	cfg := Config{
+		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: w.prefixes},
+		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 },
+	}
 	state := frozen.NewState(w.store.counter, slices.Clone(w.store.units), w.store.edits, w.store.queue)
 	w.session = NewSession(cfg, w.store.meta, state)
 	w.held = 0
@@ -182,20 +184,34 @@ func (w *world) usage(percent float64) {
 // text renders the wire for people: one line a message.
 func (w *world) text() string {
 	var b strings.Builder
-	for _, m := range w.wire {
-		fmt.Fprintf(&b, "%s %s:", m.Key, m.Role)
-		for _, bl := range m.Blocks {
-			switch bl.Kind {
-			case render.CallBlock:
-				fmt.Fprintf(&b, " call %s %s", bl.Name, bl.Input)
-			case render.ResultBlock:
-				fmt.Fprintf(&b, " -> %q", bl.Text)
-			default:
-				fmt.Fprintf(&b, " %s %q", bl.Kind, bl.Text+bl.Raw)
-			}
-		}
-		b.WriteByte('\n')
+	for i := range w.wire {
+		b.WriteString(line(&w.wire[i]))
 	}
+	return b.String()
+}
+
+// line renders one message of the wire for people.
+func line(m *render.WireMessage) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s:", m.Key, m.Role)
+	for _, bl := range m.Blocks {
+		switch bl.Kind {
+		case render.CallBlock:
+			fmt.Fprintf(&b, " call %s %s", bl.Name, bl.Input)
+		case render.ResultBlock:
+			b.WriteString(" ->")
+			if bl.IsError {
+				b.WriteString(" error")
+			}
+			fmt.Fprintf(&b, " %q", bl.Text)
+			if bl.Raw != "" {
+				b.WriteString(" + image")
+			}
+		default:
+			fmt.Fprintf(&b, " %s %q", bl.Kind, bl.Text+bl.Raw)
+		}
+	}
+	b.WriteByte('\n')
 	return b.String()
 }
 
@@ -227,9 +243,12 @@ func message(id, role string, created int64, info obj, parts ...obj) mjson.Value
 
 func textPart(id, text string) obj { return obj{"id": id, "type": "text", "text": text} }
 func toolPart(id, callID, tool string, input any, output string) obj {
-	return obj{"id": id, "type": "tool", "callID": callID, "tool": tool,
-		"state": obj{"status": "completed", "input": input, "output": output}}
+	return obj{
+		"id": id, "type": "tool", "callID": callID, "tool": tool,
+		"state": obj{"status": "completed", "input": input, "output": output},
+	}
 }
+
 func reasoningPart(id, text string, signed bool) obj {
 	p := obj{"id": id, "type": "reasoning", "text": text}
 	if signed {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -223,8 +224,8 @@ func wait(t testing.TB, what string, ch <-chan struct{}) {
 
 func wantCode(t testing.TB, err error, code int) *Error {
 	t.Helper()
-	e, ok := err.(*Error)
-	if !ok || e.Code != code {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("got error %v, want code %d", err, code)
 	}
 	return e

@@ -65,7 +65,7 @@ func readFrame(r *bufio.Reader) (frame, error) {
 func readHeader(r *bufio.Reader) (body, attachment int, err error) {
 	for n := 0; ; n++ {
 		line, err := readHeaderLine(r)
-		if err == io.EOF && n == 0 && len(line) == 0 {
+		if errors.Is(err, io.EOF) && n == 0 && len(line) == 0 {
 			return 0, 0, io.EOF
 		}
 		if err != nil {

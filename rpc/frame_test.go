@@ -33,7 +33,8 @@ func TestFrameOnTheWire(t *testing.T) {
 	}{
 		{"body", frame{body: []byte(`{"a":1}`)}, "Content-Length: 7\r\n\r\n{\"a\":1}"},
 		{
-			"attachment", frame{body: []byte(`{}`), attachment: []byte("[1,\n2]")},
+			"attachment",
+			frame{body: []byte(`{}`), attachment: []byte("[1,\n2]")},
 			"Content-Length: 2\r\nAttachment-Length: 6\r\n\r\n{}[1,\n2]",
 		},
 	} {
@@ -59,7 +60,7 @@ func TestFrameOnTheWire(t *testing.T) {
 func TestFramesFollowEachOther(t *testing.T) {
 	frames, err := readAll("Content-Length: 2\r\nAttachment-Length: 3\r\n\r\n{}abc" +
 		"content-length:4\r\nContent-Type: application/json\r\n\r\nnull")
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatalf("ended with %v, want EOF between frames", err)
 	}
 	want := []frame{{body: []byte("{}"), attachment: []byte("abc")}, {body: []byte("null")}}
@@ -151,7 +152,7 @@ func FuzzReadFrame(f *testing.F) {
 			}
 		}
 		again, err := readAll(b.String())
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Fatalf("read back: %v", err)
 		}
 		if diff := cmp.Diff(frames, again, cmp.AllowUnexported(frame{})); diff != "" {

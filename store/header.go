@@ -41,9 +41,9 @@ func inspect(path string) (missing bool, err error) {
 	header := make([]byte, headerBytes)
 	n, err := io.ReadFull(file, header)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return true, orphanedLog(path)
-	case err == io.ErrUnexpectedEOF:
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false, fmt.Errorf("%w: %s has %d bytes", errCorrupt, path, n)
 	case err != nil:
 		return false, fmt.Errorf("%w: %w", ErrCannotPersist, err)

@@ -20,7 +20,6 @@ type model struct {
 	queued  map[int]DropRow
 	replies map[string]string
 	usage   map[int]Usage
-	clock   int64
 }
 
 type editKey struct {

@@ -34,8 +34,10 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 			return none, err
 		}
 		s.row.ExplicitFlush = true
-		return schema.CommandExecuteResult{Title: "Magic Context", Variant: "success",
-			Message: "Queued reductions are applied with your next message."}, nil
+		return schema.CommandExecuteResult{
+			Title: "Magic Context", Variant: "success",
+			Message: "Queued reductions are applied with the next request; the newest tags stay protected.",
+		}, nil
 	case commandStatus:
 		st, err := h.SessionStatus(ctx, c, schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session})
 		if err != nil {

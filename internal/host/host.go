@@ -46,12 +46,17 @@ type directory struct {
 }
 
 // client is what the host knows of a connection.
-type client struct{ harness schema.Harness }
+type client struct {
+	harness schema.Harness
+	opened  map[string][]config.Warning // directories, with what is wrong with their configuration
+}
 
 // New returns a host over an open store.
 func New(o Options) *Host {
-	h := &Host{Options: o, clients: make(map[Client]*client), configs: make(map[directory]schema.Config),
-		limits: make(map[schema.Model]schema.ModelLimits), subscribers: make(map[Client][]schema.SubscribeParams)}
+	h := &Host{
+		Options: o, clients: make(map[Client]*client), configs: make(map[directory]schema.Config),
+		limits: make(map[schema.Model]schema.ModelLimits), subscribers: make(map[Client][]schema.SubscribeParams),
+	}
 	h.sessions.byKey = make(map[store.Key]*session)
 	// A revision must not recur after a restart: a shim could take the base of
 	// another array for its own. Microseconds stay below JavaScript's 2^53.

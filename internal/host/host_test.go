@@ -31,14 +31,17 @@ type harness struct {
 	revision uint64
 	told     int
 	patches  map[string]schema.Patch
+	changes  []schema.SessionStatus
 }
 
 const testSession = "ses_1"
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
-	h := &harness{t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{},
-		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"}}
+	h := &harness{
+		t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{},
+		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"},
+	}
 	h.config.ProtectedTags = 1
 	h.start()
 	t.Cleanup(func() { h.store.Close() })
@@ -52,8 +55,10 @@ func (h *harness) start() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.host = New(Options{Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler),
-		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil }})
+	h.host = New(Options{
+		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler),
+		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil },
+	})
 	if _, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -69,7 +74,7 @@ func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema
 	return h.limits, nil
 }
 func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return nil }
-func (h *harness) SessionChanged(schema.SessionStatus)                 {}
+func (h *harness) SessionChanged(s schema.SessionStatus)               { h.changes = append(h.changes, s) }
 
 func (h *harness) add(format string, args ...any) {
 	h.messages = append(h.messages, json.Value(fmt.Sprintf(format, args...)))
@@ -159,8 +164,10 @@ func (h *harness) journal() []store.PassRow {
 
 func (h *harness) drop(callID, ranges string) string {
 	h.t.Helper()
-	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{Session: testSession, Directory: "/p", Tool: "ctx_reduce",
-		CallID: callID, Args: json.Value(fmt.Sprintf(`{"drop":%q}`, ranges))})
+	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
+		Session: testSession, Directory: "/p", Tool: "ctx_reduce",
+		CallID: callID, Args: json.Value(fmt.Sprintf(`{"drop":%q}`, ranges)),
+	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -247,8 +254,10 @@ func TestReduceTellsTheModelWhatIsWrong(t *testing.T) {
 		`{"drop":"x"}`:   `Error: drop cannot be read: "x" is neither a tag nor a range`,
 		`{"drop":"9-7"}`: `runs backwards`,
 	} {
-		r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{Session: testSession, Directory: "/p",
-			Tool: "ctx_reduce", CallID: args, Args: json.Value(args)})
+		r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
+			Session: testSession, Directory: "/p",
+			Tool: "ctx_reduce", CallID: args, Args: json.Value(args),
+		})
 		if err != nil || !strings.Contains(r.Output, want) {
 			t.Errorf("%s: %q, %v; want %q", args, r.Output, err, want)
 		}
@@ -265,8 +274,10 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h.drop("call-1", "2")
 	before := h.wire()
 	h.user("u3", "")
-	if _, err := h.host.Transform(context.Background(), h, schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told,
-		Messages: json.Value(`{"not":"an array"}`)}); err == nil {
+	if _, err := h.host.Transform(context.Background(), h, schema.TransformParams{
+		Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told,
+		Messages: json.Value(`{"not":"an array"}`),
+	}); err == nil {
 		t.Fatal("a broken attachment was taken")
 	}
 	h.messages = h.messages[:len(h.messages)-1]
@@ -450,5 +461,24 @@ func TestOtherHarnessIsRefusedByName(t *testing.T) {
 	_, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: "emacs"})
 	if err == nil || !strings.Contains(err.Error(), `"emacs"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
+	h := turn(t)
+	for _, session := range []string{testSession, "ses_other"} {
+		if _, err := h.host.Subscribe(context.Background(), h, schema.SubscribeParams{Harness: "opencode", Session: session}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.user("u3", "more")
+	h.pass()
+	if len(h.changes) != 1 || h.changes[0].Passes != 4 || h.changes[0].LastVerdict != schema.Steady {
+		t.Errorf("heard %+v", h.changes)
+	}
+	h.host.Disconnected(h)
+	h.host.publish(h.host.sessions.byKey[store.Key{Harness: "opencode", Session: testSession}])
+	if len(h.changes) != 1 {
+		t.Error("a client that left still hears")
 	}
 }

@@ -62,12 +62,16 @@ func promptLimit(l schema.ModelLimits) int {
 }
 
 func limitsFromRow(r store.LimitsRow) schema.ModelLimits {
-	return schema.ModelLimits{ContextTokens: r.ContextTokens, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, NPM: r.NPM,
-		Price: schema.Price{Fresh: r.PriceFresh, Write: r.PriceWrite, Read: r.PriceRead, Output: r.PriceOutput}}
+	return schema.ModelLimits{
+		ContextTokens: r.ContextTokens, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, NPM: r.NPM,
+		Price: schema.Price{Fresh: r.PriceFresh, Write: r.PriceWrite, Read: r.PriceRead, Output: r.PriceOutput},
+	}
 }
 
 func rowFromLimits(m schema.Model, l schema.ModelLimits, at int64) store.LimitsRow {
-	return store.LimitsRow{Provider: m.Provider, Model: m.ID, ContextTokens: l.ContextTokens, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
+	return store.LimitsRow{
+		Provider: m.Provider, Model: m.ID, ContextTokens: l.ContextTokens, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens,
 		PriceFresh: l.Price.Fresh, PriceWrite: l.Price.Write, PriceRead: l.Price.Read, PriceOutput: l.Price.Output,
-		NPM: l.NPM, Source: "harness", At: at}
+		NPM: l.NPM, Source: "harness", At: at,
+	}
 }

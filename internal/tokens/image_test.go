@@ -35,7 +35,8 @@ func TestImage(t *testing.T) {
 		"garbage after the size":  {dataURL(pngHeader(1024, 768)) + "%%%", 1049},
 		"size behind a long exif": {dataURL(append([]byte("\xff\xd8\xff\xe1\x20\x00"), make([]byte, 9000)...)), 1200},
 		"jpeg segment of length 0": {
-			dataURL([]byte("\xff\xd8\xff\xe0\x00\x00\xff\xe0\x00\x00\xff\xe0\x00\x00")), 1200},
+			dataURL([]byte("\xff\xd8\xff\xe0\x00\x00\xff\xe0\x00\x00\xff\xe0\x00\x00")), 1200,
+		},
 		"web address":  {"https://example.org/a.png", 1200},
 		"not base64":   {"data:image/png,abc", 1200},
 		"empty":        {"", 1200},

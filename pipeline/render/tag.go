@@ -44,6 +44,8 @@ func StripTagsAnywhere(text string) string {
 	if !strings.Contains(text, sectionSign) {
 		return text
 	}
+	// Half a sign on each side of a removed one would make another.
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	var b strings.Builder
 	for text != "" {
 		i := strings.Index(text, sectionSign)

@@ -23,5 +23,7 @@ export function event(instance: Instance, { event }: { event: Event }): void {
   const session = sessionID ?? (event.type.startsWith("session.") ? info?.id : info?.sessionID)
   if (event.type === "session.deleted" && session) instance.passes.forget(session)
   if (!instance.wants(Method.Event)) return
+  // OpenCode writes a user message anew after each step, with all diffs of the turn in it.
+  if (event.type === "message.updated" && info?.role === "user") return
   instance.host.notify(Method.Event, { ...(session && { session }), directory: instance.directory, event })
 }

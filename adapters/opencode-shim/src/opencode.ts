@@ -30,7 +30,7 @@ export interface Event {
   type: string
   properties: {
     sessionID?: string
-    info?: { id?: string; sessionID?: string; parentID?: string }
+    info?: { id?: string; sessionID?: string; parentID?: string; role?: string }
     status?: { type: string }
   }
 }
