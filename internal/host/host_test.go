@@ -32,6 +32,7 @@ type harness struct {
 	told     int
 	patches  map[string]schema.Patch
 	changes  []schema.SessionStatus
+	ctx      context.Context // of the passes
 }
 
 const testSession = "ses_1"
@@ -39,7 +40,7 @@ const testSession = "ses_1"
 func newHarness(t testing.TB) *harness {
 	t.Helper()
 	h := &harness{
-		t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{},
+		t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"},
 	}
 	h.config.ProtectedTags = 1
@@ -119,7 +120,7 @@ func (h *harness) send(p schema.TransformParams) (schema.WireMutation, error) {
 	if p.Messages, err = json.Marshal(h.messages[p.Keep:]); err != nil {
 		h.t.Fatal(err)
 	}
-	return h.host.Transform(context.Background(), h, p)
+	return h.host.Transform(h.ctx, h, p)
 }
 
 // pass is transform, and it must succeed.

@@ -143,6 +143,9 @@ func (ps *pass) run(ctx context.Context) error {
 	}
 	err := ps.commit(ctx)
 	ps.h.stored(err)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", store.ErrBusy, err)
+	}
 	switch {
 	case errors.Is(err, store.ErrCannotPersist):
 		return disabled(err.Error())
@@ -191,6 +194,10 @@ func (ps *pass) validate(w pipeline.Wire) []render.Violation {
 	return render.Validate(render.ProfileOf(ps.decision.Model.Provider, ps.limits.NPM), w.Rendered, w.Position)
 }
 
+// commitTimeout bounds the wait for another program's lock on the database: a
+// user waits for the pass, and what is not stored now is stored with the next.
+const commitTimeout = time.Second
+
 // commit stores the pass in one transaction and makes it the session's past.
 func (ps *pass) commit(ctx context.Context) error {
 	s, d, w := ps.s, ps.decision, ps.wire
@@ -218,6 +225,8 @@ func (ps *pass) commit(ctx context.Context) error {
 	for _, e := range d.Edits {
 		c.Edits = append(c.Edits, store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: row.Passes})
 	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
 	}
