@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -91,8 +92,8 @@ func (s *Session) renderEntry(i int) rendering {
 		}
 		return u
 	})
-	r.rawHash = r.Raw.Hash()
-	r.hash = r.rawHash
+	r.hash = r.Raw.Hash()
+	r.rawHash = identified(r.hash, m)
 	if len(r.patch) > 0 {
 		patched, err := render.Apply(s.entries[i].raw, r.patch)
 		if err != nil {
@@ -108,6 +109,23 @@ func (s *Session) renderEntry(i int) rendering {
 	// bytes a token.
 	r.tokens = activeTokens + max(0, r.bytes-activeBytes)/4
 	return r
+}
+
+// identified adds to the hash of a raw message the ids that its units are found
+// by: a reverted prompt that is typed again looks the same and is another one,
+// with another tag.
+func identified(h render.Hash, m *transcript.Message) render.Hash {
+	if h == (render.Hash{}) {
+		return h
+	}
+	ids := []byte(m.Key)
+	for i := range m.Parts {
+		if p := &m.Parts[i]; !p.Hidden {
+			ids = append(append(ids, 0), p.ID...)
+		}
+	}
+	sum := sha256.Sum256(ids)
+	return h.Next(render.Hash(sum[:16]))
 }
 
 // keep makes a rendering the memo of its message, and reports whether its wire

@@ -118,6 +118,9 @@ type InitializeResult struct {
 	Enabled bool `json:"enabled"`
 	// Reason says why not, in a sentence for the user.
 	Reason string `json:"reason,omitzero"`
+	// Trouble tells that Reason is a fault that may pass, not somebody's wish:
+	// the shim tells the user, and asks again before the next pass.
+	Trouble bool `json:"trouble,omitzero"`
 	// Warnings are sentences for the user about the configuration.
 	Warnings []string `json:"warnings,omitzero"`
 	// Hooks are the optional methods the host wants to be called for; the shim

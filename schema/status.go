@@ -16,6 +16,24 @@ type StatusResult struct {
 	Bugs        int64           `json:"bugs"`
 	Clients     []ClientStatus  `json:"clients"`
 	Sessions    []SessionStatus `json:"sessions"`
+	// MemoryBytes is what the host occupies in memory: resident where the
+	// system tells, else what the Go runtime holds.
+	MemoryBytes int64 `json:"memoryBytes,omitzero"`
+	// StoreBytes is the database on disk, its write-ahead log included.
+	StoreBytes int64 `json:"storeBytes,omitzero"`
+	// KnownSessions counts all sessions of the store; Sessions lists only the newest.
+	KnownSessions int `json:"knownSessions,omitzero"`
+	// Warnings are what a person should look at, worst first.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Warning is something that a person should look at.
+type Warning struct {
+	// Source says what it is about: the store, a bug of ours, or the
+	// configuration of Directory.
+	Source    string `json:"source" jsonschema:"enum=store,enum=bug,enum=config"`
+	Directory string `json:"directory,omitzero"`
+	Message   string `json:"message"`
 }
 
 // ClientStatus is one connection of the host.
@@ -63,6 +81,40 @@ type SessionStatus struct {
 	// CacheRead and CacheWrite are the tokens that the provider reported, summed.
 	CacheRead  int64 `json:"cacheRead"`
 	CacheWrite int64 `json:"cacheWrite"`
+	// CacheFresh is the tokens that were neither read from nor written to the
+	// provider's cache, summed.
+	CacheFresh int64 `json:"cacheFresh,omitzero"`
+	// CacheHitRate is the share of all prompt tokens reported that the provider
+	// read from its cache, 0..1; 0 when nothing was reported.
+	CacheHitRate float64 `json:"cacheHitRate,omitzero"`
+	Directory    string  `json:"directory,omitzero"`
+	Parent       string  `json:"parent,omitzero"`
+	// Threshold is the pressure from which a pass may bust, 0..1.
+	Threshold float64 `json:"threshold,omitzero"`
+	// LastPassBust tells whether the last pass was a bust.
+	LastPassBust bool `json:"lastPassBust,omitzero"`
+	// BustCauses counts the busts that the journal still knows, most frequent first.
+	BustCauses []CauseCount `json:"bustCauses,omitempty"`
+	// Tokens is what the prompt is made of, counted by the host.
+	Tokens TokensBySource `json:"tokens,omitzero"`
+}
+
+// CauseCount is how often something had a cause.
+type CauseCount struct {
+	Cause string `json:"cause"`
+	Count int    `json:"count"`
+}
+
+// TokensBySource is the content of a session by where it came from, in tokens
+// by the host's count. A dropped unit counts as Dropped and nowhere else, but
+// for the input of a tool call that is kept as a skeleton.
+type TokensBySource struct {
+	System      int64 `json:"system"`
+	Text        int64 `json:"text"`
+	Files       int64 `json:"files"`
+	ToolInputs  int64 `json:"toolInputs"`
+	ToolResults int64 `json:"toolResults"`
+	Dropped     int64 `json:"dropped"`
 }
 
 // SubscribeParams asks for a session/changed notification after each pass.

@@ -1,14 +1,20 @@
-// Bundles the plugin into one file without dependencies: OpenCode resolves none for it.
+// Bundles the plugin, and the launcher of the npm package, each into one file
+// without dependencies: OpenCode resolves none for it.
+//
+//   node build.mjs [OUTDIR]    to dist unless told otherwise
 import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { build } from "esbuild"
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"))
 const limitBytes = 100_000
 
+const outdir = process.argv[2] ?? join(import.meta.dirname, "dist")
+
 const { metafile } = await build({
   absWorkingDir: import.meta.dirname,
-  entryPoints: ["src/index.ts"],
-  outfile: "dist/index.js",
+  entryPoints: ["src/index.ts", "src/launcher.ts"],
+  outdir,
   bundle: true,
   minify: true,
   format: "esm",
@@ -17,6 +23,7 @@ const { metafile } = await build({
   define: { shimVersion: JSON.stringify(version) },
   metafile: true,
 })
-const { bytes } = metafile.outputs["dist/index.js"]
-if (bytes > limitBytes) throw new Error(`dist/index.js has ${bytes} bytes; ${limitBytes} are allowed`)
-console.log(`dist/index.js: ${bytes} bytes`)
+for (const [name, { bytes }] of Object.entries(metafile.outputs)) {
+  if (bytes > limitBytes) throw new Error(`${name} has ${bytes} bytes; ${limitBytes} are allowed`)
+  console.log(`${name}: ${bytes} bytes`)
+}

@@ -57,8 +57,12 @@ type cli struct {
 	Serve  serveCmd  `cmd:"" help:"Serve harnesses over a socket until the last one has left."`
 	Stdio  stdioCmd  `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
 	Status statusCmd `cmd:"" help:"Show what the running host is doing."`
+	Doctor doctorCmd `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay replayCmd `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
 	Schema schemaCmd `cmd:"" help:"Print a JSON Schema."`
+
+	Install   installCmd   `cmd:"" help:"Add the plugin to a harness's configuration."`
+	Uninstall uninstallCmd `cmd:"" help:"Undo install."`
 }
 
 // streams are what a command reads and writes.

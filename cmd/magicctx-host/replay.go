@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -16,6 +18,7 @@ type replayCmd struct {
 	Trace string `arg:"" help:"Trace to replay, as recorded with MAGICCTX_TRACE; may be compressed with gzip." type:"existingfile"`
 	JSON  bool   `help:"Print JSON."`
 	All   bool   `help:"Show every pass, not only the ones where something happened."`
+	HTML  string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
 }
 
 // errFindings ends a replay that found something that must not be.
@@ -45,6 +48,11 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 		return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 	}
 	summary := report.Summary()
+	if cmd.HTML != "" {
+		if err := cmd.writePage(summary); err != nil {
+			return err
+		}
+	}
 	if err := cmd.print(s.out, summary); err != nil {
 		return err
 	}
@@ -52,6 +60,14 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 		return errFindings
 	}
 	return nil
+}
+
+func (cmd *replayCmd) writePage(s replay.Summary) error {
+	var page bytes.Buffer
+	if err := replay.WritePage(&page, s, replay.PageOptions{Trace: filepath.Base(cmd.Trace)}); err != nil {
+		return err
+	}
+	return os.WriteFile(cmd.HTML, page.Bytes(), 0o600) // names and paths in it are the user's
 }
 
 func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -47,11 +49,17 @@ func TestScripts(t *testing.T) {
 			e.Defer(func() { os.RemoveAll(runtime) })
 			e.Setenv("XDG_RUNTIME_DIR", runtime)
 			e.Setenv("MAGIC_CONTEXT_DATA_DIR", filepath.Join(e.WorkDir, "data"))
+			traces, err := filepath.Abs("../../testdata/traces")
+			if err != nil {
+				return err
+			}
+			e.Setenv("TRACES", traces)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await-host":  awaitHost,
 			"cat-traces":  catTraces,
+			"exits":       exits,
 			"signal-host": signalHost,
 		},
 	})
@@ -79,6 +87,20 @@ func catTraces(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
+// exits runs a program that must end with a code: exits CODE PROGRAM ARGS...
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("ended with %d", code)
+	}
+}
+
 // signalHost sends a signal to the running host: signal-host HUP|TERM
 func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("magicctx-host", "status", "--json"))
@@ -90,22 +112,31 @@ func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // fakeHost answers without a store. Its session "crash" panics.
-type fakeHost struct{ rpc.Host }
+type fakeHost struct {
+	rpc.Host
+	subscribers *sync.Map // of host.Client; nil takes none
+}
 
 func newFakeHost(_ context.Context, o hostOptions) (rpc.Host, func(), error) {
 	if _, err := os.Stat(filepath.Join(o.DataDir, "broken")); err == nil {
 		return nil, nil, errors.New("the database is newer than this program")
 	}
-	return fakeHost{}, func() { o.Log.Info("store closed") }, nil
+	return fakeHost{subscribers: new(sync.Map)}, func() { o.Log.Info("store closed") }, nil
 }
 
 func (fakeHost) Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error) {
 	return schema.InitializeResult{Enabled: true}, nil
 }
 
-func (fakeHost) Transform(_ context.Context, _ host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+func (h fakeHost) Transform(_ context.Context, _ host.Client, p schema.TransformParams) (schema.WireMutation, error) {
 	if p.Session == "crash" {
 		panic("crash")
+	}
+	if h.subscribers != nil {
+		h.subscribers.Range(func(c, _ any) bool {
+			c.(host.Client).SessionChanged(schema.SessionStatus{Session: p.Session})
+			return true
+		})
 	}
 	return schema.WireMutation{Revision: p.Base + 1, Verdict: schema.Steady, Start: len(p.Messages)}, nil
 }
@@ -115,12 +146,23 @@ func (fakeHost) Status(context.Context, host.Client, schema.StatusParams) (schem
 		Database: "magicctx.db", StoreSchema: 7, Enabled: true,
 		Sessions: []schema.SessionStatus{{
 			Harness: schema.HarnessOpenCode, Session: "ses_1", Model: schema.Model{Provider: "anthropic", ID: "opus"},
-			Pressure: 0.61, InputTokens: 122_000, Passes: 12, Busts: 2, LastVerdict: schema.Soft, LastCause: "high-water",
+			Pressure: 0.61, InputTokens: 122_000, ContextTokens: 200_000, Passes: 12, Busts: 2, LastVerdict: schema.Soft, LastCause: "high-water",
+			CacheRead: 90_000, CacheWrite: 10_000, CacheHitRate: 0.9, Queued: 3, BustCauses: []schema.CauseCount{{Cause: "threshold", Count: 2}},
+			Tokens: schema.TokensBySource{System: 11_000, Text: 38_000, ToolInputs: 9_000, ToolResults: 61_000, Dropped: 212_000},
 		}},
 	}, nil
 }
 
-func (fakeHost) Disconnected(host.Client) {}
+func (h fakeHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (schema.Empty, error) {
+	h.subscribers.Store(c, nil)
+	return schema.Empty{}, nil
+}
+
+func (h fakeHost) Disconnected(c host.Client) {
+	if h.subscribers != nil {
+		h.subscribers.Delete(c)
+	}
+}
 
 // talk is a harness in a few lines: talk [-stop] PROGRAM ARGS... starts the
 // program, speaks to it over its stdin and stdout, prints what it answered, and

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,12 +16,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// statusTimeout bounds the whole command: status waits behind nothing.
+// statusTimeout bounds each question to the host: status waits behind nothing.
 const statusTimeout = 5 * time.Second
 
 type statusCmd struct {
 	dataDirFlag
-	JSON bool `help:"Print JSON."`
+	JSON  bool `help:"Print JSON. With --watch one line for each change."`
+	Watch bool `help:"Keep showing it until q or ctrl-c."`
 }
 
 // Run asks the running host how it is. It starts none.
@@ -32,6 +34,9 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	endpoint, err := rpc.NewEndpoint(dir)
 	if err != nil {
 		return err
+	}
+	if cmd.Watch {
+		return cmd.watch(ctx, follower{endpoint: endpoint, dir: dir}, s)
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -53,61 +58,99 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	return printStatus(s.out, st, time.Now())
 }
 
+func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
+	if cmd.JSON {
+		return printChanges(ctx, f, s.out)
+	}
+	out, ok := s.out.(*os.File)
+	if !ok || !isTerminal(out) {
+		return errors.New("--watch draws on a terminal; where there is none use status --watch --json")
+	}
+	in, _ := s.in.(*os.File)
+	return watch(ctx, f, in, out)
+}
+
 func askStatus(ctx context.Context, endpoint rpc.Endpoint) (st schema.StatusResult, err error) {
-	conn, err := rpc.Dial(ctx, endpoint)
+	client, err := greet(ctx, endpoint, nil)
 	if err != nil {
 		return st, err
 	}
-	client := rpc.NewClient(conn, nil, nil)
 	defer client.Close(ctx)
-	hello := schema.InitializeParams{
+	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+}
+
+// greet connects to the running host as one who only looks.
+func greet(ctx context.Context, endpoint rpc.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
+	conn, err := rpc.Dial(ctx, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	client := rpc.NewClient(conn, handler, nil)
+	err = client.Call(ctx, schema.MethodInitialize, schema.InitializeParams{
 		Protocol:      schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor},
 		Client:        "magicctx-host status",
 		ClientVersion: rpc.Version,
 		PID:           os.Getpid(),
+	}, nil)
+	if err != nil {
+		client.Close(ctx)
+		return nil, err
 	}
-	if err := client.Call(ctx, schema.MethodInitialize, hello, nil); err != nil {
-		return st, err
-	}
-	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+	return client, nil
 }
 
 func printStatus(w io.Writer, st schema.StatusResult, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "host\t%s, process %d, up %s\n", st.Version, st.PID, since(st.StartedAt, now))
-	fmt.Fprintf(t, "store\t%s, schema %d\n", st.Database, st.StoreSchema)
+	fmt.Fprintf(t, "host\t%s, process %d, up %s, %s of memory\n", clean(st.Version), st.PID, ago(st.StartedAt, now), byteCount(st.MemoryBytes))
+	fmt.Fprintf(t, "store\t%s, schema %d, %s\n", clean(st.Database), st.StoreSchema, byteCount(st.StoreBytes))
 	if !st.Enabled {
-		fmt.Fprintf(t, "disabled\t%s\n", st.Reason)
+		fmt.Fprintf(t, "disabled\t%s\n", clean(st.Reason))
 	}
-	if st.Bugs > 0 {
-		fmt.Fprintf(t, "bugs\t%d, see the log\n", st.Bugs)
+	for _, w := range st.Warnings {
+		fmt.Fprintf(t, "warning\t%s\n", clean(w.Message))
 	}
 	for _, c := range st.Clients {
-		fmt.Fprintf(t, "client\t%s %s, process %d\n", c.Client, c.Version, c.PID)
+		fmt.Fprintf(t, "client\t%s %s, process %d\n", clean(c.Client), clean(c.Version), c.PID)
 		for _, d := range c.Directories {
-			fmt.Fprintf(t, "\t%s\n", d)
+			fmt.Fprintf(t, "\t%s\n", clean(d))
 		}
 	}
 	if err := t.Flush(); err != nil || len(st.Sessions) == 0 {
 		return err
 	}
-	fmt.Fprintln(t, "\nSESSION\tMODEL\tPRESSURE\tTOKENS\tPASSES\tBUSTS\tLAST\tAGO")
+	fmt.Fprintln(t, "\nSESSION\tMODEL\tPRESSURE\tTOKENS\tHITS\tPASSES\tBUSTS\tLAST\tAGO")
 	for _, s := range st.Sessions {
 		last := string(s.LastVerdict)
 		if s.LastCause != "" {
-			last += " (" + s.LastCause + ")"
+			last += " (" + clean(s.LastCause) + ")"
 		}
-		fmt.Fprintf(t, "%s/%s\t%s/%s\t%.0f%%\t%d\t%d\t%d\t%s\t%s\n",
-			s.Harness, s.Session, s.Model.Provider, s.Model.ID, 100*s.Pressure, s.InputTokens,
-			s.Passes, s.Busts, cmp.Or(last, "-"), since(s.LastPassAt, now))
+		fmt.Fprintf(t, "%s/%s\t%s/%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\n",
+			s.Harness, clean(s.Session), clean(s.Model.Provider), clean(s.Model.ID), percentOf(s), s.InputTokens, hitOf(s),
+			s.Passes, s.Busts, cmp.Or(last, "-"), ago(s.LastPassAt, now))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return printContents(w, st.Sessions)
 }
 
-// since says how long ago a Unix time in ms was.
-func since(ms int64, now time.Time) string {
-	if ms == 0 {
-		return "-"
+// printContents says of each session what its context is made of.
+func printContents(w io.Writer, sessions []schema.SessionStatus) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var names []string
+	for _, part := range sources(schema.TokensBySource{}) {
+		names = append(names, strings.ToUpper(part.name))
 	}
-	return now.Sub(time.UnixMilli(ms)).Round(time.Second).String()
+	fmt.Fprintf(t, "\n%s\tDROPPED\tQUEUED\t  SESSION, BUSTS BY CAUSE\n", strings.Join(names, "\t"))
+	for _, s := range sessions {
+		for _, part := range sources(s.Tokens) {
+			fmt.Fprintf(t, "%s\t", tokenCount(part.tokens))
+		}
+		name := fmt.Sprintf("%s/%s", s.Harness, clean(s.Session))
+		if causes := causesOf(s); causes != "" {
+			name += ": " + causes
+		}
+		fmt.Fprintf(t, "%s\t%d\t  %s\n", tokenCount(s.Tokens.Dropped), s.Queued, name)
+	}
+	return t.Flush()
 }

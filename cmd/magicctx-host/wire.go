@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -12,21 +13,27 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// newHost is the hostBuilder of the real program.
+// newHost is the hostBuilder of the real program. A store that cannot be opened
+// does not keep it from starting: somebody has to say why.
 func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
-	db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: clock.System{}})
-	if err != nil {
-		return nil, nil, err
+	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
+		return config.Load(config.Options{Harness: harness, Directory: directory})
 	}
-	h := host.New(host.Options{Store: db, Clock: clock.System{}, Log: o.Log,
-		LoadConfig: func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
-			return config.Load(config.Options{Harness: harness, Directory: directory})
-		}})
-	return h, func() {
-		if err := db.Close(); err != nil {
-			o.Log.Error("closing the store", "error", err)
-		}
-	}, nil
+	h := host.NewStandby(ctx, host.StandbyOptions{
+		Path: filepath.Join(o.DataDir, store.FileName), Log: o.Log,
+		Open: func(ctx context.Context) (*host.Host, error) {
+			db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: clock.System{}})
+			if err != nil {
+				return nil, err
+			}
+			return host.New(host.Options{Store: db, Clock: clock.System{}, Log: o.Log, LoadConfig: loadConfig}), nil
+		},
+		Offer: func(p schema.InitializeParams) schema.InitializeResult {
+			cfg, _ := loadConfig(p.Harness, p.Directory)
+			return host.Offer(cfg)
+		},
+	})
+	return h, h.Close, nil
 }
 
 // idleExit is how long the host outlives its last client, from the user's

@@ -36,10 +36,7 @@ func Load(o Options) (schema.Config, []Warning) {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	l := loader{env: o.Env, home: o.Env("HOME")}
-	if l.home == "" {
-		l.home = o.Env("USERPROFILE")
-	}
+	l := newLoader(o.Env)
 	user := l.read(l.userFiles(o.Harness))
 	l.substitute(&user)
 	var project level
@@ -62,6 +59,14 @@ type loader struct {
 	env      func(string) string
 	home     string // empty if unknown
 	warnings warnings
+}
+
+func newLoader(env func(string) string) *loader {
+	l := &loader{env: env, home: env("HOME")}
+	if l.home == "" {
+		l.home = env("USERPROFILE")
+	}
+	return l
 }
 
 // merge returns base with over on top: objects key by key, anything else as a whole.

@@ -12,10 +12,22 @@ import (
 // the host belong to all projects; a hidden agent has a shell, so a clone must
 // not reprogram it.
 var userOnly = []path{
-	{"auto_update"}, {"sqlite"}, {"idle_exit_minutes"}, {"trusted_projects"},
-	{"historian", "prompt"}, {"historian", "permission"}, {"historian", "tools"}, {"historian", "system_prompt"},
-	{"dreamer", "prompt"}, {"dreamer", "permission"}, {"dreamer", "tools"}, {"dreamer", "system_prompt"},
-	{"sidekick", "prompt"}, {"sidekick", "permission"}, {"sidekick", "tools"}, {"sidekick", "system_prompt"},
+	{"auto_update"},
+	{"sqlite"},
+	{"idle_exit_minutes"},
+	{"trusted_projects"},
+	{"historian", "prompt"},
+	{"historian", "permission"},
+	{"historian", "tools"},
+	{"historian", "system_prompt"},
+	{"dreamer", "prompt"},
+	{"dreamer", "permission"},
+	{"dreamer", "tools"},
+	{"dreamer", "system_prompt"},
+	{"sidekick", "prompt"},
+	{"sidekick", "permission"},
+	{"sidekick", "tools"},
+	{"sidekick", "system_prompt"},
 }
 
 // restrict removes from the project what an untrusted repository may not set,

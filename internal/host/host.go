@@ -31,6 +31,8 @@ type Host struct {
 	revision atomic.Uint64
 	// trouble is why nothing could be stored last, nil while storing works.
 	trouble atomic.Pointer[string]
+	// damageTold says that a client heard of a damaged database.
+	damageTold atomic.Bool
 
 	mu          sync.Mutex
 	clients     map[Client]*client

@@ -10,19 +10,27 @@ import (
 // statusSessions bounds the sessions that a status lists, newest first.
 const statusSessions = 50
 
-// Status reports on the store and its sessions. It reads the database only, so
-// that it never waits behind a pass.
+// Status reports on the store and its sessions. It reads the database only, and
+// takes no session's lock, so that it never waits behind a pass.
 func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (schema.StatusResult, error) {
-	r := schema.StatusResult{Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true, Sessions: []schema.SessionStatus{}}
+	r := schema.StatusResult{
+		Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true,
+		Sessions: []schema.SessionStatus{}, Warnings: h.warnings(), MemoryBytes: residentBytes(),
+	}
 	if reason := h.trouble.Load(); reason != nil {
 		r.Enabled, r.Reason = false, *reason
 	}
-	all, err := h.Store.Sessions(ctx, statusSessions)
+	var err error
+	if r.StoreBytes, err = h.Store.SizeOnDisk(); err != nil {
+		return r, err
+	}
+	reports, known, err := h.Store.Report(ctx, statusSessions)
 	if err != nil {
 		return r, err
 	}
-	for _, s := range all {
-		r.Sessions = append(r.Sessions, h.statusOf(ctx, s))
+	r.KnownSessions = known
+	for _, report := range reports {
+		r.Sessions = append(r.Sessions, h.statusOf(ctx, report))
 	}
 	return r, nil
 }
@@ -30,27 +38,30 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 // SessionStatus reports on one session.
 func (h *Host) SessionStatus(ctx context.Context, _ Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
-	s, found, err := h.Store.Session(ctx, key)
+	report, found, err := h.Store.ReportOf(ctx, key)
 	if err != nil {
 		return schema.SessionStatus{}, err
 	}
 	if !found {
 		return schema.SessionStatus{}, invalid("session %q of %s is unknown", p.Session, p.Harness)
 	}
-	return h.statusOf(ctx, s), nil
+	return h.statusOf(ctx, report), nil
 }
 
-func (h *Host) statusOf(ctx context.Context, s store.SessionSummary) schema.SessionStatus {
+func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.SessionStatus {
 	st := schema.SessionStatus{
 		Harness: schema.Harness(s.Key.Harness), Session: s.Key.Session, Mode: s.Mode,
+		Directory: s.Directory, Parent: s.Parent,
 		Model: schema.Model{Provider: s.Provider, ID: s.Model},
 		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
 		InputTokens: s.PromptTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
-		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite,
+		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
+		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s),
 		LastPassMS: float64(h.sessions.took(s.Key).Microseconds()) / 1000,
 	}
 	if s.Last != nil {
-		st.LastVerdict, st.LastCause, st.Messages = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Messages
+		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
+		st.Messages = s.Last.Messages
 	}
 	if row, found, err := h.Store.Limits(ctx, s.Provider, s.Model); err == nil && found {
 		st.ContextTokens = promptLimit(limitsFromRow(row))
@@ -58,6 +69,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionSummary) schema.Sess
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
 	}
+	st.Threshold = h.threshold(st)
 	return st
 }
 
@@ -86,11 +98,11 @@ func (h *Host) publish(s *session) {
 	if len(listeners) == 0 {
 		return
 	}
-	summary, found, err := h.Store.Session(context.Background(), s.key)
+	report, found, err := h.Store.ReportOf(context.Background(), s.key)
 	if err != nil || !found {
 		return
 	}
-	st := h.statusOf(context.Background(), summary)
+	st := h.statusOf(context.Background(), report)
 	for _, c := range listeners {
 		c.SessionChanged(st)
 	}

@@ -14,20 +14,22 @@ var listPrice = schema.Price{Fresh: 3, Write: 3.75, Read: 0.30, Output: 15}
 // A biller simulates the provider's cache for one way of sending a session.
 type biller struct {
 	cache promptcache.Cache
-	sizes map[render.Hash]int // tokens of a message, by its wire bytes
+	sizes map[render.Hash]Sources // of a message, by its wire bytes
 }
 
 func newBiller() *biller {
-	return &biller{cache: promptcache.Cache{TTL: promptcache.DefaultTTL}, sizes: make(map[render.Hash]int)}
+	return &biller{cache: promptcache.Cache{TTL: promptcache.DefaultTTL}, sizes: make(map[render.Hash]Sources)}
 }
 
-// request returns what the provider would count for a prompt at a time. Like
-// the harness it sets breakpoints on the system prompt and on the newest two
-// messages.
-func (b *biller) request(at int64, model string, system []string, wires []render.WireMessage) promptcache.Tokens {
-	blocks := []promptcache.Block{}
+// request returns what the provider would count for a prompt at a time, and
+// what the prompt is made of; both have the same sum. Like the harness it sets
+// breakpoints on the system prompt and on the newest two messages.
+func (b *biller) request(at int64, model string, system []string, wires []render.WireMessage) (promptcache.Tokens, Sources) {
+	blocks, from := []promptcache.Block{}, Sources{}
 	for _, text := range system {
-		blocks = append(blocks, promptcache.Block{Hash: promptcache.HashOf([]byte(text)), Tokens: tokens.Count(text), Breakpoint: true})
+		n := tokens.Count(text)
+		from.System += n
+		blocks = append(blocks, promptcache.Block{Hash: promptcache.HashOf([]byte(text)), Tokens: n, Breakpoint: true})
 	}
 	first := len(blocks)
 	for i := range wires {
@@ -35,30 +37,23 @@ func (b *biller) request(at int64, model string, system []string, wires []render
 		if len(w.Blocks) == 0 {
 			continue
 		}
-		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: b.size(w)})
+		size := b.size(w)
+		from = from.plus(size)
+		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total()})
 	}
 	for i := max(first, len(blocks)-2); i < len(blocks); i++ {
 		blocks[i].Breakpoint = true
 	}
-	return b.cache.Account(at, model, blocks)
+	return b.cache.Account(at, model, blocks), from
 }
 
 // size counts a message once.
-func (b *biller) size(w *render.WireMessage) int {
+func (b *biller) size(w *render.WireMessage) Sources {
 	h := w.Hash()
-	if n, ok := b.sizes[h]; ok {
-		return n
+	s, ok := b.sizes[h]
+	if !ok {
+		s = sourcesOf(w)
+		b.sizes[h] = s
 	}
-	n := 0
-	for i := range w.Blocks {
-		bl := &w.Blocks[i]
-		n += tokens.Count(bl.Text) + tokens.Count(string(bl.Input)) + tokens.Count(bl.Name)
-		if bl.Kind == render.FileBlock {
-			n += tokens.Image(bl.Raw)
-		} else {
-			n += tokens.Count(bl.Raw)
-		}
-	}
-	b.sizes[h] = n
-	return n
+	return s
 }

@@ -78,6 +78,7 @@ type player struct {
 	client   *rpc.Client
 	sessions map[string]*session
 	price    schema.Price
+	config   schema.Config
 	report   *Report
 }
 
@@ -102,19 +103,19 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	if err != nil {
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
-	p := &player{trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, report: &Report{}}
+	p := &player{trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{}}
+	if o.Config != nil {
+		p.config = *o.Config
+	}
 	p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, nil, err
 	}
-	h := host.New(host.Options{Store: p.store, Clock: p.clock, Log: o.Log,
-		LoadConfig: func(harness schema.Harness, _ string) (schema.Config, []config.Warning) {
-			if o.Config != nil {
-				return *o.Config, nil
-			}
-			return config.Default(), nil
-		}})
+	h := host.New(host.Options{
+		Store: p.store, Clock: p.clock, Log: o.Log,
+		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return p.config, nil },
+	})
 	server := rpc.NewServer(h, rpc.Options{Log: o.Log, Clock: p.clock})
 	near, far := rpc.Pipe()
 	served := make(chan struct{})
@@ -209,9 +210,11 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 		return err
 	}
 	ses.passes = row.Pass
-	pass := &Pass{Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
+	pass := &Pass{
+		Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
-		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000}
+		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000,
+	}
 	p.report.Passes = append(p.report.Passes, pass)
 
 	isBust := commonPrefix(ses.before, after) < visible(ses.before)
@@ -226,6 +229,12 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	for _, v := range render.Validate(render.ProfileOf(model.Provider, npm), after, render.Position{First: true, Last: true}) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
 	}
+	if model.ID != "" {
+		pass.Model = model.Provider + "/" + model.ID
+	}
+	pass.WindowTokens = st.ContextTokens
+	percent, _ := config.Threshold(p.config, model.Provider, model.ID, st.ContextTokens)
+	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
 	ses.before, ses.pending, ses.at, ses.model = after, pass, p.clock.Now(), model.Provider+"/"+model.ID
 	ses.wires, ses.raws = ses.wires[:0], ses.raws[:0]
 	for _, r := range after {
@@ -258,8 +267,8 @@ func (p *player) settle(ses *session) {
 	if ses.pending == nil {
 		return
 	}
-	ses.pending.Tokens = ses.ours.request(ses.at, ses.model, ses.system, ses.wires)
-	ses.pending.Raw = ses.plain.request(ses.at, ses.model, ses.rawSystem, ses.raws)
+	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.system, ses.wires)
+	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.rawSystem, ses.raws)
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
 	ses.pending = nil

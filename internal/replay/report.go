@@ -25,8 +25,16 @@ type Pass struct {
 	Edits        int                `json:"edits"`
 	Tokens       promptcache.Tokens `json:"tokens"`
 	Raw          promptcache.Tokens `json:"rawTokens"`
-	Bill         float64            `json:"bill"`
-	RawBill      float64            `json:"rawBill"`
+	// Sources add up to the prompt of Tokens.
+	Sources Sources `json:"sources"`
+	// WindowTokens is the model's limit for a prompt, ThresholdTokens the part
+	// of it from which a pass may bust; both are 0 when the limit is unknown.
+	WindowTokens    int `json:"windowTokens"`
+	ThresholdTokens int `json:"thresholdTokens"`
+	// Model is provider/model; empty when no message names one.
+	Model   string  `json:"model,omitempty"`
+	Bill    float64 `json:"bill"`
+	RawBill float64 `json:"rawBill"`
 	// HostMS is the time in the pass itself, CallMS that of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`

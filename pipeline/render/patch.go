@@ -1,12 +1,12 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -39,20 +39,22 @@ type node struct {
 }
 
 func (n *node) apply(op schema.PatchOp) error {
-	path, ok := strings.CutPrefix(op.Path, "/")
-	if !ok {
-		return errors.New("path does not start with a slash")
+	tokens, err := pointer(op.Path)
+	if err != nil {
+		return err
 	}
-	tokens := strings.Split(path, "/")
+	if op.Op != "remove" && len(op.Value) == 0 {
+		return errors.New("no value")
+	}
 	parent := n
 	for _, token := range tokens[:len(tokens)-1] {
-		i, err := parent.find(unescape(token))
+		i, err := parent.find(token)
 		if err != nil {
 			return err
 		}
 		parent = parent.members[i]
 	}
-	last := unescape(tokens[len(tokens)-1])
+	last := tokens[len(tokens)-1]
 	if op.Op == "add" {
 		return parent.add(last, op.Value)
 	}
@@ -75,11 +77,30 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-func unescape(token string) string {
-	if !strings.Contains(token, "~") {
-		return token
+// pointer splits a JSON Pointer. That of the whole document has no parts, and
+// nothing of ours replaces a message.
+func pointer(path string) ([]string, error) {
+	path, ok := strings.CutPrefix(path, "/")
+	if !ok {
+		return nil, errors.New("path does not start with a slash")
 	}
-	return pointerEscapes.Replace(token)
+	tokens := strings.Split(path, "/")
+	if !strings.Contains(path, "~") {
+		return tokens, nil
+	}
+	for i, token := range tokens {
+		if strings.Count(token, "~") != strings.Count(token, "~0")+strings.Count(token, "~1") {
+			return nil, fmt.Errorf("bad escape in %q", token)
+		}
+		tokens[i] = pointerEscapes.Replace(token)
+	}
+	return tokens, nil
+}
+
+// index reads the index of an array element: digits without leading zeros.
+func index(token string) (int, bool) {
+	i, err := strconv.Atoi(token)
+	return i, err == nil && strconv.Itoa(i) == token && i >= 0
 }
 
 // open reads the members of the node, one level deep.
@@ -87,7 +108,8 @@ func (n *node) open() error {
 	if n.kind != 0 {
 		return nil
 	}
-	names, values, err := json.Members(n.raw)
+	raw := json.Value(bytes.TrimSpace(n.raw))
+	names, values, err := json.Members(raw)
 	if err != nil {
 		return fmt.Errorf("path leads into a value that has no members: %w", err)
 	}
@@ -98,7 +120,7 @@ func (n *node) open() error {
 		nodes[i].raw = v
 		n.members[i] = &nodes[i]
 	}
-	n.kind = n.raw[0]
+	n.kind = raw[0]
 	return nil
 }
 
@@ -107,8 +129,8 @@ func (n *node) find(token string) (int, error) {
 		return 0, err
 	}
 	if n.kind == '[' {
-		i, err := strconv.Atoi(token)
-		if err != nil || i < 0 || i >= len(n.members) {
+		i, ok := index(token)
+		if !ok || i >= len(n.members) {
 			return 0, fmt.Errorf("no element %q", token)
 		}
 		return i, nil
@@ -135,8 +157,8 @@ func (n *node) add(token string, v json.Value) error {
 	}
 	i := len(n.members)
 	if token != "-" {
-		var err error
-		if i, err = strconv.Atoi(token); err != nil || i < 0 || i > len(n.members) {
+		var ok bool
+		if i, ok = index(token); !ok || i > len(n.members) {
 			return fmt.Errorf("no place %q", token)
 		}
 	}
@@ -155,14 +177,17 @@ func (n *node) remove(i int) {
 
 // prepend joins two quoted strings, so that neither has to be decoded.
 func (n *node) prepend(v json.Value) error {
-	if n.raw.Kind() != '"' || v.Kind() != '"' {
+	before, after := bytes.TrimSpace(v), bytes.TrimSpace(n.raw)
+	if !isQuoted(before) || !isQuoted(after) || n.kind != 0 {
 		return errors.New("prepend joins strings only")
 	}
-	joined := make(json.Value, 0, len(v)+len(n.raw))
-	joined = append(joined, v[:len(v)-1]...)
-	n.raw = append(joined, n.raw[1:]...)
+	joined := make(json.Value, 0, len(before)+len(after))
+	joined = append(joined, before[:len(before)-1]...)
+	n.raw = append(joined, after[1:]...)
 	return nil
 }
+
+func isQuoted(v []byte) bool { return len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' }
 
 func (n *node) append(b []byte) []byte {
 	if n.kind == 0 {
@@ -174,8 +199,7 @@ func (n *node) append(b []byte) []byte {
 			b = append(b, ',')
 		}
 		if n.kind == '{' {
-			b, _ = jsontext.AppendQuote(b, n.names[i]) // errs on invalid UTF-8 only, and still appends
-			b = append(b, ':')
+			b = append(append(b, json.Quote(n.names[i])...), ':')
 		}
 		b = m.append(b)
 	}

@@ -1,7 +1,9 @@
 package render
 
 import (
+	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -32,6 +34,15 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
+var clampedArray = regexp.MustCompile(`^\[\d+ items\]$`)
+
+// isClamped reports whether s is what clampValue leaves, so that clamping again
+// changes nothing.
+func isClamped(s string) bool {
+	head, cut := strings.CutSuffix(s, truncated)
+	return cut && lenUTF16(head) <= clampKeep || s == "[object]" || clampedArray.MatchString(s)
+}
+
 func clampValue(v json.Value) json.Value {
 	switch v.Kind() {
 	case '{':
@@ -44,7 +55,7 @@ func clampValue(v json.Value) json.Value {
 		return json.Quote("[" + strconv.Itoa(len(n.members)) + " items]")
 	case '"':
 		var s string
-		if json.Unmarshal(v, &s) != nil || lenUTF16(s) <= clampKeep {
+		if json.Unmarshal(v, &s) != nil || lenUTF16(s) <= clampKeep || isClamped(s) {
 			return v
 		}
 		return json.Quote(cutUTF16(s, clampKeep) + truncated)

@@ -1,4 +1,4 @@
 SELECT
-	(SELECT count(*) FROM units WHERE harness = ?1 AND session_id = ?2),
-	(SELECT count(DISTINCT tag) FROM edits WHERE harness = ?1 AND session_id = ?2 AND kind IN ('drop', 'skeleton')),
+	(SELECT coalesce(sum(units), 0) FROM unit_sums WHERE harness = ?1 AND session_id = ?2),
+	(SELECT coalesce(sum(dropped_units), 0) FROM unit_sums WHERE harness = ?1 AND session_id = ?2),
 	(SELECT count(*) FROM queued_drops WHERE harness = ?1 AND session_id = ?2)

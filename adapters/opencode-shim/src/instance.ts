@@ -1,4 +1,4 @@
-import { asError, Method, Passes, ProtocolMajor, ProtocolMinor, type Host, type HostCalls, type InitializeResult, type Lease, type Log, type Opening } from "@magicctx/shim-core"
+import { asError, Code, Method, Passes, ProtocolMajor, ProtocolMinor, Registrations, RpcError, type Host, type HostCalls, type InitializeResult, type Lease, type Log, type Opening } from "@magicctx/shim-core"
 import { handlers } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
 import { message } from "./projection.ts"
@@ -18,8 +18,14 @@ export class Instance {
   readonly log: Log
   private readonly lease: Lease
   private readonly opening: Opening
+  private readonly registrations = new Registrations(`opencode-shim-${shimVersion}`)
   private unsaid: string[] = []
+  private unshown: string[] = []
   private maySpeak = false
+  private isWatched = false
+  /** Why the host does not work, as the user was told; undefined while it does. */
+  private trouble: string | undefined
+  private mustAskAgain = false
 
   constructor(input: PluginInput, lease: Lease, log: Log) {
     this.client = input.client
@@ -28,7 +34,7 @@ export class Instance {
     this.lease = lease
     this.sessions = new Sessions(input.client)
     const format = { projection: message, key: (m: unknown) => (m as Message).info?.id }
-    this.passes = new Passes(lease.host, format, log)
+    this.passes = new Passes(lease.host, format, log, (failure) => this.passed(failure))
     this.opening = lease.host.open(
       {
         protocol: { major: ProtocolMajor, minor: ProtocolMinor },
@@ -47,28 +53,92 @@ export class Instance {
     return this.lease.host
   }
 
-  /** What the host said at initialize while it works for this directory; undefined means: pass everything through. */
+  /** What the host said at initialize while it works for this directory; undefined means: forward nothing. */
   get enabled(): InitializeResult | undefined {
     const { result } = this.opening
     return result?.enabled ? result : undefined
   }
 
-  /** Waits for the host's first answer, and tells the user what is wrong with it. */
+  /** Whether the host would work but cannot: what it did last then stays done. */
+  get isInTrouble(): boolean {
+    return this.trouble !== undefined
+  }
+
+  /** Waits for the host's first answer, tells the user what is wrong with it, and returns what to register. */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     const result = await this.opening.opened(timeoutMS)
-    if (!result) {
-      const why = this.opening.refusal ?? this.host.trouble
-      this.warn(`magicctx does nothing here, and its tools and commands are missing until OpenCode restarts: ${why}`)
-    } else if (!result.enabled) {
+    if (result && !result.enabled && !result.trouble) {
       this.warn(`magicctx is off: ${result.reason}`)
+      return undefined
     }
-    for (const warning of result?.warnings ?? []) this.warn(warning)
+    if (this.enabled) {
+      this.works(this.enabled)
+      return this.enabled
+    }
+    const registered = this.registrations.recall(this.directory)
+    this.fails(this.cause, registered ? "" : " Its tools and commands come with the next start of OpenCode after that.")
+    return registered
+  }
+
+  /** What the host says for the pass that begins; undefined when it does nothing here. */
+  async ready(): Promise<InitializeResult | undefined> {
+    const { result } = this.opening
+    if (result && !this.mustAskAgain && (result.enabled || !result.trouble)) return this.enabled
+    this.mustAskAgain = false
+    await this.opening.again()
+    if (!this.enabled) this.fails(this.cause)
     return this.enabled
+  }
+
+  private get cause(): string {
+    return this.opening.refusal ?? this.opening.result?.reason ?? this.host.trouble
+  }
+
+  /** Notes what became of a pass. Only a pass that went well ends an episode: a host that dies of each would flap. */
+  private passed(failure: Error | undefined): void {
+    if (!failure) {
+      if (this.enabled) this.works(this.enabled)
+      return
+    }
+    this.mustAskAgain = failure instanceof RpcError && failure.code === Code.Disabled
+    this.fails(failure.message)
+  }
+
+  private works(result: InitializeResult): void {
+    for (const warning of result.warnings ?? []) this.notify(warning)
+    delete result.warnings // told
+    if (this.trouble !== undefined) this.log.info("magicctx works again")
+    this.trouble = undefined
+    this.registrations.remember(this.directory, result)
+  }
+
+  private fails(cause: string, more = ""): void {
+    if (this.trouble !== undefined) {
+      if (this.trouble !== cause) this.log.warn("still in trouble", { cause })
+      return
+    }
+    this.trouble = cause
+    this.notify(`magicctx is not working: ${cause}. Your prompts go out without it; it resumes by itself when that is mended.${more} More: magicctx-host doctor`)
   }
 
   /** Whether the host wants to be called for an optional method. */
   wants(method: keyof HostCalls | typeof Method.Event): boolean {
     return this.enabled?.hooks.includes(method) ?? false
+  }
+
+  /** Tells the user, once somebody can see it: OpenCode shows a toast only to those who look when it comes. */
+  private notify(text: string): void {
+    this.warn(text)
+    this.unshown.push(text)
+    if (this.isWatched) this.watched()
+  }
+
+  /** The user has sent a prompt, so somebody looks. */
+  watched(): void {
+    this.isWatched = true
+    for (const message of this.unshown.splice(0)) {
+      this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning" } }).catch(() => {})
+    }
   }
 
   /** Tells the user's log, as soon as OpenCode takes calls: during start-up it waits for its plugins. */

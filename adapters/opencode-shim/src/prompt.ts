@@ -1,4 +1,4 @@
-import { Method } from "@magicctx/shim-core"
+import { Method, RpcError } from "@magicctx/shim-core"
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
@@ -7,11 +7,16 @@ import type { Sessions } from "./sessions.ts"
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
   const session = messages[0]?.info.sessionID
   if (!session) return
-  const { directory, enabled, sessions } = instance
+  const { directory, sessions } = instance
   // OpenCode's own compaction passes a copy of the head, which is not the session's array.
   if (sessions.compacting.delete(session)) return
   const { agent } = sessions.conversation(session, messages)
-  if (!enabled) return
+  instance.watched()
+  const enabled = await instance.ready()
+  if (!enabled) {
+    if (instance.isInTrouble) await instance.passes.withoutHost(messages, session)
+    return
+  }
   if (enabled.agents.some((hidden) => hidden.name === agent)) {
     sessions.hidden.add(session)
     return
@@ -30,9 +35,11 @@ interface SystemInput {
 export async function system(instance: Instance, input: SystemInput, output: { system: string[] }): Promise<void> {
   const { directory, enabled, host, sessions } = instance
   const { sessionID: session, model } = input
-  if (!enabled || !session || sessions.hidden.has(session)) return
+  if (!(enabled || instance.isInTrouble) || !session || sessions.hidden.has(session)) return
   const params = { session, directory, model: { provider: model?.providerID ?? "", id: model?.id ?? "" }, system: output.system }
-  const call = host.call(Method.System, params, { timeoutMS: timeoutMS.system })
+  const call = enabled
+    ? host.call(Method.System, params, { timeoutMS: Math.min(timeoutMS.system, enabled.transformTimeoutMs) })
+    : Promise.reject(new Error("no host"))
   const answer = await answered(sessions, session, JSON.stringify(params), call)
   if (answer) output.system.splice(0, output.system.length, ...answer)
 }
@@ -48,7 +55,8 @@ async function answered(sessions: Sessions, session: string, question: string, c
     return system
   } catch (err) {
     const last = sessions.systems.get(session)
-    if (last?.question !== question) throw err
-    return last.system
+    if (last?.question === question) return last.system
+    if (err instanceof RpcError) throw err
+    return undefined // the pass has told that there is no host
   }
 }

@@ -1,4 +1,4 @@
-import { Method, type InitializeResult } from "@magicctx/shim-core"
+import { asError, Method, RpcError, type InitializeResult } from "@magicctx/shim-core"
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
@@ -17,8 +17,13 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
         const params = { session: sessionID, directory: instance.directory, tool: name, callId: callID ?? "", args: args ?? {} }
         // The host keeps its reply to a call id, so that a call may be sent again after a crash.
         const options = { timeoutMS: timeoutMS.tool, once: !callID, ...(abort && { signal: abort }) }
-        const { title, output } = await instance.host.call(Method.ToolExecute, params, options)
-        return { ...(title && { title }), output }
+        try {
+          const { title, output } = await instance.host.call(Method.ToolExecute, params, options)
+          return { ...(title && { title }), output }
+        } catch (err) {
+          if (err instanceof RpcError || abort?.aborted) throw err
+          throw new Error(`${name} did nothing, because magicctx is not working now (${asError(err).message}). Go on without it.`)
+        }
       },
     }
   }

@@ -18,6 +18,11 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
+/** The other end said nothing more; why, its process must tell. */
+export class EndOfOutput extends Error {
+  override name = "EndOfOutput"
+}
+
 /** Codes of JSON-RPC 2.0. */
 export const methodNotFound = -32601
 export const invalidParams = -32602
@@ -55,6 +60,7 @@ export class Connection {
   private readonly calls = new Map<number, Settle>()
   private readonly serving = new Map<number | string, AbortController>()
   private nextID = 1
+  private silentSince: number | undefined
   private gone: Error | undefined
   private markClosed!: (reason: Error) => void
 
@@ -65,13 +71,14 @@ export class Connection {
     const reader = new FrameReader((frame) => this.receive(frame))
     input.on("data", (chunk: Buffer) => {
       if (this.gone) return
+      this.silentSince = undefined
       try {
         reader.push(chunk)
       } catch (err) {
-        this.close(asError(err))
+        this.close(new Error(`the host answers nonsense: ${asError(err).message}`))
       }
     })
-    input.on("end", () => this.close(new Error("the host closed its output")))
+    input.on("end", () => this.close(new EndOfOutput("the host closed its output")))
     input.on("error", (err) => this.close(err))
     output.on("error", (err) => this.close(err))
   }
@@ -93,6 +100,16 @@ export class Connection {
   /** Sends a notification. Throws if it cannot be sent. */
   notify(method: string, params: unknown): void {
     this.send({ method, params })
+  }
+
+  /** Since when, if at all, the other end owes a sign of life, ms of the clock. */
+  get owing(): number | undefined {
+    return this.silentSince
+  }
+
+  /** From now on the other end owes a sign of life: it let a deadline pass. Whatever it sends next is one. */
+  suspect(): void {
+    this.silentSince ??= Date.now()
   }
 
   /** Bytes that wait for the other end to read. */
@@ -122,6 +139,7 @@ export class Connection {
 
   private receive(frame: Frame): void {
     const message = JSON.parse(frame.body) as Message
+    if (typeof message !== "object" || message === null) throw new Error("a frame that holds no message")
     if (message.method === undefined) this.settle(message)
     else if (message.id !== undefined && message.id !== null) void this.serve(message.id, message.method, message.params)
     else if (message.method === Method.Cancel) this.serving.get((message.params as { id: number }).id)?.abort()

@@ -1,7 +1,9 @@
 import type { Child } from "./child.ts"
-import { asError, Connection, ConnectionClosed, invalidParams, methodNotFound, RpcError, type Pending } from "./connection.ts"
+import { asError, Connection, ConnectionClosed, EndOfOutput, invalidParams, methodNotFound, RpcError, type Pending } from "./connection.ts"
 import {
+  Code,
   Method,
+  ProtocolMajor,
   type HostCalls,
   type HostNotifications,
   type InitializeParams,
@@ -43,6 +45,8 @@ export interface Opening {
   readonly refusal: string | undefined
   /** Resolves with the first answer, or with undefined when timeoutMS have passed or no host can be started. */
   opened(timeoutMS: number): Promise<InitializeResult | undefined>
+  /** Asks the host again, for a directory that it does not serve. Brief when the host is known to be down. */
+  again(): Promise<InitializeResult | undefined>
   close(): void
 }
 
@@ -51,8 +55,16 @@ const firstDelayMS = 50
 const longestDelayMS = 5_000
 /** A host that worked this long has proved itself: the next restart is prompt again. */
 const provenMS = 1_000
-/** After so many starts in a row that came to nothing, calls no longer wait for the next one. */
+/** After so many starts in a row that came to nothing, the host counts as down. */
 const patience = 5
+/** How long a call waits for a host that is down, from the beginning of the attempt to reach it, ms. */
+const attemptMS = 1_000
+/** So long after a missed deadline without a sign of life the connection is given up, ms. */
+const silenceMS = 10_000
+/** A call that lost its connection so often is not sent again: it may be the cause. */
+const mostLosses = 2
+/** How long the process of a broken connection may take to end, ms. */
+const brokenGraceMS = 200
 /** With more than this waiting, notifications are no longer kept. */
 const longestOutbox = 1000
 /** A host that does not read gets no more notifications than this, bytes. */
@@ -63,6 +75,11 @@ const longestUnread = 16 << 20
  * process, starts it again when it ends, and opens every directory anew before
  * anything else is sent. Calls under way when a host dies are sent again to the
  * next one, up to their deadlines.
+ *
+ * A host that several starts did not bring up, or that let a deadline pass, is
+ * down: calls then fail at once instead of each waiting for its own deadline. It
+ * is up again with its next answer. Meanwhile it is tried in the background, and
+ * by every call.
  */
 export class Host {
   /** Counts the connections: what a host remembered of an earlier one may be lost. */
@@ -75,7 +92,9 @@ export class Host {
   /** What waits for a connection, in the order in which it was to be sent. */
   private outbox: Letter[] = []
   private failures = 0
+  private down = false
   private lastFailure = ""
+  private attemptBegan = 0
   private running = false
   private stopped = false
   private wake: (() => void) | undefined
@@ -92,7 +111,12 @@ export class Host {
 
   /** Opens a directory, now and on every later connection, until closed. */
   open(params: InitializeParams, handlers: Handlers): Opening {
-    const opening = new OpenDirectory(params, handlers, () => this.openings.delete(opening))
+    const opening = new OpenDirectory(
+      params,
+      handlers,
+      () => this.openings.delete(opening),
+      () => this.reopen(opening),
+    )
     this.openings.add(opening)
     if (!this.running) {
       this.running = true
@@ -107,14 +131,21 @@ export class Host {
   /** Calls a method and waits for the answer, across restarts, until the deadline. */
   async call<M extends keyof HostCalls>(method: M, params: HostCalls[M]["params"], options: CallOptions): Promise<HostCalls[M]["result"]> {
     const deadline = Date.now() + options.timeoutMS
-    for (;;) {
-      // Without an await while connected, so that calls leave in the order they are made.
-      const send = (connection: Connection) => connection.request(method, params, options.attachment)
-      const pending = this.connection ? send(this.connection) : await this.queued(send, deadline, options.signal)
+    // Without an await while connected, so that calls leave in the order they are made.
+    const send = (connection: Connection) => connection.request(method, params, options.attachment)
+    for (let losses = 0; ; ) {
+      const { connection } = this
+      if (connection?.owing !== undefined) throw new Error(this.trouble)
       try {
-        return (await bounded(pending, deadline, options.signal)) as HostCalls[M]["result"]
+        const pending = connection ? send(connection) : await this.queued(send, deadline, options.signal)
+        const answer = await bounded(pending, deadline, options.signal)
+        this.answered()
+        return answer as HostCalls[M]["result"]
       } catch (err) {
-        if (!(err instanceof ConnectionClosed) || options.once) throw err
+        if (err instanceof RpcError) this.answered()
+        if (err instanceof DeadlineExceeded) this.missed(err)
+        if (!(err instanceof ConnectionClosed) || options.once || ++losses === mostLosses) throw err
+        await connection?.closed
       }
     }
   }
@@ -146,7 +177,11 @@ export class Host {
       if (Date.now() - startedAt > provenMS) delay = firstDelayMS
       if (failure !== said) this.log.warn("no host", { cause: failure })
       this.lastFailure = said = failure
-      if (this.failures >= patience) this.failOutbox(new Error(failure))
+      if (this.failures >= patience) this.down = true
+      if (this.down) {
+        for (const opening of this.openings) opening.giveUp()
+        this.failOutbox(new Error(failure))
+      }
       // Jitter, so that the shims of one user do not restart in step.
       await this.sleep(delay * (0.5 + Math.random() / 2))
     }
@@ -156,15 +191,15 @@ export class Host {
   /** Runs one host process to its end and says why it ended. */
   private async serveOnce(): Promise<string> {
     this.failures++
+    this.attemptBegan = Date.now()
     let child: Child
     let connection: Connection
     try {
       child = this.start()
       connection = new Connection(child.output, child.input, (method, params, signal) => this.serve(method, params, signal))
     } catch (err) {
-      // Nothing to start, so nothing to wait for; it may be installed later.
-      for (const opening of this.openings) opening.giveUp()
-      return (this.lastFailure = asError(err).message)
+      this.down = true // nothing to start, so nothing to wait for; it may be installed later
+      return asError(err).message
     }
     this.child = child
     void child.ended.then((how) => connection.close(new Error(how)))
@@ -173,7 +208,6 @@ export class Host {
       for (let left; (left = this.unopened(connection)).length > 0; ) {
         await Promise.all(left.map((opening) => this.initialize(connection, opening)))
       }
-      this.failures = 0
       this.generation++
       this.log.info("host connected", { pid: child.pid, generation: this.generation })
       this.admit(connection)
@@ -182,8 +216,52 @@ export class Host {
     }
     const reason = await connection.closed
     this.connection = undefined
-    child.stop()
-    return `${reason.message}; ${await child.ended}`
+    child.stop(brokenGraceMS)
+    const how = await child.ended
+    return reason instanceof EndOfOutput ? how : reason.message
+  }
+
+  /** The host works. */
+  private answered(): void {
+    this.failures = 0
+    this.down = false
+  }
+
+  /** The host let a deadline pass: nobody waits for it again before it gives a sign of life. */
+  private missed(cause: DeadlineExceeded): void {
+    this.down = true
+    const { connection } = this
+    if (!connection) return
+    this.lastFailure = cause.message
+    connection.suspect()
+    setTimeout(() => {
+      if (Date.now() - (connection.owing ?? Infinity) >= silenceMS) connection.close(cause)
+    }, silenceMS + 1).unref()
+  }
+
+  /** Asks about a directory again, or makes the next attempt to reach the host begin now. */
+  private async reopen(opening: OpenDirectory): Promise<InitializeResult | undefined> {
+    const { connection } = this
+    if (!connection) {
+      await this.attempt(() => {}).catch(() => {})
+    } else if (connection.owing === undefined) {
+      opening.asking ??= this.initialize(connection, opening)
+        .catch((err: unknown) => err instanceof DeadlineExceeded && this.missed(err))
+        .finally(() => (opening.asking = undefined))
+      await within(attemptMS, opening.asking)
+    }
+    return opening.result
+  }
+
+  /** Waits for the attempt to reach the host that is under way or, if none is, for one that begins now. */
+  private attempt<T>(send: (connection: Connection) => T, deadline = Infinity, signal?: AbortSignal): Promise<T> {
+    if (this.wake) {
+      this.attemptBegan = Date.now()
+      this.wake()
+    }
+    const end = Math.min(deadline, this.attemptBegan + attemptMS)
+    if (end <= Date.now()) return Promise.reject(new Error(this.trouble))
+    return this.enqueue(send, end, signal)
   }
 
   private unopened(connection: Connection): OpenDirectory[] {
@@ -194,9 +272,13 @@ export class Host {
     opening.connection = connection
     try {
       const pending = connection.request(Method.Initialize, opening.params)
-      opening.settle((await bounded(pending, Date.now() + initializeTimeoutMS)) as InitializeResult)
+      opening.settle(checked((await bounded(pending, Date.now() + initializeTimeoutMS)) as InitializeResult))
     } catch (err) {
       if (!(err instanceof RpcError)) throw err
+      if (err.code === Code.Version) {
+        this.down = true // it speaks to no directory; only another host will
+        throw err
+      }
       // The host works, only not for this directory; it may after its next restart.
       this.log.warn("directory refused", { directory: opening.params.directory, cause: err.message })
       opening.settle(undefined, err.message)
@@ -216,7 +298,11 @@ export class Host {
 
   /** Sends as soon as there is a connection, in turn. */
   private queued<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
-    if (this.stopped || this.failures > patience) return Promise.reject(new Error(this.trouble))
+    if (this.stopped) return Promise.reject(new Error(this.trouble))
+    return this.down ? this.attempt(send, deadline, signal) : this.enqueue(send, deadline, signal)
+  }
+
+  private enqueue<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
     let letter!: Letter
     const answer = new Promise<T>((resolve, reject) => {
       letter = { send: (connection) => resolve(send(connection)), fail: reject }
@@ -246,14 +332,15 @@ export class Host {
   }
 
   private sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
+    return new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
       timer.unref()
       this.wake = () => {
+        this.wake = undefined
         clearTimeout(timer)
         resolve()
       }
-    })
+    }).finally(() => (this.wake = undefined))
   }
 }
 
@@ -262,16 +349,20 @@ class OpenDirectory implements Opening {
   refusal: string | undefined
   /** The connection that was asked last. */
   connection: Connection | undefined
+  /** The initialize under way on a connection that serves others already. */
+  asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers
   readonly close: () => void
+  readonly again: () => Promise<InitializeResult | undefined>
   private readonly first: Promise<void>
   private answered!: () => void
 
-  constructor(params: InitializeParams, handlers: Handlers, close: () => void) {
+  constructor(params: InitializeParams, handlers: Handlers, close: () => void, again: () => Promise<InitializeResult | undefined>) {
     this.params = params
     this.handlers = handlers
     this.close = close
+    this.again = again
     this.first = new Promise((resolve) => (this.answered = resolve))
   }
 
@@ -287,12 +378,25 @@ class OpenDirectory implements Opening {
   }
 
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMS)))
-    await Promise.race([this.first, late])
-    clearTimeout(timer)
+    await within(timeoutMS, this.first)
     return this.result
   }
+}
+
+/** Waits for something, but not longer than ms. */
+async function within(ms: number, something: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
+  await Promise.race([something, late])
+  clearTimeout(timer)
+}
+
+/** Refuses the answer of a host that is too old to refuse us itself. */
+function checked(result: InitializeResult): InitializeResult {
+  const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
+  if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result
+  const speaks = protocol ? `protocol ${protocol.major}.${protocol.minor}` : "no protocol that we know"
+  throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 
 /**

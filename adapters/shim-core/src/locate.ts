@@ -16,7 +16,8 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.e
     throw new Error(`MAGICCTX_HOST names ${env.MAGICCTX_HOST}, which is not an executable file`)
   }
   const tried: string[] = []
-  for (const candidate of packaged(bundleURL, tried)) if (isExecutable(candidate)) return candidate
+  const packaged = packagedHost(bundleURL, tried)
+  if (packaged) return packaged
   for (const dir of (env.PATH ?? "").split(delimiter)) {
     // An entry like "." would run whatever a project brings along.
     if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
@@ -24,7 +25,13 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.e
   throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
 }
 
-function* packaged(bundleURL: string, tried: string[]): Generator<string> {
+/** The path of the host that was packaged with the bundle at bundleURL; adds to tried where it looked. */
+export function packagedHost(bundleURL: string, tried: string[]): string | undefined {
+  for (const candidate of candidates(bundleURL, tried)) if (isExecutable(candidate)) return candidate
+  return undefined
+}
+
+function* candidates(bundleURL: string, tried: string[]): Generator<string> {
   const platformPackage = `@magicctx/host-${process.platform}-${process.arch}`
   try {
     const manifest = createRequire(bundleURL).resolve(`${platformPackage}/package.json`)

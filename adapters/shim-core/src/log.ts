@@ -8,11 +8,11 @@ type Fields = Record<string, unknown>
 export interface Log {
   info(message: string, fields?: Fields): void
   warn(message: string, fields?: Fields): void
-  /** The file, for a child's stderr; undefined if there is none. */
-  readonly fd: number | undefined
+  /** Adds what a child wrote to its stderr, as it is. */
+  raw(bytes: Uint8Array): void
 }
 
-export const silent: Log = { info() {}, warn() {}, fd: undefined }
+export const silent: Log = { info() {}, warn() {}, raw() {} }
 
 const keptDays = 7
 
@@ -31,17 +31,20 @@ export function openLog(name: string): Log {
 }
 
 function fileLog(fd: number): Log {
-  const write = (level: string, message: string, fields?: Fields) => {
+  const raw = (bytes: Uint8Array) => {
     try {
-      writeSync(fd, JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...fields }) + "\n")
+      writeSync(fd, bytes)
     } catch {
       // a full disk is no reason to fail a turn
     }
   }
+  const write = (level: string, message: string, fields?: Fields) => {
+    raw(Buffer.from(JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...fields }) + "\n"))
+  }
   return {
     info: (message, fields) => write("info", message, fields),
     warn: (message, fields) => write("warn", message, fields),
-    fd,
+    raw,
   }
 }
 

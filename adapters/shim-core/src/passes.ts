@@ -39,11 +39,14 @@ export class Passes {
   private readonly host: Host
   private readonly format: MessageFormat
   private readonly log: Log
+  private readonly observe: (failure: Error | undefined) => void
 
-  constructor(host: Host, format: MessageFormat, log: Log) {
+  /** observe hears of the failure of every pass, or that it had none. */
+  constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.host = host
     this.format = format
     this.log = log
+    this.observe = observe
   }
 
   /** Turns messages into the wire, in place. Never fails and never outlasts the deadlines of limits. */
@@ -52,6 +55,13 @@ export class Passes {
     const pass = state.last.then(() => this.pass(state, messages, of, limits))
     state.last = pass
     return pass
+  }
+
+  /** Does for messages what a pass without an answer does. */
+  async withoutHost(messages: unknown[], session: string): Promise<Outcome> {
+    const state = this.state(session)
+    await state.last
+    return this.fallBack(state, messages)
   }
 
   /** Forgets a session that is gone. */
@@ -68,8 +78,10 @@ export class Passes {
       state.applier.apply(messages, mutation, delta.base === 0)
       state.encoder.confirm(delta, mutation.revision)
       state.generation = this.host.generation
+      this.observe(undefined)
       return "applied"
     } catch (err) {
+      this.observe(asError(err))
       const outcome = this.fallBack(state, messages)
       this.log.warn("pass failed", { session: of.session, cause: asError(err).message, outcome })
       return outcome

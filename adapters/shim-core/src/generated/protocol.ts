@@ -95,6 +95,12 @@ export interface CancelParams {
   id: unknown
 }
 
+/** CauseCount is how often something had a cause. */
+export interface CauseCount {
+  cause: string
+  count: number
+}
+
 /** ChatMessageParams tells of a user message before it is stored. */
 export interface ChatMessageParams {
   session: string
@@ -196,6 +202,11 @@ export interface InitializeResult {
   enabled: boolean
   /** reason says why not, in a sentence for the user. */
   reason?: string
+  /**
+   * trouble tells that Reason is a fault that may pass, not somebody's wish: the shim tells the user, and
+   * asks again before the next pass.
+   */
+  trouble?: boolean
   /** warnings are sentences for the user about the configuration. */
   warnings?: string[]
   /**
@@ -310,6 +321,23 @@ export interface SessionStatus {
   /** cacheRead and CacheWrite are the tokens that the provider reported, summed. */
   cacheRead: number
   cacheWrite: number
+  /** cacheFresh is the tokens that were neither read from nor written to the provider's cache, summed. */
+  cacheFresh?: number
+  /**
+   * cacheHitRate is the share of all prompt tokens reported that the provider read from its cache, 0..1; 0
+   * when nothing was reported.
+   */
+  cacheHitRate?: number
+  directory?: string
+  parent?: string
+  /** threshold is the pressure from which a pass may bust, 0..1. */
+  threshold?: number
+  /** lastPassBust tells whether the last pass was a bust. */
+  lastPassBust?: boolean
+  /** bustCauses counts the busts that the journal still knows, most frequent first. */
+  bustCauses?: CauseCount[]
+  /** tokens is what the prompt is made of, counted by the host. */
+  tokens?: TokensBySource
 }
 
 /** SessionStatusParams asks for the state of one session. */
@@ -334,6 +362,17 @@ export interface StatusResult {
   bugs: number
   clients: ClientStatus[]
   sessions: SessionStatus[]
+  /**
+   * memoryBytes is what the host occupies in memory: resident where the system tells, else what the Go
+   * runtime holds.
+   */
+  memoryBytes?: number
+  /** storeBytes is the database on disk, its write-ahead log included. */
+  storeBytes?: number
+  /** knownSessions counts all sessions of the store; Sessions lists only the newest. */
+  knownSessions?: number
+  /** warnings are what a person should look at, worst first. */
+  warnings?: Warning[]
 }
 
 /** SubscribeParams asks for a session/changed notification after each pass. */
@@ -366,6 +405,19 @@ export interface TextCompleteParams {
 /** TextCompleteResult is the text to store. */
 export interface TextCompleteResult {
   text: string
+}
+
+/**
+ * TokensBySource is the content of a session by where it came from, in tokens by the host's count. A dropped
+ * unit counts as Dropped and nowhere else, but for the input of a tool call that is kept as a skeleton.
+ */
+export interface TokensBySource {
+  system: number
+  text: number
+  files: number
+  toolInputs: number
+  toolResults: number
+  dropped: number
 }
 
 /** ToolAfterParams tells of a tool call that has run. */
@@ -444,6 +496,14 @@ export type Verdict = "steady" | "soft" | "hard"
 export interface Version {
   major: number
   minor: number
+}
+
+/** Warning is something that a person should look at. */
+export interface Warning {
+  /** source says what it is about: the store, a bug of ours, or the configuration of Directory. */
+  source: "store" | "bug" | "config"
+  directory?: string
+  message: string
 }
 
 /**

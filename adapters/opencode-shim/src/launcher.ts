@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// Runs the host that was packaged with us, for people at a terminal: npm links
+// `magicctx-host` to this file, because the binary lies in a package of its platform.
+import { spawn } from "node:child_process"
+import { packagedHost } from "@magicctx/shim-core"
+
+const tried: string[] = []
+// Neither PATH nor $MAGICCTX_HOST: both may name this file.
+const host = packagedHost(import.meta.url, tried)
+if (host) launch(host)
+else {
+  console.error(
+    `magicctx-host: there is no host for ${process.platform} ${process.arch}; tried ${tried.join(", ")}.\n` +
+      "It comes as an optional dependency of @magicctx/opencode: install that again, without --omit=optional.",
+  )
+  process.exitCode = 1
+}
+
+function launch(path: string): void {
+  const child = spawn(path, process.argv.slice(2), { stdio: "inherit" })
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+  // A terminal's Ctrl-C reaches the host too; being told twice does not disturb it.
+  for (const signal of signals) process.on(signal, () => child.kill(signal))
+  child.on("error", (err) => {
+    console.error(`magicctx-host: ${path}: ${err.message}`)
+    process.exit(1)
+  })
+  child.on("exit", (code, signal) => {
+    if (!signal) process.exit(code ?? 1)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A source is a part of a session's content.
+type source struct {
+	name   string
+	tokens int64
+}
+
+func sources(t schema.TokensBySource) []source {
+	return []source{
+		{"system prompt", t.System},
+		{"text", t.Text},
+		{"files", t.Files},
+		{"tool inputs", t.ToolInputs},
+		{"tool results", t.ToolResults},
+	}
+}
+
+// labelColumns is how far the facts of a session are from the margin.
+const labelColumns = 15
+
+// details tells all about one session.
+func (s *screen) details(st schema.SessionStatus) {
+	s.title(st)
+	all := sources(st.Tokens)
+	most := int64(1)
+	for _, part := range all {
+		most = max(most, part.tokens)
+	}
+	cells := min(40, s.width-labelColumns-10)
+	for _, part := range all {
+		s.fact(part.name, left(tokenCount(part.tokens), 6)+bar(float64(part.tokens)/float64(most), cells))
+	}
+	s.fact("dropped", left(tokenCount(st.Tokens.Dropped), 6)+countsOf(st))
+	s.line("")
+	s.fact("cache", cacheOf(st))
+	s.fact("last pass", lastOf(st, s))
+	s.fact("busts", bustsOf(st))
+}
+
+// summary is details in few lines.
+func (s *screen) summary(st schema.SessionStatus) {
+	s.title(st)
+	s.fact("made of", madeOf(st.Tokens))
+	s.fact("cache", cacheOf(st))
+	s.fact("busts", bustsOf(st))
+}
+
+func (s *screen) title(st schema.SessionStatus) {
+	s.line("")
+	name := " " + cmp.Or(tail(clean(st.Directory), s.width/2), "-")
+	rest := fmt.Sprintf("  %s · %s", clean(string(st.Harness)+"/"+st.Session), st.Mode)
+	s.line(s.paint(strong, name) + cut(rest, s.width-columns(name)))
+}
+
+func (s *screen) fact(label, text string) {
+	s.line(" " + s.paint(faint, left(label, labelColumns-1)) + cut(text, s.width-labelColumns))
+}
+
+func countsOf(st schema.SessionStatus) string {
+	text := fmt.Sprintf("%d of %s", st.Dropped, count(st.Units, "unit"))
+	if st.Queued > 0 {
+		text += fmt.Sprintf(", %d more with the next bust", st.Queued)
+	}
+	return text
+}
+
+func cacheOf(st schema.SessionStatus) string {
+	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
+		return "nothing reported yet"
+	}
+	return fmt.Sprintf("%s hits: %s read, %s written, %s fresh", hitOf(st),
+		tokenCount(st.CacheRead), tokenCount(st.CacheWrite), tokenCount(st.CacheFresh))
+}
+
+func lastOf(st schema.SessionStatus, s *screen) string {
+	if st.Passes == 0 {
+		return "none yet"
+	}
+	text := fmt.Sprintf("%s ago, %s", ago(st.LastPassAt, s.now), st.LastVerdict)
+	if st.LastCause != "" {
+		text += " (" + clean(st.LastCause) + ")"
+	}
+	if st.LastPassMS > 0 {
+		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)
+	}
+	return text + fmt.Sprintf(", %s", count(st.Messages, "message"))
+}
+
+func bustsOf(st schema.SessionStatus) string {
+	if st.Busts == 0 {
+		return fmt.Sprintf("none in %s", passes(st.Passes))
+	}
+	text := fmt.Sprintf("%d in %s", st.Busts, passes(st.Passes))
+	if causes := causesOf(st); causes != "" {
+		text += ": " + causes
+	}
+	return text
+}
+
+func passes(n int) string {
+	if n == 1 {
+		return "1 pass"
+	}
+	return fmt.Sprintf("%d passes", n)
+}
+
+func causesOf(st schema.SessionStatus) string {
+	var causes []string
+	for _, c := range st.BustCauses {
+		causes = append(causes, fmt.Sprintf("%s %d", clean(c.Cause), c.Count))
+	}
+	return strings.Join(causes, ", ")
+}
+
+// madeOf names the sources in a line, without those that are empty.
+func madeOf(t schema.TokensBySource) string {
+	var parts []string
+	for _, part := range sources(t) {
+		if part.tokens > 0 {
+			parts = append(parts, part.name+" "+tokenCount(part.tokens))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing yet")
+	}
+	if t.Dropped > 0 {
+		parts = append(parts, "dropped "+tokenCount(t.Dropped))
+	}
+	return strings.Join(parts, ", ")
+}

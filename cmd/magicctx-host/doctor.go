@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+type doctorCmd struct {
+	dataDirFlag
+	JSON bool `help:"Print JSON."`
+	Fix  bool `help:"Repair what is safe to repair: permissions, sockets and logs of dead hosts."`
+}
+
+// Help implements kong.HelpProvider.
+func (doctorCmd) Help() string {
+	return "Looks at program, host, harness, configuration, store, permissions and disk, and says what to do about what it finds. " +
+		"It changes nothing without --fix. The exit code is 1 when something does not work."
+}
+
+// errUnwell ends a doctor that found something that does not work.
+var errUnwell = errors.New("something does not work, see above")
+
+// Run looks at everything and reports.
+func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
+	o, err := cmd.options()
+	if err != nil {
+		return err
+	}
+	findings := doctor.Examine(ctx, o)
+	var notFixed error
+	if cmd.Fix {
+		notFixed = doctor.Repair(ctx, findings)
+		// What was repaired may have hidden something else: look again.
+		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
+		findings = append(fixed, doctor.Examine(ctx, o)...)
+	}
+	if err := cmd.print(s.out, findings); err != nil {
+		return err
+	}
+	if notFixed != nil {
+		return fmt.Errorf("repair: %w", notFixed)
+	}
+	if doctor.Worst(findings) == doctor.Fail {
+		return errUnwell
+	}
+	return nil
+}
+
+func (cmd *doctorCmd) options() (doctor.Options, error) {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return doctor.Options{}, err
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return doctor.Options{}, err
+	}
+	project, err := os.Getwd()
+	if err != nil {
+		return doctor.Options{}, err
+	}
+	return doctor.Options{
+		Version: rpc.Version, Executable: executable,
+		DataDir: dir, RuntimeDir: rpc.RuntimeDir(), Directory: project,
+		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
+		HarnessVersion: harnessVersion,
+		AskHost:        func(ctx context.Context) (schema.StatusResult, error) { return askHost(ctx, dir) },
+		Conflicts:      func() ([]doctor.Conflict, error) { return conflicts(project) },
+	}, nil
+}
+
+// askHost is askStatus, but makes no runtime directory.
+func askHost(ctx context.Context, dataDir string) (schema.StatusResult, error) {
+	if _, err := os.Lstat(rpc.RuntimeDir()); errors.Is(err, os.ErrNotExist) {
+		return schema.StatusResult{}, rpc.ErrNoHost
+	}
+	endpoint, err := rpc.NewEndpoint(dataDir)
+	if err != nil {
+		return schema.StatusResult{}, fmt.Errorf("%w: %w", doctor.ErrCannotAsk, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	return askStatus(ctx, endpoint)
+}
+
+// harnessTimeout bounds `opencode --version`, which unpacks itself on its first run.
+const harnessTimeout = 10 * time.Second
+
+func harnessVersion(ctx context.Context, program string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, harnessTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--version")
+	cmd.WaitDelay = time.Second // of children that keep its stdout
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// conflicts plans an installation, and throws the plan away: planning finds all
+// that stands in its way.
+func conflicts(project string) ([]doctor.Conflict, error) {
+	var found []doctor.Conflict
+	for _, place := range []install.Place{{Env: os.Getenv}, {Env: os.Getenv, Project: project}} {
+		_, err := install.Install(install.Options{Place: place, Plugin: "@magicctx/opencode"})
+		var conflict *install.ConflictError
+		switch {
+		case errors.As(err, &conflict):
+			for _, c := range conflict.Conflicts {
+				if d := doctor.Conflict(c); !slices.Contains(found, d) {
+					found = append(found, d)
+				}
+			}
+		case err != nil:
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// doctorReport is what --json prints.
+type doctorReport struct {
+	Findings []doctor.Finding `json:"findings"`
+	Failures int              `json:"failures"`
+	Warnings int              `json:"warnings"`
+	Fixed    int              `json:"fixed"`
+}
+
+func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
+	r := doctorReport{Findings: findings}
+	for _, f := range findings {
+		switch {
+		case f.Fixed:
+			r.Fixed++
+		case f.Level == doctor.Fail:
+			r.Failures++
+		case f.Level == doctor.Warn:
+			r.Warnings++
+		}
+	}
+	if cmd.JSON {
+		content, err := json.MarshalIndent(r)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s\n", content)
+		return err
+	}
+	return printFindings(w, r, isTerminal(w) && os.Getenv("NO_COLOR") == "")
+}
+
+func printFindings(w io.Writer, r doctorReport, color bool) error {
+	s := screen{color: color}
+	for _, f := range r.Findings {
+		level, c := string(f.Level), plain
+		switch {
+		case f.Fixed:
+			level = "fixed"
+		case f.Level == doctor.Fail:
+			c = alarm
+		case f.Level == doctor.Warn:
+			c = notice
+		}
+		s.line(s.paint(c, left(level, 6)) + left(f.Check, 14) + clean(f.Message))
+		if f.Remedy == "" || f.Fixed {
+			continue
+		}
+		remedy := "→ " + clean(f.Remedy)
+		if f.Fixable {
+			remedy += " (doctor --fix does it)"
+		}
+		s.line(strings.Repeat(" ", 20) + remedy)
+	}
+	s.line("")
+	sum := count(r.Failures, "failure") + ", " + count(r.Warnings, "warning")
+	if r.Fixed > 0 {
+		sum += fmt.Sprintf(", %d repaired", r.Fixed)
+	}
+	if r.Failures+r.Warnings == 0 {
+		sum = "all is well" + strings.TrimPrefix(sum, "0 failures, 0 warnings")
+	}
+	s.line(sum)
+	_, err := fmt.Fprintln(w, strings.Join(s.lines, "\n"))
+	return err
+}

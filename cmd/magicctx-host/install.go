@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+// placeFlags say whose configuration is edited, and how.
+type placeFlags struct {
+	Harness string `arg:"" enum:"opencode" help:"The harness: opencode."`
+	Global  bool   `xor:"place" help:"Edit the user's configuration (default)."`
+	Project bool   `xor:"place" help:"Edit the configuration of the project in the current directory."`
+	DryRun  bool   `help:"Show the change and make none."`
+	Yes     bool   `short:"y" help:"Make the change without asking."`
+}
+
+func (f placeFlags) place() (install.Place, error) {
+	p := install.Place{Env: os.Getenv}
+	if !f.Project {
+		return p, nil
+	}
+	var err error
+	p.Project, err = os.Getwd()
+	return p, err
+}
+
+type installCmd struct {
+	placeFlags
+	dataDirFlag
+	Plugin string `help:"Shim to install: a file, a directory or an npm package. By default the one that came with this program." placeholder:"PATH"`
+}
+
+// Help implements kong.HelpProvider.
+func (installCmd) Help() string {
+	return "Adds the plugin to opencode.json(c), switches OpenCode's own compaction off there, and creates a magicctx.jsonc with all defaults. " +
+		"Comments and formatting stay. A copy is kept beside the file; uninstall puts it back."
+}
+
+// Run shows the change, asks, and makes it.
+func (cmd *installCmd) Run(ctx context.Context, s streams) error {
+	place, err := cmd.place()
+	if err != nil {
+		return err
+	}
+	dataDir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	plugin, err := cmd.plugin()
+	if err != nil {
+		return err
+	}
+	plan, err := install.Install(install.Options{Place: place, Plugin: plugin, IsChosen: cmd.Plugin != "", DataDir: dataDir})
+	if err != nil {
+		return err
+	}
+	if plan.IsEmpty() {
+		_, err := fmt.Fprintf(s.out, "magicctx is installed in %s already; nothing to do.\n", plan.File)
+		return err
+	}
+	return cmd.carryOut(ctx, s, plan, "Installed. Restart OpenCode to load the plugin.")
+}
+
+func (cmd *installCmd) plugin() (string, error) {
+	if cmd.Plugin != "" {
+		return install.PluginSpec(cmd.Plugin)
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return install.ShimSpec(executable, rpc.Version)
+}
+
+type uninstallCmd struct {
+	placeFlags
+}
+
+// Help implements kong.HelpProvider.
+func (uninstallCmd) Help() string {
+	return "Gives opencode.json(c) its former bytes back. If you have edited the file since, only what install added is removed."
+}
+
+// Run shows the change, asks, and makes it.
+func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
+	place, err := cmd.place()
+	if err != nil {
+		return err
+	}
+	plan, err := install.Uninstall(place)
+	if errors.Is(err, install.ErrNotInstalled) {
+		_, err := fmt.Fprintln(s.out, "magicctx is not installed here; nothing to do.")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return cmd.carryOut(ctx, s, plan, "Removed. Restart OpenCode to unload the plugin.")
+}
+
+// carryOut shows a plan that is not empty, asks where it must, and applies it.
+func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan, done string) error {
+	if diff := plan.Diff(isTerminal(s.out) && os.Getenv("NO_COLOR") == ""); diff != "" {
+		fmt.Fprint(s.out, diff)
+	} else {
+		fmt.Fprintf(s.out, "%s stays as it is.\n", plan.File)
+	}
+	for _, note := range plan.Notes {
+		fmt.Fprintln(s.out, note)
+	}
+	if f.DryRun {
+		if plan.Settings != nil {
+			fmt.Fprintf(s.out, "%s would be created, with all defaults as comments.\n", plan.Settings.File)
+		}
+		_, err := fmt.Fprintln(s.out, "Nothing was changed.")
+		return err
+	}
+	if !f.Yes {
+		if err := f.confirm(ctx, s, plan); err != nil {
+			return err
+		}
+	}
+	if err := plan.Apply(); err != nil {
+		return err
+	}
+	if plan.Settings != nil {
+		fmt.Fprintf(s.out, "Created %s.\n", plan.Settings.File)
+	}
+	_, err := fmt.Fprintln(s.out, done)
+	return err
+}
+
+var (
+	errNoTerminal = errors.New("nothing was changed: there is no terminal to ask on; add --yes to make the change, or --dry-run to see it only")
+	errDeclined   = errors.New("nothing was changed")
+)
+
+// confirm asks about the change, and about the settings by themselves.
+func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) error {
+	if !isTerminal(s.in) {
+		return errNoTerminal
+	}
+	answers := bufio.NewReader(s.in)
+	yes, err := ask(ctx, s.out, answers, "Make this change?")
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return errDeclined
+	}
+	if plan.Settings == nil {
+		return nil
+	}
+	yes, err = ask(ctx, s.out, answers, fmt.Sprintf("Create %s, with all defaults as comments?", plan.Settings.File))
+	if !yes {
+		plan.Settings = nil
+	}
+	return err
+}
+
+// ask returns whether the answer is yes. It waits for an answer or ctx: the
+// program catches the interrupt that would otherwise end the read.
+func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
+	fmt.Fprintf(out, "%s [y/N] ", question)
+	type answer struct {
+		text string
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		text, err := in.ReadString('\n')
+		answered <- answer{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return false, errDeclined
+	case a := <-answered:
+		if a.err != nil && !errors.Is(a.err, io.EOF) {
+			return false, a.err
+		}
+		switch strings.ToLower(strings.TrimSpace(a.text)) {
+		case "y", "yes":
+			return true, nil
+		}
+		return false, nil
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReplayWritesPage(t *testing.T) {
+	trace := filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz")
+	page := filepath.Join(t.TempDir(), "page.html")
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"replay", "--json", "--html", page, trace}, strings.NewReader(""), &out, &errs, newFakeHost); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(content, []byte("<!doctype html>")) || !bytes.Contains(content, []byte("Replay of <bdi>short.jsonl.gz</bdi>")) || !bytes.HasSuffix(bytes.TrimSpace(content), []byte("</html>")) {
+		t.Errorf("the page begins with %.100s", content)
+	}
+	if !strings.HasPrefix(out.String(), "{") {
+		t.Errorf("--html changes what is printed: %.100s", out.String())
+	}
+}
+
+func TestReplaySaysThatThePageCannotBeWritten(t *testing.T) {
+	trace := filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz")
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"replay", "--html", filepath.Join(t.TempDir(), "missing", "page.html"), trace}, strings.NewReader(""), &out, &errs, newFakeHost)
+	if code == 0 || !strings.Contains(errs.String(), "page.html") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+}

@@ -1,0 +1,19 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// enableANSI does nothing: terminals here understand escape sequences.
+func enableANSI(*os.File) (undo func(), err error) { return func() {}, nil }
+
+// notifyResize tells when the terminal changes its size.
+func notifyResize() (resized <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGWINCH)
+	return c, func() { signal.Stop(c) }
+}

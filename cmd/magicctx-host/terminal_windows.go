@@ -1,0 +1,22 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// enableANSI has the console understand escape sequences, which it does not of
+// itself before Windows Terminal.
+func enableANSI(out *os.File) (undo func(), err error) {
+	console := windows.Handle(out.Fd())
+	var mode uint32
+	if err := windows.GetConsoleMode(console, &mode); err != nil {
+		return nil, err
+	}
+	err = windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING)
+	return func() { _ = windows.SetConsoleMode(console, mode) }, err
+}
+
+// notifyResize never tells: the next redraw sees the new size.
+func notifyResize() (resized <-chan os.Signal, stop func()) { return nil, func() {} }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// What a terminal does on these is in ECMA-48; the private modes are xterm's.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, without a cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	goHome      = "\x1b[H"
+	clearToEOL  = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
+// watch shows the host on the terminal out until ctx ends or the person at in
+// has seen enough. It leaves the terminal as it was. in may be nil.
+func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	restore, err := prepareTerminal(in, out)
+	if err != nil {
+		return fmt.Errorf("prepare the terminal: %w", err)
+	}
+	defer func() {
+		if restoreErr := restore(); err == nil {
+			err = restoreErr
+		}
+	}()
+	if in != nil && isTerminal(in) {
+		go quitOnKey(in, stop) // ends with the process: a read of a terminal cannot be called off
+	}
+	heard := make(chan news)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		f.follow(ctx, func(n news) {
+			select {
+			case heard <- n:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	defer func() { <-followed }()
+	defer stop()
+	return draw(ctx, out, heard)
+}
+
+// draw redraws on news, when the terminal changes its size, and each second.
+func draw(ctx context.Context, out *os.File, heard <-chan news) error {
+	v := view{away: "looking for the host", color: os.Getenv("NO_COLOR") == ""}
+	resized, unnotify := notifyResize()
+	defer unnotify()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		width, height, err := term.GetSize(int(out.Fd()))
+		if err != nil || width == 0 || height == 0 {
+			width, height = 80, 24
+		}
+		if _, err := out.WriteString(frame(render(v, width, height, time.Now()))); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case n := <-heard:
+			v = v.after(n, time.Now())
+		case <-resized:
+		case <-tick.C:
+		}
+	}
+}
+
+// after is the view once n is heard: the last status stays while the host is away.
+func (v view) after(n news, now time.Time) view {
+	switch {
+	case n.status != nil:
+		v.status, v.away = n.status, ""
+	case v.away == "":
+		v.away, v.awaySince = n.away, now
+	default:
+		v.away = n.away
+	}
+	return v
+}
+
+// frame is what to write for a screen. It overwrites, because a screen that is
+// cleared first flickers.
+func frame(screen string) string {
+	// In raw mode a line feed does not return to the first column.
+	return goHome + strings.ReplaceAll(screen, "\n", clearToEOL+"\r\n") + clearToEOL + clearBelow
+}
+
+// prepareTerminal makes room for the view. In raw mode typing does not disturb
+// it, and ctrl-c arrives as a key.
+func prepareTerminal(in, out *os.File) (restore func() error, err error) {
+	undoANSI, err := enableANSI(out)
+	if err != nil {
+		return nil, err
+	}
+	var before *term.State
+	if in != nil && isTerminal(in) {
+		if before, err = term.MakeRaw(int(in.Fd())); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := out.WriteString(enterScreen); err != nil {
+		return nil, err
+	}
+	return func() error {
+		_, err := out.WriteString(leaveScreen)
+		if before != nil {
+			if restoreErr := term.Restore(int(in.Fd()), before); err == nil {
+				err = restoreErr
+			}
+		}
+		undoANSI()
+		return err
+	}, nil
+}
+
+const ctrlC, ctrlD = 3, 4
+
+func quitOnKey(in *os.File, stop func()) {
+	keys := make([]byte, 16)
+	for {
+		n, err := in.Read(keys)
+		if err != nil {
+			return
+		}
+		for _, key := range keys[:n] {
+			if key == 'q' || key == 'Q' || key == ctrlC || key == ctrlD {
+				stop()
+				return
+			}
+		}
+	}
+}

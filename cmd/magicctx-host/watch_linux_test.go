@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal returns both ends of a pseudo terminal, 100 columns wide.
+func openTerminal(t *testing.T) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	t.Cleanup(func() { person.Close() })
+	raw, err := person.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number int
+	controlErr := raw.Control(func(fd uintptr) {
+		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err != nil {
+			return
+		}
+		if err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}); err != nil {
+			return
+		}
+		number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+	})
+	if controlErr != nil || err != nil {
+		t.Skipf("no terminal to be had: %v, %v", controlErr, err)
+	}
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return person, program
+}
+
+// seen reads what a terminal shows until it has shown text.
+func seen(t *testing.T, person *os.File, shown *bytes.Buffer, text string) {
+	t.Helper()
+	if err := person.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 64<<10)
+	for from := shown.Len(); !bytes.Contains(shown.Bytes()[from:], []byte(text)); {
+		n, err := person.Read(buf)
+		if err != nil {
+			t.Fatalf("%q was not shown: %v\n%q", text, err, shown.Bytes()[from:])
+		}
+		shown.Write(buf[:n])
+	}
+}
+
+func TestWatchOnATerminal(t *testing.T) {
+	r := newRig(t)
+	person, program := openTerminal(t)
+	before, err := unix.IoctlGetTermios(int(program.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := r.serve(newFake())
+	code := make(chan int, 1)
+	go func() {
+		code <- run(t.Context(), []string{"status", "--watch", "--data-dir", r.dir}, program, program, io.Discard, nil)
+	}()
+	var shown bytes.Buffer
+	seen(t, person, &shown, "opencode/ses_1 ·")
+	if !strings.HasPrefix(shown.String(), enterScreen) {
+		t.Errorf("began with %.20q", &shown)
+	}
+	stop()
+	seen(t, person, &shown, "The host has been away")
+	defer r.serve(newFake())()
+	seen(t, person, &shown, "up ")
+
+	if _, err := person.WriteString("xq"); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, person, &shown, leaveScreen)
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+	after, err := unix.IoctlGetTermios(int(program.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *after != *before {
+		t.Errorf("the terminal was not restored: %+v, was %+v", after, before)
+	}
+}

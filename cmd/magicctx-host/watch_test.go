@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A rig is a data directory whose host comes and goes.
+type rig struct {
+	t        testing.TB
+	dir      string
+	endpoint rpc.Endpoint
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	runtime, err := os.MkdirTemp("", "mch") // that of the test may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(runtime) })
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	r := &rig{t: t, dir: t.TempDir()}
+	if r.endpoint, err = rpc.NewEndpoint(r.dir); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// serve starts a host and returns how to end it.
+func (r *rig) serve(h rpc.Host) (stop func()) {
+	r.t.Helper()
+	lock, err := rpc.LockHost(r.t.Context(), r.endpoint)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	l, err := lock.Listen(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = rpc.NewServer(h, rpc.Options{Grace: time.Millisecond}).Serve(ctx, l, 0)
+		lock.Release()
+	}()
+	return sync.OnceFunc(func() { cancel(); <-served })
+}
+
+// pass runs a pass as a harness would.
+func (r *rig) pass(session string) {
+	r.t.Helper()
+	client, err := dialHarness(r.t.Context(), r.endpoint, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer client.Close(r.t.Context())
+	params := schema.TransformParams{Session: session, Directory: "/p"}
+	if err := client.CallWithAttachment(r.t.Context(), schema.MethodTransform, params, []byte("[]"), nil); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func dialHarness(ctx context.Context, e rpc.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
+	conn, err := rpc.Dial(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	client := rpc.NewClient(conn, handler, nil)
+	return client, client.Call(ctx, schema.MethodInitialize, schema.InitializeParams{
+		Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "test", Harness: schema.HarnessOpenCode, Directory: "/p",
+	}, nil)
+}
+
+func newFake() fakeHost { return fakeHost{subscribers: new(sync.Map)} }
+
+func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
+	r := newRig(t)
+	out, w := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"status", "--watch", "--json", "--data-dir", r.dir}, nil, w, io.Discard, nil)
+		w.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	next := func(what string) {
+		t.Helper()
+		if !lines.Scan() {
+			t.Fatalf("no line for %s", what)
+		}
+		var st schema.StatusResult
+		if err := json.Unmarshal(lines.Bytes(), &st); err != nil || len(st.Sessions) != 1 {
+			t.Fatalf("line for %s: %v\n%s", what, err, lines.Bytes())
+		}
+	}
+	end := r.serve(newFake()) // the watch was there first
+	next("the host")
+	r.pass("ses_1")
+	next("the pass")
+	end()
+	defer r.serve(newFake())()
+	next("the host that took its place")
+	stop()
+	if lines.Scan() {
+		t.Errorf("another line: %s", lines.Bytes())
+	}
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+}
+
+func TestWatchWantsATerminal(t *testing.T) {
+	var stderr strings.Builder
+	code := run(t.Context(), []string{"status", "--watch", "--data-dir", newRig(t).dir}, strings.NewReader(""), io.Discard, &stderr, nil)
+	if code != exitFailed || !strings.Contains(stderr.String(), "--watch --json") {
+		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	}
+}
+
+func TestFrameOverwritesTheLastOne(t *testing.T) {
+	if got, want := frame("a\nb"), "\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,106 @@
+// Opens every page of a directory as people will, and says what is wrong with it.
+//
+//   node browse.mjs CHROMIUM PAGES SCREENS
+import { mkdirSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { chromium } from "playwright-core"
+
+const [executablePath, pages, screens] = process.argv.slice(2)
+const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+mkdirSync(screens, { recursive: true })
+const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet }) // with a profile of its own
+const problems = []
+try {
+  await Promise.all(readdirSync(pages).map(async (file) => {
+    for (const width of [360, 800, 1400]) {
+      for (const colorScheme of ["light", "dark"]) {
+        const view = `${file.replace(".html", "")}-${width}-${colorScheme}`
+        const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: "reduce" })
+        for (const problem of await visit(await context.newPage(), join(pages, file), view)) problems.push(`${view}: ${problem}`)
+        await context.close()
+      }
+    }
+  }))
+} finally {
+  await browser.close()
+}
+for (const problem of problems) console.log(problem)
+process.exitCode = problems.length ? 1 : 0
+
+async function visit(page, file, view) {
+  const found = []
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && found.push(`console: ${message.text()}`))
+  page.on("pageerror", (error) => found.push(`uncaught: ${error.message}`))
+  page.on("dialog", (dialog) => found.push(`dialog: ${dialog.message()}`))
+  page.on("request", (request) => request.isNavigationRequest() || found.push(`asks for ${request.url()}`))
+  const url = pathToFileURL(file).href
+  await page.goto(url)
+  await page.screenshot({ path: join(screens, view + ".png"), fullPage: true })
+  found.push(...(await page.evaluate(layoutProblems)))
+  if (view.endsWith("dark")) return found // it behaves the same
+  found.push(...(await keyboardProblems(page)))
+  found.push(...(await pointerProblems(page)))
+  found.push(...(await sessionProblems(page, view)))
+  return found
+}
+
+/** Runs in the page: nothing wider than the screen, no text on other text. */
+function layoutProblems() {
+  const found = []
+  if (document.documentElement.scrollWidth > innerWidth) found.push(`is ${document.documentElement.scrollWidth} px wide`)
+  for (const e of document.querySelectorAll(".scroll")) if (e.scrollWidth > e.clientWidth) found.push(`scrolls sideways: ${e.textContent.trim().slice(0, 40)}`)
+  const rects = (selector) =>
+    [...document.querySelectorAll(selector)].map((e) => ({ text: e.textContent, r: e.getBoundingClientRect() })).filter(({ r }) => r.width > 0)
+  const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1
+  for (const group of [".stage b, .caption", ".key div, .causes li, .facts, .headline > *", ".tile"]) {
+    const all = rects(group)
+    all.forEach((a, i) => all.slice(i + 1).forEach((b) => overlap(a.r, b.r) && found.push(`"${a.text}" lies on "${b.text}"`)))
+  }
+  for (const { text, r } of rects(".stage b, .tile dd, .key div")) {
+    if (r.left < 0 || r.right > innerWidth) found.push(`"${text}" is cut off`)
+  }
+  return found
+}
+
+/** The last pass is chosen at first; the arrow goes one back, Page Up to the bust before. */
+async function keyboardProblems(page) {
+  const stage = page.locator(".session:not([hidden]) .stage")
+  const at = async () => Number(await stage.getAttribute("aria-valuenow"))
+  const last = await at()
+  await stage.focus()
+  await page.keyboard.press("ArrowLeft")
+  const found = []
+  if ((await at()) !== Math.max(last - 1, 1)) found.push(`arrow left goes from ${last} to ${await at()}`)
+  await page.keyboard.press("PageUp")
+  const headline = await page.locator(".session:not([hidden]) output").textContent()
+  const busts = await page.locator(".session:not([hidden]) .bust").count()
+  if (busts > 0 && !headline.includes("bust: ")) found.push(`page up shows "${headline}"`)
+  if ((await stage.getAttribute("aria-valuetext")) !== headline) found.push("a screen reader hears another pass than is shown")
+  return found
+}
+
+/** The pointer chooses the pass below it. */
+async function pointerProblems(page) {
+  const plot = page.locator(".session:not([hidden]) .plot.context")
+  await plot.scrollIntoViewIfNeeded()
+  const box = await plot.boundingBox()
+  await page.mouse.move(box.x + 1, box.y + box.height / 2)
+  await page.waitForFunction(() => document.querySelector(".session:not([hidden]) .stage").getAttribute("aria-valuenow") === "1", null, { timeout: 5000 }).catch(() => {})
+  const now = Number(await page.locator(".session:not([hidden]) .stage").getAttribute("aria-valuenow"))
+  const passes = Number(await page.locator(".session:not([hidden]) .stage").getAttribute("aria-valuemax"))
+  return now <= 1 + passes / box.width * 2 ? [] : [`the pointer at the left edge shows pass ${now}`]
+}
+
+/** Choosing a session shows that one alone. */
+async function sessionProblems(page, view) {
+  const links = page.locator("nav a")
+  const n = await links.count()
+  if (n === 0) return []
+  await links.nth(n - 1).click()
+  await page.waitForFunction((i) => !document.querySelectorAll(".session")[i].hidden, n - 1)
+  await page.screenshot({ path: join(screens, view + "-last.png"), fullPage: true })
+  const shown = await page.locator(".session:not([hidden])").count()
+  return [...(shown === 1 ? [] : [`shows ${shown} sessions at once`]), ...(await page.evaluate(layoutProblems))]
+}

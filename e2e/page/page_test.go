@@ -1,0 +1,88 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/replay"
+)
+
+const browserTimeout = 3 * time.Minute
+
+// browser returns the executable of a Chromium.
+func browser() (string, error) {
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return exec.LookPath(path)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no Chromium here: set CHROMIUM, or install the package chromium")
+}
+
+func TestPageInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Chromium")
+	}
+	chromium, err := browser()
+	if err != nil {
+		t.Skip(err)
+	}
+	repo, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(repo, "node_modules", "playwright-core")); err != nil {
+		t.Skip("playwright-core is not installed, run npm ci in the repository")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), browserTimeout)
+	defer cancel()
+
+	pages := t.TempDir()
+	replayed(ctx, t, repo, pages, "short")
+	replayed(ctx, t, repo, pages, "long")
+	rendered(t, pages, "thirty", thirtySessions())
+	rendered(t, pages, "endless", endlessSession(5000))
+	rendered(t, pages, "broken", brokenSession())
+
+	cmd := exec.CommandContext(ctx, node, filepath.Join(repo, "e2e", "page", "browse.mjs"), chromium, pages, filepath.Join(repo, "bin", "screens"))
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replayed writes the page of a committed trace with the real command.
+func replayed(ctx context.Context, t *testing.T, repo, pages, name string) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/magicctx-host", "replay",
+		"--html", filepath.Join(pages, name+".html"), filepath.Join("testdata", "traces", name+".jsonl.gz"))
+	cmd.Dir = repo
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("replay %s: %v\n%s", name, err, out)
+	}
+}
+
+func rendered(t *testing.T, pages, name string, s replay.Summary) {
+	t.Helper()
+	var page bytes.Buffer
+	if err := replay.WritePage(&page, s, replay.PageOptions{Trace: name + ".jsonl"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(pages, name+".html"), page.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

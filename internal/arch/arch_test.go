@@ -1,0 +1,243 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/magicctx/magicctx-host"
+
+// A pkg is what `go list` says of a package, without its tests.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+	Dir        string
+	GoFiles    []string
+}
+
+// list returns the packages of this module.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps,Dir,GoFiles", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var all []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// reach says what of this module packages may depend on, near or far. Their own
+// sub-packages always are allowed.
+var reach = []struct {
+	of, allowed, why string
+}{
+	{"pipeline", "schema internal/json internal/bug", "a pass is a pure function of transcript, frozen state and readings"},
+	{"pipeline/frozen", "", "the frozen state is plain data"},
+	{"pipeline/rule", "pipeline/frozen", "a rule sees the frozen state and proposes"},
+	{"pipeline/transcript", "schema internal/json", "a codec knows its harness and nothing of passes"},
+	{"pipeline/history", "pipeline/frozen pipeline/transcript pipeline/render schema internal/json internal/bug", "history is rendered from frozen state"},
+	{"pipeline/render", "pipeline/frozen pipeline/transcript schema internal/json", "rendering depends on no rule"},
+	{"store", "schema internal/json internal/bug internal/clock", "the store has row types of its own and knows no pass"},
+	{"agents", "schema internal/json internal/bug internal/clock internal/tokens", "agents declare the ports they need"},
+	{"schema", "internal/json", "the protocol is below everything"},
+	{"internal/json", "", "a leaf"},
+	{"internal/bug", "", "a leaf"},
+	{"internal/clock", "", "a leaf"},
+	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
+	{"internal/promptcache", "schema internal/json", "a provider's cache, simulated from hashes and sizes"},
+	{"internal/config", "schema internal/json", "configuration is read without a host"},
+}
+
+// never lists dependencies that packages must not have, near or far.
+var never = []struct {
+	from, what, why string
+}{
+	{"pipeline", "database/sql net net/http os/exec log/slog", "the pass does no I/O"},
+	{"pipeline", "math/rand math/rand/v2 crypto/rand", "two runs of a pass give the same wire"},
+	{"store", "net/http os/exec", "the store is a file"},
+	{"internal/host", "net/http", "the host talks to no provider itself, only through the harness"},
+	{"internal/host", module + "/rpc", "nothing below rpc knows how its caller speaks"},
+	{"internal/host", module + "/internal/replay", "replay drives the host, not the other way round"},
+	{"internal/host", "github.com/sourcegraph/jsonrpc2", "nothing below rpc knows JSON-RPC"},
+	{"cmd/magicctx-host", "github.com/invopop/jsonschema", "the schemas are generated and embedded, not made at run time"},
+	{"cmd/magicctx-host", "github.com/google/go-cmp/cmp pgregory.net/rapid go.uber.org/goleak", "test libraries stay out of the binary"},
+	{"cmd/magicctx-host", module + "/internal/mockllm " + module + "/internal/opencodetest", "test harnesses stay out of the binary"},
+}
+
+// direct lists what packages must not import themselves, although something
+// they use may.
+var direct = []struct {
+	from, what, why string
+}{
+	{"pipeline", "os io/fs io/ioutil", "the pass does no I/O (fmt alone depends on os)"},
+	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents", "rpc calls the host and nothing past it"},
+	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
+}
+
+// importers says who alone may import a package.
+var importers = []struct {
+	of, by, why string
+}{
+	{"github.com/go-json-experiment/json", "internal/json", "JavaScript's strings and numbers survive only with its options"},
+	{"encoding/json", "rpc", "jsonrpc2 forces its RawMessage on us"},
+	{"github.com/sourcegraph/jsonrpc2", "rpc", "nothing below rpc knows JSON-RPC"},
+	{"github.com/invopop/jsonschema", "schema/gen", "schemas are generated"},
+	{"github.com/ncruces/go-sqlite3", "store", "SQL lives in the store"},
+	{"database/sql", "store", "SQL lives in the store"},
+	{"github.com/tailscale/hujson", "internal/config internal/install", "only files that people edit have comments in their JSON"},
+	{"github.com/alecthomas/kong", "cmd/magicctx-host", "the command line is the outermost layer"},
+	{"github.com/lmittmann/tint", "cmd/magicctx-host", "the logger is passed in"},
+	{module + "/cmd", "", "the command is imported by nothing"},
+	{module + "/e2e", "e2e", "the end-to-end tests are imported by nothing"},
+	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
+	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
+	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay", "only the host commits; doctor only looks"},
+	{module + "/internal/arch", "", "it holds no code"},
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	for _, complaint := range complaints(list(t)) {
+		t.Error(complaint)
+	}
+}
+
+// complaints checks the tables against packages.
+func complaints(all []pkg) []string {
+	var found []string
+	complain := func(p pkg, what, why string) {
+		found = append(found, fmt.Sprintf("%s must not reach %s: %s", p.ImportPath, what, why))
+	}
+	for _, p := range all {
+		for _, r := range reach {
+			if !within(p.ImportPath, local(r.of)) || owner(p.ImportPath) != r.of {
+				continue
+			}
+			for _, d := range p.Deps {
+				if within(d, module) && !within(d, local(r.of)) && !slices.ContainsFunc(locals(r.allowed), func(a string) bool { return within(d, a) }) {
+					complain(p, d, r.why)
+				}
+			}
+		}
+		for _, r := range never {
+			for _, d := range p.Deps {
+				if within(p.ImportPath, local(r.from)) && named(d, r.what) {
+					complain(p, d, r.why)
+				}
+			}
+		}
+		for _, r := range direct {
+			for _, d := range p.Imports {
+				if within(p.ImportPath, local(r.from)) && slices.ContainsFunc(strings.Fields(r.what), func(w string) bool { return within(d, w) }) {
+					complain(p, d, r.why)
+				}
+			}
+		}
+		for _, r := range importers {
+			for _, d := range p.Imports {
+				if within(d, r.of) && !within(p.ImportPath, r.of) && !slices.ContainsFunc(locals(r.by), func(by string) bool { return within(p.ImportPath, by) }) {
+					complain(p, d, r.why)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// named reports whether one of the names is the package or, for a package of a
+// module, contains it. The standard library's net is not net/url.
+func named(path, names string) bool {
+	return slices.ContainsFunc(strings.Fields(names), func(n string) bool {
+		return path == n || strings.Contains(n, ".") && within(path, n)
+	})
+}
+
+// owner returns the most specific row of reach that a package falls under. The
+// generators below schema and tokens are programs, and free.
+func owner(path string) string {
+	if strings.HasSuffix(path, "/gen") {
+		return ""
+	}
+	best := ""
+	for _, r := range reach {
+		if within(path, local(r.of)) && len(r.of) > len(best) {
+			best = r.of
+		}
+	}
+	return best
+}
+
+func within(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+func local(path string) string      { return module + "/" + path }
+
+func locals(paths string) []string {
+	var all []string
+	for _, p := range strings.Fields(paths) {
+		all = append(all, local(p))
+	}
+	return all
+}
+
+// The tables say no to what they are there for.
+func TestWrongArrowsAreFound(t *testing.T) {
+	for _, c := range []struct{ from, to string }{
+		{"pipeline", local("store")},
+		{"pipeline/rule", local("pipeline/render")},
+		{"pipeline/frozen", local("schema")},
+		{"pipeline", "net/http"},
+		{"pipeline/transcript", "os"},
+		{"pipeline/render", "github.com/go-json-experiment/json/jsontext"},
+		{"store", local("pipeline/frozen")},
+		{"agents/historian", local("store")},
+		{"internal/host", local("rpc")},
+		{"internal/host", "github.com/sourcegraph/jsonrpc2"},
+		{"rpc", local("store")},
+		{"schema", local("pipeline")},
+		{"internal/host", "encoding/json"},
+		{"internal/config", local("cmd/magicctx-host")},
+		{"cmd/magicctx-host", "github.com/invopop/jsonschema"},
+	} {
+		p := pkg{ImportPath: local(c.from), Imports: []string{c.to}, Deps: []string{c.to}}
+		if len(complaints([]pkg{p})) == 0 {
+			t.Errorf("nothing keeps %s from importing %s", c.from, c.to)
+		}
+	}
+}
+
+// A row for a package that was renamed would guard nothing.
+func TestRowsNamePackagesThatExist(t *testing.T) {
+	planned := []string{"agents", "pipeline/history"}
+	all := list(t)
+	for _, r := range reach {
+		if !slices.ContainsFunc(all, func(p pkg) bool { return within(p.ImportPath, local(r.of)) }) && !slices.Contains(planned, r.of) {
+			t.Errorf("no package %s", r.of)
+		}
+	}
+	for _, r := range importers {
+		for _, by := range strings.Fields(r.by) {
+			if !slices.ContainsFunc(all, func(p pkg) bool {
+				return within(p.ImportPath, local(by)) && slices.ContainsFunc(p.Imports, func(i string) bool { return within(i, r.of) })
+			}) {
+				t.Errorf("%s no longer imports %s: take the row away", by, r.of)
+			}
+		}
+	}
+}

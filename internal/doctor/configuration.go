@@ -1,0 +1,46 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func (x *examination) configuration(context.Context) {
+	told := map[string]bool{} // both harnesses read some of the same files
+	enabled := false
+	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+		cfg, warnings := config.Load(config.Options{Harness: harness, Directory: x.Directory, Env: x.Env})
+		for _, w := range warnings {
+			if !told[w.Message] {
+				told[w.Message] = true
+				x.warn("correct it in "+w.File, "%s", w.Message)
+			}
+		}
+		enabled = enabled || cfg.Enabled
+	}
+	switch {
+	case !enabled:
+		x.warn(`set "enabled" to true in magicctx.jsonc to use it here`, "magicctx is switched off in %s (enabled: false)", x.Directory)
+	case len(told) == 0:
+		x.ok("the configuration is taken as written")
+	}
+}
+
+func (x *examination) conflicts(context.Context) {
+	if x.Conflicts == nil {
+		return
+	}
+	found, err := x.Conflicts()
+	if err != nil {
+		x.fail("correct the file; the harness cannot read it either", "%v", err)
+		return
+	}
+	for _, c := range found {
+		x.fail(c.Remedy, "%s: %s", c.Where, c.Problem)
+	}
+	if len(found) == 0 {
+		x.ok("nothing else works on the same sessions")
+	}
+}

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+const (
+	// oldLog is the age from which a log tells nothing about today's sessions.
+	oldLog = 30 * 24 * time.Hour
+	// manyLogBytes is more than the host keeps by itself.
+	manyLogBytes = 64 << 20
+)
+
+func (x *examination) leftovers(ctx context.Context) {
+	before := len(x.findings)
+	found, err := rpc.Leftovers(ctx, x.RuntimeDir)
+	if err != nil {
+		x.warn("see that you may read it", "%v", err)
+	}
+	for _, path := range found {
+		x.warn("remove it: rm "+quote(path), "nobody listens at %s: its host was killed", path)
+		x.fixable(func(ctx context.Context) error { return rpc.RemoveLeftover(ctx, path) })
+	}
+	x.logs()
+	if len(x.findings) == before {
+		x.ok("dead hosts left nothing behind")
+	}
+}
+
+func (x *examination) logs() {
+	files, err := filepath.Glob(filepath.Join(x.DataDir, "logs", "host.log*"))
+	if err != nil {
+		return
+	}
+	var bytes int64
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			continue
+		}
+		bytes += info.Size()
+		if age := x.Now().Sub(info.ModTime()); age > oldLog && filepath.Base(file) != "host.log" {
+			x.warn("remove it: rm "+quote(file), "%s is %d days old", file, int(age.Hours()/24))
+			x.fixable(func(context.Context) error { return os.Remove(file) })
+		}
+	}
+	if bytes > manyLogBytes {
+		x.warn("remove those that you do not need", "the logs take %s in %s", megabytes(bytes), filepath.Join(x.DataDir, "logs"))
+	}
+}

@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Our directories and files are private: they hold what was said in sessions,
+// and who can write to the socket's directory can pose as the host.
+const (
+	privateDir  = 0o700
+	privateFile = 0o600
+	others      = 0o077
+	othersWrite = 0o022
+)
+
+func (x *examination) permissions(context.Context) {
+	if runtime.GOOS == "windows" {
+		return // modes say nothing there; the user's profile is private
+	}
+	before := len(x.findings)
+	x.directory(x.DataDir, othersWrite) // it may be shared with other programs, so others may look
+	x.directory(x.RuntimeDir, others)
+	for _, pattern := range []string{"magicctx.*", filepath.Join("logs", "host.log*")} {
+		files, err := filepath.Glob(filepath.Join(x.DataDir, pattern))
+		if err != nil {
+			continue // the pattern is a constant; a data directory with brackets has no files to find
+		}
+		for _, file := range files {
+			x.private(file)
+		}
+	}
+	if len(x.findings) == before {
+		x.ok("directories and files are yours alone")
+	}
+}
+
+// directory checks a directory of ours, which need not exist yet.
+func (x *examination) directory(path string, forbidden fs.FileMode) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		x.fail("see that you may read it", "%v", err)
+		return
+	case info.Mode()&fs.ModeSymlink != 0 && path == x.DataDir: // people keep their data elsewhere
+		if info, err = os.Stat(path); err != nil {
+			x.fail("repair or remove the link", "%s leads nowhere: %v", path, err)
+			return
+		}
+	}
+	if !info.IsDir() {
+		x.fail("remove it", "%s is no directory", path)
+		return
+	}
+	if !x.isOurs(path, info) {
+		return
+	}
+	mode := info.Mode().Perm()
+	if mode&privateDir != privateDir {
+		x.fail("chmod u+rwx "+quote(path), "you may not use %s (mode %#o)", path, mode)
+		x.fixable(chmod(path, mode|privateDir))
+		return
+	}
+	if mode&forbidden != 0 {
+		x.fail(fmt.Sprintf("chmod %#o %s", mode&^forbidden, quote(path)), "%s is open to others (mode %#o)", path, mode)
+		x.fixable(chmod(path, mode&^forbidden))
+	}
+}
+
+// private checks a file of ours.
+func (x *examination) private(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if !x.isOurs(path, info) {
+		return
+	}
+	if mode := info.Mode().Perm(); mode&others != 0 || mode&privateFile != privateFile {
+		x.warn(fmt.Sprintf("chmod %#o %s", privateFile, quote(path)), "%s has mode %#o", path, mode)
+		x.fixable(chmod(path, privateFile))
+	}
+}
+
+// isOurs finds what a run as another user, most often root, has left.
+func (x *examination) isOurs(path string, info fs.FileInfo) bool {
+	owner, known := ownerOf(info)
+	if known && owner != os.Getuid() {
+		x.fail(fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), quote(path)), "%s belongs to user %d", path, owner)
+		return false
+	}
+	return true
+}
+
+func chmod(path string, mode fs.FileMode) func(context.Context) error {
+	return func(context.Context) error { return os.Chmod(path, mode) }
+}

@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// ErrCannotAsk says that AskHost could not even look for a host.
+var ErrCannotAsk = errors.New("a running host cannot be reached")
+
+func (x *examination) program(context.Context) {
+	x.ok("magicctx-host %s (%s/%s, protocol %d.%d), %s", x.Version, runtime.GOOS, runtime.GOARCH,
+		schema.ProtocolMajor, schema.ProtocolMinor, x.Executable)
+	first, err := x.LookPath("magicctx-host")
+	if err == nil && !isSameFile(first, x.Executable) {
+		x.warn("remove one of the two, or know that your shell and the plugin may start different ones",
+			"another magicctx-host comes first on the PATH: %s", first)
+	}
+}
+
+func isSameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+func (x *examination) host(ctx context.Context) {
+	st, err := x.AskHost(ctx)
+	var refused *rpc.Error
+	switch {
+	case errors.Is(err, rpc.ErrNoHost):
+		x.ok("no host is running; the next session starts one")
+		return
+	case errors.As(err, &refused) && refused.Code == schema.CodeVersion:
+		x.fail("end the running host (close all sessions, or end its process) and start again", "the running host speaks another protocol: %s", refused.Message)
+		return
+	case errors.Is(err, ErrCannotAsk):
+		x.fail("see the findings about permissions", "%v", err)
+		return
+	case err != nil:
+		remedy := "end its process"
+		if pid := store.LastOwner(x.DataDir); pid > 0 {
+			remedy = fmt.Sprintf("end its process, most likely %d", pid)
+		}
+		x.fail(remedy+"; the next session starts a new host", "the running host does not answer: %v", err)
+		return
+	}
+	if st.Version != x.Version {
+		x.warn("nothing, if an update is under way: the host is replaced when a newer plugin connects; else "+endProcess(st.PID),
+			"the running host is version %s, this program is %s", st.Version, x.Version)
+	} else {
+		x.ok("the host runs (process %d), %d clients, %d sessions listed", st.PID, len(st.Clients), len(st.Sessions))
+	}
+	for _, w := range st.Warnings {
+		switch w.Source {
+		case "store":
+			x.fail("see the findings about store and disk, then "+endProcess(st.PID), "%s", w.Message)
+		case "bug":
+			x.warn("report it, with the log in "+x.DataDir, "%s", w.Message)
+		}
+	}
+	if !st.Enabled && len(st.Warnings) == 0 {
+		x.fail("see the findings below", "the host is disabled: %s", st.Reason)
+	}
+}
+
+func endProcess(pid int) string {
+	return fmt.Sprintf("end process %d; the next session starts a new host", pid)
+}
+
+// testedOpenCode is the version whose behaviour was measured, and which the
+// end-to-end tests run.
+const testedOpenCode = "1.18"
+
+func (x *examination) harness(ctx context.Context) {
+	path, err := x.LookPath("opencode")
+	if err != nil {
+		if _, err := x.LookPath("pi"); err == nil {
+			x.ok("pi is on the PATH, opencode is not")
+			return
+		}
+		x.warn("install OpenCode, or see that your shell's PATH has it", "opencode is not on the PATH")
+		return
+	}
+	version, err := x.HarnessVersion(ctx, path)
+	if err != nil {
+		x.fail("run it by hand and see what it says", "%s --version: %v", path, err)
+		return
+	}
+	version = strings.TrimPrefix(strings.TrimSpace(version), "v")
+	order, known := compareMinor(version, testedOpenCode)
+	switch {
+	case !known:
+		x.warn("see that this is OpenCode", "%s says its version is %.40q", path, version)
+	case order < 0:
+		x.warn("update OpenCode to "+testedOpenCode+" or newer", "opencode %s is older than the %s that magicctx was made with", version, testedOpenCode)
+	case order > 0 && !strings.HasPrefix(version, "1."):
+		x.warn("look for a newer magicctx if something is odd", "opencode %s is of a later generation than the %s that magicctx was made with", version, testedOpenCode)
+	default:
+		x.ok("opencode %s, %s", version, path)
+	}
+}
+
+// compareMinor compares major and minor of two versions; known is false when
+// one is none.
+func compareMinor(a, b string) (order int, known bool) {
+	var a1, a2, b1, b2 int
+	if _, err := fmt.Sscanf(a, "%d.%d", &a1, &a2); err != nil {
+		return 0, false
+	}
+	if _, err := fmt.Sscanf(b, "%d.%d", &b1, &b2); err != nil {
+		return 0, false
+	}
+	if a1 != b1 {
+		return a1 - b1, true
+	}
+	return a2 - b2, true
+}

@@ -1,0 +1,170 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+func (h *harness) status() schema.StatusResult {
+	h.t.Helper()
+	st, err := h.host.Status(h.t.Context(), h, schema.StatusParams{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return st
+}
+
+// slowClient is a harness that thinks long about its model's limits.
+type slowClient struct {
+	*harness
+	asked, answer chan struct{}
+}
+
+func (c slowClient) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	close(c.asked)
+	<-c.answer
+	return c.harness.ModelLimits(ctx, p)
+}
+
+// A pass holds its session's lock until it is answered. Nobody who only looks
+// waits for it, not even for that session.
+func TestStatusDoesNotWaitForAPass(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	c := slowClient{h, make(chan struct{}), make(chan struct{})}
+	if _, err := h.host.Initialize(t.Context(), c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.store.RequestFlush(t.Context(), store.Key{Harness: "opencode", Session: testSession}, 1); err != nil {
+		t.Fatal(err)
+	}
+	passed := make(chan error, 1)
+	go func() {
+		_, err := h.host.Transform(context.Background(), c, schema.TransformParams{Session: testSession, Directory: "/p", Messages: []byte("[" + string(h.messages[0]) + "]")})
+		passed <- err
+	}()
+	<-c.asked
+	if got := len(h.status().Sessions); got != 1 {
+		t.Errorf("%d sessions, want the one at work", got)
+	}
+	if _, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: testSession}); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.host.Subscribe(t.Context(), h, schema.SubscribeParams{}); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-passed:
+		t.Fatalf("the pass was not blocked: %v", err)
+	default:
+	}
+	close(c.answer)
+	if err := <-passed; err != nil {
+		t.Error(err)
+	}
+	if got := h.status().Sessions[0].Passes; got != 1 {
+		t.Errorf("%d passes, want 1", got)
+	}
+}
+
+func TestStatusTellsWhatTheContextIsMadeOf(t *testing.T) {
+	h := newHarness(t)
+	prompt, output := strings.Repeat("please look ", 30), strings.Repeat("a line of output\n", 50)
+	h.user("u1", prompt)
+	h.tool("a1", output, "tool-calls", 1000)
+	h.pass()
+	key := store.Key{Harness: "opencode", Session: testSession}
+	if err := h.store.SaveUsage(t.Context(), key, 1, 1000, 7000, 2000); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.store.SaveSystem(t.Context(), key, store.SystemState{SystemTokens: 321}); err != nil {
+		t.Fatal(err)
+	}
+	s := h.status().Sessions[0]
+	want := schema.TokensBySource{
+		System: 321, Text: int64(tokens.Count(prompt)), ToolResults: int64(tokens.Count(output)), ToolInputs: s.Tokens.ToolInputs,
+	}
+	if diff := cmp.Diff(want, s.Tokens); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
+	}
+	if s.Tokens.ToolInputs == 0 {
+		t.Error("the tool's input counts nothing")
+	}
+	if s.CacheHitRate != 0.7 || s.CacheFresh != 1000 || s.InputTokens != 10_000 {
+		t.Errorf("hit rate %v, fresh %d, prompt %d, want 0.7, 1000 and 10000", s.CacheHitRate, s.CacheFresh, s.InputTokens)
+	}
+	if s.Pressure != 0.1 || s.Threshold != 0.65 || s.Directory != "/p" {
+		t.Errorf("pressure %v of threshold %v in %q, want 0.1 of 0.65 in /p", s.Pressure, s.Threshold, s.Directory)
+	}
+}
+
+func TestStatusCountsBustsByCause(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	h.messages = nil
+	h.user("u9", "another past")
+	h.told = 0
+	h.pass()
+	s := h.status().Sessions[0]
+	if s.Busts != 1 || !s.LastPassBust || len(s.BustCauses) != 1 || s.BustCauses[0].Count != 1 || s.BustCauses[0].Cause == "" {
+		t.Errorf("busts %d, last pass %t, causes %+v, want one bust with its cause", s.Busts, s.LastPassBust, s.BustCauses)
+	}
+}
+
+func TestStatusWarnsOfTheConfigurationOfOpenDirectories(t *testing.T) {
+	h := newHarness(t)
+	both, one := config.Warning{Message: "the user's file is odd"}, config.Warning{Message: "the project's file is odd"}
+	h.host.LoadConfig = func(_ schema.Harness, dir string) (schema.Config, []config.Warning) {
+		if dir == "/a" {
+			return h.config, []config.Warning{both, one}
+		}
+		return h.config, []config.Warning{both}
+	}
+	other := slowClient{harness: h}
+	for _, open := range []struct {
+		c   Client
+		dir string
+	}{{h, "/b"}, {other, "/a"}} {
+		if _, err := h.host.Initialize(t.Context(), open.c, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: open.dir}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []schema.Warning{
+		{Source: "config", Directory: "/a", Message: one.Message},
+		{Source: "config", Directory: "/a", Message: both.Message},
+	}
+	if diff := cmp.Diff(want, h.status().Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	h.host.Disconnected(other)
+	want = []schema.Warning{{Source: "config", Directory: "/b", Message: both.Message}}
+	if diff := cmp.Diff(want, h.status().Warnings); diff != "" {
+		t.Errorf("warnings of a client that left (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
+	h := newHarness(t)
+	h.host.stored(errors.Join(store.ErrCannotPersist, errors.New("the disk is full")))
+	st := h.status()
+	if len(st.Warnings) != 1 || st.Warnings[0].Source != "store" || !strings.Contains(st.Warnings[0].Message, "the disk is full") {
+		t.Errorf("warnings %+v", st.Warnings)
+	}
+	if st.StoreBytes == 0 || st.MemoryBytes == 0 {
+		t.Errorf("%d bytes on disk, %d in memory, want both", st.StoreBytes, st.MemoryBytes)
+	}
+	h.host.stored(nil)
+	if got := h.status().Warnings; len(got) != 0 {
+		t.Errorf("still warns: %+v", got)
+	}
+}

@@ -1,0 +1,224 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Conflict is something in a configuration that magicctx cannot live beside.
+type Conflict struct {
+	Where   string // file, or file:line:column
+	Problem string
+	Remedy  string // what to do, as an imperative
+}
+
+// A ConflictError says why nothing was installed.
+type ConflictError struct {
+	Conflicts []Conflict
+}
+
+// Error lists the conflicts, each with its remedy.
+func (e *ConflictError) Error() string {
+	var b strings.Builder
+	b.WriteString("nothing was changed, because magicctx cannot work beside this:")
+	for _, c := range e.Conflicts {
+		fmt.Fprintf(&b, "\n  %s\n    %s\n    to solve it: %s", c.Where, c.Problem, c.Remedy)
+	}
+	return b.String()
+}
+
+// competitors rewrite the same messages: with two of them in one session each
+// pass undoes what the other has cached.
+var competitors = []struct {
+	is      func(name string) bool
+	problem string
+}{
+	{func(name string) bool { return strings.Contains(name, "magic-context") }, "the TypeScript plugin %s does the same work"},
+	{func(name string) bool { return name == "@tarquinen/opencode-dcp" }, "the plugin %s prunes the same messages"},
+}
+
+var (
+	orchestrators = []string{"oh-my-opencode", "oh-my-openagent"}
+	// orchestratorHooks compact a session or warn about its size on their own.
+	orchestratorHooks = []string{"preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"}
+)
+
+// findConflicts looks through all configurations that are in force at the place.
+func findConflicts(p Place, target *document) ([]Conflict, error) {
+	files, dirs := p.inForce()
+	var found []Conflict
+	wins := false // whether a file is merged over the target
+	for _, file := range files {
+		d := target
+		if file != target.file {
+			var err error
+			if d, err = readDocument(file); errors.Is(err, os.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		if wins {
+			found = append(found, compactionConflicts(d, target.file)...)
+		}
+		wins = wins || file == target.file
+		inFile, err := pluginConflicts(d, dirs)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, inFile...)
+	}
+	return append(found, discoveredConflicts(dirs)...), nil
+}
+
+// compactionConflicts finds compaction that is switched on in a file that is
+// merged over the one that we edit.
+func compactionConflicts(d *document, target string) (found []Conflict) {
+	compaction, err := compactionOf(d)
+	if err != nil || compaction == nil {
+		return nil
+	}
+	for _, key := range compactionKeys {
+		if m := member(compaction, key); m != nil && isTrue(m.Value) {
+			found = append(found, Conflict{
+				Where:   d.position(m.Value),
+				Problem: fmt.Sprintf("compaction.%s is on here, and this file wins over %s", key, target),
+				Remedy:  fmt.Sprintf("set compaction.%s to false in this file, or remove it", key),
+			})
+		}
+	}
+	return found
+}
+
+// pluginConflicts finds competing plugins in one configuration. dirs are where
+// other plugins keep their own.
+func pluginConflicts(d *document, dirs []string) (found []Conflict, err error) {
+	plugins, err := pluginsOf(d)
+	if err != nil || plugins == nil {
+		return nil, err
+	}
+	for i := range plugins.Elements {
+		entry := specOf(&plugins.Elements[i])
+		if entry == nil {
+			continue
+		}
+		spec := mustText(*entry)
+		name := pluginName(d.file, spec)
+		for _, c := range competitors {
+			if !isShim(spec) && c.is(name) {
+				found = append(found, Conflict{
+					Where:   d.position(*entry),
+					Problem: fmt.Sprintf(c.problem, spec),
+					Remedy:  fmt.Sprintf("remove %s from \"plugin\" in this file", json.Quote(spec)),
+				})
+			}
+		}
+		if slices.Contains(orchestrators, name) {
+			found = append(found, orchestratorConflicts(d.position(*entry), name, dirs)...)
+		}
+	}
+	return found, nil
+}
+
+// pluginName returns the name by which a plugin is known: of a path that in its
+// package.json, else the path.
+func pluginName(file, spec string) string {
+	if name, ok := packageName(spec); ok {
+		return name
+	}
+	if !isPath(spec) {
+		return spec
+	}
+	path := pathOf(file, spec)
+	for dir := path; ; dir = filepath.Dir(dir) {
+		content, err := readFile(filepath.Join(dir, "package.json"))
+		var manifest struct {
+			Name string `json:"name"`
+		}
+		if err == nil && json.Unmarshal(content, &manifest) == nil && manifest.Name != "" {
+			return manifest.Name
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+	}
+}
+
+// orchestratorConflicts names the hooks that are not disabled in any
+// configuration of the orchestrator.
+func orchestratorConflicts(where, name string, dirs []string) (found []Conflict) {
+	var disabled []string
+	configuration := filepath.Join(dirs[0], name+".json")
+	for _, dir := range dirs {
+		for _, base := range orchestrators {
+			for _, suffix := range []string{".jsonc", ".json"} {
+				d, err := readDocument(filepath.Join(dir, base+suffix))
+				if err != nil {
+					continue
+				}
+				configuration = d.file
+				disabled = append(disabled, listOf(d, "disabled_hooks")...)
+			}
+		}
+	}
+	for _, hook := range orchestratorHooks {
+		if !slices.Contains(disabled, hook) {
+			found = append(found, Conflict{
+				Where:   where,
+				Problem: fmt.Sprintf("the hook %s of %s acts on the size of the session, too", hook, name),
+				Remedy:  fmt.Sprintf("add %q to \"disabled_hooks\" in %s", hook, configuration),
+			})
+		}
+	}
+	return found
+}
+
+func listOf(d *document, key string) (list []string) {
+	m := member(d.root, key)
+	if m == nil {
+		return nil
+	}
+	array, ok := m.Value.Value.(*hujson.Array)
+	if !ok {
+		return nil
+	}
+	for _, e := range array.Elements {
+		if s, ok := text(e); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+var script = regexp.MustCompile(`\.[tj]s$`)
+
+// discoveredConflicts finds competitors that OpenCode loads without an entry.
+func discoveredConflicts(dirs []string) (found []Conflict) {
+	for _, dir := range dirs {
+		for _, sub := range []string{"plugin", "plugins"} {
+			entries, err := os.ReadDir(filepath.Join(dir, sub))
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				if script.MatchString(e.Name()) && strings.Contains(e.Name(), "magic-context") {
+					found = append(found, Conflict{
+						Where:   filepath.Join(dir, sub, e.Name()),
+						Problem: "OpenCode loads the TypeScript plugin from here",
+						Remedy:  "move this file out of the directory",
+					})
+				}
+			}
+		}
+	}
+	return found
+}

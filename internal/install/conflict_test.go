@@ -1,0 +1,195 @@
+package install
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
+	const user = "/.config/opencode/"
+	tests := []struct {
+		name    string
+		files   map[string]string
+		project bool
+		want    []string // a piece of each conflict, in order
+	}{
+		{
+			"the TypeScript plugin",
+			map[string]string{user + "opencode.json": `{"plugin": ["@cortexkit/opencode-magic-context@latest"]}`},
+			false,
+			[]string{user + `opencode.json:1:13`, `remove "@cortexkit/opencode-magic-context@latest" from "plugin"`},
+		},
+		{
+			"its checkout",
+			map[string]string{
+				user + "opencode.json":              `{"plugin": [["../../src/packages/plugin/src/index.ts", {}]]}`,
+				"/src/packages/plugin/package.json": `{"name": "@cortexkit/opencode-magic-context"}`,
+			},
+			false,
+			[]string{user + `opencode.json:1:14`},
+		},
+		{
+			"its copy in the plugin directory",
+			map[string]string{user + "plugins/magic-context.ts": ""},
+			false,
+			[]string{user + "plugins/magic-context.ts", "move this file"},
+		},
+		{
+			"pruning",
+			map[string]string{user + "opencode.jsonc": "{\n  // prune\n  \"plugin\": [[\"@tarquinen/opencode-dcp@1.2\", {}]]\n}"},
+			false,
+			[]string{user + "opencode.jsonc:3:15", "prunes the same messages"},
+		},
+		{
+			"the user's plugin in a project",
+			map[string]string{user + "opencode.json": `{"plugin": ["@tarquinen/opencode-dcp"]}`},
+			true,
+			[]string{user + "opencode.json:1:13"},
+		},
+		{
+			"orchestrator",
+			map[string]string{
+				user + "opencode.json":         `{"plugin": ["oh-my-openagent@3"]}`,
+				user + "oh-my-openagent.jsonc": "{\n  // off\n  \"disabled_hooks\": [\"context-window-monitor\"],\n}",
+			},
+			false,
+			[]string{"preemptive-compaction", user + "oh-my-openagent.jsonc", "anthropic-context-window-limit-recovery"},
+		},
+		{
+			"compaction in a file that wins",
+			map[string]string{"/p/opencode.json": "{}", "/p/.opencode/opencode.json": `{"compaction": {"auto": true}}`},
+			true,
+			[]string{"/p/.opencode/opencode.json:1:25", "compaction.auto is on here"},
+		},
+		{
+			"compaction in a file that loses",
+			map[string]string{user + "opencode.json": `{"compaction": {"auto": true}}`, user + "opencode.jsonc": `{}`},
+			false,
+			nil,
+		},
+		{
+			"hooks all disabled",
+			map[string]string{
+				user + "opencode.json":       `{"plugin": ["oh-my-opencode"]}`,
+				user + "oh-my-opencode.json": `{"disabled_hooks": ["preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"]}`,
+			},
+			false,
+			nil,
+		},
+		{
+			"a fork, and paths that only sound alike",
+			map[string]string{
+				user + "opencode.json": `{"plugin": ["@me/oh-my-opencode", "/x/@tarquinen/opencode-dcp", "opencode-dcp"]}`,
+			},
+			false,
+			nil,
+		},
+		{
+			"the shim in a directory named like the plugin",
+			map[string]string{
+				user + "opencode.json": `{"plugin": ["/home/u/magic-context/adapters/opencode-shim/dist/index.js"]}`,
+			},
+			false,
+			nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHome(t)
+			for name, content := range tt.files {
+				h.write(h.root+name, content)
+			}
+			if tt.project {
+				h.Project = filepath.Join(h.root, "p")
+			}
+			before := h.contents()
+			_, err := Install(h.Options)
+			if tt.want == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			var conflict *ConflictError
+			if !errors.As(err, &conflict) {
+				t.Fatalf("install: %v, want conflicts", err)
+			}
+			rest := filepath.ToSlash(err.Error())
+			for _, piece := range tt.want {
+				_, after, ok := strings.Cut(rest, piece)
+				if !ok {
+					t.Errorf("%q does not come next in\n%s", piece, rest)
+				}
+				rest = after
+			}
+			if strings.Contains(err.Error(), "context-window-monitor") {
+				t.Error("a hook that is disabled is named")
+			}
+			if diff := cmp.Diff(before, h.contents()); diff != "" {
+				t.Errorf("files changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestShimSpec(t *testing.T) {
+	tests := []struct{ name, program, shim, want string }{
+		{"repository", "/repo/bin/magicctx-host", "/repo/adapters/opencode-shim/dist/index.js", ""},
+		{"npm, side by side", "/lib/node_modules/@magicctx/host-linux-x64/bin/magicctx-host", "/lib/node_modules/@magicctx/opencode/dist/index.js", ""},
+		{
+			"npm, nested", "/lib/node_modules/@magicctx/opencode/node_modules/@magicctx/host-linux-x64/bin/magicctx-host",
+			"/lib/node_modules/@magicctx/opencode/dist/index.js", "",
+		},
+		{"npm, in the package", "/lib/node_modules/@magicctx/opencode/bin/magicctx-host", "/lib/node_modules/@magicctx/opencode/dist/index.js", ""},
+		{
+			"npx", "/.npm/_npx/1a2b/node_modules/@magicctx/host-linux-x64/bin/magicctx-host",
+			"/.npm/_npx/1a2b/node_modules/@magicctx/opencode/dist/index.js", "@magicctx/opencode@1.2.3",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHome(t)
+			root, err := filepath.EvalSymlinks(h.root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.write(root+tt.program, "")
+			if got, err := ShimSpec(root+tt.program, "1.2.3"); !errors.Is(err, ErrNoShim) {
+				t.Errorf("without a shim it is %s (%v)", got, err)
+			}
+			h.write(root+tt.shim, "")
+			want := tt.want
+			if want == "" {
+				want = root + filepath.FromSlash(tt.shim)
+			}
+			if got, err := ShimSpec(root+tt.program, "1.2.3"); got != want || err != nil {
+				t.Errorf("got %s (%v), want %s", got, err, want)
+			}
+		})
+	}
+}
+
+func TestSameSpec(t *testing.T) {
+	tests := []struct {
+		a, b string
+		want bool
+	}{
+		{"@magicctx/opencode", "@magicctx/opencode@1.2.3", true},
+		{"@magicctx/opencode", "@magicctx/pi", false},
+		{"name@file:/abs/x.tgz", "name", true},
+		{"/opt/shim/index.js", "file:///opt/shim/index.js", true},
+		{"/conf/shim.js", "./shim.js", true},
+		{"/conf/a b.js", "file:///conf/a%20b.js", true},
+		{"/conf/shim.js", "/conf/other.js", false},
+		{"shim.js", "./shim.js", false},
+	}
+	for _, tt := range tests {
+		if got := sameSpec("/conf/opencode.json", tt.a, tt.b); got != tt.want {
+			t.Errorf("sameSpec(%s, %s) = %t", tt.a, tt.b, got)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// Bounds of a configuration file. Depth counts because the parser is recursive.
+const (
+	maxFileBytes = 4 << 20
+	maxDepth     = 500
+)
+
+var bom = []byte("\ufeff")
+
+// A document is a JSONC file whose root is an object, with all its blanks and comments.
+type document struct {
+	file     string
+	source   []byte // without the byte order mark
+	hasBOM   bool
+	ownBreak bool // the last line break is not the author's
+	tree     hujson.Value
+	root     *hujson.Object
+}
+
+// parseDocument parses the content of a file. An empty file is an empty object, as it is for OpenCode.
+func parseDocument(file string, content []byte) (*document, error) {
+	d := &document{file: file}
+	d.source, d.hasBOM = bytes.CutPrefix(content, bom)
+	if isDeep(d.source) {
+		return nil, fmt.Errorf("%s: nested too deeply", file)
+	}
+	if len(bytes.Trim(d.source, " \t\r\n")) == 0 {
+		d.root = &hujson.Object{}
+		d.tree = hujson.Value{Value: d.root, AfterExtra: append(hujson.Extra{}, d.source...)}
+		return d, nil
+	}
+	text := bytes.Clone(d.source)
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		// hujson insists on a line break after a comment in the last line.
+		text, d.ownBreak = append(text, '\n'), true
+	}
+	var err error
+	if d.tree, err = hujson.Parse(text); err != nil {
+		return nil, fmt.Errorf("%s:%w", file, atPosition(err))
+	}
+	root, ok := d.tree.Value.(*hujson.Object)
+	if !ok {
+		return nil, d.errorAt(d.tree, "not an object")
+	}
+	d.root = root
+	return d, nil
+}
+
+// readDocument reads and parses a file. The error is fs.ErrNotExist if there is none.
+func readDocument(file string) (*document, error) {
+	content, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return parseDocument(file, content)
+}
+
+// readFile does not wait on pipes and does not read devices.
+func readFile(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: file, Err: errors.New("not a regular file")}
+	}
+	if info.Size() > maxFileBytes {
+		return nil, &fs.PathError{Op: "read", Path: file, Err: fmt.Errorf("larger than %d MiB", maxFileBytes>>20)}
+	}
+	return os.ReadFile(file)
+}
+
+// bytes returns the content of the file.
+func (d *document) bytes() []byte {
+	content := d.tree.Pack()
+	if d.ownBreak {
+		content = bytes.TrimSuffix(content, []byte("\n"))
+	}
+	if d.hasBOM {
+		content = append(bytes.Clone(bom), content...)
+	}
+	return content
+}
+
+// errorAt names file, line and column of a value as it was parsed.
+func (d *document) errorAt(v hujson.Value, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", d.position(v), fmt.Sprintf(format, args...))
+}
+
+// position returns file:line:column, which terminals link.
+func (d *document) position(v hujson.Value) string {
+	before := d.source[:min(v.StartOffset, len(d.source))]
+	return fmt.Sprintf("%s:%d:%d", d.file, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
+}
+
+// member returns the member of that name, nil if there is none. Of several the
+// last counts, as in JavaScript.
+func member(obj *hujson.Object, name string) *hujson.ObjectMember {
+	for i := len(obj.Members) - 1; i >= 0; i-- {
+		if isNamed(obj.Members[i], name) {
+			return &obj.Members[i]
+		}
+	}
+	return nil
+}
+
+func isNamed(m hujson.ObjectMember, name string) bool {
+	literal, ok := m.Name.Value.(hujson.Literal)
+	return ok && literal.String() == name
+}
+
+// text returns the string that v is.
+func text(v hujson.Value) (string, bool) {
+	literal, ok := v.Value.(hujson.Literal)
+	if !ok || literal.Kind() != '"' {
+		return "", false
+	}
+	return literal.String(), true
+}
+
+// isDeep counts brackets wherever they stand, also in strings and comments:
+// no honest file is close to the limit.
+func isDeep(data []byte) bool {
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth > maxDepth {
+			return true
+		}
+	}
+	return false
+}
+
+var hujsonPosition = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+
+// atPosition turns the parser's words into line:column.
+func atPosition(err error) error {
+	message := err.Error()
+	at := hujsonPosition.FindStringSubmatch(message)
+	if at == nil {
+		return errors.New(" " + strings.TrimPrefix(message, "hujson: "))
+	}
+	return fmt.Errorf("%s:%s: %s", at[1], at[2], message[len(at[0]):])
+}

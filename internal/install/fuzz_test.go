@@ -1,0 +1,48 @@
+package install
+
+import "testing"
+
+// Any file either is refused or takes the installation, stably, and loses it again.
+func FuzzInstall(f *testing.F) {
+	for _, seed := range []string{
+		"", "{}", "\ufeff{\r\n\t\"a\":1,//x\r\n}", `{"plugin":[["a",{}],],"compaction":{"auto":true/**/}}`, "{}//", "{/*a\nb*/}",
+		`{"plugin":["/opt/shim/index.js",[],1],"compaction":{ }}`, `{"plugin":[],"plugin":["x"]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		d, err := parseDocument("opencode.jsonc", content)
+		if err != nil {
+			return
+		}
+		original, err := formerOf(d, shim)
+		if err != nil {
+			return
+		}
+		if err := enable(d, shim, "", never); err != nil {
+			t.Fatal(err)
+		}
+		installed := d.bytes()
+		d, err = parseDocument("opencode.jsonc", installed)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", content, installed, err)
+		}
+		if err := enable(d, shim, "", never); err != nil || string(d.bytes()) != string(installed) {
+			t.Fatalf("%q changes again to %q (%v)", installed, d.bytes(), err)
+		}
+		if err := disable(d, shim, original); err != nil {
+			t.Fatal(err)
+		}
+		removed := d.bytes()
+		if d, err = parseDocument("opencode.jsonc", removed); err != nil {
+			t.Fatalf("%q became %q: %v", installed, removed, err)
+		}
+		plugins, err := pluginsOf(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plugins != nil && original.Entry == "" && ownEntry(d.file, plugins, shim) >= 0 {
+			t.Fatalf("%q still lists the plugin in %q", installed, removed)
+		}
+	})
+}

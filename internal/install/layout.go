@@ -1,0 +1,220 @@
+package install
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// children are the members of an object or the elements of an array.
+type children interface {
+	len() int
+	// lead is what stands before child i; before the closing bracket for i = len.
+	lead(i int) *hujson.Extra
+	// tail is what stands between the value of child i and its comma. Not nil on the last child means a trailing comma.
+	tail(i int) *hujson.Extra
+	cut(i int)
+}
+
+type members struct{ *hujson.Object }
+
+func (m members) len() int                 { return len(m.Members) }
+func (m members) tail(i int) *hujson.Extra { return &m.Members[i].Value.AfterExtra }
+func (m members) cut(i int)                { m.Members = slices.Delete(m.Members, i, i+1) }
+func (m members) lead(i int) *hujson.Extra {
+	if i == len(m.Members) {
+		return &m.AfterExtra
+	}
+	return &m.Members[i].Name.BeforeExtra
+}
+
+type elements struct{ *hujson.Array }
+
+func (e elements) len() int                 { return len(e.Elements) }
+func (e elements) tail(i int) *hujson.Extra { return &e.Elements[i].AfterExtra }
+func (e elements) cut(i int)                { e.Elements = slices.Delete(e.Elements, i, i+1) }
+func (e elements) lead(i int) *hujson.Extra {
+	if i == len(e.Elements) {
+		return &e.AfterExtra
+	}
+	return &e.Elements[i].BeforeExtra
+}
+
+// A layout is how the author of a document sets objects.
+type layout struct {
+	newline string
+	// indent is the indentation of the root's members; unused in a document of one line.
+	indent    string
+	multiline bool
+	colon     string // after a colon
+	gap       string // after a comma in one line
+	padding   string // inside the brackets of one line
+}
+
+// layoutOf reads the layout off the members of the root.
+func layoutOf(d *document) layout {
+	l := layout{newline: "\n", indent: "  ", colon: " ", gap: " ", multiline: true}
+	if bytes.Contains(d.source, []byte("\r\n")) {
+		l.newline = "\r\n"
+	}
+	all := d.root.Members
+	if len(all) == 0 {
+		return l
+	}
+	if colon := string(all[0].Value.BeforeExtra); strings.Trim(colon, " \t") == "" {
+		l.colon, l.gap = colon, colon
+	}
+	// The last lead is the one that a new member follows.
+	if lead := all[len(all)-1].Name.BeforeExtra; endsInNewLine(lead) {
+		l.indent = afterLastBreak(lead)
+		return l
+	}
+	l.multiline = false
+	if len(all) > 1 {
+		_, blank := splitComments(all[len(all)-1].Name.BeforeExtra)
+		l.gap = string(blank)
+	}
+	if first := all[0].Name.BeforeExtra; !hasComment(first) && !bytes.Contains(first, []byte("\n")) {
+		l.padding = string(first)
+	}
+	return l
+}
+
+// separator returns what goes before a child that is added to c.
+func (l layout) separator(c children) string {
+	n := c.len()
+	if n == 0 {
+		return ""
+	}
+	lead := *c.lead(n - 1)
+	if endsInNewLine(lead) {
+		return l.newline + afterLastBreak(lead)
+	}
+	if n > 1 {
+		_, blank := splitComments(lead)
+		return string(blank)
+	}
+	return l.gap
+}
+
+// appendTo makes room for one more child at the end of c, which is not empty,
+// and returns what stands before and after the value of the new one.
+func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
+	separator := l.separator(c)
+	comments, blank := splitComments(*c.lead(c.len()))
+	if *c.tail(c.len() - 1) != nil {
+		tail = hujson.Extra{} // the author likes trailing commas
+	}
+	if bytes.HasSuffix(comments, []byte("\n")) {
+		// A line comment brings its line break along.
+		separator = strings.TrimPrefix(separator, l.newline)
+		blank = append(hujson.Extra(l.newline), blank...)
+	}
+	*c.lead(c.len()) = blank
+	return append(comments, separator...), tail
+}
+
+// open makes room for the first child of c, whose own line is indented by
+// outer, and returns what stands before the child.
+func (l layout) open(c children, multiline bool, outer, inner string) hujson.Extra {
+	comments, blank := splitComments(*c.lead(0))
+	switch {
+	case bytes.HasSuffix(comments, []byte("\n")):
+		*c.lead(0) = append(hujson.Extra(l.newline), blank...)
+		return append(comments, inner...)
+	case multiline || bytes.Contains(blank, []byte("\n")):
+		if !bytes.Contains(blank, []byte("\n")) {
+			*c.lead(0) = hujson.Extra(l.newline + outer)
+		} else {
+			*c.lead(0) = blank
+		}
+		return append(comments, l.newline+inner...)
+	default:
+		*c.lead(0) = hujson.Extra(l.padding)
+		return append(comments, l.padding...)
+	}
+}
+
+// remove takes child i out of c. Comments beside it stay.
+func remove(c children, i int) {
+	joined := join(*c.lead(i), *c.lead(i + 1), i == 0)
+	if tail := *c.tail(i); hasComment(tail) {
+		joined = append(slices.Clone(tail), joined...)
+	}
+	if i == c.len()-1 && i > 0 {
+		before := c.tail(i - 1)
+		switch hasComma := *c.tail(i) != nil; {
+		case hasComma && *before == nil:
+			*before = hujson.Extra{}
+		case !hasComma && *before != nil:
+			joined, *before = append(slices.Clone(*before), joined...), nil
+		}
+	}
+	c.cut(i)
+	if c.len() == 0 && !hasComment(joined) {
+		joined = nil
+	}
+	*c.lead(i) = joined
+}
+
+// join returns what remains of the blanks and comments on both sides of a child
+// that is gone. It undoes appendTo.
+func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
+	comments, _ := splitComments(lead)
+	first, _, _ := bytes.Cut(next, []byte("\n"))
+	switch {
+	case hasComment(first):
+		// A comment in the line of the child takes its place.
+		return append(slices.Clone(lead), bytes.TrimLeft(next, " \t")...)
+	case bytes.HasSuffix(comments, []byte("\n")):
+		next = bytes.TrimPrefix(bytes.TrimPrefix(next, []byte("\r")), []byte("\n"))
+	case isFirst && len(comments) == 0 && !hasComment(next):
+		if bytes.Contains(lead, []byte("\n")) == bytes.Contains(next, []byte("\n")) {
+			return slices.Clone(lead)
+		}
+	}
+	return append(slices.Clone(comments), next...)
+}
+
+// splitComments splits e after its last comment.
+func splitComments(e hujson.Extra) (comments, blank hujson.Extra) {
+	end := 0
+	for n := 0; n < len(e); {
+		length := 1
+		if e[n] == '/' {
+			length = commentLength(e[n:])
+			end = n + length
+		}
+		n += length
+	}
+	return slices.Clone(e[:end]), slices.Clone(e[end:])
+}
+
+// commentLength returns the length of the comment at the start of e, with the
+// line break of a line comment.
+func commentLength(e hujson.Extra) int {
+	closing, opening := "\n", 2
+	if bytes.HasPrefix(e, []byte("/*")) {
+		closing = "*/"
+	}
+	if i := bytes.Index(e[min(opening, len(e)):], []byte(closing)); i >= 0 {
+		return opening + i + len(closing)
+	}
+	return len(e)
+}
+
+func hasComment(e hujson.Extra) bool { return bytes.IndexByte(e, '/') >= 0 }
+
+// endsInNewLine tells whether what follows e starts a line.
+func endsInNewLine(e hujson.Extra) bool {
+	comments, blank := splitComments(e)
+	return bytes.HasSuffix(comments, []byte("\n")) || bytes.Contains(blank, []byte("\n"))
+}
+
+// afterLastBreak returns the indentation at the end of e.
+func afterLastBreak(e hujson.Extra) string {
+	_, blank := splitComments(e)
+	return string(blank[bytes.LastIndexByte(blank, '\n')+1:])
+}

@@ -1,0 +1,297 @@
+package install
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// compactionKeys are OpenCode's own ways to shorten a session. "auto" is on
+// unless configured, and folds the history that we keep; "prune" rewrites old
+// tool outputs below us.
+var compactionKeys = []string{"auto", "prune"}
+
+// A former is what we may have to put back into an OpenCode configuration.
+type former struct {
+	HasPlugin     bool `json:"has_plugin"`
+	HasCompaction bool `json:"has_compaction"`
+	// Entry is the spec of ours that was listed before, if any.
+	Entry string `json:"entry,omitempty"`
+	// Compaction holds the values of the compactionKeys that were set.
+	Compaction map[string]json.Value `json:"compaction,omitempty"`
+}
+
+// formerOf reads what a later removal has to restore. It fails when the
+// document holds something else where we have to insert.
+func formerOf(d *document, spec string) (former, error) {
+	var f former
+	plugins, err := pluginsOf(d)
+	if err != nil {
+		return f, err
+	}
+	f.HasPlugin = plugins != nil
+	if plugins != nil {
+		if i := ownEntry(d.file, plugins, spec); i >= 0 {
+			f.Entry, _ = text(*specOf(&plugins.Elements[i]))
+		}
+	}
+	compaction, err := compactionOf(d)
+	if err != nil {
+		return f, err
+	}
+	if compaction == nil {
+		return f, nil
+	}
+	f.HasCompaction = true
+	for _, key := range compactionKeys {
+		if m := member(compaction, key); m != nil {
+			value := hujson.Value{Value: m.Value.Clone().Value}
+			value.Standardize()
+			if f.Compaction == nil {
+				f.Compaction = make(map[string]json.Value)
+			}
+			f.Compaction[key] = value.Pack()
+		}
+	}
+	return f, nil
+}
+
+// enable lists the plugin, unless it is there in any form, and switches
+// OpenCode's own compaction off. earlier is the spec of an earlier installation,
+// if any; replace makes an entry of ours with another spec give way.
+func enable(d *document, spec, earlier string, replace func(entry string) bool) error {
+	plugins, err := pluginsOf(d)
+	if err != nil {
+		return err
+	}
+	if plugins == nil {
+		list := &hujson.Array{Elements: []hujson.ArrayElement{{Value: hujson.String(spec)}}}
+		addMember(d, "plugin", func(layout, string) hujson.ValueTrimmed { return list })
+	} else if i := ownEntry(d.file, plugins, spec, earlier); i < 0 {
+		addElement(d, plugins, hujson.String(spec))
+	} else if entry := specOf(&plugins.Elements[i]); !sameSpec(d.file, mustText(*entry), spec) && replace(mustText(*entry)) {
+		entry.Value = hujson.String(spec)
+	}
+
+	compaction, err := compactionOf(d)
+	if err != nil {
+		return err
+	}
+	if compaction == nil {
+		addMember(d, "compaction", compactionObject)
+		return nil
+	}
+	for _, key := range compactionKeys {
+		if m := member(compaction, key); m != nil {
+			m.Value.Value = hujson.Bool(false)
+		} else {
+			addInner(d, compaction, key)
+		}
+	}
+	return nil
+}
+
+// disable undoes enable in a document that was edited since. What its author
+// has changed again stays as it is.
+func disable(d *document, spec string, f former) error {
+	plugins, err := pluginsOf(d)
+	if err != nil {
+		return err
+	}
+	if plugins != nil {
+		for i := len(plugins.Elements) - 1; i >= 0; i-- {
+			entry := specOf(&plugins.Elements[i])
+			if entry == nil || !sameSpec(d.file, mustText(*entry), spec) {
+				continue
+			}
+			switch {
+			case f.Entry == "":
+				remove(elements{plugins}, i)
+			case !sameSpec(d.file, f.Entry, spec):
+				entry.Value = hujson.String(f.Entry)
+			}
+		}
+		if !f.HasPlugin && isBare(elements{plugins}) {
+			removeMember(d.root, "plugin")
+		}
+	}
+
+	compaction, err := compactionOf(d)
+	if err != nil || compaction == nil {
+		return err
+	}
+	for _, key := range slices.Backward(compactionKeys) {
+		m := member(compaction, key)
+		if m == nil || !isFalse(m.Value) {
+			continue
+		}
+		before, had := f.Compaction[key]
+		if !had {
+			removeMember(compaction, key)
+			continue
+		}
+		value, err := hujson.Parse(before)
+		if err != nil {
+			return fmt.Errorf("former value of compaction.%s: %w", key, err)
+		}
+		m.Value.Value = value.Value
+	}
+	if !f.HasCompaction && isBare(members{compaction}) {
+		removeMember(d.root, "compaction")
+	}
+	return nil
+}
+
+// pluginsOf returns the list of plugins, nil if there is none.
+func pluginsOf(d *document) (*hujson.Array, error) {
+	m := member(d.root, "plugin")
+	if m == nil {
+		return nil, nil
+	}
+	list, ok := m.Value.Value.(*hujson.Array)
+	if !ok {
+		return nil, d.errorAt(m.Value, `"plugin" is not a list`)
+	}
+	return list, nil
+}
+
+// compactionOf returns the object of compaction settings, nil if there is none.
+func compactionOf(d *document) (*hujson.Object, error) {
+	m := member(d.root, "compaction")
+	if m == nil {
+		return nil, nil
+	}
+	obj, ok := m.Value.Value.(*hujson.Object)
+	if !ok {
+		return nil, d.errorAt(m.Value, `"compaction" is not an object`)
+	}
+	return obj, nil
+}
+
+// specOf returns the spec of an entry: the entry, or the first element of [spec, options].
+func specOf(entry *hujson.ArrayElement) *hujson.Value {
+	value := entry
+	if tuple, ok := entry.Value.(*hujson.Array); ok {
+		if len(tuple.Elements) == 0 {
+			return nil
+		}
+		value = &tuple.Elements[0]
+	}
+	if _, ok := text(*value); !ok {
+		return nil
+	}
+	return value
+}
+
+func mustText(v hujson.Value) string { s, _ := text(v); return s }
+
+// ownEntry returns the index of the entry that loads the shim, -1 if there is
+// none: the one with the first of the specs, else the second, else any that is
+// known to be the shim's.
+func ownEntry(file string, plugins *hujson.Array, specs ...string) int {
+	found, rank := -1, len(specs)+1
+	for i := range plugins.Elements {
+		entry := specOf(&plugins.Elements[i])
+		if entry == nil {
+			continue
+		}
+		text := mustText(*entry)
+		at := slices.IndexFunc(specs, func(spec string) bool { return spec != "" && sameSpec(file, text, spec) })
+		if at < 0 && isShim(text) {
+			at = len(specs)
+		}
+		if at >= 0 && at < rank {
+			found, rank = i, at
+		}
+	}
+	return found
+}
+
+// addMember appends a member to the root. value is told the layout and the
+// indentation of the member's own line.
+func addMember(d *document, name string, value func(l layout, indent string) hujson.ValueTrimmed) {
+	l := layoutOf(d)
+	root := members{d.root}
+	var lead, tail hujson.Extra
+	if root.len() == 0 {
+		lead = l.open(root, true, "", l.indent)
+	} else {
+		lead, tail = l.appendTo(root)
+	}
+	d.root.Members = append(d.root.Members, l.member(name, value(l, l.indent), lead, tail))
+}
+
+// addInner appends a compaction key.
+func addInner(d *document, compaction *hujson.Object, key string) {
+	l := layoutOf(d)
+	c := members{compaction}
+	var lead, tail hujson.Extra
+	if c.len() == 0 {
+		lead = l.open(c, l.multiline, l.indent, l.indent+l.indent)
+	} else {
+		lead, tail = l.appendTo(c)
+	}
+	compaction.Members = append(compaction.Members, l.member(key, hujson.Bool(false), lead, tail))
+}
+
+// addElement appends to the list of plugins.
+func addElement(d *document, plugins *hujson.Array, value hujson.Literal) {
+	l := layoutOf(d)
+	c := elements{plugins}
+	var lead, tail hujson.Extra
+	if c.len() == 0 {
+		l.padding = "" // lists in one line are set ["a", "b"]
+		lead = l.open(c, false, l.indent, l.indent+l.indent)
+	} else {
+		lead, tail = l.appendTo(c)
+	}
+	plugins.Elements = append(plugins.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
+}
+
+// compactionObject returns {"auto": false, "prune": false} in the layout l.
+func compactionObject(l layout, indent string) hujson.ValueTrimmed {
+	lead, separator, end := l.padding, l.gap, l.padding
+	if l.multiline {
+		lead = l.newline + indent + indent
+		separator, end = lead, l.newline+indent
+	}
+	obj := &hujson.Object{AfterExtra: hujson.Extra(end)}
+	for _, key := range compactionKeys {
+		obj.Members = append(obj.Members, l.member(key, hujson.Bool(false), hujson.Extra(lead), nil))
+		lead = separator
+	}
+	return obj
+}
+
+func (l layout) member(name string, value hujson.ValueTrimmed, lead, tail hujson.Extra) hujson.ObjectMember {
+	return hujson.ObjectMember{
+		Name:  hujson.Value{BeforeExtra: lead, Value: hujson.String(name)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(l.colon), Value: value, AfterExtra: tail},
+	}
+}
+
+func removeMember(obj *hujson.Object, name string) {
+	for i := len(obj.Members) - 1; i >= 0; i-- {
+		if isNamed(obj.Members[i], name) {
+			remove(members{obj}, i)
+			return
+		}
+	}
+}
+
+// isBare tells whether c has neither children nor comments.
+func isBare(c children) bool { return c.len() == 0 && !hasComment(*c.lead(0)) }
+
+func isFalse(v hujson.Value) bool {
+	literal, ok := v.Value.(hujson.Literal)
+	return ok && bytes.Equal(literal, []byte("false"))
+}
+
+func isTrue(v hujson.Value) bool {
+	literal, ok := v.Value.(hujson.Literal)
+	return ok && bytes.Equal(literal, []byte("true"))
+}

@@ -1,0 +1,293 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// newFile is what a new opencode.json starts from. With "$schema" in it
+// OpenCode does not edit the file by itself.
+const newFile = "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"
+
+var (
+	// ErrChanged says that a file was edited after the plan was made; nothing was written.
+	ErrChanged = errors.New("the file was edited in the meantime; nothing was changed, try again")
+	// ErrNotInstalled says that there is no installation to remove.
+	ErrNotInstalled = errors.New("magicctx is not installed here")
+)
+
+// A Plan is a change to a configuration that has not been made yet.
+type Plan struct {
+	File string
+	// Before and After are the contents of File; nil means no file.
+	Before, After []byte
+	// Settings is the magicctx.jsonc to create along with the change; nil for
+	// none. The caller may set it to nil.
+	Settings *Settings
+	// Notes are sentences for the user.
+	Notes []string
+
+	record *record // of an installation: to write; of a removal: to forget
+	remove bool
+	backup []byte // to write, unless nil
+}
+
+// IsEmpty tells whether there is nothing to do.
+func (p *Plan) IsEmpty() bool { return p.record == nil }
+
+// Options say what to install where.
+type Options struct {
+	Place
+	// Plugin is the plugin spec of the shim.
+	Plugin string
+	// IsChosen says that the user named the plugin: it replaces an entry of
+	// the shim with another path.
+	IsChosen bool
+	// DataDir is where the JSON Schema of the settings goes, absolute.
+	DataDir string
+}
+
+// Install plans to add the shim to OpenCode's configuration. Problems that a
+// person has to solve first are a *ConflictError. Errors of syntax name
+// file:line:column.
+func Install(o Options) (*Plan, error) {
+	file, err := o.target()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{File: file}
+	content, err := readFile(file)
+	switch {
+	case err == nil:
+		p.Before = content
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case isLink(file):
+		return nil, fmt.Errorf("%s is a link to a file that does not exist", file)
+	default:
+		content = []byte(newFile)
+	}
+	d, err := parseDocument(file, content)
+	if err != nil {
+		return nil, err
+	}
+	conflicts, err := findConflicts(o.Place, d)
+	if err != nil {
+		return nil, err
+	}
+	if len(conflicts) > 0 {
+		return nil, &ConflictError{conflicts}
+	}
+	earlier, err := readRecord(file)
+	if err != nil {
+		return nil, err
+	}
+	if earlier == nil {
+		earlier = new(record)
+	}
+	replace := func(entry string) bool { return o.IsChosen || isStale(file, entry) }
+	if err := enable(d, o.Plugin, earlier.Spec, replace); err != nil {
+		return nil, err
+	}
+	after := d.bytes()
+	if bytes.Equal(after, p.Before) {
+		p.After = p.Before
+		return p, nil
+	}
+	p.After = after
+	if err := p.recordInstallation(d, o.Plugin, earlier); err != nil {
+		return nil, err
+	}
+	p.Settings, err = newSettings(o)
+	return p, err
+}
+
+// recordInstallation prepares backup and record of a document that was edited.
+// earlier is the record of an installation before this one, or empty.
+func (p *Plan) recordInstallation(edited *document, spec string, earlier *record) (err error) {
+	p.backup = p.Before
+	p.record = &record{Installed: hash(p.After), IsNew: p.Before == nil}
+	if earlier.Spec != "" && p.Before != nil {
+		if p.backup, _, err = earlier.withoutUs(p.File, p.Before); err != nil {
+			return err
+		}
+		p.record.IsNew = p.backup == nil
+		p.record.Settings, p.record.SettingsHash = earlier.Settings, earlier.SettingsHash
+	}
+	plugins, err := pluginsOf(edited)
+	if err != nil {
+		return err
+	}
+	entry := specOf(&plugins.Elements[ownEntry(p.File, plugins, spec, earlier.Spec)])
+	p.record.Spec = mustText(*entry)
+
+	original := p.backup
+	if original == nil {
+		original = []byte(newFile)
+	}
+	d, err := parseDocument(p.File, original)
+	if err != nil {
+		return err
+	}
+	p.record.Former, err = formerOf(d, p.record.Spec)
+	return err
+}
+
+// Uninstall plans to take the shim out again. A file that nobody has edited
+// since gets its former bytes back; of an edited one only what is ours is
+// removed. The error is ErrNotInstalled when nothing was installed at the place.
+func Uninstall(place Place) (*Plan, error) {
+	file, r, err := place.installed()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{File: file, record: r, remove: true}
+	p.Before, err = readFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.IsNew:
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is gone; what it was before the installation is in %s", file, backupPath(file))
+	case err != nil:
+		return nil, err
+	default:
+		var exact bool
+		if p.After, exact, err = r.withoutUs(file, p.Before); err != nil {
+			return nil, err
+		}
+		if !exact {
+			p.Notes = append(p.Notes, "The file was edited after the installation: only the changes of the installation are undone.")
+		}
+	}
+	if r.Former.Entry != "" {
+		p.Notes = append(p.Notes, fmt.Sprintf("The plugin %s was listed before the installation and stays; remove it by hand.", r.Former.Entry))
+	}
+	if r.Settings != "" && !p.ownsSettings() {
+		if _, err := os.Stat(r.Settings); err == nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("Your settings stay in %s.", r.Settings))
+		}
+	}
+	return p, nil
+}
+
+// installed finds the file that was edited at the place.
+func (p Place) installed() (string, *record, error) {
+	dirs, err := p.directories()
+	if err != nil {
+		return "", nil, err
+	}
+	var files []string
+	for _, dir := range dirs {
+		files = append(files, configurations(dir)...)
+	}
+	for _, file := range files {
+		if r, err := readRecord(file); r != nil || err != nil {
+			return file, r, err
+		}
+	}
+	for _, file := range files {
+		d, err := readDocument(file)
+		if err != nil {
+			continue
+		}
+		plugins, err := pluginsOf(d)
+		if err != nil || plugins == nil {
+			continue
+		}
+		if i := ownEntry(file, plugins); i >= 0 {
+			entry := specOf(&plugins.Elements[i])
+			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from \"plugin\" by hand", d.position(*entry), mustText(*entry))
+		}
+	}
+	return "", nil, ErrNotInstalled
+}
+
+// ownsSettings tells whether the settings are still those that were created.
+func (p *Plan) ownsSettings() bool {
+	if p.record.Settings == "" {
+		return false
+	}
+	content, err := readFile(p.record.Settings)
+	return err == nil && hash(content) == p.record.SettingsHash
+}
+
+// Apply makes the change, or returns ErrChanged if somebody was faster.
+func (p *Plan) Apply() error {
+	if p.IsEmpty() {
+		return nil
+	}
+	if err := p.verify(); err != nil {
+		return err
+	}
+	if err := checkWritable(p.File); err != nil {
+		return err
+	}
+	if p.remove {
+		return p.applyRemoval()
+	}
+	perm := fs.FileMode(0o644)
+	if info, err := os.Stat(p.File); err == nil {
+		perm = info.Mode().Perm() // the backup holds the same secrets
+	}
+	if p.Settings != nil {
+		if err := p.Settings.write(); err != nil {
+			return err
+		}
+		p.record.Settings, p.record.SettingsHash = p.Settings.File, hash(p.Settings.Content)
+	}
+	if p.backup != nil {
+		if err := replaceFile(backupPath(p.File), p.backup, perm); err != nil {
+			return err
+		}
+	}
+	// Before the file: a record without its edit is harmless, an edit without
+	// its record cannot be undone.
+	if err := p.record.write(p.File); err != nil {
+		return err
+	}
+	if err := p.verify(); err != nil {
+		return err
+	}
+	return replaceFile(p.File, p.After, perm)
+}
+
+func (p *Plan) applyRemoval() error {
+	if p.ownsSettings() {
+		if err := removeFile(p.record.Settings); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case p.After == nil:
+		err = removeFile(p.File)
+	case !bytes.Equal(p.After, p.Before):
+		err = replaceFile(p.File, p.After, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	return forget(p.File)
+}
+
+// verify makes sure that the file is still the one that was planned for.
+func (p *Plan) verify() error {
+	now, err := readFile(p.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if (now == nil) != (p.Before == nil) || !bytes.Equal(now, p.Before) {
+		return fmt.Errorf("%s: %w", p.File, ErrChanged)
+	}
+	return nil
+}
+
+func isLink(file string) bool {
+	info, err := os.Lstat(file)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}

@@ -1,0 +1,364 @@
+package install
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func (h *home) apply(plan *Plan) {
+	h.t.Helper()
+	if err := plan.Apply(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *home) uninstall() {
+	h.t.Helper()
+	plan, err := Uninstall(h.Place)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.apply(plan)
+}
+
+// contents returns all files below the root with their contents.
+func (h *home) contents() map[string]string {
+	h.t.Helper()
+	all := make(map[string]string)
+	for _, name := range h.list() {
+		if info, err := os.Stat(h.root + name); err == nil && info.Mode().IsRegular() {
+			all[name] = h.read(h.root + name)
+		}
+	}
+	return all
+}
+
+func TestNewFileIsRemovedAgain(t *testing.T) {
+	h := newHome(t)
+	before := h.list()
+	plan := h.install()
+	h.apply(plan)
+	if want := filepath.Join(h.dir, "opencode.json"); plan.File != want {
+		t.Errorf("created %s, want %s", plan.File, want)
+	}
+	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{shim}) {
+		t.Errorf("plugin is %v", got)
+	}
+	h.uninstall()
+	if diff := cmp.Diff(before, h.list()); diff != "" {
+		t.Errorf("files left over (-before +after):\n%s", diff)
+	}
+}
+
+func TestNewFileWithLaterEditsStays(t *testing.T) {
+	h := newHome(t)
+	plan := h.install()
+	h.apply(plan)
+	h.write(plan.File, strings.Replace(h.read(plan.File), "{", "{\n  \"model\": \"a/b\",", 1))
+	h.uninstall()
+	want := "{\n  \"model\": \"a/b\",\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"
+	if got := h.read(plan.File); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Installing again after an edit must not make the installed file the backup.
+func TestInstallAfterAnEditKeepsTheWayBack(t *testing.T) {
+	h := newHome(t)
+	file := filepath.Join(h.dir, "opencode.json")
+	h.write(file, "{\n  \"compaction\": {\"auto\": true}\n}\n")
+	h.apply(h.install())
+	edited := strings.Replace(h.read(file), `"auto": false`, `"auto": true, "reserved": 5`, 1)
+	h.write(file, edited)
+	h.apply(h.install())
+	h.uninstall()
+	want := "{\n  \"compaction\": {\"auto\": true, \"reserved\": 5}\n}\n"
+	if got := h.read(file); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The file was put back by hand, with git for instance.
+func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
+	h := newHome(t)
+	file := filepath.Join(h.dir, "opencode.json")
+	h.write(file, "{}")
+	before := h.list()
+	h.apply(h.install())
+	h.write(file, "{}")
+	h.uninstall()
+	if got := h.read(file); got != "{}" {
+		t.Errorf("the file became %q", got)
+	}
+	if diff := cmp.Diff(before, h.list()); diff != "" {
+		t.Errorf("files left over (-before +after):\n%s", diff)
+	}
+	if _, err := Uninstall(h.Place); !errors.Is(err, ErrNotInstalled) {
+		t.Errorf("a second uninstall: %v", err)
+	}
+}
+
+func TestUninstallWithoutBackupStillUndoes(t *testing.T) {
+	h := newHome(t)
+	file := filepath.Join(h.dir, "opencode.json")
+	h.write(file, `{"compaction": {"auto": true}}`)
+	h.apply(h.install())
+	if err := os.Remove(backupPath(file)); err != nil {
+		t.Fatal(err)
+	}
+	h.uninstall()
+	if got, want := h.read(file), `{"compaction": {"auto": true}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestEditedSettingsStay(t *testing.T) {
+	h := newHome(t)
+	plan := h.install()
+	h.apply(plan)
+	h.write(plan.Settings.File, `{"protected_tags": 5}`)
+	h.uninstall()
+	if got := h.read(plan.Settings.File); got != `{"protected_tags": 5}` {
+		t.Errorf("the settings became %s", got)
+	}
+}
+
+func TestSettingsThatExistAreNotHidden(t *testing.T) {
+	for _, name := range []string{"magicctx.json", "magic-context.jsonc", "../magicctx/magicctx.jsonc"} {
+		h := newHome(t)
+		h.write(filepath.Join(h.dir, name), "{}")
+		if plan := h.install(); plan.Settings != nil {
+			t.Errorf("with %s, %s is offered", name, plan.Settings.File)
+		}
+	}
+}
+
+// Somebody saves the file while the question stands.
+func TestConcurrentEditIsDetected(t *testing.T) {
+	tests := map[string]func(h *home, file string) error{
+		"edit": func(_ *home, file string) error { return os.WriteFile(file, []byte("{ }"), 0o644) },
+		"gone": func(_ *home, file string) error { return os.Remove(file) },
+	}
+	for name, edit := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			file := filepath.Join(h.dir, "opencode.json")
+			h.write(file, "{}")
+			plan := h.install()
+			if err := edit(h, file); err != nil {
+				t.Fatal(err)
+			}
+			before := h.contents()
+			if err := plan.Apply(); !errors.Is(err, ErrChanged) {
+				t.Errorf("apply: %v, want ErrChanged", err)
+			}
+			if diff := cmp.Diff(before, h.contents()); diff != "" {
+				t.Errorf("files changed:\n%s", diff)
+			}
+		})
+	}
+	t.Run("appears", func(t *testing.T) {
+		h := newHome(t)
+		plan := h.install()
+		h.write(plan.File, "{}")
+		if err := plan.Apply(); !errors.Is(err, ErrChanged) {
+			t.Errorf("apply: %v, want ErrChanged", err)
+		}
+	})
+	t.Run("uninstall", func(t *testing.T) {
+		h := newHome(t)
+		plan := h.install()
+		h.apply(plan)
+		removal, err := Uninstall(h.Place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.write(plan.File, "{}")
+		if err := removal.Apply(); !errors.Is(err, ErrChanged) {
+			t.Errorf("apply: %v, want ErrChanged", err)
+		}
+	})
+}
+
+func TestLinkAndPermissionsStay(t *testing.T) {
+	h := newHome(t)
+	real := filepath.Join(h.root, "dotfiles", "opencode.json")
+	h.write(real, "{}")
+	if err := os.Chmod(real, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(h.dir, "opencode.json")
+	if err := os.Symlink(filepath.Join("..", "..", "dotfiles", "opencode.json"), link); err != nil {
+		t.Skip("no links here:", err)
+	}
+	h.apply(h.install())
+	if !isLink(link) {
+		t.Error("the link was replaced")
+	}
+	if !strings.Contains(h.read(real), shim) {
+		t.Error("the target was not edited")
+	}
+	for _, file := range []string{real, backupPath(link)} {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != 0o600 {
+			t.Errorf("%s has mode %o, want 600", file, got)
+		}
+	}
+	h.uninstall()
+	if !isLink(link) || h.read(real) != "{}" {
+		t.Error("uninstall did not restore the target of the link")
+	}
+}
+
+func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
+	t.Run("link to nothing", func(t *testing.T) {
+		h := newHome(t)
+		if err := os.Symlink("nowhere", filepath.Join(h.dir, "opencode.json")); err != nil {
+			t.Skip("no links here:", err)
+		}
+		if _, err := Install(h.Options); err == nil || !strings.Contains(err.Error(), "is a link to a file that does not exist") {
+			t.Errorf("install: %v", err)
+		}
+	})
+	t.Run("read-only file", func(t *testing.T) {
+		h := newHome(t)
+		file := filepath.Join(h.dir, "opencode.json")
+		h.write(file, "{}")
+		if err := os.Chmod(file, 0o444); err != nil {
+			t.Fatal(err)
+		}
+		before := h.contents()
+		if err := h.install().Apply(); err == nil || !strings.Contains(err.Error(), "opencode.json is read-only") {
+			t.Errorf("apply: %v", err)
+		}
+		if diff := cmp.Diff(before, h.contents()); diff != "" {
+			t.Errorf("files changed:\n%s", diff)
+		}
+	})
+	t.Run("read-only directory", func(t *testing.T) {
+		if os.Geteuid() == 0 {
+			t.Skip("root writes everywhere")
+		}
+		h := newHome(t)
+		h.write(filepath.Join(h.dir, "opencode.json"), "{}")
+		if err := os.Chmod(h.dir, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Chmod(h.dir, 0o700)
+		if err := h.install().Apply(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "opencode.json") {
+			t.Errorf("apply: %v", err)
+		}
+	})
+	t.Run("directory", func(t *testing.T) {
+		h := newHome(t)
+		if err := os.Mkdir(filepath.Join(h.dir, "opencode.json"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Install(h.Options); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("install: %v", err)
+		}
+	})
+}
+
+func TestTarget(t *testing.T) {
+	tests := []struct {
+		name    string
+		files   []string
+		project bool
+		extra   bool // OPENCODE_CONFIG_DIR
+		want    string
+	}{
+		{name: "new", want: "/.config/opencode/opencode.json"},
+		{name: "jsonc first", files: []string{"/.config/opencode/opencode.json", "/.config/opencode/opencode.jsonc"}, want: "/.config/opencode/opencode.jsonc"},
+		{name: "only json", files: []string{"/.config/opencode/opencode.json"}, want: "/.config/opencode/opencode.json"},
+		{name: "own directory", files: []string{"/.config/opencode/opencode.json"}, extra: true, want: "/extra/opencode.json"},
+		{name: "new in project", project: true, want: "/p/opencode.json"},
+		{name: "hidden in project", files: []string{"/p/.opencode/opencode.jsonc"}, project: true, want: "/p/.opencode/opencode.jsonc"},
+		{name: "root of project first", files: []string{"/p/.opencode/opencode.jsonc", "/p/opencode.json"}, project: true, want: "/p/opencode.json"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHome(t)
+			for _, file := range tt.files {
+				h.write(h.root+file, "{}")
+			}
+			p := h.Place
+			if tt.project {
+				p.Project = filepath.Join(h.root, "p")
+			}
+			if tt.extra {
+				env := p.Env
+				p.Env = func(name string) string {
+					if name == "OPENCODE_CONFIG_DIR" {
+						return filepath.Join(h.root, "extra")
+					}
+					return env(name)
+				}
+			}
+			got, err := p.target()
+			if err != nil || got != h.root+filepath.FromSlash(tt.want) {
+				t.Errorf("target is %s (%v), want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// Another copy of the shim gives way if the user named one or it is gone.
+func TestOneShimOnly(t *testing.T) {
+	h := newHome(t)
+	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
+	h.write(old, "")
+	file := filepath.Join(h.dir, "opencode.json")
+	content := `{"plugin": [["` + filepath.ToSlash(old) + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
+	h.write(file, content)
+	if plan := h.install(); !plan.IsEmpty() {
+		t.Errorf("a shim that is there is replaced:\n%s", plan.Diff(false))
+	}
+
+	h.IsChosen = true
+	h.apply(h.install())
+	want := `{"plugin": [["` + shim + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
+	if got := h.read(file); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	h.uninstall()
+	if got := h.read(file); got != content {
+		t.Errorf("got\n%s\nwant\n%s", got, content)
+	}
+
+	h.IsChosen = false
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	h.apply(h.install())
+	if got := h.read(file); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A plugin of any name is known again by the record.
+func TestChosenPluginIsKnownAgain(t *testing.T) {
+	h := newHome(t)
+	h.Plugin, h.IsChosen = "/my/own.js", true
+	h.apply(h.install())
+	h.Plugin, h.IsChosen = "@magicctx/opencode", false
+	// /my/own.js does not exist, so the default takes its place.
+	plan := h.install()
+	h.apply(plan)
+	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{"@magicctx/opencode"}) {
+		t.Errorf("plugin is %v", got)
+	}
+	h.uninstall()
+	if _, err := os.Stat(plan.File); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the new file is still there: %v", err)
+	}
+}

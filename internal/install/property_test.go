@@ -1,0 +1,299 @@
+package install
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tailscale/hujson"
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A writer draws a configuration with blanks and comments wherever JSONC has them.
+type writer struct {
+	t       *rapid.T
+	newline string
+	indent  string
+	tidy    bool // no comments and line breaks in odd places
+	b       strings.Builder
+}
+
+func drawConfiguration(t *rapid.T) string {
+	w := &writer{
+		t: t, newline: rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "newline"),
+		indent: rapid.SampledFrom([]string{"  ", "    ", "\t"}).Draw(t, "indent"),
+		tidy:   rapid.Bool().Draw(t, "tidy"),
+	}
+	if rapid.Bool().Draw(t, "bom") {
+		w.b.Write(bom)
+	}
+	w.extra()
+	members := []string{`"model"`, `"provider"`, `"$schema"`}
+	for _, name := range []string{`"plugin"`, `"compaction"`} {
+		if rapid.Bool().Draw(t, name) {
+			members = append(members, name)
+		}
+	}
+	members = rapid.Permutation(members).Draw(t, "members")
+	members = members[:rapid.IntRange(0, len(members)).Draw(t, "number of members")]
+	w.container("{", "}", w.indent, len(members), func(i int) {
+		w.name(members[i])
+		switch members[i] {
+		case `"plugin"`:
+			entries := rapid.SliceOfN(rapid.SampledFrom([]string{`"one"`, `["two", { "x": 1 }]`, `"./three.ts"`, `"file:///four"`}), 0, 4).Draw(t, "plugins")
+			w.container("[", "]", w.indent+w.indent, len(entries), func(i int) { w.b.WriteString(entries[i]) })
+		case `"compaction"`:
+			keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{`"auto"`, `"prune"`, `"reserved"`}), 0, 3, rapid.ID).Draw(t, "keys")
+			w.container("{", "}", w.indent+w.indent, len(keys), func(i int) {
+				w.name(keys[i])
+				w.b.WriteString(rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "value"))
+			})
+		default:
+			w.b.WriteString(rapid.SampledFrom([]string{`1.50`, `"a // no comment"`, `{"k": [1, 2] /* in */}`, `[]`, `"\ud83d"`}).Draw(t, "value"))
+		}
+	})
+	w.extra()
+	return w.b.String()
+}
+
+func (w *writer) name(name string) {
+	w.b.WriteString(name)
+	if !w.tidy {
+		w.extra()
+	}
+	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
+}
+
+// container writes n children. An empty one has no blanks: which of them are
+// to come back is nobody's guess.
+func (w *writer) container(open, end, indent string, n int, child func(i int)) {
+	w.b.WriteString(open)
+	lines := rapid.Bool().Draw(w.t, "in lines")
+	for i := range n {
+		if w.tidy && lines {
+			w.b.WriteString(w.newline + indent)
+		} else {
+			w.extra()
+		}
+		child(i)
+		if !w.tidy {
+			w.extra()
+		}
+		if i < n-1 || rapid.Bool().Draw(w.t, "trailing comma") {
+			w.b.WriteString(",")
+		}
+	}
+	switch {
+	case n == 0:
+	case w.tidy && lines:
+		w.b.WriteString(w.newline + strings.TrimSuffix(indent, w.indent))
+	default:
+		w.extra()
+	}
+	w.b.WriteString(end)
+}
+
+func (w *writer) extra() {
+	n := w.newline
+	w.b.WriteString(rapid.SampledFrom([]string{
+		"", "", " ", n + w.indent, n + n, " // why" + n, n + w.indent + "// \"auto\": true," + n + w.indent, " /* so */ ", "/* a" + n + " b */", "// x" + n + n + "// y" + n,
+	}).Draw(w.t, "extra"))
+}
+
+// Whatever the file looks like, removing gives its bytes back: from the backup,
+// and without it.
+func TestUninstallUndoesInstallByteForByte(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawConfiguration(t)
+		p := newHome(t)
+		file := filepath.Join(p.dir, "opencode.jsonc")
+		p.write(file, before)
+		listing := p.list()
+
+		plan := p.install()
+		if err := plan.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		installed := p.read(file)
+		if again := p.install(); !again.IsEmpty() {
+			t.Fatalf("a second installation changes\n%s", again.Diff(false))
+		}
+		removal, err := Uninstall(p.Place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := removal.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.read(file); got != before {
+			t.Fatalf("uninstall of\n%q\ngives\n%q", installed, got)
+		}
+		if diff := cmp.Diff(listing, p.list()); diff != "" {
+			t.Fatalf("files left over (-before +after):\n%s", diff)
+		}
+
+		d, err := parseDocument(file, []byte(installed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := disable(d, plan.record.Spec, plan.record.Former); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(d.bytes()); got != before {
+			t.Fatalf("undoing the edits of\n%q\ngives\n%q, want\n%q", installed, got, before)
+		}
+	})
+}
+
+var stringOrComment = regexp.MustCompile(`"(?:\\.|[^"\\])*"|//[^\n]*\n|/\*[^*]*\*/`)
+
+func comments(content string) (found []string) {
+	for _, token := range stringOrComment.FindAllString(content, -1) {
+		if token[0] == '/' {
+			found = append(found, token)
+		}
+	}
+	return found
+}
+
+// An installation sets three things, and every other value and comment stays
+// in its order.
+func TestInstallChangesNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawConfiguration(t)
+		d, err := parseDocument("opencode.jsonc", []byte(before))
+		if err != nil {
+			t.Fatalf("%v in %q", err, before)
+		}
+		if err := enable(d, shim, "", never); err != nil {
+			t.Fatal(err)
+		}
+		after := string(d.bytes())
+		if diff := cmp.Diff(comments(before), comments(after)); diff != "" {
+			t.Fatalf("comments of\n%s\nin\n%s\n(-before +after):\n%s", before, after, diff)
+		}
+		want, got := decode(t, before), decode(t, after)
+		plugins, _ := want["plugin"].([]any)
+		want["plugin"] = append(plugins, any(shim))
+		compaction, _ := want["compaction"].(map[string]any)
+		if compaction == nil {
+			compaction = map[string]any{}
+		}
+		compaction["auto"], compaction["prune"] = false, false
+		want["compaction"] = compaction
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s\n(-want +got):\n%s", after, diff)
+		}
+	})
+}
+
+func decode(t interface{ Fatal(...any) }, content string) map[string]any {
+	standard, err := hujson.Standardize(bytes.TrimPrefix([]byte(content+"\n"), bom))
+	if err != nil {
+		t.Fatal(err, content)
+	}
+	tree := map[string]any{}
+	if err := json.Unmarshal(standard, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// A diff holds both sides.
+func TestDiffHoldsBothSides(t *testing.T) {
+	line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.SliceOf(line).Draw(t, "a"), rapid.SliceOf(line).Draw(t, "b")
+		var gotA, gotB []string
+		for _, l := range diffLines(a, b) {
+			if l.op != '+' {
+				gotA = append(gotA, l.text)
+			}
+			if l.op != '-' {
+				gotB = append(gotB, l.text)
+			}
+		}
+		if strings.Join(gotA, "") != strings.Join(a, "") || strings.Join(gotB, "") != strings.Join(b, "") {
+			t.Fatalf("diff of %q and %q holds %q and %q", a, b, gotA, gotB)
+		}
+	})
+}
+
+// home is a user without any other configuration than that in dir.
+type home struct {
+	Options
+	t interface {
+		Fatal(...any)
+		Helper()
+	}
+	root, dir string
+}
+
+// testing.TB and rapid.T have these in common.
+type tester interface {
+	Fatal(...any)
+	Helper()
+	Cleanup(func())
+}
+
+func newHome(t tester) *home {
+	t.Helper()
+	root, err := os.MkdirTemp("", "magicctx-install")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	h := &home{t: t, root: root, dir: filepath.Join(root, ".config", "opencode")}
+	env := map[string]string{"HOME": root}
+	h.Options = Options{Place: Place{Env: func(name string) string { return env[name] }}, Plugin: shim, DataDir: filepath.Join(root, "data")}
+	// The schema stays after a removal.
+	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
+	h.write(filepath.Join(root, ".config", "opencode", "AGENTS.md"), "")
+	return h
+}
+
+func (h *home) install() *Plan {
+	h.t.Helper()
+	plan, err := Install(h.Options)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return plan
+}
+
+func (h *home) write(file, content string) {
+	h.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *home) read(file string) string {
+	h.t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(content)
+}
+
+func (h *home) list() (files []string) {
+	h.t.Helper()
+	err := filepath.WalkDir(h.root, func(path string, _ os.DirEntry, err error) error {
+		files = append(files, strings.TrimPrefix(path, h.root))
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return files
+}

@@ -1,0 +1,203 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Settings is a magicctx.jsonc that holds every default as a comment, and the
+// JSON Schema that it names, so that editors know the keys without a network.
+type Settings struct {
+	File    string
+	Content []byte
+
+	schemaFile string
+	schema     []byte
+}
+
+// newSettings returns the settings to offer at the place, nil if a file that
+// we read is there: a new one could hide it.
+func newSettings(o Options) (*Settings, error) {
+	dirs, err := o.directories()
+	if err != nil {
+		return nil, err
+	}
+	user, project := config.Candidates(config.Options{Harness: schema.HarnessOpenCode, Directory: o.Project, Env: o.Env})
+	candidates := user
+	if o.Project != "" {
+		candidates = project
+	}
+	for _, file := range candidates {
+		if _, err := os.Lstat(file); err == nil {
+			return nil, nil
+		}
+	}
+	content, err := schema.JSONSchema("config")
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{
+		File:       filepath.Join(dirs[0], "magicctx.jsonc"),
+		schemaFile: filepath.Join(o.DataDir, "magicctx.schema.json"),
+		schema:     content,
+	}
+	s.Content, err = settingsTemplate(content, fileURL(s.schemaFile), o.Project != "")
+	return s, err
+}
+
+// write creates the files. A file of settings that appeared in the meantime stays.
+func (s *Settings) write() error {
+	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: %w", s.File, ErrChanged)
+	}
+	// As private as the host makes it.
+	if err := os.MkdirAll(filepath.Dir(s.schemaFile), 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	if err := replaceFile(s.schemaFile, s.schema, 0o644); err != nil {
+		return err
+	}
+	return replaceFile(s.File, s.Content, 0o644)
+}
+
+func fileURL(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/x
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// userOnly marks the description of a key that a project cannot set.
+const userOnly = "User file only."
+
+// settingsTemplate writes a configuration in which every key is a comment, with
+// its description and default as the JSON Schema has them.
+func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
+	tree, err := hujson.Parse(jsonSchema)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of the settings: %w", err)
+	}
+	root, ok := tree.Value.(*hujson.Object)
+	if !ok {
+		return nil, errors.New("read the schema of the settings: not an object")
+	}
+	w := templateWriter{definitions: objectAt(root, "$defs"), isProject: isProject}
+	w.line("// The settings of magicctx. Every key is shown with its default:")
+	w.line("// to change one, remove the slashes in front of it.")
+	w.line("{")
+	w.line("  %q: %s,", "$schema", json.Quote(schemaURL))
+	for _, m := range objectAt(root, "properties").Members {
+		name, _ := text(m.Name)
+		if name != "$schema" {
+			w.property("  ", "  // ", name, m.Value)
+		}
+	}
+	w.line("}")
+	return []byte(w.out.String()), nil
+}
+
+// A templateWriter writes properties of a JSON Schema as commented settings.
+type templateWriter struct {
+	out         strings.Builder
+	definitions *hujson.Object
+	isProject   bool
+}
+
+func (w *templateWriter) line(format string, args ...any) {
+	fmt.Fprintf(&w.out, format+"\n", args...)
+}
+
+// property writes one key. Its description goes behind the prefix describe, and
+// the key itself, which is to be uncommented as a block, behind prefix.
+func (w *templateWriter) property(describe, prefix, name string, v hujson.Value) {
+	obj, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return
+	}
+	description := textAt(obj, "description")
+	if w.isProject && strings.HasSuffix(description, userOnly) {
+		return
+	}
+	if describe == "  " {
+		w.line("")
+	}
+	for _, l := range wrap(description, 100) {
+		w.line("%s// %s", describe, l)
+	}
+	if m := member(obj, "default"); m != nil {
+		value := hujson.Value{Value: m.Value.Clone().Value}
+		value.Minimize()
+		w.line("%s%s: %s,", prefix, json.Quote(name), spaced(value))
+		return
+	}
+	definition, isReference := strings.CutPrefix(textAt(obj, "$ref"), "#/$defs/")
+	if !isReference {
+		return // without a default there is nothing to show
+	}
+	w.line("%s%s: {", prefix, json.Quote(name))
+	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {
+		inner, _ := text(m.Name)
+		w.property(prefix+"  ", prefix+"  ", inner, m.Value)
+	}
+	w.line("%s},", prefix)
+}
+
+// spaced writes a value in one line, lists with a blank after each comma.
+func spaced(v hujson.Value) string {
+	array, ok := v.Value.(*hujson.Array)
+	if !ok {
+		return v.String()
+	}
+	var elements []string
+	for _, e := range array.Elements {
+		elements = append(elements, e.String())
+	}
+	return "[" + strings.Join(elements, ", ") + "]"
+}
+
+// objectAt returns the member of that name, an empty object if it is none.
+func objectAt(obj *hujson.Object, name string) *hujson.Object {
+	if m := member(obj, name); m != nil {
+		if inner, ok := m.Value.Value.(*hujson.Object); ok {
+			return inner
+		}
+	}
+	return &hujson.Object{}
+}
+
+func textAt(obj *hujson.Object, name string) string {
+	if m := member(obj, name); m != nil {
+		s, _ := text(m.Value)
+		return s
+	}
+	return ""
+}
+
+// wrap breaks a sentence into lines of at most width bytes, longer words aside.
+func wrap(sentence string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(sentence) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

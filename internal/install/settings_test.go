@@ -1,0 +1,72 @@
+package install
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func (h *home) load() schema.Config {
+	h.t.Helper()
+	cfg, warnings := config.Load(config.Options{Harness: schema.HarnessOpenCode, Directory: h.Project, Env: h.Env})
+	if len(warnings) > 0 {
+		h.t.Fatal(warnings)
+	}
+	cfg.Schema = ""
+	return cfg
+}
+
+// The created file changes nothing, and what it says about defaults is true.
+func TestCreatedSettingsAreTheDefaults(t *testing.T) {
+	h := newHome(t)
+	plan := h.install()
+	h.apply(plan)
+	if diff := cmp.Diff(config.Default(), h.load()); diff != "" {
+		t.Errorf("the created settings change the configuration:\n%s", diff)
+	}
+
+	content := string(plan.Settings.Content)
+	uncommented := regexp.MustCompile(`(?m)^  // ( *("|//|}))`).ReplaceAllString(content, "  $1")
+	h.write(plan.Settings.File, uncommented)
+	want := config.Default()
+	// These run once they have a block.
+	want.Dreamer.Disable, want.Sidekick.Disable = false, false
+	if diff := cmp.Diff(want, h.load()); diff != "" {
+		t.Errorf("the defaults in the comments are wrong:\n%s\n%s", uncommented, diff)
+	}
+	for _, key := range []string{`"protected_tags": 20`, `"promotion_threshold": 3`, `"skip_signatures": ["`} {
+		if !strings.Contains(uncommented, key) {
+			t.Errorf("%s is missing", key)
+		}
+	}
+
+	schemaFile := filepath.Join(h.DataDir, "magicctx.schema.json")
+	if !strings.Contains(content, fileURL(schemaFile)) {
+		t.Error("the settings do not name their schema")
+	}
+	if embedded, err := schema.JSONSchema("config"); err != nil || h.read(schemaFile) != string(embedded) {
+		t.Errorf("the schema is not the embedded one (%v)", err)
+	}
+}
+
+func TestProjectSettingsHoldNoKeysOfTheUser(t *testing.T) {
+	h := newHome(t)
+	h.Project = filepath.Join(h.root, "p")
+	plan := h.install()
+	h.apply(plan)
+	if want := filepath.Join(h.Project, "magicctx.jsonc"); plan.Settings.File != want {
+		t.Errorf("created %s, want %s", plan.Settings.File, want)
+	}
+	for _, key := range []string{"auto_update", "sqlite", "cache_size_mb", "trusted_projects"} {
+		if strings.Contains(string(plan.Settings.Content), key) {
+			t.Errorf("%s cannot be set by a project", key)
+		}
+	}
+	h.load()
+}

@@ -1,0 +1,204 @@
+package replay
+
+import (
+	"math"
+	"strconv"
+)
+
+const (
+	// maxColumns is how many steps a curve has at most: more than a screen
+	// shows apart at the page's widest.
+	maxColumns = 400
+	// minPasses keeps the bars of a very short session from being blocks.
+	minPasses = 12
+	// curveHeight is the height of a plot's coordinates; the browser stretches
+	// them to the plot, so that text need not be.
+	curveHeight = 1000
+)
+
+// A series is one quantity of every pass, in tokens.
+type series struct {
+	Name  string // class of the curve and of its key
+	Label string
+	of    func(*Pass) int
+}
+
+// What the context and the provider's count are made of, from the bottom up.
+var (
+	contextSeries = []series{
+		{"system", "system prompt", func(p *Pass) int { return p.Sources.System }},
+		{"text", "text", func(p *Pass) int { return p.Sources.Text }},
+		{"reasoning", "reasoning", func(p *Pass) int { return p.Sources.Reasoning }},
+		{"inputs", "tool inputs", func(p *Pass) int { return p.Sources.Inputs }},
+		{"results", "tool results", func(p *Pass) int { return p.Sources.Results }},
+		{"files", "files", func(p *Pass) int { return p.Sources.Files }},
+	}
+	cacheSeries = []series{
+		{"fresh", "fresh", func(p *Pass) int { return p.Tokens.Fresh }},
+		{"written", "written", func(p *Pass) int { return p.Tokens.Write }},
+		{"read", "read", func(p *Pass) int { return p.Tokens.Read }},
+	}
+)
+
+// A plot is what the template draws: shares of its width and height, from the
+// left and from the top, 0..1.
+type plot struct {
+	Width, Height int
+	Curves        []curve // the back first
+	Grid          []mark
+}
+
+type curve struct{ Name, Path string }
+
+type mark struct {
+	At    float64
+	Label string
+}
+
+// columns is how the passes of a session share the width of a plot.
+type columns struct {
+	each  int // passes in a column
+	width int // columns in the plot; the last ones are empty for a short session
+}
+
+func columnsOf(passes int) columns {
+	each := (passes + maxColumns - 1) / maxColumns
+	each = max(each, 1)
+	return columns{each, max((passes+each-1)/each, minPasses)}
+}
+
+// at returns where the middle of the i-th pass is.
+func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
+
+// stack draws series on top of each other. The one at the back is the sum of
+// all, so that no seam shows the ground between two. pick chooses what stands
+// for the passes of a column.
+func stack(passes []*Pass, all []series, c columns, top float64, pick func([]*Pass, func(*Pass) int) float64) plot {
+	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
+	for n := len(all); n > 0; n-- {
+		sum := func(q *Pass) int {
+			tokens := 0
+			for _, s := range all[:n] {
+				tokens += s.of(q)
+			}
+			return tokens
+		}
+		p.Curves = append(p.Curves, curve{all[n-1].Name, steps(heights(passes, c, sum, pick), top, true)})
+	}
+	return p
+}
+
+func heights(passes []*Pass, c columns, of func(*Pass) int, pick func([]*Pass, func(*Pass) int) float64) []float64 {
+	var hs []float64
+	for i := 0; i < len(passes); i += c.each {
+		hs = append(hs, pick(passes[i:min(i+c.each, len(passes))], of))
+	}
+	return hs
+}
+
+// fullest stands for a column by its fullest pass, so that a window that
+// overflows once is seen to.
+func fullest(passes []*Pass, of func(*Pass) int) float64 {
+	best := passes[0]
+	for _, p := range passes[1:] {
+		if p.Sources.Total() > best.Sources.Total() {
+			best = p
+		}
+	}
+	return float64(of(best))
+}
+
+// most stands for a column by its largest value.
+func most(passes []*Pass, of func(*Pass) int) float64 {
+	n := 0
+	for _, p := range passes {
+		n = max(n, of(p))
+	}
+	return float64(n)
+}
+
+// average keeps areas true: they are what is paid for.
+func average(passes []*Pass, of func(*Pass) int) float64 {
+	sum := 0
+	for _, p := range passes {
+		sum += of(p)
+	}
+	return float64(sum) / float64(len(passes))
+}
+
+// steps writes the path of a curve, a step for each column.
+func steps(hs []float64, top float64, area bool) string {
+	y := func(h float64) int {
+		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // beyond the top is out of sight
+	}
+	var path []byte
+	move := func(command byte, n int) { path = strconv.AppendInt(append(path, command), int64(n), 10) }
+	if area {
+		path = append(path, "M0 "+strconv.Itoa(curveHeight)...)
+		move('V', y(hs[0]))
+	} else {
+		path = append(path, "M0 "+strconv.Itoa(y(hs[0]))...)
+	}
+	for i := range hs {
+		if i > 0 && y(hs[i]) == y(hs[i-1]) {
+			continue
+		}
+		if i > 0 {
+			move('H', i)
+			move('V', y(hs[i]))
+		}
+	}
+	move('H', len(hs))
+	if area {
+		move('V', curveHeight)
+		path = append(path, 'Z')
+	}
+	return string(path)
+}
+
+// grid marks round numbers of tokens from 0 to top.
+func grid(top float64) []mark {
+	step := roundStep(top / 4)
+	var marks []mark
+	for n := 0; float64(n) <= top*0.97; n += step {
+		marks = append(marks, mark{1 - float64(n)/top, axisCount(n)})
+	}
+	return marks
+}
+
+// passMarks numbers the passes below the plots.
+func passMarks(passes []*Pass, c columns) []mark {
+	step := roundStep(float64(len(passes)) / 5)
+	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}
+	for i := step - 1; i < len(passes); i += step {
+		if i > 0 && float64(i) > float64(step)*0.4 {
+			marks = append(marks, mark{c.at(i), strconv.Itoa(passes[i].Pass)})
+		}
+	}
+	return marks
+}
+
+// roundStep returns the least of 1, 2, 5, 10, ... that is not below n.
+func roundStep(n float64) int {
+	for unit := 1; ; unit *= 10 {
+		for _, digit := range []int{1, 2, 5} {
+			if float64(digit*unit) >= n {
+				return digit * unit
+			}
+		}
+	}
+}
+
+// axisCount writes tokens briefly: 200k, 41.6k, 2M.
+func axisCount(n int) string {
+	short := func(unit float64) string {
+		return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64)
+	}
+	switch {
+	case n >= 1_000_000:
+		return short(1e6) + "M"
+	case n >= 1000:
+		return short(1e3) + "k"
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,261 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func page(t testing.TB, s Summary, trace string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WritePage(&b, s, PageOptions{Trace: trace}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// summaryOf adds up passes of which only the tokens matter.
+func summaryOf(passes ...*Pass) Summary {
+	for i, p := range passes {
+		p.Pass = i + 1
+		if p.Session == "" {
+			p.Session = "ses_one"
+		}
+		if p.Verdict == "" {
+			p.Verdict = schema.Steady
+		}
+	}
+	return (&Report{Passes: passes}).Summary()
+}
+
+func passOf(results, written, read int) *Pass {
+	return &Pass{Sources: Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
+}
+
+func TestSourcesAddUpToThePrompt(t *testing.T) {
+	f, err := os.Open(filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := Run(ctx, f, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Passes {
+		if got, want := p.Sources.Total(), p.Tokens.Prompt(); got != want || want == 0 {
+			t.Errorf("pass %d: sources %+v are %d tokens, the prompt has %d", p.Pass, p.Sources, got, want)
+		}
+		if p.WindowTokens <= 0 || p.ThresholdTokens <= 0 || p.ThresholdTokens >= p.WindowTokens {
+			t.Errorf("pass %d: threshold %d of window %d", p.Pass, p.ThresholdTokens, p.WindowTokens)
+		}
+	}
+	last := r.Passes[len(r.Passes)-1].Sources
+	if last.System == 0 || last.Text == 0 || last.Inputs == 0 || last.Results == 0 {
+		t.Errorf("a session with tools is made of %+v", last)
+	}
+}
+
+func TestPageEscapesWhatTheTraceSays(t *testing.T) {
+	const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"' style=x {{.}}`
+	p := passOf(10, 20, 30)
+	p.Session, p.Model, p.Verdict, p.Bust, p.BustCause, p.Cause = hostile, hostile, hostile, true, hostile, hostile
+	s := summaryOf(p, passOf(1, 2, 3))
+	s.ValidatorHits = []Finding{{1, hostile, hostile}}
+	s.InvariantViolations = []Finding{{2, hostile, ""}}
+	got := page(t, s, hostile)
+	for _, raw := range []string{"<script>alert", "<img", "<!--"} {
+		if strings.Contains(got, raw) {
+			t.Errorf("the page has %q", raw)
+		}
+	}
+	// One script of ours, and the data of two sessions.
+	if n := strings.Count(got, "</script"); n != 3 {
+		t.Errorf("%d scripts end, want 3", n)
+	}
+	if !strings.Contains(got, "&lt;/script&gt;&lt;script&gt;alert(1)") {
+		t.Error("the name is not shown as the text that it is")
+	}
+}
+
+func TestPageLoadsNothing(t *testing.T) {
+	got := page(t, summaryOf(passOf(10, 20, 30)), "a.jsonl")
+	for _, load := range []string{"src=", "<link", "url(", "@import", "http:", "https:", "fetch("} {
+		if strings.Contains(got, load) {
+			t.Errorf("the page has %q", load)
+		}
+	}
+	if !strings.Contains(got, `content="default-src &#39;none&#39;`) {
+		t.Error("the page does not forbid loading")
+	}
+}
+
+func TestPageShowsFindingsOnlyWhenThereAreAny(t *testing.T) {
+	clean := summaryOf(passOf(10, 20, 30))
+	if got := page(t, clean, "a"); strings.Contains(got, `class="findings"`) || strings.Contains(got, `class="tile alarm"`) {
+		t.Error("a clean replay raises an alarm")
+	}
+	bad := passOf(10, 20, 30)
+	bad.Bust, bad.BustCause = true, "unexplained"
+	s := summaryOf(passOf(10, 20, 30), bad)
+	s.ValidatorHits = []Finding{{2, "orphaned result", "msg_7"}}
+	got := page(t, s, "a")
+	for _, want := range []string{`class="findings"`, `class="tile alarm"`, "unexplained bust", "orphaned result", "msg_7", `data-pass="2"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestPageOfNoPasses(t *testing.T) {
+	if got := page(t, Summary{}, "empty"); !strings.Contains(got, "Replay of <bdi>empty") || strings.Contains(got, "<svg") {
+		t.Error("a trace without passes has no page of its own")
+	}
+}
+
+func TestSessionsAreApart(t *testing.T) {
+	var passes []*Pass
+	for i := range 6 {
+		p := passOf(10, 20, 30)
+		p.Session = fmt.Sprintf("ses_%d", i%3)
+		passes = append(passes, p)
+	}
+	v := newPageView(summaryOf(passes...), PageOptions{})
+	if len(v.Sessions) != 3 {
+		t.Fatalf("%d sessions, want 3", len(v.Sessions))
+	}
+	for i, s := range v.Sessions {
+		if s.Passes != 2 || s.Name != fmt.Sprintf("ses_%d", i) || s.Data.Pass[0] != i+1 || s.Data.Pass[1] != i+4 {
+			t.Errorf("session %d is %s with passes %v", i, s.Name, s.Data.Pass)
+		}
+	}
+}
+
+func TestDrawingIsBoundedWhateverThePasses(t *testing.T) {
+	size := func(n int) int {
+		passes := make([]*Pass, n)
+		for i := range passes {
+			passes[i] = passOf(i%977, 100+i%89, 1000+i%1013)
+			passes[i].Bust, passes[i].BustCause = i%3 == 0, "pressure"
+		}
+		v := newPageView(summaryOf(passes...), PageOptions{}).Sessions[0]
+		drawn := len(v.Unmodified) + 40*len(v.Markers) + 100*len(v.BustRows)
+		for _, c := range append(v.Context.Curves, v.Cache.Curves...) {
+			drawn += len(c.Path)
+		}
+		return drawn
+	}
+	// maxColumns steps of 10 curves, "H400V1000" each.
+	if got, most := size(20_000), maxColumns*10*len("H400V1000")+40*markerSlots+100*maxRows; got > most {
+		t.Errorf("20,000 passes are drawn with %d bytes, more than %d", got, most)
+	}
+}
+
+func TestStepsDrawEveryColumn(t *testing.T) {
+	for _, c := range []struct {
+		heights []float64
+		area    bool
+		want    string
+	}{
+		{[]float64{50, 100}, true, "M0 1000V500H1V0H2V1000Z"},
+		{[]float64{50, 50, 0}, true, "M0 1000V500H2V1000H3V1000Z"},
+		{[]float64{25, 75}, false, "M0 750H1V250H2"},
+		{[]float64{0, 5000}, false, "M0 1000H1V-100H2"}, // just out of sight
+	} {
+		if got := steps(c.heights, 100, c.area); got != c.want {
+			t.Errorf("steps(%v, area %v) = %s, want %s", c.heights, c.area, got, c.want)
+		}
+	}
+}
+
+func TestCurvesStackUp(t *testing.T) {
+	p := &Pass{Sources: Sources{System: 10, Text: 20, Results: 40}}
+	got := stack([]*Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
+	want := map[string]string{ // the top of each, from the ground up: 10, 30, 30, 30, 70, 70
+		"system": "M0 1000V900H1V1000Z", "text": "M0 1000V700H1V1000Z", "reasoning": "M0 1000V700H1V1000Z",
+		"inputs": "M0 1000V700H1V1000Z", "results": "M0 1000V300H1V1000Z", "files": "M0 1000V300H1V1000Z",
+	}
+	if got.Curves[0].Name != "files" || got.Curves[5].Name != "system" {
+		t.Errorf("the sum of all must be at the back, got %v", got.Curves)
+	}
+	for _, c := range got.Curves {
+		if c.Path != want[c.Name] {
+			t.Errorf("%s is %s, want %s", c.Name, c.Path, want[c.Name])
+		}
+	}
+}
+
+func TestColumnsKeepPeaksAndAverages(t *testing.T) {
+	passes := []*Pass{passOf(10, 10, 0), passOf(90, 90, 0), passOf(20, 20, 0), passOf(0, 0, 40)}
+	c := columns{each: 2, width: 2}
+	results := func(p *Pass) int { return p.Sources.Results }
+	written := func(p *Pass) int { return p.Tokens.Write }
+	if got := heights(passes, c, results, fullest); got[0] != 90 || got[1] != 0 {
+		t.Errorf("the fullest passes have results %v, want 90 and 0", got)
+	}
+	if got := heights(passes, c, written, average); got[0] != 50 || got[1] != 10 {
+		t.Errorf("averages are %v, want 50 and 10", got)
+	}
+}
+
+func TestFarWindowIsNamedAndNotDrawn(t *testing.T) {
+	for _, c := range []struct {
+		full, window, threshold int
+		class                   []string
+		top                     float64
+	}{
+		{1000, 200_000, 130_000, []string{"beyond"}, 1250},
+		{50_000, 64_000, 41_600, []string{"window", "threshold"}, 71_680},
+		{80_000, 64_000, 41_600, []string{"window", "threshold"}, 89_600},
+		{1000, 0, 0, nil, 1150},
+	} {
+		top, lines := scale([]*Pass{{Sources: Sources{Text: c.full}, WindowTokens: c.window, ThresholdTokens: c.threshold}})
+		var class []string
+		for _, l := range lines {
+			class = append(class, l.Class)
+		}
+		if fmt.Sprint(class) != fmt.Sprint(c.class) || fmt.Sprintf("%.0f", top) != fmt.Sprintf("%.0f", c.top) {
+			t.Errorf("%d tokens in a window of %d: lines %v up to %.0f, want %v up to %.0f", c.full, c.window, class, top, c.class, c.top)
+		}
+	}
+}
+
+func TestUnexplainedBustIsNotHiddenByItsNeighbours(t *testing.T) {
+	passes := make([]*Pass, 5000)
+	for i := range passes {
+		passes[i] = passOf(1, 1, 1)
+		passes[i].Bust, passes[i].BustCause = true, "pressure"
+	}
+	passes[2500].BustCause = "unexplained"
+	found := 0
+	for _, m := range newPageView(summaryOf(passes...), PageOptions{}).Sessions[0].Markers {
+		if m.Class == "unexplained" {
+			found++
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d markers are red, want 1", found)
+	}
+}
+
+func BenchmarkPage(b *testing.B) {
+	passes := make([]*Pass, 5000)
+	for i := range passes {
+		passes[i] = passOf(i%977, 100+i%89, 1000+i%1013)
+	}
+	s := summaryOf(passes...)
+	for b.Loop() {
+		b.SetBytes(int64(len(page(b, s, "bench"))))
+	}
+}

@@ -1,0 +1,181 @@
+package replay
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const traces = "../../testdata/traces"
+
+// plain returns the lines of a committed trace, unpacked.
+func plain(t *testing.T, name string) [][]byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join(traces, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.SplitAfter(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
+}
+
+// These sessions ran in a real OpenCode. Whatever changes in the host, it must
+// not bust them without a reason.
+func TestRecordedSessionsReplayClean(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(traces, "*.jsonl.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no traces: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			done := 0
+			report, err := Run(t.Context(), f, Options{Progress: func(n, all int) { done = max(done, n*100/all) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := report.Summary()
+			if !s.IsClean() {
+				t.Errorf("%d unexplained busts, %v, %v", s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits)
+			}
+			transforms := 0
+			for _, line := range readSteps(t, file) {
+				if line.method == "session/transform" {
+					transforms++
+				}
+			}
+			if s.Passes != transforms || transforms == 0 {
+				t.Errorf("%d passes of %d recorded ones", s.Passes, transforms)
+			}
+			if s.Tokens.Read == 0 || s.Bill <= 0 || s.RawBill <= 0 {
+				t.Errorf("nothing was billed: %+v, %v, %v", s.Tokens, s.Bill, s.RawBill)
+			}
+			if done != 100 {
+				t.Errorf("progress ended at %d %%", done)
+			}
+		})
+	}
+}
+
+func readSteps(t *testing.T, file string) []step {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	trace, err := read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace.steps
+}
+
+// A program that was killed leaves half a line; what came before is worth a replay.
+func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
+	lines := plain(t, "short.jsonl.gz")
+	whole := bytes.Join(lines, nil)
+	last := lines[len(lines)-1]
+	all := passes(t, whole)
+	torn := passes(t, whole[:len(whole)-len(last)/2])
+	if torn != all && torn != all-1 {
+		t.Errorf("%d passes without half a line, %d with it", torn, all)
+	}
+	half := bytes.Join(lines[:len(lines)/2], nil)
+	if got := passes(t, append(half, lines[len(lines)/2][:20]...)); got == 0 || got >= all {
+		t.Errorf("half of the trace has %d of %d passes", got, all)
+	}
+	// The compressed file may be torn as well.
+	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := passes(t, zipped[:len(zipped)*3/4]); got == 0 || got > all {
+		t.Errorf("three quarters of the file have %d of %d passes", got, all)
+	}
+}
+
+func passes(t *testing.T, trace []byte) int {
+	t.Helper()
+	report, err := Run(t.Context(), bytes.NewReader(trace), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := report.Summary()
+	if !s.IsClean() {
+		t.Errorf("not clean: %+v", s)
+	}
+	return s.Passes
+}
+
+const (
+	hello = `{"at":1000,"from":"shim","body":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol":{"major":1,"minor":0},"client":"t","clientVersion":"1","harness":"opencode","pid":1,"directory":"/p","worktree":"/p"}}}` + "\n"
+	first = `{"at":2000,"from":"shim","body":{"jsonrpc":"2.0","id":2,"method":"session/transform","params":{"session":"s","directory":"/p","base":0,"keep":0}},"attachment":[{"info":{"id":"u1","sessionID":"s","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},"parts":[{"id":"p","type":"text","text":"hi"}]}]}` + "\n"
+)
+
+func TestWhatIsNoTraceIsRefused(t *testing.T) {
+	for _, c := range []struct{ name, trace, want string }{
+		{"empty", "", "no request"},
+		{"text", "not a trace\n", "read trace: frame 1"},
+		{"another JSON file", `{"name":"package","version":"1"}`, `read trace: frame 1: unknown sender ""`},
+		{"gzip of nothing", "\x1f\x8b rest", "read trace"},
+		{"only the host spoke", `{"at":1,"from":"host","body":{"jsonrpc":"2.0","method":"notify/show"}}`, "no request"},
+		{"garbage in the middle", hello + "garbage\n" + first, "read trace: frame 2"},
+		{"a body that is no message", `{"at":7,"from":"shim","body":[1]}`, "frame at 7"},
+		{"messages that nobody sent", hello + first + strings.Replace(first, `"base":0,"keep":0`, `"base":1,"keep":9`, 1), "step 3 (session/transform): the trace keeps 9 of 1 messages"},
+	} {
+		report, err := Run(t.Context(), strings.NewReader(c.trace), Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %+v, %v; want an error with %q", c.name, report, err, c.want)
+		}
+	}
+}
+
+func TestSmallestTrace(t *testing.T) {
+	report, err := Run(t.Context(), strings.NewReader(hello+first), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := report.Summary()
+	if s.Passes != 1 || s.Messages != 1 || len(s.Busts) != 0 || !s.IsClean() {
+		t.Errorf("%+v", s)
+	}
+	if p := s.Detail[0]; p.Verdict != "hard" || p.Cause != "first-pass" || p.Bust || p.Session != "s" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestReplayCanBeCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	_, err := Run(ctx, bytes.NewReader(bytes.Join(plain(t, "short.jsonl.gz"), nil)), Options{Progress: func(done, _ int) {
+		if steps = done; done == 5 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || steps != 5 {
+		t.Errorf("after %d steps: %v", steps, err)
+	}
+}

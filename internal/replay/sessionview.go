@@ -1,0 +1,236 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// maxBustLines is up to how many busts are drawn across the plot: more would hide it.
+const maxBustLines = 40
+
+// markerSlots is how many markers of busts find room beside each other.
+const markerSlots = 120
+
+// sessionView is one session on the page.
+type sessionView struct {
+	Anchor, Name, Model string
+	Passes, Busts       int
+	Findings            int
+	HitRate, Bill       string
+	Against             string
+
+	Last          int // the newest pass, 0-based
+	Context       plot
+	Cache         plot
+	Unmodified    string
+	Limits        []limit
+	PassMarks     []mark
+	Each          int
+	Markers       []marker
+	HasBustLines  bool
+	Causes        []causeCount
+	ContextValues []reading
+	CacheValues   []reading
+	Headline      string
+
+	BustRows  []bustRow
+	MoreBusts int
+	Slowest   []slowRow
+	Data      passData
+}
+
+// A limit is a line across the context; Class is window or threshold.
+type limit struct {
+	mark
+	Class string
+}
+
+type marker struct {
+	At    float64
+	Class string
+}
+
+type causeCount struct {
+	Cause, Class string
+	Count        int
+}
+
+// A reading is the value of a series at the chosen pass.
+type reading struct {
+	series
+	Value string
+}
+
+type bustRow struct {
+	Index, Pass           int
+	Verdict, Cause, Class string
+	Kept, Written         int
+}
+
+type slowRow struct {
+	Index, Pass         int
+	HostMS, CallMS      float64
+	Verdict, Why        string
+	Messages, WireToken int
+	Share               float64
+}
+
+func newSessionView(anchor, id string, passes []*Pass, findings int) sessionView {
+	c := columnsOf(len(passes))
+	last := passes[len(passes)-1]
+	v := sessionView{
+		Anchor: anchor, Name: clean(id), Model: clean(last.Model), Passes: len(passes), Findings: findings,
+		Last: len(passes) - 1, Each: c.each, PassMarks: passMarks(passes, c), Headline: headline(last),
+		Slowest: slowest(passes), Data: dataOf(passes, c),
+	}
+	var sum, plain Tokens
+	var ours, raw float64
+	for _, p := range passes {
+		sum, plain = sum.plus(p.Tokens), plain.plus(p.Raw)
+		ours, raw = ours+p.Bill, raw+p.RawBill
+	}
+	v.HitRate, v.Bill, v.Against = share(sum), bill(ours), against(ours, raw)
+
+	top, limits := scale(passes)
+	v.Limits = limits
+	v.Context = stack(passes, contextSeries, c, top, fullest)
+	v.Unmodified = steps(heights(passes, c, func(p *Pass) int { return p.Raw.Prompt() }, most), top, false)
+	v.Cache = stack(passes, cacheSeries, c, cacheTop(passes, c), average)
+	for _, s := range contextSeries {
+		v.ContextValues = append(v.ContextValues, reading{s, count(s.of(last))})
+	}
+	for _, s := range cacheSeries {
+		v.CacheValues = append(v.CacheValues, reading{s, count(s.of(last))})
+	}
+	v.addBusts(passes, c)
+	return v
+}
+
+// scale chooses the top of the context and its lines. A window that is far away
+// is named, not drawn: it would flatten everything else.
+func scale(passes []*Pass) (float64, []limit) {
+	full, last := 1, passes[len(passes)-1]
+	for _, p := range passes {
+		full = max(full, p.Sources.Total())
+	}
+	window, threshold := last.WindowTokens, last.ThresholdTokens
+	if window == 0 {
+		return float64(full) * 1.15, nil
+	}
+	if float64(full) < 0.35*float64(window) {
+		return float64(full) * 1.25, []limit{{mark{0, "window " + axisCount(window) + ", beyond this chart"}, "beyond"}}
+	}
+	top := 1.12 * float64(max(full, window))
+	lines := []limit{{mark{1 - float64(window)/top, "window " + axisCount(window)}, "window"}}
+	if threshold > 0 {
+		lines = append(lines, limit{mark{1 - float64(threshold)/top, "execute threshold " + axisCount(threshold)}, "threshold"})
+	}
+	return top, lines
+}
+
+func cacheTop(passes []*Pass, c columns) float64 {
+	top := 1.0
+	for _, h := range heights(passes, c, func(p *Pass) int { return p.Tokens.Prompt() }, average) {
+		top = max(top, h)
+	}
+	return top * 1.1
+}
+
+func (v *sessionView) addBusts(passes []*Pass, c columns) {
+	bySlot := make(map[int]marker)
+	counts := make(map[string]int)
+	for i, p := range passes {
+		if !p.Bust {
+			continue
+		}
+		v.Busts++
+		cause := clean(cmp.Or(p.BustCause, "unexplained"))
+		class := bustClass(p.BustCause)
+		counts[cause]++
+		if slot := int(c.at(i) * markerSlots); slices.Index(bustClasses, class) > slices.Index(bustClasses, bySlot[slot].Class) {
+			bySlot[slot] = marker{c.at(i), class}
+		}
+		if len(v.BustRows) < maxRows {
+			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh})
+		} else {
+			v.MoreBusts++
+		}
+	}
+	for _, m := range bySlot {
+		v.Markers = append(v.Markers, m)
+	}
+	slices.SortFunc(v.Markers, func(a, b marker) int { return cmp.Compare(a.At, b.At) })
+	v.HasBustLines = v.Busts <= maxBustLines
+	for cause, n := range counts {
+		v.Causes = append(v.Causes, causeCount{cause, bustClass(cause), n})
+	}
+	slices.SortFunc(v.Causes, func(a, b causeCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Cause, b.Cause)) })
+}
+
+func slowest(passes []*Pass) []slowRow {
+	order := make([]int, len(passes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(passes[b].HostMS, passes[a].HostMS) })
+	var rows []slowRow
+	for _, i := range order[:min(len(order), slowestRows)] {
+		p := passes[i]
+		rows = append(rows, slowRow{
+			i, p.Pass, p.HostMS, p.CallMS, cleanVerdict(p.Verdict), why(p), p.Messages, p.WireTokens,
+			p.HostMS / math.Max(passes[order[0]].HostMS, 1e-9),
+		})
+	}
+	return rows
+}
+
+// headline says what a pass was in one line.
+func headline(p *Pass) string {
+	line := fmt.Sprintf("pass %d, %s", p.Pass, cleanVerdict(p.Verdict))
+	if w := why(p); w != "" {
+		line += ", " + w
+	}
+	return line
+}
+
+// passData is what the script of the page knows of each pass, by column, for
+// brevity. Values have the order of contextSeries, then of cacheSeries.
+type passData struct {
+	Width  int       `json:"width"` // passes that the plot has room for
+	Pass   []int     `json:"pass"`
+	Head   []int     `json:"head"` // index into Heads
+	Heads  []string  `json:"heads"`
+	Values [][]int   `json:"values"`
+	Plain  []int     `json:"plain"`
+	HostMS []float64 `json:"ms"`
+	Busts  []int     `json:"busts"` // indexes of the passes that bust
+}
+
+func dataOf(passes []*Pass, c columns) passData {
+	all := slices.Concat(contextSeries, cacheSeries)
+	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Busts: []int{}, Heads: []string{}}
+	known := make(map[string]int)
+	for i, p := range passes {
+		head := cleanVerdict(p.Verdict)
+		if w := why(p); w != "" {
+			head += ", " + w
+		}
+		n, ok := known[head]
+		if !ok {
+			n = len(d.Heads)
+			known[head] = n
+			d.Heads = append(d.Heads, head)
+		}
+		d.Pass, d.Head, d.Plain = append(d.Pass, p.Pass), append(d.Head, n), append(d.Plain, p.Raw.Prompt())
+		d.HostMS = append(d.HostMS, math.Round(p.HostMS*100)/100)
+		for j, s := range all {
+			d.Values[j] = append(d.Values[j], s.of(p))
+		}
+		if p.Bust {
+			d.Busts = append(d.Busts, i)
+		}
+	}
+	return d
+}

@@ -1,0 +1,54 @@
+package replay
+
+import (
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+)
+
+// Sources are the tokens of a prompt by where they come from. The definitions of
+// the tools are missing: the harness adds them after its last hook.
+type Sources struct {
+	System int `json:"system"`
+	// Text counts parts of unknown kinds as well.
+	Text      int `json:"text"`
+	Reasoning int `json:"reasoning"`
+	Inputs    int `json:"toolInputs"`
+	Results   int `json:"toolResults"`
+	Files     int `json:"files"`
+}
+
+// Total returns the sum, in tokens.
+func (s Sources) Total() int {
+	return s.System + s.Text + s.Reasoning + s.Inputs + s.Results + s.Files
+}
+
+func (s Sources) plus(o Sources) Sources {
+	return Sources{s.System + o.System, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
+}
+
+// sourcesOf counts the blocks of one message.
+func sourcesOf(w *render.WireMessage) Sources {
+	var s Sources
+	for i := range w.Blocks {
+		b := &w.Blocks[i]
+		n := tokens.Count(b.Text) + tokens.Count(string(b.Input)) + tokens.Count(b.Name)
+		if b.Kind == render.FileBlock {
+			n += tokens.Image(b.Raw)
+		} else {
+			n += tokens.Count(b.Raw)
+		}
+		switch b.Kind {
+		case render.ReasoningBlock:
+			s.Reasoning += n
+		case render.CallBlock:
+			s.Inputs += n
+		case render.ResultBlock:
+			s.Results += n
+		case render.FileBlock:
+			s.Files += n
+		default:
+			s.Text += n
+		}
+	}
+	return s
+}

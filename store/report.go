@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// UnitSums is the units of one kind in a session, summed.
+type UnitSums struct {
+	Kind        string // "text", "file" or "tool"
+	Units       int
+	Tokens      int64 // content, for tools their results
+	InputTokens int64 // arguments of tool calls
+	// Of them, those that an edit of kind "drop" or "skeleton" took off the
+	// wire. The input of a skeleton stays, so it is not counted.
+	DroppedUnits       int
+	DroppedTokens      int64
+	DroppedInputTokens int64
+}
+
+// A CauseCount is how many busts of the journal had a cause.
+type CauseCount struct {
+	Cause string
+	Count int
+}
+
+// A SessionReport is a session with its sums.
+type SessionReport struct {
+	SessionSummary
+	Sums []UnitSums // by kind
+	// BustCauses counts the busts of the journal, most frequent cause first.
+	BustCauses []CauseCount
+}
+
+//go:embed query/report_sums.sql
+var reportSumsSQL string
+
+//go:embed query/report_busts.sql
+var reportBustsSQL string
+
+// Report returns the sessions that had a pass last, newest first, with what
+// people ask about them, and the number of all sessions. A limit of 0 returns
+// all. Its cost depends on the number of sessions, not on their length.
+func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		err := scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
+		if err != nil {
+			return err
+		}
+		err = scan(c, sessionSelectSQL+`ORDER BY last_pass_at DESC, harness, session_id LIMIT ?`,
+			func(row *sqlite3.Stmt) {
+				reports = append(reports, SessionReport{SessionSummary: SessionSummary{SessionRow: readSession(row)}})
+			}, noLimit(limit))
+		if err != nil {
+			return err
+		}
+		for i := range reports {
+			if err := complete(c, &reports[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("report sessions: %w", err)
+	}
+	return reports, known, nil
+}
+
+// ReportOf returns the report of one session, and whether it is known.
+func (s *Store) ReportOf(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
+			func(row *sqlite3.Stmt) { r.SessionRow, found = readSession(row), true },
+			key.Harness, key.Session)
+		if err != nil || !found {
+			return err
+		}
+		return complete(c, &r)
+	})
+	if err != nil {
+		return r, false, fmt.Errorf("report session %s: %w", key, err)
+	}
+	return r, found, nil
+}
+
+func complete(c *sqlite3.Conn, r *SessionReport) error {
+	if err := summarise(c, &r.SessionSummary); err != nil {
+		return err
+	}
+	err := scan(c, reportSumsSQL, func(row *sqlite3.Stmt) {
+		r.Sums = append(r.Sums, UnitSums{
+			Kind: row.ColumnText(0), Units: row.ColumnInt(1), Tokens: row.ColumnInt64(2), InputTokens: row.ColumnInt64(3),
+			DroppedUnits: row.ColumnInt(4), DroppedTokens: row.ColumnInt64(5), DroppedInputTokens: row.ColumnInt64(6),
+		})
+	}, r.Key.Harness, r.Key.Session)
+	if err != nil {
+		return err
+	}
+	return scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
+		r.BustCauses = append(r.BustCauses, CauseCount{Cause: row.ColumnText(0), Count: row.ColumnInt(1)})
+	}, r.Key.Harness, r.Key.Session)
+}
+
+// SizeOnDisk returns the bytes of the database and its write-ahead log.
+func (s *Store) SizeOnDisk() (int64, error) { return sizeOnDisk(s.path) }
+
+func sizeOnDisk(path string) (bytes int64, err error) {
+	for _, suffix := range []string{"", "-wal"} {
+		info, err := os.Stat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("size of the database: %w", err)
+		}
+		bytes += info.Size()
+	}
+	return bytes, nil
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+	"pgregory.net/rapid"
+)
+
+func report(t testing.TB, s *Store, k Key) SessionReport {
+	t.Helper()
+	r, found, err := s.ReportOf(t.Context(), k)
+	if err != nil || !found {
+		t.Fatalf("report %s: found %v, err %v", k, found, err)
+	}
+	return r
+}
+
+func TestReportTellsTokensBySource(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	must(t, s.CommitPass(t.Context(), commit(key, 1))) // each: a text of 100, a tool result of 2000, an input of 20
+	second := commit(key, 2)
+	second.Edits = []EditRow{{Tag: 1, Kind: "drop"}, {Tag: 2, Kind: "skeleton"}, {Tag: 4, Kind: "drop"}}
+	second.Pass.Bust, second.Pass.BustCause = true, "threshold"
+	must(t, s.CommitPass(t.Context(), second))
+	want := []UnitSums{
+		{Kind: "text", Units: 2, Tokens: 200, DroppedUnits: 1, DroppedTokens: 100},
+		{Kind: "tool", Units: 2, Tokens: 4000, InputTokens: 40, DroppedUnits: 2, DroppedTokens: 4000, DroppedInputTokens: 20},
+	}
+	r := report(t, s, key)
+	same(t, "sums", r.Sums, want)
+	same(t, "busts", r.BustCauses, []CauseCount{{"threshold", 1}})
+	if r.Units != 4 || r.Dropped != 3 {
+		t.Errorf("%d units, %d dropped, want 4 and 3", r.Units, r.Dropped)
+	}
+	all, known, err := s.Report(t.Context(), 1)
+	must(t, err)
+	same(t, "report of all", all, []SessionReport{r})
+	if known != 1 {
+		t.Errorf("%d sessions known, want 1", known)
+	}
+}
+
+func TestBustsAreCountedByCause(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	for n, cause := range []string{"model", "", "threshold", "model", "flush", "threshold", "model"} {
+		p := commit(key, n+1)
+		p.Pass.Bust, p.Pass.BustCause = cause != "", cause
+		must(t, s.CommitPass(t.Context(), p))
+	}
+	if _, err := s.MarkBust(t.Context(), key, 2, "flush"); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "busts", report(t, s, key).BustCauses, []CauseCount{{"model", 3}, {"flush", 2}, {"threshold", 2}})
+}
+
+// The sums that triggers keep are what counting would find, whatever was written.
+func TestSumsAreWhatCountingFinds(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := openIn(t, t.TempDir())
+		defer s.Close()
+		passes := 0
+		r.Repeat(map[string]func(*rapid.T){
+			"commit": func(r *rapid.T) {
+				passes++
+				p := commit(key, passes)
+				p.Units[0].Kind = rapid.SampledFrom([]string{"text", "file"}).Draw(r, "kind")
+				for _, tag := range rapid.SliceOfN(rapid.IntRange(1, 2*passes), 0, 3).Draw(r, "tags") {
+					p.Edits = append(p.Edits, EditRow{Tag: tag, Kind: rapid.SampledFrom([]string{"drop", "skeleton", "truncate"}).Draw(r, "edit")})
+				}
+				must(t, s.CommitPass(t.Context(), p))
+			},
+			"remove": func(r *rapid.T) {
+				n := rapid.IntRange(1, passes+1).Draw(r, "message")
+				must(t, s.RemoveMessages(t.Context(), key, []string{"msg_" + strconv.Itoa(n)}))
+			},
+			"delete": func(r *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(r, "rarely") == 0 {
+					must(t, s.DeleteSession(t.Context(), key))
+				}
+			},
+			"": func(*rapid.T) {
+				got, _, err := s.ReportOf(t.Context(), key)
+				must(t, err)
+				same(t, "sums", withoutEmpty(got.Sums), countSums(t, s, key))
+			},
+		})
+	})
+}
+
+func withoutEmpty(sums []UnitSums) []UnitSums {
+	var kept []UnitSums
+	for _, u := range sums {
+		if u != (UnitSums{Kind: u.Kind}) {
+			kept = append(kept, u)
+		}
+	}
+	return kept
+}
+
+// countSums is the slow way.
+func countSums(t testing.TB, s *Store, k Key) []UnitSums {
+	t.Helper()
+	var sums []UnitSums
+	err := s.view(t.Context(), func(c *sqlite3.Conn) error {
+		units, err := readUnits(c, k, 0)
+		if err != nil {
+			return err
+		}
+		edits, err := readEdits(c, k)
+		if err != nil {
+			return err
+		}
+		dropped, whole := map[int]bool{}, map[int]bool{}
+		for _, e := range edits {
+			dropped[e.Tag] = dropped[e.Tag] || e.Kind == "drop" || e.Kind == "skeleton"
+			whole[e.Tag] = whole[e.Tag] || e.Kind == "drop"
+		}
+		for _, kind := range []string{"file", "text", "tool"} {
+			sum := UnitSums{Kind: kind}
+			for _, u := range units {
+				if u.Kind != kind {
+					continue
+				}
+				sum.Units++
+				sum.Tokens += int64(u.Tokens)
+				sum.InputTokens += int64(u.InputTokens)
+				if dropped[u.Tag] {
+					sum.DroppedUnits++
+					sum.DroppedTokens += int64(u.Tokens)
+				}
+				if whole[u.Tag] {
+					sum.DroppedInputTokens += int64(u.InputTokens)
+				}
+			}
+			if sum.Units > 0 {
+				sums = append(sums, sum)
+			}
+		}
+		return nil
+	})
+	must(t, err)
+	return sums
+}
+
+// BenchmarkReport is what a status costs: fifty sessions of 10,000 units.
+func BenchmarkReport(b *testing.B) {
+	s := openIn(b, b.TempDir())
+	p := firstPass(10_000)
+	for n := range 50 {
+		p.Session.Key.Session = "ses_" + strconv.Itoa(n)
+		must(b, s.CommitPass(b.Context(), p))
+	}
+	for b.Loop() {
+		if all, _, err := s.Report(b.Context(), 50); err != nil || len(all) != 50 {
+			b.Fatal(len(all), err)
+		}
+	}
+}
+
+// A database of the schema before gets its sums from what it holds.
+func TestMigrationSumsWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	s, err := open(t.Context(), options(dir), released()[:1])
+	must(t, err)
+	for _, sql := range []string{
+		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 's', 1, 1)`,
+		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens, input_tokens) VALUES
+			('opencode', 's', 1, 'a', 'm', 'text', 9, 10, 0), ('opencode', 's', 2, 'b', 'm', 'tool', 9, 200, 7),
+			('opencode', 's', 3, 'c', 'm', 'tool', 9, 300, 8), ('opencode', 's', 4, 'd', 'm', 'tool', 9, 400, 9)`,
+		`INSERT INTO edits (harness, session_id, tag, kind, pass) VALUES
+			('opencode', 's', 2, 'drop', 1), ('opencode', 's', 3, 'skeleton', 1), ('opencode', 's', 4, 'truncate', 1)`,
+	} {
+		_, err := s.write.Exec(sql)
+		must(t, err)
+	}
+	must(t, s.Close())
+	same(t, "sums", report(t, openIn(t, dir), Key{"opencode", "s"}).Sums, []UnitSums{
+		{Kind: "text", Units: 1, Tokens: 10},
+		{Kind: "tool", Units: 3, Tokens: 900, InputTokens: 24, DroppedUnits: 2, DroppedTokens: 500, DroppedInputTokens: 7},
+	})
+}
