@@ -49,12 +49,15 @@ func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock"
 // startLock is held by the one bridge that starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-func runtimeDir() (string, error) {
+// RuntimeDir returns the runtime directory, whether or not it exists and is fit.
+func RuntimeDir() string {
 	if base := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) && checkOwner(base) == nil {
-		return privateDir(filepath.Join(base, "magicctx"))
+		return filepath.Join(base, "magicctx")
 	}
-	return privateDir(filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid())))
+	return filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid()))
 }
+
+func runtimeDir() (string, error) { return privateDir(RuntimeDir()) }
 
 // privateDir makes path a directory that nobody else can look into, and refuses
 // one that somebody else made: the directory for temporary files is everybody's.

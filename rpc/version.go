@@ -4,7 +4,14 @@ import "runtime/debug"
 
 // Version is the version of this build, "dev" for a build without one. Release
 // builds set it with -ldflags "-X github.com/magicctx/magicctx-host/rpc.Version=1.2.3".
-var Version = buildVersion()
+var Version string
+
+// The linker sets only variables that no call initialises.
+func init() {
+	if Version == "" {
+		Version = buildVersion()
+	}
+}
 
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
