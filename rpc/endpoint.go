@@ -19,14 +19,16 @@ type Endpoint struct {
 
 // NewEndpoint returns the endpoint of the host of dataDir, whether or not one
 // runs. It creates the runtime directory: magicctx below XDG_RUNTIME_DIR if that
-// is ours, else magicctx-<uid> below the system's directory for temporary files.
+// is ours, else magicctx-<uid> below the system's directory for temporary files,
+// else run in dataDir.
 func NewEndpoint(dataDir string) (Endpoint, error) {
-	dir, err := runtimeDir()
+	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
-		return Endpoint{}, fmt.Errorf("runtime directory: %w", err)
-	}
-	if dataDir, err = filepath.Abs(dataDir); err != nil {
 		return Endpoint{}, err
+	}
+	dir, err := runtimeDir(dataDir)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("no directory for the socket: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
 		dataDir = real
@@ -54,10 +56,40 @@ func RuntimeDir() string {
 	if base := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) && checkOwner(base) == nil {
 		return filepath.Join(base, "magicctx")
 	}
+	return temporaryRuntimeDir()
+}
+
+func temporaryRuntimeDir() string {
 	return filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid()))
 }
 
-func runtimeDir() (string, error) { return privateDir(RuntimeDir()) }
+// runtimeDir returns the first directory that is fit: RuntimeDir, else that of
+// temporary files, else one in the data directory. It asks the file system
+// again each time, and everybody gets the same answer.
+func runtimeDir(dataDir string) (string, error) {
+	var errs []error
+	for _, path := range []string{RuntimeDir(), temporaryRuntimeDir(), filepath.Join(dataDir, "run")} {
+		dir, err := privateDir(path)
+		if err == nil {
+			err = checkWritable(dir)
+		}
+		if err == nil {
+			return dir, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
+}
+
+// checkWritable creates a file, because a mode says nothing of a read-only file
+// system.
+func checkWritable(dir string) error {
+	file, err := os.CreateTemp(dir, "probe.*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
 
 // privateDir makes path a directory that nobody else can look into, and refuses
 // one that somebody else made: the directory for temporary files is everybody's.

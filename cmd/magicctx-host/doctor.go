@@ -79,6 +79,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		HarnessVersion: harnessVersion,
 		AskHost:        func(ctx context.Context) (schema.StatusResult, error) { return askHost(ctx, dir) },
 		Conflicts:      func() ([]doctor.Conflict, error) { return conflicts(project) },
+		Installed:      func() (string, error) { return installed(project) },
 	}, nil
 }
 
@@ -127,6 +128,20 @@ func conflicts(project string) ([]doctor.Conflict, error) {
 		}
 	}
 	return found, nil
+}
+
+// installed returns the configuration that names our plugin: the project's, or the user's.
+func installed(project string) (string, error) {
+	for _, place := range []install.Place{{Env: os.Getenv, Project: project}, {Env: os.Getenv}} {
+		plan, err := install.Uninstall(place)
+		switch {
+		case err == nil:
+			return plan.File, nil
+		case !errors.Is(err, install.ErrNotInstalled):
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 // doctorReport is what --json prints.

@@ -62,7 +62,9 @@ func TestScreens(t *testing.T) {
 	warned := statusOf(2)
 	warned.Warnings = []schema.Warning{
 		{Source: "store", Message: "nothing can be stored, so sessions pass unchanged: the database cannot be written: the disk is full"},
-		{Source: "config", Message: "one"}, {Source: "config", Message: "two"}, {Source: "config", Message: "three"},
+		{Source: "config", Message: "one"},
+		{Source: "config", Message: "two"},
+		{Source: "config", Message: "three"},
 	}
 	fresh := statusOf(1)
 	fresh.Sessions[0] = schema.SessionStatus{Harness: schema.HarnessOpenCode, Session: "ses_new", Mode: "primary"}

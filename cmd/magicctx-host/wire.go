@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -20,7 +19,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
 	}
 	h := host.NewStandby(ctx, host.StandbyOptions{
-		Path: filepath.Join(o.DataDir, store.FileName), Log: o.Log,
+		Path: store.PathIn(o.DataDir), Log: o.Log,
 		Open: func(ctx context.Context) (*host.Host, error) {
 			db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: clock.System{}})
 			if err != nil {

@@ -16,22 +16,25 @@ import (
 
 // A session is what is recorded.
 type session struct {
-	name string
-	// steps of each turn.
+	name   string
+	limits opencodetest.Limits
+	// play plays it; the default plays the turns of a script.
+	play func(context.Context, *recording) error
+
+	// steps of each turn of the script.
 	steps []int
 	// dropEvery is how often the model asks for drops, in steps.
 	dropEvery int
-	limits    opencodetest.Limits
 }
 
 var (
-	short = session{name: "short", steps: []int{4, 3, 2}, limits: opencodetest.DefaultLimits}
+	short = session{name: "short", limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
 
 	// long works in a window so small that its growth crosses the execute
 	// threshold (65 %) about once in every turn, and not while the turn runs.
 	long = session{
-		name: "long", steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
-		limits: opencodetest.Limits{Context: 64_000, Output: 8_192},
+		name: "long", limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
+		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
 )
 
@@ -40,6 +43,11 @@ type recording struct {
 	session
 	product stage.Product
 	root    string
+
+	// Valid while the session is played.
+	files map[string]string
+	oc    *opencodetest.OpenCode
+	mock  *mockllm.Server
 
 	// Counted by record.
 	messages, requests int
@@ -50,51 +58,50 @@ func (r *recording) traceDir() string { return filepath.Join(r.root, "trace") }
 
 // record plays the session and returns its trace.
 func (r *recording) record(ctx context.Context) (trace []byte, err error) {
-	files, err := script.RepositoryFiles(r.product.Repo)
-	if err != nil {
+	if r.files, err = script.RepositoryFiles(r.product.Repo); err != nil {
 		return nil, err
 	}
-	if err := opencodetest.NewProject(ctx, r.project(), files); err != nil {
+	if err := opencodetest.NewProject(ctx, r.project(), r.files); err != nil {
 		return nil, err
 	}
 	user, err := stage.NewUser(r.root, r.product)
 	if err != nil {
 		return nil, err
 	}
-	mock := mockllm.Start()
-	defer mock.Close()
-	options := user.WithPlugin(r.product.Host, r.project(), mock.URL())
+	r.mock = mockllm.Start()
+	defer r.mock.Close()
+	options := user.WithPlugin(r.product.Host, r.project(), r.mock.URL())
 	options.Limits = r.limits
 	options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traceDir())
 
-	oc, err := opencodetest.Start(ctx, options)
-	if err != nil {
+	if r.oc, err = opencodetest.Start(ctx, options); err != nil {
 		return nil, err
 	}
-	turns := script.Write(script.Options{
-		Project: r.project(), Files: files, Steps: r.steps, DropEvery: r.dropEvery, Seed: 1,
-	})
-	played := r.play(ctx, oc, mock, turns)
-	oc.Close()
-	if err := errors.Join(played, oc.Stop(), user.StopHost(context.WithoutCancel(ctx))); err != nil {
+	played := r.play(ctx, r)
+	r.oc.Close()
+	if err := errors.Join(played, r.oc.Stop(), user.StopHost(context.WithoutCancel(ctx))); err != nil {
 		return nil, err
 	}
-	r.requests = len(mock.Requests())
+	r.requests = len(r.mock.Requests())
 	return r.readTrace()
 }
 
-func (r *recording) play(ctx context.Context, oc *opencodetest.OpenCode, mock *mockllm.Server, turns []script.Turn) error {
-	s, err := oc.CreateSession(ctx, opencodetest.NewSession{Title: r.name})
+// playScript plays a session in which nothing goes wrong.
+func playScript(ctx context.Context, r *recording) error {
+	turns := script.Write(script.Options{
+		Project: r.project(), Files: r.files, Steps: r.steps, DropEvery: r.dropEvery, Seed: 1,
+	})
+	s, err := r.oc.CreateSession(ctx, opencodetest.NewSession{Title: r.name})
 	if err != nil {
 		return err
 	}
 	for i, turn := range turns {
-		mock.Enqueue(turn.Steps...)
-		if _, err := oc.Prompt(ctx, s.ID, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
+		r.mock.Enqueue(turn.Steps...)
+		if _, err := r.oc.Prompt(ctx, s.ID, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
 			return fmt.Errorf("turn %d: %w", i+1, err)
 		}
 	}
-	messages, err := oc.Messages(ctx, s.ID)
+	messages, err := r.oc.Messages(ctx, s.ID)
 	if err != nil {
 		return err
 	}

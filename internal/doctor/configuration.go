@@ -7,6 +7,21 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+func (x *examination) plugin(context.Context) {
+	if x.Installed == nil {
+		return
+	}
+	file, err := x.Installed()
+	switch {
+	case err != nil:
+		x.fail("correct the file; the harness cannot read it either", "%v", err)
+	case file == "":
+		x.warn("magicctx-host install opencode", "no configuration of OpenCode names the plugin")
+	default:
+		x.ok("OpenCode loads the plugin, see %s", file)
+	}
+}
+
 func (x *examination) configuration(context.Context) {
 	told := map[string]bool{} // both harnesses read some of the same files
 	enabled := false

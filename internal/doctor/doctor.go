@@ -38,7 +38,7 @@ type Finding struct {
 type Conflict struct{ Where, Problem, Remedy string }
 
 // Options say what to look at, and how to reach what lies outside. All are
-// required but for Conflicts.
+// required but for the last two.
 type Options struct {
 	Version    string // of this program
 	Executable string // its path
@@ -57,6 +57,9 @@ type Options struct {
 	FreeBytes func(path string) (uint64, error)
 	// Conflicts finds what else works on the same sessions; nil skips that.
 	Conflicts func() ([]Conflict, error)
+	// Installed returns the harness's configuration that names our plugin, empty
+	// when none does; nil skips that.
+	Installed func() (string, error)
 }
 
 // timeout bounds each check; that of a large store takes longest.
@@ -72,6 +75,7 @@ func Examine(ctx context.Context, o Options) []Finding {
 		{"program", x.program},
 		{"host", x.host},
 		{"harness", x.harness},
+		{"plugin", x.plugin},
 		{"configuration", x.configuration},
 		{"conflicts", x.conflicts},
 		{"store", x.store},

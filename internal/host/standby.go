@@ -30,7 +30,10 @@ type Standby struct {
 	mu      sync.RWMutex // calls of the host hold it for reading
 	host    *Host        // nil while there is no store
 	reason  string       // why
-	clients map[Client][]schema.InitializeParams
+
+	// clientsMu is apart from mu: a client that comes or goes waits for no call.
+	clientsMu sync.Mutex
+	clients   map[Client][]schema.InitializeParams
 }
 
 // StandbyOptions are what a Standby is built from.
@@ -74,7 +77,10 @@ func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeP
 		}
 		return r, err
 	}
-	r := s.offer(p)
+	r := blank()
+	if p.Harness != "" {
+		r = s.offer(p)
+	}
 	if p.Harness == "" || r.Enabled { // else it is off by the user's wish
 		r.Enabled, r.Trouble, r.Reason = false, true, s.reason
 	}
@@ -83,8 +89,8 @@ func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeP
 
 // remember keeps what a client has opened, for the host that is yet to come.
 func (s *Standby) remember(c Client, p schema.InitializeParams) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.clientsMu.Lock()
+	defer s.clientsMu.Unlock()
 	isSame := func(q schema.InitializeParams) bool { return q.Directory == p.Directory }
 	s.clients[c] = append(slices.DeleteFunc(s.clients[c], isSame), p)
 }
@@ -121,6 +127,8 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 	s.host, s.reason = h, ""
 	s.log.Info("store opened", "path", s.path)
+	s.clientsMu.Lock()
+	defer s.clientsMu.Unlock()
 	for c, params := range s.clients {
 		for _, p := range params {
 			if _, err := h.Initialize(ctx, c, p); err != nil {
@@ -182,12 +190,13 @@ func (s *Standby) closeStore() {
 
 // Disconnected forgets a client.
 func (s *Standby) Disconnected(c Client) {
-	s.mu.Lock()
+	s.clientsMu.Lock()
 	delete(s.clients, c)
-	h := s.host
-	s.mu.Unlock()
-	if h != nil {
-		h.Disconnected(c)
+	s.clientsMu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.host != nil {
+		s.host.Disconnected(c)
 	}
 }
 

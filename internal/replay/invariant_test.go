@@ -64,7 +64,8 @@ func TestBrokenInvariantsAreNamed(t *testing.T) {
 		{"a user message is gone", schema.Hard, false, nil, all{sent("u", transcript.User, raw)}, []string{userTurnsStay}},
 		{"an assistant message is gone", schema.Hard, false, nil, all{sent("a", transcript.Assistant, raw)}, nil},
 		{
-			"several", schema.Steady, false, all{said("u", "x")},
+			"several", schema.Steady, false,
+			all{said("u", "x")},
 			all{sent("u", transcript.User, raw), sent("a", transcript.Assistant, raw, call, text("[dropped  §1§]"))},
 			[]string{steadyIsAppendOnly, oneEffectPerBust, arcsAreAtomic, onePlaceholder, userTurnsStay},
 		},
@@ -89,8 +90,10 @@ func TestADropStaysOnSteadyPasses(t *testing.T) {
 
 func TestSummaryIsCleanOnlyWithoutFindings(t *testing.T) {
 	pass := func(n int, bust bool, cause string) *Pass {
-		return &Pass{Pass: n, Verdict: schema.Soft, Bust: bust, BustCause: cause, Messages: n, HostMS: float64(n), Bill: 1, RawBill: 2,
-			Tokens: promptcache.Tokens{Fresh: 1, Write: 2, Read: 3}, Raw: promptcache.Tokens{Fresh: 10, Write: 20, Read: 30}}
+		return &Pass{
+			Pass: n, Verdict: schema.Soft, Bust: bust, BustCause: cause, Messages: n, HostMS: float64(n), Bill: 1, RawBill: 2,
+			Tokens: promptcache.Tokens{Fresh: 1, Write: 2, Read: 3}, Raw: promptcache.Tokens{Fresh: 10, Write: 20, Read: 30},
+		}
 	}
 	fine := Report{Passes: []*Pass{pass(1, false, ""), pass(2, true, "pressure"), pass(3, false, "")}}
 	s := fine.Summary()

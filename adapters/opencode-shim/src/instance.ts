@@ -26,6 +26,7 @@ export class Instance {
   /** Why the host does not work, as the user was told; undefined while it does. */
   private trouble: string | undefined
   private mustAskAgain = false
+  private readonly told = new Set<string>()
 
   constructor(input: PluginInput, lease: Lease, log: Log) {
     this.client = input.client
@@ -105,8 +106,11 @@ export class Instance {
   }
 
   private works(result: InitializeResult): void {
-    for (const warning of result.warnings ?? []) this.notify(warning)
-    delete result.warnings // told
+    for (const warning of result.warnings ?? []) {
+      if (this.told.has(warning)) continue
+      this.told.add(warning)
+      this.notify(warning)
+    }
     if (this.trouble !== undefined) this.log.info("magicctx works again")
     this.trouble = undefined
     this.registrations.remember(this.directory, result)

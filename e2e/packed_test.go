@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+)
+
+// What `task package` packs is what a user needs: npm installs it without a
+// network, its own command adds it to OpenCode, and the next prompt is tagged.
+func TestPackedPluginWorks(t *testing.T) {
+	needs(t)
+	w := newWorld(t, shortRoot(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	installed := w.installPacked()
+	hosts, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "host-*", "bin", "magicctx-host*"))
+	if err != nil || len(hosts) != 1 {
+		t.Fatalf("installed hosts: %q, %v", hosts, err)
+	}
+	w.user.Product.Host = hosts[0] // status asks with the program that serves
+
+	// The user's file, beside the one that the stage writes.
+	config := filepath.Join(w.user.Home.Config, "opencode", "opencode.jsonc")
+	if err := os.WriteFile(config, []byte("{\n  // mine\n  \"username\": \"somebody\"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.run(installed, "npx", "magicctx-host", "install", "opencode", "--yes")
+	edited, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(edited); !strings.Contains(text, "@magicctx/opencode") || !strings.Contains(text, "// mine") {
+		t.Fatalf("opencode.jsonc after install:\n%s", text)
+	}
+
+	oc := w.start(w.bare())
+	session := w.session(oc)
+	w.play(session, w.readNotes("toolu_1"), mockllm.Say("It says 41."), mockllm.Say("You are welcome."))
+	w.prompt(oc, session, "What is the answer?")
+	w.prompt(oc, session, "Thanks.")
+	status, err := w.user.Status(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/proc/self/exe"); err == nil {
+		exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(status.PID), "exe"))
+		if err != nil || exe != hosts[0] {
+			t.Errorf("the host that serves is %s (%v), want %s", exe, err, hosts[0])
+		}
+	}
+	requests := w.requests(session)
+	if len(requests) != 3 {
+		t.Fatalf("%d requests, want 3", len(requests))
+	}
+	for _, r := range requests {
+		checkRequest(t, r)
+		w.wantInBody(r, "§1§ What is the answer?", true)
+	}
+	checkTags(t, requests)
+}
+
+// installPacked packs the product for this platform and installs the tarballs
+// in an empty directory, which it returns.
+func (w *world) installPacked() string {
+	w.t.Helper()
+	packed, installed := filepath.Join(w.root, "packed"), filepath.Join(w.root, "installed")
+	// Building needs the caches of the home that we are in.
+	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--current", "--out", packed)
+	cmd.Dir = product.Repo
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("pack: %v\n%s", err, out)
+	}
+	tarballs, err := filepath.Glob(filepath.Join(packed, "*.tgz"))
+	if err != nil || len(tarballs) != 2 {
+		w.t.Fatalf("tarballs: %q, %v", tarballs, err)
+	}
+	if err := os.Mkdir(installed, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(installed, "package.json"), []byte("{}"), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	w.run(installed, "npm", append([]string{"install", "--offline", "--no-audit", "--no-fund"}, tarballs...)...)
+	return installed
+}
+
+// run runs a command in the user's home.
+func (w *world) run(dir, name string, args ...string) {
+	w.t.Helper()
+	cmd := exec.CommandContext(w.ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, w.user.Home.Env(dir, "MAGIC_CONTEXT_DATA_DIR="+w.user.DataDir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}

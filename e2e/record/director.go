@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+)
+
+// A director plays scenes in one session at a time. After an error it does
+// nothing more.
+type director struct {
+	*recording
+	ctx     context.Context // of the whole play, which is all that a director does
+	session string
+	model   string // of the next prompt; empty is the default one
+	calls   int
+	err     error
+}
+
+func (d *director) fail(err error) { d.err = errors.Join(d.err, err) }
+
+// turn prompts, and expects that all goes well.
+func (d *director) turn(text string, steps ...mockllm.Step) {
+	if d.err != nil {
+		return
+	}
+	d.mock.Enqueue(steps...)
+	if _, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model}); err != nil {
+		d.fail(fmt.Errorf("%q: %w", text, err))
+	}
+}
+
+// failingTurn prompts, and expects that the turn ends in an error.
+func (d *director) failingTurn(text string, steps ...mockllm.Step) {
+	if d.err != nil {
+		return
+	}
+	d.mock.Enqueue(steps...)
+	m, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model})
+	if m.Info.Error == nil {
+		d.fail(fmt.Errorf("%q ended with %v, want an error of the provider", text, err))
+	}
+}
+
+// interrupt aborts a turn when its last step has been asked for.
+func (d *director) interrupt(text string, steps ...mockllm.Step) {
+	all := len(d.mock.Requests()) + len(steps)
+	d.abortWhen(func() error {
+		if n := len(d.mock.Requests()); n < all {
+			return fmt.Errorf("%d of %d requests", n, all)
+		}
+		return nil
+	}, text, steps...)
+}
+
+// abortTimeout bounds the wait for a turn to get where it is aborted.
+const abortTimeout = time.Minute
+
+// abortWhen aborts a turn when ready no longer errs.
+func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.Step) {
+	if d.err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, abortTimeout)
+	defer cancel()
+	idle, err := d.idle(ctx)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.mock.Enqueue(steps...)
+	if err := d.oc.PromptAsync(ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model}); err != nil {
+		d.fail(err)
+		return
+	}
+	for err := ready(); err != nil; err = ready() {
+		select {
+		case <-time.After(10 * time.Millisecond): // neither side can tell us
+		case <-ctx.Done():
+			d.fail(fmt.Errorf("%q is not where it is to be aborted: %w", text, err))
+			return
+		}
+	}
+	d.fail(d.oc.Abort(ctx, d.session))
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		d.fail(fmt.Errorf("%q does not end", text))
+	}
+}
+
+// idle is closed when the session has become idle.
+func (d *director) idle(ctx context.Context) (<-chan struct{}, error) {
+	events, err := d.oc.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session, done := d.session, make(chan struct{})
+	go func() {
+		for e := range events {
+			var p struct {
+				SessionID string `json:"sessionID"`
+			}
+			if e.Type == "session.idle" && json.Unmarshal(e.Properties, &p) == nil && p.SessionID == session {
+				close(done)
+				return
+			}
+		}
+	}()
+	return done, nil
+}
+
+func (d *director) fileExists(path string) error {
+	_, err := os.Stat(path)
+	return err
+}
+
+// post calls a route of the session.
+func (d *director) post(route string, body any) {
+	if d.err == nil {
+		d.fail(d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/"+route, body, nil))
+	}
+}
+
+// goBackTo reverts the session to before the newest prompt of this text.
+func (d *director) goBackTo(prompt string) {
+	if id := d.find(prompt); d.err == nil {
+		d.fail(d.oc.Revert(d.ctx, d.session, id))
+	}
+}
+
+// forkAt goes on in a copy of the session, up to a prompt or of all of it.
+func (d *director) forkAt(prompt string) {
+	id := ""
+	if prompt != "" {
+		id = d.find(prompt)
+	}
+	if d.err != nil {
+		return
+	}
+	s, err := d.oc.Fork(d.ctx, d.session, id)
+	d.fail(err)
+	d.session = s.ID
+}
+
+// find returns the message of a prompt.
+func (d *director) find(prompt string) (id string) {
+	if d.err != nil {
+		return ""
+	}
+	messages, err := d.oc.Messages(d.ctx, d.session)
+	d.fail(err)
+	for _, m := range slices.Backward(messages) {
+		if m.Info.Role == "user" && m.Text() == prompt {
+			return m.Info.ID
+		}
+	}
+	d.fail(fmt.Errorf("no prompt %q in session %s", prompt, d.session))
+	return ""
+}
+
+// finish notes how long the session has become. A drop that was refused is a
+// mistake of the script: the trace would show less than it says.
+func (d *director) finish() error {
+	messages, err := d.oc.Messages(d.ctx, d.session)
+	d.messages = len(messages)
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Tool == "ctx_reduce" && !strings.HasPrefix(p.State.Output, "Marked") {
+				err = errors.Join(err, fmt.Errorf("call %s of ctx_reduce: %s", p.CallID, p.State.Output))
+			}
+		}
+	}
+	return err
+}
+
+// call is a step of one tool call, with an id that no other call has.
+func (d *director) call(tool string, input map[string]any) mockllm.Step {
+	d.calls++
+	return mockllm.Call(fmt.Sprintf("toolu_edge%04d", d.calls), tool, input)
+}
+
+func (d *director) reduce(tags string) mockllm.Step {
+	return d.call("ctx_reduce", map[string]any{"drop": tags})
+}
+
+// reads returns steps that read files of the project, one after the other; some
+// with a signed thought, some with a word to the user.
+func (d *director) reads(n int) (steps []mockllm.Step) {
+	names := slices.Sorted(maps.Keys(d.files))
+	for range n {
+		s := d.call("read", map[string]any{"filePath": filepath.Join(d.project(), names[d.calls%len(names)]), "limit": 24})
+		if d.calls%4 == 1 {
+			s.Blocks = slices.Insert(s.Blocks, 0, mockllm.Text(fmt.Sprintf("Call %d: looking further.", d.calls)))
+		}
+		if d.calls%3 == 1 {
+			s.Blocks = slices.Insert(s.Blocks, 0, mockllm.Thinking(
+				fmt.Sprintf("This is call %d. What does the file hold?", d.calls), fmt.Sprintf("c2lnbmF0dXJlLSVk%08d", d.calls)))
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}

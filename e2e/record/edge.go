@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+)
+
+// edge is what happens to sessions apart from work: a provider that fails,
+// a user who interrupts, goes back, switches models and forks, and a harness
+// that compacts on its own.
+var edge = session{name: "edge", limits: opencodetest.DefaultLimits, play: playEdge}
+
+func playEdge(ctx context.Context, r *recording) error {
+	r.mock.AddRule(mockllm.Rule{
+		Name: "summary", Match: mockllm.WithoutTools,
+		Answer: mockllm.Always(mockllm.Say("## Goal\nThe user has the files of a project read.\n\n## Progress\nSeveral are read.")),
+	})
+	s, err := r.oc.CreateSession(ctx, opencodetest.NewSession{Title: r.name})
+	if err != nil {
+		return err
+	}
+	d := &director{recording: r, ctx: ctx, session: s.ID}
+	for _, scene := range []struct {
+		name string
+		play func()
+	}{
+		{"work", d.work},
+		{"an image", d.image},
+		{"refusals that are retried", d.retries},
+		{"a prompt that is too long", d.overflow},
+		{"an answer that breaks off", d.brokenAnswer},
+		{"an aborted answer", d.abortAnswer},
+		{"an aborted tool", d.abortTool},
+		{"drops and pressure", d.pressure},
+		{"a revert", d.revert},
+		{"a revert that is taken back", d.unrevert},
+		{"another model, and back", d.otherModel},
+		{"pressure in the middle of a turn", d.force},
+		{"a fork", d.fork},
+		{"a fork from the middle", d.forkEarlier},
+		{"OpenCode's own compaction", d.compaction},
+	} {
+		scene.play()
+		if d.err != nil {
+			return fmt.Errorf("%s: %w", scene.name, d.err)
+		}
+	}
+	return d.finish()
+}
+
+// Scenes. Each leaves the session where the next one can begin.
+
+func (d *director) work() {
+	d.turn("Read some of the project.", append(d.reads(12), mockllm.Say("I have read some."))...)
+	d.turn("What do you make of it?", mockllm.Say("It is a host and its shims."))
+}
+
+// image attaches a picture of one pixel, which the model then talks about.
+func (d *director) image() {
+	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	d.mock.Enqueue(append(d.reads(1), mockllm.Say("It is one pixel."))...)
+	d.post("message", map[string]any{"parts": []map[string]any{
+		{"type": "text", "text": "What is in this picture?"},
+		{"type": "file", "mime": "image/png", "filename": "pixel.png", "url": "data:image/png;base64," + pixel},
+	}})
+	d.turn("Thanks.", mockllm.Say("You are welcome."))
+}
+
+// retries: OpenCode waits as long as it is told and asks again.
+func (d *director) retries() {
+	soon := http.Header{"Retry-After-Ms": {"20"}}
+	busy := mockllm.Step{Error: &mockllm.HTTPError{Status: http.StatusTooManyRequests, Type: "rate_limit_error", Message: "too many requests", Header: soon}}
+	broken := mockllm.Step{Error: &mockllm.HTTPError{Status: http.StatusInternalServerError, Type: "api_error", Message: "internal server error", Header: soon}}
+	steps := []mockllm.Step{busy}
+	steps = append(steps, d.reads(2)...)
+	steps = append(steps, broken)
+	steps = append(steps, d.reads(2)...)
+	d.turn("Read on, whatever happens.", append(steps, mockllm.Say("That took a while."))...)
+}
+
+func (d *director) overflow() {
+	d.failingTurn("And all the rest.", append(d.reads(1),
+		mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 214003 tokens > 200000 maximum"))...)
+	d.turn("Only a little of it then.", append(d.reads(1), mockllm.Say("Done."))...)
+}
+
+// brokenAnswer: the provider fails after it has begun to answer.
+func (d *director) brokenAnswer() {
+	d.failingTurn("Explain it.", mockllm.Step{Blocks: []mockllm.Block{
+		mockllm.Thinking("Where do I begin?", "c2lnbmF0dXJlLSVvdmVy"),
+		mockllm.Text("At first there is"),
+		mockllm.StreamError("invalid_request_error", "the stream ended"),
+	}})
+	d.turn("Go on.", append(d.reads(1), mockllm.Say("Where was I?"))...)
+}
+
+func (d *director) abortAnswer() {
+	d.interrupt("Explain it once more.", append(d.reads(1), mockllm.Step{Hang: true})...)
+	d.turn("Are you there?", mockllm.Say("Here I am."))
+}
+
+func (d *director) abortTool() {
+	started := filepath.Join(d.project(), ".git", "started") // where no search looks
+	d.abortWhen(func() error { return d.fileExists(started) }, "Wait a minute.", d.call("bash", map[string]any{
+		"command": "touch " + started + "; sleep 60", "description": "Wait",
+	}))
+	d.turn("That was too long.", append(d.reads(2), mockllm.Say("I will not do it again."))...)
+}
+
+// pressure crosses the execute threshold while a turn runs; the drops that the
+// model has asked for are applied at its end.
+func (d *director) pressure() {
+	steps := append(d.reads(4), d.reduce("2-9"))
+	steps = append(steps, d.reads(8)...)
+	d.turn("Read a lot.", under(70, append(steps, mockllm.Say("That was a lot."))...)...)
+	d.turn("More.", append(d.reads(3), mockllm.Say("Enough."))...)
+}
+
+func (d *director) revert() {
+	d.turn("Name a colour.", append(d.reads(1), mockllm.Say("Green."))...)
+	d.goBackTo("Name a colour.")
+	d.turn("Name another colour.", append(d.reads(1), mockllm.Say("Blue."))...)
+	d.turn("Sure?", mockllm.Say("Yes."))
+}
+
+func (d *director) unrevert() {
+	d.goBackTo("Sure?")
+	d.post("unrevert", map[string]any{})
+	d.turn("Really?", mockllm.Say("Really."))
+}
+
+func (d *director) otherModel() {
+	d.model = opencodetest.GPTModel
+	d.turn("Do you see it as well?", append(d.reads(3), mockllm.Say("I do."))...)
+	d.turn("All of it?", append([]mockllm.Step{d.reduce("12-14")}, mockllm.Say("All of it."))...)
+	d.model = opencodetest.ClaudeModel
+	d.turn("And you?", append(d.reads(3), mockllm.Say("So do I."))...)
+	d.turn("Good.", mockllm.Say("Good."))
+}
+
+// force crosses the force level, at which nothing waits for the end of the turn.
+func (d *director) force() {
+	steps := append(d.reads(6), d.reduce("15-24"))
+	steps = append(steps, under(88, d.reads(1)...)...)
+	steps = append(steps, d.reads(4)...)
+	d.turn("Read the largest ones.", append(steps, mockllm.Say("They were large."))...)
+}
+
+func (d *director) fork() {
+	original := d.session
+	d.forkAt("")
+	steps := append(d.reads(3), d.reduce("26-34"))
+	d.turn("Suppose that it were otherwise.", under(70, append(append(steps, d.reads(18)...), mockllm.Say("Then it would be."))...)...)
+	d.turn("Would it?", append(d.reads(2), mockllm.Say("It would."))...)
+	d.session = original
+	d.turn("Back to this one.", append(d.reads(2), mockllm.Say("Here we are."))...)
+}
+
+func (d *director) forkEarlier() {
+	original := d.session
+	d.forkAt("Name another colour.")
+	d.turn("Name a shape.", append(d.reads(2), mockllm.Say("A square."))...)
+	d.turn("Sure?", mockllm.Say("Yes."))
+	d.session = original
+}
+
+func (d *director) compaction() {
+	if d.err == nil {
+		d.err = d.oc.Summarize(d.ctx, d.session, opencodetest.ClaudeModel)
+	}
+	d.turn("Where were we?", append(d.reads(6), d.reduce("126-134"), mockllm.Say("Somewhere."))...)
+	d.turn("Read it all again.", under(70, append(d.reads(18), mockllm.Say("Read."))...)...)
+	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
+}
+
+// under lets the provider report for steps that the prompt fills so many
+// percent of the window.
+func under(percent int, steps ...mockllm.Step) []mockllm.Step {
+	prompt := opencodetest.DefaultLimits.Context * percent / 100
+	for i := range steps {
+		steps[i].Usage = &promptcache.Tokens{Fresh: 100, Read: prompt - 100}
+	}
+	return steps
+}

@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+)
+
+// A user may also write no more than the package's name into the configuration:
+// OpenCode then installs it, without install scripts, and so without its
+// platform's host if that needed one.
+func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
+	needs(t)
+	w := newWorld(t, shortRoot(t), nil)
+	registry := w.registry(w.installPacked())
+	o := w.bare()
+	o.Plugins = []any{"@magicctx/opencode"}
+	o.Env = append(o.Env, "npm_config_registry="+registry)
+	oc := w.start(o)
+	session := w.session(oc)
+	w.play(session, mockllm.Say("Hello."))
+	w.prompt(oc, session, "Hello?")
+	requests := w.requests(session)
+	if len(requests) != 1 {
+		t.Fatalf("%d requests, want 1", len(requests))
+	}
+	checkRequest(t, requests[0])
+	w.wantInBody(requests[0], "§1§ Hello?", true)
+}
+
+// registry serves what is packed for this platform, and no other platform's
+// host, as an npm registry does; it returns its address. The manifests are
+// taken from where the packages are installed.
+func (w *world) registry(installed string) string {
+	w.t.Helper()
+	manifests, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "*", "package.json"))
+	if err != nil || len(manifests) != 2 {
+		w.t.Fatalf("installed manifests: %q, %v", manifests, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/tarball/", http.StripPrefix("/tarball/", http.FileServer(http.Dir(filepath.Join(w.root, "packed")))))
+	server := httptest.NewServer(mux)
+	w.t.Cleanup(server.Close)
+	for _, path := range manifests {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var manifest map[string]any
+		if err := json.Unmarshal(raw, &manifest); err != nil {
+			w.t.Fatal(err)
+		}
+		name, version := manifest["name"].(string), manifest["version"].(string)
+		file := strings.NewReplacer("@", "", "/", "-").Replace(name) + "-" + version + ".tgz"
+		manifest["dist"] = map[string]any{"tarball": server.URL + "/tarball/" + file}
+		body, err := json.Marshal(map[string]any{
+			"name": name, "dist-tags": map[string]any{"latest": version}, "versions": map[string]any{version: manifest},
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		mux.HandleFunc("/"+name, func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(body) })
+	}
+	return server.URL
+}

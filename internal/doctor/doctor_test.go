@@ -1,0 +1,362 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// well is a machine where nothing is wrong: a host runs, with a session stored.
+func well(t *testing.T) Options {
+	t.Helper()
+	home, err := os.MkdirTemp("", "mch") // that of the test may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	o := Options{
+		Version: "1.4.0", Executable: filepath.Join(home, "bin", "magicctx-host"),
+		DataDir: filepath.Join(home, "data"), RuntimeDir: filepath.Join(home, "run"), Directory: filepath.Join(home, "project"),
+		Env: func(name string) string { return map[string]string{"HOME": home}[name] },
+		Now: time.Now,
+		LookPath: func(name string) (string, error) {
+			if path := filepath.Join(home, "bin", name); exists(path) {
+				return path, nil
+			}
+			return "", errors.New("not found")
+		},
+		HarnessVersion: func(context.Context, string) (string, error) { return "1.18.33\n", nil },
+		AskHost: func(context.Context) (schema.StatusResult, error) {
+			return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
+		},
+		FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
+		Conflicts: func() ([]Conflict, error) { return nil, nil },
+		Installed: func() (string, error) { return "/home/u/.config/opencode/opencode.json", nil },
+	}
+	for _, dir := range []string{"bin", "run", "project", ".config/magicctx", "data/logs"} {
+		must(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
+	}
+	for _, file := range []string{"bin/magicctx-host", "bin/opencode"} {
+		write(t, filepath.Join(home, file), "", 0o700)
+	}
+	write(t, filepath.Join(o.DataDir, "logs", "host.log"), "{}\n", 0o600)
+	s, err := store.Open(t.Context(), store.Options{Dir: o.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.NewManual(1)})
+	must(t, err)
+	must(t, s.RequestFlush(t.Context(), store.Key{Harness: "opencode", Session: "s"}, 1))
+	must(t, s.Close())
+	return o
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func write(t *testing.T, path, content string, mode os.FileMode) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(content), mode))
+	must(t, os.Chmod(path, mode)) // whatever the umask
+}
+
+// listenAndDie leaves the socket of a host that was killed.
+func listenAndDie(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	must(t, err)
+	l.SetUnlinkOnClose(false)
+	l.Close()
+}
+
+func TestAllIsWell(t *testing.T) {
+	o := well(t)
+	checks := map[string]bool{}
+	for _, f := range Examine(t.Context(), o) {
+		checks[f.Check] = true
+		if f.Level != OK || f.Remedy != "" || f.Fixable {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if len(checks) != 10 {
+		t.Errorf("checked only %v", checks)
+	}
+}
+
+// A machine where magicctx was never used is well, too.
+func TestNothingThereYetIsWell(t *testing.T) {
+	o := well(t)
+	o.DataDir, o.RuntimeDir = filepath.Join(t.TempDir(), "a", "b"), filepath.Join(t.TempDir(), "c")
+	o.AskHost = func(context.Context) (schema.StatusResult, error) { return schema.StatusResult{}, rpc.ErrNoHost }
+	if findings := Examine(t.Context(), o); Worst(findings) != OK {
+		t.Errorf("found %+v", findings)
+	}
+	if exists(o.DataDir) || exists(o.RuntimeDir) {
+		t.Error("a look made directories")
+	}
+}
+
+// Each case does one thing to a machine that is well, and finds that and nothing else.
+func TestFindings(t *testing.T) {
+	answer := func(st schema.StatusResult, err error) func(context.Context) (schema.StatusResult, error) {
+		return func(context.Context) (schema.StatusResult, error) { return st, err }
+	}
+	for _, test := range []struct {
+		name    string
+		harm    func(t *testing.T, o *Options)
+		check   string
+		level   Level
+		message string
+		remedy  string
+		// isFixed tells that Repair leaves a machine that is well.
+		isFixed bool
+	}{
+		{
+			"another program", func(t *testing.T, o *Options) { o.Executable = filepath.Join(o.DataDir, "magicctx.db") },
+			"program", Warn, "comes first on the PATH", "remove one", false,
+		},
+		{
+			"other host version", func(t *testing.T, o *Options) { o.Version = "1.5.0" },
+			"host", Warn, "version 1.4.0, this program is 1.5.0", "end process 4711", false,
+		},
+		{
+			"other protocol", func(t *testing.T, o *Options) {
+				o.AskHost = answer(schema.StatusResult{}, &rpc.Error{Code: schema.CodeVersion, Message: "protocol 2.0"})
+			},
+			"host", Fail, "protocol 2.0", "end the running host", false,
+		},
+		{
+			"host hangs", func(t *testing.T, o *Options) { o.AskHost = answer(schema.StatusResult{}, context.DeadlineExceeded) },
+			"host", Fail, "does not answer", "end its process, most likely", false,
+		},
+		{
+			"host cannot be asked", func(t *testing.T, o *Options) { o.AskHost = answer(schema.StatusResult{}, ErrCannotAsk) },
+			"host", Fail, "cannot be reached", "permissions", false,
+		},
+		{
+			"host in trouble", func(t *testing.T, o *Options) {
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, Warnings: []schema.Warning{{Source: "store", Message: "nothing can be stored"}}}, nil)
+			},
+			"host", Fail, "nothing can be stored", "see the findings", false,
+		},
+		{
+			"bugs", func(t *testing.T, o *Options) {
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Warnings: []schema.Warning{{Source: "bug", Message: "2 broken invariants"}}}, nil)
+			},
+			"host", Warn, "2 broken invariants", "report it", false,
+		},
+		{
+			"no harness", func(t *testing.T, o *Options) { must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode"))) },
+			"harness", Warn, "opencode is not on the PATH", "install OpenCode", false,
+		},
+		{
+			"old harness", func(t *testing.T, o *Options) {
+				o.HarnessVersion = func(context.Context, string) (string, error) { return "v1.9.2", nil }
+			},
+			"harness", Warn, "1.9.2 is older than the 1.18", "update OpenCode", false,
+		},
+		{
+			"broken harness", func(t *testing.T, o *Options) {
+				o.HarnessVersion = func(context.Context, string) (string, error) { return "", errors.New("exit status 127") }
+			},
+			"harness", Fail, "exit status 127", "by hand", false,
+		},
+		{
+			"strange harness", func(t *testing.T, o *Options) {
+				o.HarnessVersion = func(context.Context, string) (string, error) { return "usage: ...", nil }
+			},
+			"harness", Warn, "usage: ...", "see that this is OpenCode", false,
+		},
+		{
+			"no plugin", func(t *testing.T, o *Options) { o.Installed = func() (string, error) { return "", nil } },
+			"plugin", Warn, "no configuration", "magicctx-host install", false,
+		},
+		{
+			"wrong key", func(t *testing.T, o *Options) {
+				write(t, filepath.Join(o.Env("HOME"), ".config", "magicctx", "magicctx.jsonc"), `{"protected_tag": 3}`, 0o600)
+			},
+			"configuration", Warn, "protected_tag", "correct it in", false,
+		},
+		{
+			"switched off", func(t *testing.T, o *Options) {
+				write(t, filepath.Join(o.Directory, "magicctx.jsonc"), `{"enabled": false}`, 0o600)
+			},
+			"configuration", Warn, "switched off", "enabled", false,
+		},
+		{
+			"conflict", func(t *testing.T, o *Options) {
+				o.Conflicts = func() ([]Conflict, error) {
+					return []Conflict{{"opencode.json:3:5", "the plugin x prunes the same messages", "remove x"}}, nil
+				}
+			},
+			"conflicts", Fail, "opencode.json:3:5: the plugin x prunes", "remove x", false,
+		},
+		{
+			"damaged database", func(t *testing.T, o *Options) {
+				write(t, filepath.Join(o.DataDir, "magicctx.db"), strings.Repeat("not a database ", 100), 0o600)
+			},
+			"store", Fail, "damaged", "close all sessions", false,
+		},
+		{
+			"damaged database aside", func(t *testing.T, o *Options) {
+				write(t, filepath.Join(o.DataDir, "magicctx.db.corrupt-1700000000000"), "x", 0o600)
+			},
+			"store", Warn, "1 damaged databases", "delete them", false,
+		},
+		{
+			"data directory open", func(t *testing.T, o *Options) { must(t, os.Chmod(o.DataDir, 0o777)) },
+			"permissions", Fail, "open to others (mode 0777)", "chmod 0755 ", true,
+		},
+		{
+			"runtime directory open", func(t *testing.T, o *Options) { must(t, os.Chmod(o.RuntimeDir, 0o755)) },
+			"permissions", Fail, "open to others (mode 0755)", "chmod 0700 ", true,
+		},
+		{
+			"runtime directory is a file", func(t *testing.T, o *Options) {
+				must(t, os.Remove(o.RuntimeDir))
+				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
+				must(t, os.Symlink(filepath.Join(o.DataDir, "logs"), o.RuntimeDir))
+			},
+			"permissions", Fail, "is no directory", "remove it", false,
+		},
+		{
+			"database readable", func(t *testing.T, o *Options) { must(t, os.Chmod(filepath.Join(o.DataDir, "magicctx.db"), 0o644)) },
+			"permissions", Warn, "magicctx.db has mode 0644", "chmod 0600 ", true,
+		},
+		{
+			"log readable", func(t *testing.T, o *Options) { must(t, os.Chmod(filepath.Join(o.DataDir, "logs", "host.log"), 0o640)) },
+			"permissions", Warn, "host.log has mode 0640", "chmod 0600 ", true,
+		},
+		{
+			"stale socket", func(t *testing.T, o *Options) { listenAndDie(t, filepath.Join(o.RuntimeDir, "0123abcd.sock")) },
+			"leftovers", Warn, "nobody listens at", "rm ", true,
+		},
+		{
+			"old log", func(t *testing.T, o *Options) {
+				log := filepath.Join(o.DataDir, "logs", "host.log.1")
+				write(t, log, "", 0o600)
+				old := time.Now().Add(-50 * 24 * time.Hour)
+				must(t, os.Chtimes(log, old, old))
+			},
+			"leftovers", Warn, "host.log.1 is 50 days old", "rm ", true,
+		},
+		{
+			"large logs", func(t *testing.T, o *Options) {
+				must(t, os.Truncate(filepath.Join(o.DataDir, "logs", "host.log"), manyLogBytes+1))
+			},
+			"leftovers", Warn, "the logs take 64.0 MB", "remove those", false,
+		},
+		{
+			"full disk", func(t *testing.T, o *Options) { o.FreeBytes = func(string) (uint64, error) { return tooLittleSpace - 1, nil } },
+			"disk", Fail, "32.0 MB are left", "free some space", false,
+		},
+		{
+			"little space", func(t *testing.T, o *Options) { o.FreeBytes = func(string) (uint64, error) { return littleSpace - 1, nil } },
+			"disk", Warn, "512.0 MB are left", "free some space", false,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && test.check == "permissions" {
+				t.Skip("modes say nothing here")
+			}
+			o := well(t)
+			test.harm(t, &o)
+			findings := Examine(t.Context(), o)
+			found := 0
+			for _, f := range findings {
+				if f.Level == OK {
+					continue
+				}
+				found++
+				if f.Check != test.check || f.Level != test.level || !strings.Contains(f.Message, test.message) || !strings.Contains(f.Remedy, test.remedy) {
+					t.Errorf("found %+v,\nwant %s %s: %q, remedy %q", f, test.check, test.level, test.message, test.remedy)
+				}
+				if f.Fixable != test.isFixed {
+					t.Errorf("fixable: %t, want %t", f.Fixable, test.isFixed)
+				}
+			}
+			if found != 1 || Worst(findings) != test.level {
+				t.Errorf("%d findings, worst %s, want one, %s:\n%+v", found, Worst(findings), test.level, findings)
+			}
+			must(t, Repair(t.Context(), findings))
+			if test.isFixed && Worst(findings) != OK {
+				t.Errorf("after repair: %+v", findings)
+			}
+			if again := Worst(Examine(t.Context(), o)); test.isFixed && again != OK {
+				t.Errorf("after repair another look finds: %s", again)
+			}
+		})
+	}
+}
+
+func TestNewerDatabaseIsTold(t *testing.T) {
+	x := examination{Options: well(t), check: "store"}
+	path := filepath.Join(x.DataDir, "magicctx.db")
+	content, err := os.ReadFile(path)
+	must(t, err)
+	content[63] = 99 // user_version, https://sqlite.org/fileformat2.html#the_database_header
+	write(t, path, string(content), 0o600)
+	x.store(t.Context())
+	if f := x.findings[0]; f.Level != Fail || !strings.Contains(f.Message, "schema 99") || f.Remedy != "update magicctx-host" {
+		t.Errorf("found %+v", f)
+	}
+}
+
+// What cannot be repaired is said, and the rest is repaired.
+func TestRepairGoesOn(t *testing.T) {
+	broken := errors.New("the disk is read-only")
+	findings := []Finding{
+		{Level: Fail, Message: "first", Fixable: true, fix: func(context.Context) error { return broken }},
+		{Level: Fail, Message: "second", Fixable: true, fix: func(context.Context) error { return nil }},
+		{Level: OK, Message: "third"},
+	}
+	err := Repair(t.Context(), findings)
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "first") {
+		t.Errorf("got %v", err)
+	}
+	if findings[0].Fixed || !findings[1].Fixed || findings[2].Fixed || Worst(findings) != Fail {
+		t.Errorf("got %+v", findings)
+	}
+}
+
+func TestFilesOfOthersAreTold(t *testing.T) {
+	x := examination{Options: well(t), check: "permissions"}
+	path := filepath.Join(x.DataDir, "magicctx.db")
+	if err := os.Chown(path, 12345, -1); err != nil {
+		t.Skipf("cannot give a file away: %v", err)
+	}
+	x.permissions(t.Context())
+	if f := x.findings[0]; f.Level != Fail || !strings.Contains(f.Message, "belongs to user 12345") || !strings.Contains(f.Remedy, "chown") || f.Fixable {
+		t.Errorf("found %+v", f)
+	}
+}
+
+func TestFreeBytesKnowsThisDisk(t *testing.T) {
+	if free, err := FreeBytes(t.TempDir()); err != nil || free == 0 {
+		t.Errorf("%d bytes, %v", free, err)
+	}
+	if _, err := FreeBytes(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a directory that does not exist has free space")
+	}
+}

@@ -1,0 +1,97 @@
+// Packs what users install: the OpenCode shim, and the host for each platform.
+//
+//   node packaging/pack.mjs                      all platforms, to dist/npm
+//   node packaging/pack.mjs --current --out DIR  this machine's platform, to DIR
+//
+// The version is that of adapters/opencode-shim/package.json. The same sources,
+// Go, npm and Node make the same bytes.
+import { execFileSync } from "node:child_process"
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { hostBinary, hostManifest, hostPackage, platforms, shimManifest } from "./manifest.mjs"
+import { notices } from "./notices.mjs"
+
+const here = dirname(fileURLToPath(import.meta.url))
+const repository = dirname(here)
+const shim = join(repository, "adapters", "opencode-shim")
+const binaryLimitBytes = 30_000_000
+
+/** Packs the shim and the hosts of the chosen platforms to directory out; returns a line for each tarball. */
+export function pack(chosen, out) {
+  const source = JSON.parse(readFileSync(join(shim, "package.json"), "utf8"))
+  const stage = mkdtempSync(join(tmpdir(), "magicctx-pack-"))
+  mkdirSync(out, { recursive: true })
+  try {
+    const packages = chosen.map((platform) => stageHost(join(stage, hostPackage(platform)), source, platform))
+    packages.push(stageShim(join(stage, "shim"), source))
+    return packages.map((folder) => tarball(folder, out))
+  } finally {
+    rmSync(stage, { recursive: true, force: true })
+  }
+}
+
+function stageHost(folder, source, platform) {
+  const binary = join(folder, "bin", hostBinary(platform))
+  mkdirSync(dirname(binary), { recursive: true })
+  const env = { ...process.env, ...goEnv, GOOS: platform.goos, GOARCH: platform.goarch }
+  const ldflags = `-s -w -X github.com/magicctx/magicctx-host/rpc.Version=${source.version}`
+  // Without -buildvcs=false the state of the checkout would be in the binary.
+  run("go", ["build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
+  chmodSync(binary, 0o755)
+  const { size } = statSync(binary)
+  if (size > binaryLimitBytes) throw new Error(`the host for ${platform.os} ${platform.cpu} has ${size} bytes; ${binaryLimitBytes} are allowed`)
+  writeFileSync(join(folder, "NOTICES.txt"), notices(repository, env))
+  const manifest = hostManifest(source, platform)
+  describe(folder, manifest, readFileSync(join(here, "host.md"), "utf8").replaceAll("{{name}}", manifest.name))
+  return folder
+}
+
+/** What may not depend on whose machine this is: no C, the oldest processors of each kind. */
+const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
+
+function stageShim(folder, source) {
+  run(process.execPath, [join(shim, "build.mjs"), join(folder, "dist")], { cwd: repository })
+  chmodSync(join(folder, "dist", "launcher.js"), 0o755)
+  describe(folder, shimManifest(source), readFileSync(join(here, "opencode.md"), "utf8"))
+  return folder
+}
+
+function describe(folder, manifest, readme) {
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2) + "\n")
+  writeFileSync(join(folder, "README.md"), readme)
+  copyFileSync(join(repository, "LICENSE"), join(folder, "LICENSE"))
+}
+
+// npm gives all files of a tarball the same old date, and sorts them.
+function tarball(folder, out) {
+  const [{ filename, size, unpackedSize, files }] = JSON.parse(
+    run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", out, folder], { shell: process.platform === "win32" }),
+  )
+  for (const { path, mode } of files) {
+    // Nobody sets the bit later: there are no install scripts.
+    if (/^(bin|dist\/launcher)/.test(path) && (mode & 0o111) !== 0o111) {
+      throw new Error(`${filename}: ${path} is not executable; pack on Linux or macOS`)
+    }
+  }
+  return { path: join(out, filename), size, unpackedSize }
+}
+
+const run = (program, args, options) => execFileSync(program, args, { ...options, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] })
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({ options: { current: { type: "boolean" }, out: { type: "string" } } })
+  const isHere = ({ os, cpu }) => os === process.platform && cpu === process.arch
+  const chosen = platforms.filter((platform) => !values.current || isHere(platform))
+  const out = resolve(values.out ?? join(repository, "dist", "npm"))
+  try {
+    for (const { path, size, unpackedSize } of pack(chosen, out)) {
+      console.log(`${(size / 1e6).toFixed(2).padStart(6)} MB packed ${(unpackedSize / 1e6).toFixed(2).padStart(6)} MB unpacked  ${path}`)
+    }
+  } catch (err) {
+    console.error(`pack: ${err.message}`) // a command's own words are on stderr already
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,7 @@
+package store
+
+import "path/filepath"
+
+// PathIn returns the path of the database in a data directory, whether or not
+// there is one.
+func PathIn(dir string) string { return filepath.Join(dir, fileName) }
