@@ -17,7 +17,7 @@ import (
 // platform's host if that needed one.
 func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	needs(t)
-	w := newWorld(t, shortRoot(t), nil)
+	w := newWorld(t, shortRoot(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	registry := w.registry(w.installPacked())
 	o := w.bare()
 	o.Plugins = []any{"@magicctx/opencode"}
@@ -43,9 +43,17 @@ func (w *world) registry(installed string) string {
 	if err != nil || len(manifests) != 2 {
 		w.t.Fatalf("installed manifests: %q, %v", manifests, err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/tarball/", http.StripPrefix("/tarball/", http.FileServer(http.Dir(filepath.Join(w.root, "packed")))))
-	server := httptest.NewServer(mux)
+	packuments := map[string][]byte{} // by path
+	tarballs := http.FileServer(http.Dir(filepath.Join(w.root, "packed")))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		// Not by a ServeMux, for which npm's @scope%2fname is one segment.
+		if packument, ok := packuments[r.URL.Path]; ok {
+			_, _ = rw.Write(packument)
+			return
+		}
+		tarballs.ServeHTTP(rw, r)
+	}))
+	address := "http://" + server.Listener.Addr().String()
 	w.t.Cleanup(server.Close)
 	for _, path := range manifests {
 		raw, err := os.ReadFile(path)
@@ -58,14 +66,14 @@ func (w *world) registry(installed string) string {
 		}
 		name, version := manifest["name"].(string), manifest["version"].(string)
 		file := strings.NewReplacer("@", "", "/", "-").Replace(name) + "-" + version + ".tgz"
-		manifest["dist"] = map[string]any{"tarball": server.URL + "/tarball/" + file}
-		body, err := json.Marshal(map[string]any{
+		manifest["dist"] = map[string]any{"tarball": address + "/" + file}
+		packuments["/"+name], err = json.Marshal(map[string]any{
 			"name": name, "dist-tags": map[string]any{"latest": version}, "versions": map[string]any{version: manifest},
 		})
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		mux.HandleFunc("/"+name, func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(body) })
 	}
-	return server.URL
+	server.Start()
+	return address
 }

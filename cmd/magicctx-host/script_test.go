@@ -30,6 +30,11 @@ func TestMain(m *testing.M) {
 			defer stop()
 			os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newFakeHost))
 		},
+		"real-host": func() {
+			ctx, stop := signalled()
+			defer stop()
+			os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
+		},
 		"talk": func() { os.Exit(talk(os.Args[1:])) },
 	})
 }

@@ -167,7 +167,9 @@ func TestFindings(t *testing.T) {
 			"host", Warn, "2 broken invariants", "report it", false,
 		},
 		{
-			"no harness", func(t *testing.T, o *Options) { must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode"))) },
+			"no harness", func(t *testing.T, o *Options) {
+				must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode")))
+			},
 			"harness", Warn, "opencode is not on the PATH", "install OpenCode", false,
 		},
 		{
@@ -226,7 +228,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"data directory open", func(t *testing.T, o *Options) { must(t, os.Chmod(o.DataDir, 0o777)) },
-			"permissions", Fail, "open to others (mode 0777)", "chmod 0755 ", true,
+			"permissions", Warn, "open to others (mode 0777)", "chmod 0755 ", true,
 		},
 		{
 			"runtime directory open", func(t *testing.T, o *Options) { must(t, os.Chmod(o.RuntimeDir, 0o755)) },
@@ -268,11 +270,15 @@ func TestFindings(t *testing.T) {
 			"leftovers", Warn, "the logs take 64.0 MB", "remove those", false,
 		},
 		{
-			"full disk", func(t *testing.T, o *Options) { o.FreeBytes = func(string) (uint64, error) { return tooLittleSpace - 1, nil } },
+			"full disk", func(t *testing.T, o *Options) {
+				o.FreeBytes = func(string) (uint64, error) { return tooLittleSpace - 1, nil }
+			},
 			"disk", Fail, "32.0 MB are left", "free some space", false,
 		},
 		{
-			"little space", func(t *testing.T, o *Options) { o.FreeBytes = func(string) (uint64, error) { return littleSpace - 1, nil } },
+			"little space", func(t *testing.T, o *Options) {
+				o.FreeBytes = func(string) (uint64, error) { return littleSpace - 1, nil }
+			},
 			"disk", Warn, "512.0 MB are left", "free some space", false,
 		},
 	} {

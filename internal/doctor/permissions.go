@@ -24,8 +24,8 @@ func (x *examination) permissions(context.Context) {
 		return // modes say nothing there; the user's profile is private
 	}
 	before := len(x.findings)
-	x.directory(x.DataDir, othersWrite) // it may be shared with other programs, so others may look
-	x.directory(x.RuntimeDir, others)
+	x.directory(x.DataDir, othersWrite, x.warn) // it may be shared with other programs, so others may look
+	x.directory(x.RuntimeDir, others, x.fail)   // a host refuses to start in one that is not private
 	for _, pattern := range []string{"magicctx.*", filepath.Join("logs", "host.log*")} {
 		files, err := filepath.Glob(filepath.Join(x.DataDir, pattern))
 		if err != nil {
@@ -40,8 +40,9 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// directory checks a directory of ours, which need not exist yet.
-func (x *examination) directory(path string, forbidden fs.FileMode) {
+// directory checks a directory of ours, which need not exist yet. find tells
+// that somebody else has one of the forbidden permissions.
+func (x *examination) directory(path string, forbidden fs.FileMode, find func(remedy, format string, args ...any)) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -69,7 +70,7 @@ func (x *examination) directory(path string, forbidden fs.FileMode) {
 		return
 	}
 	if mode&forbidden != 0 {
-		x.fail(fmt.Sprintf("chmod %#o %s", mode&^forbidden, quote(path)), "%s is open to others (mode %#o)", path, mode)
+		find(fmt.Sprintf("chmod %#o %s", mode&^forbidden, quote(path)), "%s is open to others (mode %#o)", path, mode)
 		x.fixable(chmod(path, mode&^forbidden))
 	}
 }

@@ -18,18 +18,18 @@ import (
 // again. So a host that cannot persist says so over its socket, and works again
 // when the cause is gone, without a restart of anything.
 type Standby struct {
-	path     string // of the database
-	log      *slog.Logger
-	open     func(context.Context) (*Host, error)
-	offer    func(schema.InitializeParams) schema.InitializeResult
+	path  string // of the database
+	log   *slog.Logger
+	open  func(context.Context) (*Host, error)
+	offer func(schema.InitializeParams) schema.InitializeResult
 
 	// opening admits one attempt at a time. It is a channel because waiting for
 	// it has to end with the context.
 	opening chan struct{}
 
-	mu      sync.RWMutex // calls of the host hold it for reading
-	host    *Host        // nil while there is no store
-	reason  string       // why
+	mu     sync.RWMutex // calls of the host hold it for reading
+	host   *Host        // nil while there is no store
+	reason string       // why
 
 	// clientsMu is apart from mu: a client that comes or goes waits for no call.
 	clientsMu sync.Mutex
@@ -50,8 +50,10 @@ type StandbyOptions struct {
 
 // NewStandby tries to open the store; that it cannot is no error.
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
-	s := &Standby{path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
-		opening: make(chan struct{}, 1), clients: map[Client][]schema.InitializeParams{}}
+	s := &Standby{
+		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
+		opening: make(chan struct{}, 1), clients: map[Client][]schema.InitializeParams{},
+	}
 	s.tryOpen(ctx)
 	return s
 }

@@ -1,8 +1,15 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { after, type TestContext } from "node:test"
 import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
 import type { InitializeResult } from "@magicctx/shim-core"
 import type { Hooks, Message, PluginInput, PromptBody, Provider } from "../src/opencode.ts"
 import { server } from "../src/plugin.ts"
+
+// What the plugin keeps between starts is not for the user's own directory.
+process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
+after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
 /** What the plugin did to its harness. */
 export class FakeOpenCode {

@@ -38,6 +38,12 @@ export interface Pending<T = unknown> {
   cancel(reason: Error): void
 }
 
+/** A sign of life that is owed: since when (ms of the clock), and when it came. */
+export interface Debt {
+  readonly since: number
+  readonly paid: Promise<void>
+}
+
 interface Message {
   id?: number | string | null
   method?: string
@@ -60,7 +66,7 @@ export class Connection {
   private readonly calls = new Map<number, Settle>()
   private readonly serving = new Map<number | string, AbortController>()
   private nextID = 1
-  private silentSince: number | undefined
+  private debt: (Debt & { pay(): void }) | undefined
   private gone: Error | undefined
   private markClosed!: (reason: Error) => void
 
@@ -71,7 +77,8 @@ export class Connection {
     const reader = new FrameReader((frame) => this.receive(frame))
     input.on("data", (chunk: Buffer) => {
       if (this.gone) return
-      this.silentSince = undefined
+      this.debt?.pay()
+      this.debt = undefined
       try {
         reader.push(chunk)
       } catch (err) {
@@ -102,14 +109,17 @@ export class Connection {
     this.send({ method, params })
   }
 
-  /** Since when, if at all, the other end owes a sign of life, ms of the clock. */
-  get owing(): number | undefined {
-    return this.silentSince
+  /** The sign of life that the other end owes, if it does. */
+  get owes(): Debt | undefined {
+    return this.debt
   }
 
-  /** From now on the other end owes a sign of life: it let a deadline pass. Whatever it sends next is one. */
+  /** From now on the other end owes a sign of life, having let a deadline pass. Whatever it sends next is one. */
   suspect(): void {
-    this.silentSince ??= Date.now()
+    if (this.debt) return
+    let pay!: () => void
+    const paid = new Promise<void>((resolve) => (pay = resolve))
+    this.debt = { since: Date.now(), paid, pay }
   }
 
   /** Bytes that wait for the other end to read. */

@@ -59,6 +59,8 @@ const provenMS = 1_000
 const patience = 5
 /** How long a call waits for a host that is down, from the beginning of the attempt to reach it, ms. */
 const attemptMS = 1_000
+/** How long after a missed deadline calls wait for a sign of life, ms. */
+const signMS = 250
 /** So long after a missed deadline without a sign of life the connection is given up, ms. */
 const silenceMS = 10_000
 /** A call that lost its connection so often is not sent again: it may be the cause. */
@@ -135,7 +137,11 @@ export class Host {
     const send = (connection: Connection) => connection.request(method, params, options.attachment)
     for (let losses = 0; ; ) {
       const { connection } = this
-      if (connection?.owing !== undefined) throw new Error(this.trouble)
+      if (connection?.owes) {
+        // A host that is only slow answers the withdrawal of what it was slow with.
+        await within(connection.owes.since + signMS - Date.now(), connection.owes.paid)
+        if (connection.owes) throw new Error(this.trouble)
+      }
       try {
         const pending = connection ? send(connection) : await this.queued(send, deadline, options.signal)
         const answer = await bounded(pending, deadline, options.signal)
@@ -178,10 +184,7 @@ export class Host {
       if (failure !== said) this.log.warn("no host", { cause: failure })
       this.lastFailure = said = failure
       if (this.failures >= patience) this.down = true
-      if (this.down) {
-        for (const opening of this.openings) opening.giveUp()
-        this.failOutbox(new Error(failure))
-      }
+      if (this.down) this.failOutbox(new Error(failure))
       // Jitter, so that the shims of one user do not restart in step.
       await this.sleep(delay * (0.5 + Math.random() / 2))
     }
@@ -198,7 +201,9 @@ export class Host {
       child = this.start()
       connection = new Connection(child.output, child.input, (method, params, signal) => this.serve(method, params, signal))
     } catch (err) {
-      this.down = true // nothing to start, so nothing to wait for; it may be installed later
+      // Nothing to start, so nothing to wait for; it may be installed later.
+      this.down = true
+      for (const opening of this.openings) opening.giveUp()
       return asError(err).message
     }
     this.child = child
@@ -235,7 +240,7 @@ export class Host {
     this.lastFailure = cause.message
     connection.suspect()
     setTimeout(() => {
-      if (Date.now() - (connection.owing ?? Infinity) >= silenceMS) connection.close(cause)
+      if (Date.now() - (connection.owes?.since ?? Infinity) >= silenceMS) connection.close(cause)
     }, silenceMS + 1).unref()
   }
 
@@ -244,7 +249,7 @@ export class Host {
     const { connection } = this
     if (!connection) {
       await this.attempt(() => {}).catch(() => {})
-    } else if (connection.owing === undefined) {
+    } else if (!connection.owes) {
       opening.asking ??= this.initialize(connection, opening)
         .catch((err: unknown) => err instanceof DeadlineExceeded && this.missed(err))
         .finally(() => (opening.asking = undefined))

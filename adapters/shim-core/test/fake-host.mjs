@@ -6,6 +6,8 @@
 //   results   method -> result           silent   methods that get no answer
 //   errors    method -> {code, message}  dieOn    {method: n}: the nth start dies when the method arrives
 //   ask       method -> [method, params] of a request to send before answering
+//   deadly    method: every start dies when it arrives
+//   deaf      true: a withdrawn request gets no answer either
 //   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
 //             answer an "error", answer a mutation that is "bad", or "die"
 import { appendFileSync, readFileSync } from "node:fs"
@@ -70,7 +72,8 @@ async function receive({ id, method, params, result, error }, attachment) {
   }
   script = read()
   record({ method, params, ...(attachment && { attachment: JSON.parse(attachment) }) })
-  if (script.dieOn?.[method] === start) process.exit(1)
+  if (script.dieOn?.[method] === start || script.deadly === method) process.exit(1)
+  if (method === "$/cancelRequest" && !script.deaf) send({ id: params.id, error: { code: -32800, message: "cancelled" } })
   if (id === undefined || script.silent?.includes(method)) return
   if (script.ask?.[method]) await ask(...script.ask[method])
   if (script.errors?.[method]) send({ id, error: script.errors[method] })

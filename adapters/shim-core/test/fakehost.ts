@@ -13,6 +13,8 @@ export interface Script {
   results?: Record<string, unknown>
   errors?: Record<string, { code: number; message: string }>
   silent?: string[]
+  deaf?: boolean
+  deadly?: string
   dieOn?: Record<string, number>
   brokenStarts?: number
   ask?: Record<string, [method: string, params: unknown]>

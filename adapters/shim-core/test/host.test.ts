@@ -79,10 +79,10 @@ test("an error answer keeps its code", async (t) => {
 })
 
 test("a refused directory does not trouble the others", async (t) => {
-  const { host } = fakeHost(t, { errors: { initialize: { code: Code.Version, message: "too old" } } })
+  const { host } = fakeHost(t, { errors: { initialize: { code: -32602, message: "no such place" } } })
   const refused = host.open(opening("/p"), {})
   assert.equal(await refused.opened(20_000), undefined)
-  assert.equal(refused.refusal, "too old")
+  assert.equal(refused.refusal, "no such place")
   await host.call(Method.System, system, long)
 })
 
@@ -124,4 +124,31 @@ test("stop ends the process by closing its input", async (t) => {
   host.stop()
   await fake.until((entries) => entries.at(-1)?.end === true)
   await assert.rejects(host.call(Method.System, system, long))
+})
+
+test("a host of another protocol is tried again until it is replaced", async (t) => {
+  const { host, fake } = fakeHost(t, { errors: { initialize: { code: Code.Version, message: "too new" } } })
+  const directory = host.open(opening("/p"), {})
+  await assert.rejects(host.call(Method.System, system, long), /too new/)
+  fake.follow({ results: { initialize: { ...initialized, protocol: { major: 0, minor: 9 }, hostVersion: "0.1" } } })
+  await assert.rejects(host.call(Method.System, system, long), /magicctx-host 0.1 speaks protocol 0.9, this plugin speaks 1: update magicctx-host/)
+  fake.follow({})
+  await host.call(Method.System, system, long)
+  assert.deepEqual(directory.result, initialized)
+})
+
+test("after a missed deadline nobody waits for a host that gives no sign of life", async (t) => {
+  const { host, fake } = fakeHost(t, { silent: ["session/system"], deaf: true })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await assert.rejects(host.call(Method.System, system, { timeoutMS: 50 }), DeadlineExceeded)
+  // Far below this deadline, or the test runner's ends the test.
+  await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), /did not answer in time/)
+  assert.equal(fake.received("session/system").length, 1)
+})
+
+test("a call that ends every host is not sent for ever", async (t) => {
+  const { host, fake } = fakeHost(t, { deadly: "session/system" })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), ConnectionClosed)
+  assert.equal(fake.received("session/system").length, 2)
 })

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// manyClients is what a user with every session of the last weeks open has.
+const manyClients = 200
+
+// connectMany opens a connection each for many harnesses.
+func connectMany(t testing.TB, e rpc.Endpoint) []*rpc.Client {
+	t.Helper()
+	clients := make([]*rpc.Client, manyClients)
+	for i := range clients {
+		client, err := dialHarness(t.Context(), e, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close(context.Background()) })
+		clients[i] = client
+	}
+	return clients
+}
+
+// stuckHost never finishes a pass until it is released.
+type stuckHost struct {
+	fakeHost
+	began   chan string
+	release chan struct{}
+}
+
+func (h stuckHost) Transform(_ context.Context, _ host.Client, p schema.TransformParams) (schema.WireMutation, error) {
+	h.began <- p.Session
+	<-h.release
+	return schema.WireMutation{}, nil
+}
+
+// However many sessions work or wait to, who only looks is answered at once.
+func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
+	r := newRig(t)
+	h := stuckHost{newFake(), make(chan string, manyClients), make(chan struct{})}
+	defer r.serve(h)()
+	var passes sync.WaitGroup
+	for i, client := range connectMany(t, r.endpoint) {
+		passes.Go(func() {
+			params := schema.TransformParams{Session: fmt.Sprint("s", i), Directory: "/p"}
+			if err := client.CallWithAttachment(t.Context(), schema.MethodTransform, params, []byte("[]"), nil); err != nil {
+				t.Errorf("pass: %v", err)
+			}
+		})
+	}
+	for range 64 { // as many as run at the same time; see rpc
+		<-h.began
+	}
+	st, err := askStatus(t.Context(), r.endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Clients) != manyClients+1 {
+		t.Errorf("%d clients, want %d and the one that asks", len(st.Clients), manyClients)
+	}
+	close(h.release)
+	passes.Wait()
+}
+
+// BenchmarkStatusDuringResync asks for a status, connecting included, from a real
+// host with 200 clients while a resync of 5,000 messages runs without end.
+func BenchmarkStatusDuringResync(b *testing.B) {
+	r := newRig(b)
+	startRealHost(b, r)
+	connectMany(b, r.endpoint)
+	worker, err := dialHarness(b.Context(), r.endpoint, func(context.Context, string, json.Value) (any, error) {
+		return schema.ModelLimits{ContextTokens: 200_000}, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer worker.Close(context.Background())
+	array := longSession(5000)
+	resync := func() {
+		params := schema.TransformParams{Session: "s", Directory: "/p"}
+		if err := worker.CallWithAttachment(b.Context(), schema.MethodTransform, params, array, nil); err != nil {
+			b.Error(err)
+		}
+	}
+	resync()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				resync()
+			}
+		}
+	}()
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if st, err := askStatus(b.Context(), r.endpoint); err != nil || len(st.Clients) < manyClients+2 {
+			b.Fatal(len(st.Clients), err)
+		}
+		took = append(took, time.Since(start))
+	}
+	close(stop)
+	<-stopped
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
+}
+
+// startRealHost starts a host in a process of its own, as shims do.
+func startRealHost(t testing.TB, r *rig) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Args = []string{"real-host", "serve", "--data-dir", r.dir, "--log-level", "warn"}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	})
+	for { // it listens when it can serve
+		client, err := greet(t.Context(), r.endpoint, nil)
+		if err == nil {
+			client.Close(t.Context())
+			return
+		}
+		if !errors.Is(err, rpc.ErrNoHost) {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// longSession is an array of n steps of about 6 KB each.
+func longSession(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString(`[{"info":{"id":"m0","sessionID":"s","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},"parts":[{"id":"p0","type":"text","text":"go"}]}`)
+	for i := 1; i <= n; i++ {
+		output, _ := json.Marshal(strings.Repeat(fmt.Sprintf("line %d of the output, as code may look\n", i), 150))
+		fmt.Fprintf(&b, `,{"info":{"id":"m%[1]d","sessionID":"s","role":"assistant","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"m","finish":"tool-calls",`+
+			`"tokens":{"input":1000,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"p%[1]d","type":"tool","callID":"c%[1]d","tool":"read",`+
+			`"state":{"status":"completed","input":{"f":"x"},"output":%[2]s}}]}`, i, output)
+	}
+	b.WriteString("]")
+	return b.Bytes()
+}

@@ -1,0 +1,83 @@
+// Command switchhost stands in for the host's binary. A file says what it is:
+// "real" runs the real one, the others are faults.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+// Environment of the program.
+const (
+	behaviourFile = "SWITCHHOST_FILE" // what to be
+	realHost      = "SWITCHHOST_REAL" // the real binary
+)
+
+func main() {
+	raw, err := os.ReadFile(os.Getenv(behaviourFile))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "switchhost:", err)
+		os.Exit(1)
+	}
+	switch behaviour := strings.TrimSpace(string(raw)); behaviour {
+	case "real":
+		os.Exit(runReal())
+	case "hang":
+		// Until somebody ends it: not even the end of stdin does.
+		time.Sleep(time.Hour)
+	case "garbage":
+		fmt.Print(strings.Repeat("Segmentation fault\r\n\r\n", 100))
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "crash":
+		fmt.Fprintln(os.Stderr, "magicctx-host: the scripted crash")
+		os.Exit(1)
+	case "newer":
+		answer(`"error":{"code":-32012,"message":"opencode-shim speaks protocol 1.0, magicctx-host 9.0.0 speaks 9.0: update opencode-shim"}`)
+	case "older":
+		answer(`"result":{"protocol":{"major":0,"minor":4},"hostVersion":"0.4.0","enabled":true}`)
+	default:
+		fmt.Fprintf(os.Stderr, "switchhost: no behaviour %q\n", behaviour)
+		os.Exit(2)
+	}
+}
+
+// runReal gives the real host our streams: it is our child, not our successor,
+// because Windows knows no exec.
+func runReal() int {
+	signal.Ignore(os.Interrupt)
+	cmd := exec.Command(os.Getenv(realHost), os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return max(cmd.ProcessState.ExitCode(), 1)
+	}
+	return 0
+}
+
+// answer gives every request the same answer.
+func answer(with string) {
+	in := bufio.NewReader(os.Stdin)
+	for id := 1; ; id++ {
+		length := 0
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if line = strings.TrimSpace(line); line == "" {
+				break
+			}
+			_, _ = fmt.Sscanf(line, "Content-Length: %d", &length)
+		}
+		if _, err := in.Discard(length); err != nil {
+			return
+		}
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, id, with)
+		fmt.Printf("Content-Length: %d\r\n\r\n%s", len(body), body)
+	}
+}

@@ -1,0 +1,260 @@
+package skew
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// handoverSeed decides when the newer host comes; another one is another test:
+//
+//	go test ./e2e/skew -run Handover -args -handoverseed=7
+var handoverSeed = flag.Uint64("handoverseed", 20261121, "seed of the moment at which the newer host comes")
+
+// files is the project of every session.
+var files = map[string]string{
+	"notes.txt": "the answer is 41\n",
+	"plan.md":   strings.Repeat("- ask again\n", 40),
+	"main.go":   "package main\n\nfunc main() { println(41) }\n",
+}
+
+const (
+	// sessionsUnderLoad work side by side in the older release's OpenCode, so
+	// that passes, tools and events are under way whenever the host changes.
+	sessionsUnderLoad = 3
+	turnsOfSession    = 3
+	stepsOfTurn       = 7
+)
+
+// A handover is invisible: what the provider receives is what it would have
+// received without it, byte for byte, and no prompt fails.
+func TestHandoverUnderLoad(t *testing.T) {
+	needs(t)
+	root := shortRoot(t)
+
+	quiet := newWorld(t, root)
+	oc := quiet.start(older, "project")
+	want := quiet.work(oc, func() {})
+	quiet.destroy(oc)
+	if t.Failed() {
+		return
+	}
+
+	w := newWorld(t, root)
+	oc = w.start(older, "project")
+	next := w.start(newer, "other") // it listens, but has not loaded its shim
+	replaced := make(chan struct{})
+	var before schema.StatusResult
+	var fresh []session
+	random := rand.New(rand.NewPCG(*handoverSeed, 0))
+	got := w.work(oc, sync.OnceFunc(func() {
+		go func() {
+			defer close(replaced)
+			var err error
+			if before, err = w.user.Status(w.ctx); before.Version != older.version {
+				t.Errorf("host %q serves before the handover, want %s (%v)", before.Version, older.version, err)
+			}
+			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // the random moment itself
+			fresh = w.work(next, func() {})
+		}()
+	}))
+	<-replaced
+	if t.Failed() {
+		w.destroy(oc, next)
+		return
+	}
+
+	after := w.awaitStatus("both clients", func(s schema.StatusResult) bool { return serves(s, oc, next) })
+	if after.Version != newer.version || after.PID == before.PID || after.Bugs != 0 {
+		t.Errorf("after the handover host %s (process %d, %d bugs) serves; before it was %s (process %d)",
+			after.Version, after.PID, after.Bugs, before.Version, before.PID)
+	}
+	logs := w.logs()
+	w.check(slices.Concat(got, fresh), oc, next)
+	for i, s := range got {
+		checkSame(t, want[i].requests, s.requests)
+	}
+	for name, text := range logs {
+		if strings.Contains(text, "pass failed") {
+			t.Errorf("%s tells of a lost pass:\n%s", name, text)
+		}
+	}
+	if !strings.Contains(logs["host.log"], "release "+newer.version+" takes the place of "+older.version) {
+		t.Errorf("the host's log does not say what happened:\n%s", logs["host.log"])
+	}
+}
+
+// An older release's client is served by the newer host that runs, and neither
+// ends it nor disturbs its sessions.
+func TestOlderReleaseJoinsNewerHost(t *testing.T) {
+	needs(t)
+	w := newWorld(t, shortRoot(t))
+	oc := w.start(newer, "project")
+	old := w.start(older, "other")
+
+	var before schema.StatusResult
+	var joined []session
+	done := make(chan struct{})
+	got := w.work(oc, sync.OnceFunc(func() {
+		go func() {
+			defer close(done)
+			before, _ = w.user.Status(w.ctx)
+			joined = w.work(old, func() {})
+		}()
+	}))
+	<-done
+	after := w.awaitStatus("both clients", func(s schema.StatusResult) bool { return serves(s, oc, old) })
+	if after.Version != newer.version || after.PID != before.PID || after.Bugs != 0 {
+		t.Errorf("host %d of release %s was to go on: %+v", before.PID, newer.version, after)
+	}
+	w.check(slices.Concat(got, joined), oc, old)
+}
+
+// A session is what the provider has received of one.
+type session struct {
+	id       string
+	requests []*mockllm.Request
+}
+
+// work lets sessions of one OpenCode work side by side to their end. midway is
+// called when the first of them is in the middle of its second turn.
+func (w *world) work(oc process, midway func()) []session {
+	all := make([]session, sessionsUnderLoad)
+	for i := range all {
+		heard := func(n int) {
+			if i == 0 && n == stepsOfTurn+stepsOfTurn/2 {
+				midway()
+			}
+		}
+		var err error
+		if all[i].id, err = w.session(oc, heard, steps(oc.project, i)...); err != nil {
+			w.t.Errorf("create a session: %v", err)
+			return nil
+		}
+	}
+	var told sync.WaitGroup
+	for _, s := range all {
+		told.Go(func() {
+			for turn := range turnsOfSession {
+				text := fmt.Sprintf("Task %d: look once more.", turn+1)
+				if _, err := oc.Prompt(w.ctx, s.id, opencodetest.Prompt{Text: text}); err != nil {
+					w.t.Errorf("session %s, turn %d: %v", s.id, turn+1, err)
+					return
+				}
+			}
+		})
+	}
+	told.Wait()
+	midway() // whoever waits for it must not wait in vain
+	for i := range all {
+		all[i].requests = w.requests(all[i].id)
+	}
+	return all
+}
+
+// steps is what the model does in the n-th session of an OpenCode: it only
+// reads, so that sessions do not depend on each other.
+func steps(dir string, n int) (steps []mockllm.Step) {
+	names := slices.Sorted(maps.Keys(files))
+	for i := range turnsOfSession * stepsOfTurn {
+		id := fmt.Sprintf("toolu_%d_%03d", n, i)
+		file := filepath.Join(dir, names[i%len(names)])
+		switch {
+		case i%stepsOfTurn == stepsOfTurn-1:
+			steps = append(steps, mockllm.Say(fmt.Sprintf("That was look %d.", i)))
+		case i%stepsOfTurn == 4: // a call to the host itself
+			steps = append(steps, mockllm.Call(id, "ctx_reduce", map[string]any{"drop": fmt.Sprint(i/stepsOfTurn + 1)}))
+		case i%2 == 0: // a tool that is still running when its neighbours' passes come
+			steps = append(steps, mockllm.Call(id, "bash", map[string]any{"command": "sleep 0.2; wc -c " + file, "description": "Count"}))
+		default:
+			steps = append(steps, mockllm.Step{Blocks: []mockllm.Block{
+				mockllm.Thinking(fmt.Sprintf("Look %d.", i), fmt.Sprintf("c2lnbmF0dXJlLSVk%08d", i)),
+				mockllm.Text(fmt.Sprintf("Look %d of session %d.", i, n)),
+				mockllm.Tool(id, "read", map[string]any{"filePath": file}),
+			}})
+		}
+	}
+	return steps
+}
+
+// check ends the world and asserts of each session that its prompts form one
+// chain, as the journal says, with a pass for each.
+func (w *world) check(sessions []session, processes ...process) {
+	w.t.Helper()
+	for _, oc := range processes {
+		oc.Close()
+		if err := oc.Stop(); err != nil {
+			w.t.Error(err)
+		}
+	}
+	if err := w.user.StopHost(w.ctx); err != nil {
+		w.t.Error(err)
+	}
+	for _, s := range sessions {
+		if len(s.requests) != turnsOfSession*stepsOfTurn {
+			w.t.Errorf("session %s: %d requests for %d steps", s.id, len(s.requests), turnsOfSession*stepsOfTurn)
+		}
+		for i := range s.requests[1:] {
+			checkExtends(w.t, s.requests[i], s.requests[i+1])
+		}
+		passes := w.journal(s.id)
+		if len(passes) != len(s.requests) {
+			w.t.Errorf("session %s: %d passes for %d requests", s.id, len(passes), len(s.requests))
+		}
+		for _, p := range passes {
+			if p.Bust {
+				w.t.Errorf("session %s, pass %d is a bust: %s", s.id, p.Pass, p.BustCause)
+			}
+		}
+	}
+	if w.t.Failed() {
+		for name, text := range w.logs() {
+			w.t.Logf("%s:\n%s", name, text[max(0, len(text)-3_000):])
+		}
+	}
+}
+
+// checkExtends asserts that b begins with all blocks of a, cache markers aside.
+func checkExtends(t *testing.T, a, b *mockllm.Request) {
+	t.Helper()
+	for i, block := range a.Blocks {
+		if i >= len(b.Blocks) {
+			t.Errorf("request %d lacks %s of request %d", b.Seq, block.Where, a.Seq)
+			return
+		}
+		if block.Where != b.Blocks[i].Where || !bytes.Equal(block.JSON, b.Blocks[i].JSON) {
+			t.Errorf("request %d busts the prefix of request %d at %s: %.300s\nbecame %s: %.300s",
+				b.Seq, a.Seq, block.Where, block.JSON, b.Blocks[i].Where, b.Blocks[i].JSON)
+			return
+		}
+	}
+}
+
+// checkSame asserts that two runs sent the same bytes.
+func checkSame(t *testing.T, want, got []*mockllm.Request) {
+	t.Helper()
+	for i := range min(len(want), len(got)) {
+		a, b := want[i].Body, got[i].Body
+		if bytes.Equal(a, b) {
+			continue
+		}
+		at := 0
+		for at < min(len(a), len(b)) && a[at] == b[at] {
+			at++
+		}
+		t.Errorf("request %d differs from that of the quiet run at byte %d:\n got ...%.300s\nwant ...%.300s", i, at, b[max(0, at-100):], a[max(0, at-100):])
+		return // those after it differ as well
+	}
+}

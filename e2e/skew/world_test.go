@@ -1,0 +1,215 @@
+package skew
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// testTimeout bounds a whole test, on a machine that is busy with others.
+const testTimeout = 10 * time.Minute
+
+// sessionHeader is how OpenCode names the session to the provider.
+const sessionHeader = "X-Session-Id"
+
+// A world is a user's machine: the user, projects, and the model's provider.
+type world struct {
+	t    *testing.T
+	ctx  context.Context
+	root string
+	user *stage.User
+	mock *mockllm.Server
+}
+
+// newWorld makes a world at root, which must be short: a socket's path has room
+// for 104 bytes.
+func newWorld(t *testing.T, root string) *world {
+	t.Helper()
+	// t.Context would end before the cleanups, which need one.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
+	t.Cleanup(cancel)
+	user, err := stage.NewUser(root, product)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
+	t.Cleanup(w.mock.Close)
+	return w
+}
+
+func shortRoot(t *testing.T) string {
+	t.Helper()
+	root, err := os.MkdirTemp("", "mcx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeAll(t, root) })
+	return root
+}
+
+// removeAll removes a world. OpenCode's git snapshots may still be written by a
+// grandchild that outlived it by an instant.
+func removeAll(t *testing.T, root string) {
+	t.Helper()
+	err := os.RemoveAll(root)
+	for range 50 {
+		if err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+		err = os.RemoveAll(root)
+	}
+	t.Error(err)
+}
+
+// A process is an OpenCode in a project.
+type process struct {
+	*opencodetest.OpenCode
+	project string
+}
+
+// start runs OpenCode in a project of its own, with the host of a release. Its
+// shim is loaded by the first request.
+func (w *world) start(r release, project string) process {
+	w.t.Helper()
+	dir := filepath.Join(w.root, project)
+	if err := opencodetest.NewProject(w.ctx, dir, files); err != nil {
+		w.t.Fatal(err)
+	}
+	oc, err := opencodetest.Start(w.ctx, w.user.WithPlugin(r.host, dir, w.mock.URL()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("OpenCode in %s printed:\n%s", project, oc.Output())
+		}
+	})
+	return process{oc, dir}
+}
+
+// destroy ends everything in the world, and empties its root for the next one.
+func (w *world) destroy(processes ...process) {
+	w.t.Helper()
+	for _, oc := range processes {
+		oc.Close()
+		if err := oc.Stop(); err != nil {
+			w.t.Error(err)
+		}
+	}
+	if err := w.user.StopHost(w.ctx); err != nil {
+		w.t.Error(err)
+	}
+	if w.t.Failed() {
+		for name, text := range w.logs() {
+			w.t.Logf("%s:\n%s", name, text[max(0, len(text)-3_000):])
+		}
+	}
+	removeAll(w.t, w.root)
+}
+
+// session creates a session that the mock answers with steps, in order. heard is
+// called for each request, with its number from 0.
+func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
+	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "skew"})
+	if err != nil {
+		return "", err
+	}
+	answer, n := mockllm.InOrder(steps...), 0
+	w.mock.AddRule(mockllm.Rule{
+		Name:  s.ID,
+		Match: func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == s.ID },
+		Answer: func(r *mockllm.Request) mockllm.Step {
+			heard(n)
+			n++
+			return answer(r)
+		},
+	})
+	return s.ID, nil
+}
+
+// requests returns what the provider received of a session, in order.
+func (w *world) requests(session string) []*mockllm.Request {
+	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
+}
+
+// awaitStatus waits until the host that runs is as wanted: while one takes over
+// there is none, and the clients come back one after the other.
+func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) schema.StatusResult {
+	w.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		status, err := w.user.Status(w.ctx)
+		if err == nil && isSo(status) {
+			return status
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited in vain for %s: %+v, %v", what, status, err)
+		}
+	}
+}
+
+// serves reports whether the host has exactly these harnesses as clients.
+func serves(status schema.StatusResult, processes ...process) bool {
+	var served, want []int
+	for _, c := range status.Clients {
+		if c.Harness == schema.HarnessOpenCode {
+			served = append(served, c.PID)
+		}
+	}
+	for _, oc := range processes {
+		want = append(want, oc.PID)
+	}
+	slices.Sort(served)
+	slices.Sort(want)
+	return slices.Equal(served, want)
+}
+
+// journal reads the passes of a session. The host must not run.
+func (w *world) journal(session string) []store.PassRow {
+	w.t.Helper()
+	s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer s.Close()
+	passes, err := s.Passes(w.ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: session}, 0, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return passes
+}
+
+// logs returns the logs of the shim and the host, by file name.
+func (w *world) logs() map[string]string {
+	w.t.Helper()
+	logs := map[string]string{}
+	for _, dir := range []string{filepath.Join(w.user.Home.Temp, "*"), filepath.Join(w.user.DataDir, "logs")} {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.log"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, path := range paths {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			logs[filepath.Base(path)] = strings.ToValidUTF8(string(raw), "?")
+		}
+	}
+	return logs
+}
