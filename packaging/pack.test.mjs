@@ -95,7 +95,9 @@ const harness = `
   console.log(JSON.stringify(Object.keys(hooks.tool)))
 `
 const registeredTools = () => {
-  const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: { ...env, MAGICCTX_HOST_ARGS: "--solo" } })
+  // A new state each time: the plugin remembers there what a host of earlier said.
+  const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
+  const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: own })
   assert.equal(stderr, "")
   return JSON.parse(stdout)
 }
@@ -126,8 +128,8 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
   assert.deepEqual(await once(echo, "close"), [7, null])
   assert.equal(printed, "from stdin 2:a b\n")
 
-  // The sleep must not keep our pipe open when its shell has gone.
-  const caught = start(`trap 'exit 9' TERM; echo ready; while :; do sleep 0.05 >&-; done`)
+  // The loop ends by itself: a launcher that loses the signal must fail this test, not hang it.
+  const caught = start(`trap 'exit 9' TERM; echo ready; for i in $(seq 200); do sleep 0.05 >&-; done`)
   await once(caught.stdout, "data")
   caught.kill("SIGTERM")
   assert.deepEqual(await once(caught, "exit"), [9, null])

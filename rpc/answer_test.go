@@ -120,6 +120,9 @@ func TestOtherProtocolIsRefusedWithARemedy(t *testing.T) {
 			if !strings.Contains(e.Message, part) {
 				t.Errorf("protocol %d: message %q does not contain %q", test.major, e.Message, part)
 			}
+			if log := r.log.String(); !strings.Contains(log, part) {
+				t.Errorf("protocol %d: the host's log does not contain %q:\n%s", test.major, part, log)
+			}
 		}
 	}
 }

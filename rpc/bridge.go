@@ -107,8 +107,8 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 	if !needsStart(err) {
 		return conn, err
 	}
-	if errors.Is(err, errOutdated) {
-		if err := askToStop(ctx, e); err != nil && !errors.Is(err, ErrNoHost) {
+	if outdated := (*outdatedError)(nil); errors.As(err, &outdated) {
+		if err := outdated.takeOver(ctx, e); err != nil {
 			return nil, err
 		}
 	}
@@ -119,18 +119,18 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 	return dialStarting(ctx, e, ended)
 }
 
-var errOutdated = errors.New("the host is of an older release")
+func needsStart(err error) bool {
+	return errors.Is(err, ErrNoHost) || errors.As(err, new(*outdatedError))
+}
 
-func needsStart(err error) bool { return errors.Is(err, ErrNoHost) || errors.Is(err, errOutdated) }
-
-// dialCurrent is Dial, but fails with errOutdated for a host of an older release.
+// dialCurrent is Dial, but fails with an outdatedError for a host of an older release.
 func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 	version, err := hostVersion(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	if isOlder(version, Version) {
-		return nil, errOutdated
+		return nil, &outdatedError{version}
 	}
 	return Dial(ctx, e)
 }

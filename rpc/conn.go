@@ -234,7 +234,7 @@ func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	}
 	close(c.stopAsked)
 	if p.Host {
-		c.server.requestStop()
+		c.server.requestStop(stopCause(p))
 	}
 	return nil
 }

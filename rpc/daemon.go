@@ -40,7 +40,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener, idle time.Duration) err
 	case <-ctx.Done():
 		s.log.Info("host stops", "cause", context.Cause(ctx))
 	case <-s.StopRequested():
-		s.log.Info("host stops", "cause", "a client asked for it")
+		s.log.Info("host stops", "cause", s.stopCause)
 	case err = <-accepted:
 		s.log.Error("host stops", "cause", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -66,7 +67,8 @@ func beHost() error {
 	if err != nil {
 		return err
 	}
-	return NewServer(&scriptedHost{}, Options{}).Serve(ctx, l, idle)
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return NewServer(&scriptedHost{}, Options{Log: log}).Serve(ctx, l, idle)
 }
 
 func beBridge() error {
@@ -272,6 +274,10 @@ func TestNewerReleaseTakesOver(t *testing.T) {
 	}
 	wait(t, "the bridge of the older host to end", before.Done())
 	before.end()
+	log, err := os.ReadFile(filepath.Join(p.data, "host.log"))
+	if want := "release v1.10.0 takes the place of v1.9.0"; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("the log of the hosts does not say %q (%v):\n%s", want, err, log)
+	}
 
 	p.version = "v1.9.0" // the older client comes back
 	again := p.bridge()
@@ -282,6 +288,27 @@ func TestNewerReleaseTakesOver(t *testing.T) {
 	stopHost(t, after)
 	after.end()
 	p.awaitEnd()
+}
+
+// An older host that hangs keeps a newer release from starting; the user can end it.
+func TestStuckOlderHostIsNamedWithARemedy(t *testing.T) {
+	p := newPlace(t)
+	stuck, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.socket(), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = (&outdatedError{"v0.9.0"}).takeOver(ctx, p.Endpoint)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("asking a host that hangs got %v", err)
+	}
+	for _, part := range []string{"v0.9.0", Version, "end its process"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not contain %q", err, part)
+		}
+	}
 }
 
 func TestReleasesAreCompared(t *testing.T) {

@@ -67,7 +67,7 @@ func temporaryRuntimeDir() string {
 // temporary files, else one in the data directory. It asks the file system
 // again each time, and everybody gets the same answer.
 func runtimeDir(dataDir string) (string, error) {
-	var errs []error
+	var unfit error
 	for _, path := range []string{RuntimeDir(), temporaryRuntimeDir(), filepath.Join(dataDir, "run")} {
 		dir, err := privateDir(path)
 		if err == nil {
@@ -76,9 +76,13 @@ func runtimeDir(dataDir string) (string, error) {
 		if err == nil {
 			return dir, nil
 		}
-		errs = append(errs, err)
+		if unfit == nil {
+			unfit = err
+		} else {
+			unfit = fmt.Errorf("%w; %w", unfit, err) // one line: the shim shows it
+		}
 	}
-	return "", errors.Join(errs...)
+	return "", unfit
 }
 
 // checkWritable creates a file, because a mode says nothing of a read-only file

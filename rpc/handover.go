@@ -56,8 +56,8 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	}
 	client := NewClient(conn, nil, nil)
 	defer client.Close(ctx)
-	if err := client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true}, nil); err != nil {
-		return fmt.Errorf("ask the older host to stop: %w", err)
+	if err := client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true, Version: Version}, nil); err != nil {
+		return err
 	}
 	for {
 		conn, err := Dial(ctx, e)
@@ -65,11 +65,34 @@ func askToStop(ctx context.Context, e Endpoint) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("wait for the older host to stop: %w", err)
+			return err
 		}
 		conn.Close()
 		time.Sleep(startPoll)
 	}
+}
+
+// stopCause says in the log of the older host who takes its place.
+func stopCause(p schema.ShutdownParams) string {
+	if p.Version == "" {
+		return "a client asked for it"
+	}
+	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
+}
+
+// An outdatedError says that the host that runs is of an older release.
+type outdatedError struct{ version string }
+
+func (e *outdatedError) Error() string {
+	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, Version)
+}
+
+// takeOver makes the older host stop. That there is none any more is fine.
+func (e *outdatedError) takeOver(ctx context.Context, at Endpoint) error {
+	if err := askToStop(ctx, at); err != nil && !errors.Is(err, ErrNoHost) {
+		return fmt.Errorf("%w, and the older one does not make place: %w; end its process and try again", e, err)
+	}
+	return nil
 }
 
 // isOlder reports whether release a precedes release b, both like v1.2.3.

@@ -29,7 +29,9 @@ type transformTimeouts struct{ delta, resync time.Duration }
 // harness of the connection.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
-		return refuse(schema.CodeVersion, "%s", versionMismatch(p))
+		message := versionMismatch(p)
+		c.log.Warn("client refused", "pid", p.PID, "cause", message)
+		return refuse(schema.CodeVersion, "%s", message)
 	}
 	switch p.Harness {
 	case "", schema.HarnessOpenCode, schema.HarnessPi:

@@ -32,8 +32,9 @@ type Server struct {
 	startedAt int64 // Unix ms
 	lanes     *lanes
 
-	stopOnce sync.Once
-	stop     chan struct{}
+	stopOnce  sync.Once
+	stop      chan struct{}
+	stopCause string // valid when stop is closed
 
 	mu    sync.Mutex
 	conns map[*conn]struct{}
@@ -88,7 +89,12 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 // StopRequested is closed when a client has asked the whole host to stop.
 func (s *Server) StopRequested() <-chan struct{} { return s.stop }
 
-func (s *Server) requestStop() { s.stopOnce.Do(func() { close(s.stop) }) }
+func (s *Server) requestStop(cause string) {
+	s.stopOnce.Do(func() {
+		s.stopCause = cause
+		close(s.stop)
+	})
+}
 
 func (s *Server) add(c *conn) {
 	s.mu.Lock()

@@ -12,7 +12,10 @@ import (
 func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
+		// On a read-only file system the host can still say what is wrong.
+		if log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return nil, fmt.Errorf("open log: %w", err)
+		}
 	}
 	defer log.Close()
 	cmd := exec.Command(program, args...)

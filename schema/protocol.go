@@ -337,6 +337,8 @@ type CommandExecuteResult struct {
 type ShutdownParams struct {
 	// Host asks the whole host to stop, for a newer one to take its place.
 	Host bool `json:"host,omitzero"`
+	// Version is that of the newer one, for the log.
+	Version string `json:"version,omitzero"`
 }
 
 // CancelParams withdraws a request of the same connection.

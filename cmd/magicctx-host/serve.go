@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/signal"
 	"syscall"
 	"time"
@@ -30,11 +31,12 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	logTo := s.err
 	if cmd.LogFile != "" {
 		file, err := openLog(cmd.LogFile)
-		if err != nil {
-			return err
+		if err == nil {
+			defer file.Close()
+			logTo = file
+		} else { // without a log, status still says what is wrong
+			fmt.Fprintln(s.err, "magicctx-host:", err)
 		}
-		defer file.Close()
-		logTo = file
 	}
 	log := newLogger(logTo, c.LogLevel)
 

@@ -1,45 +1,44 @@
 package fault
 
-import (
-	"os"
-	"testing"
-)
+import "os"
 
-// Faults of the host's process, one after the other under one OpenCode that
-// started when all was well.
-func TestHostProcess(t *testing.T) {
-	s := newScene(t)
-	s.start()
-	s.works()
+// processFaults are those of the host's process.
+func (s *scene) processFaults() {
 	for _, fault := range []struct{ name, behaviour, cause string }{
 		{"crash at start", "crash", "the scripted crash"},
 		{"garbage", "garbage", "the host answers nonsense"},
 		{"too new", "newer", "magicctx-host 9.0.0 speaks 9.0: update opencode-shim"},
 		{"too old", "older", "magicctx-host 0.4.0 speaks protocol 0.4, this plugin speaks 1: update magicctx-host"},
+		{"hanging at start", "hang", "the host has started, but does not answer"},
 	} {
-		s.in(t, fault.name, func() {
+		s.in(fault.name, func() {
 			s.be(fault.behaviour)
 			s.stopHost()
 			s.suffers(fault.cause, "magicctx-host doctor")
 			s.be("real")
+			if fault.behaviour == "hang" {
+				s.endHanging()
+			}
 			s.recovers()
 		})
 	}
-	s.in(t, "missing", func() {
+	s.in("missing", func() {
 		must(s.t, os.Rename(s.binary, s.binary+".away"))
 		s.stopHost()
 		s.suffers("MAGICCTX_HOST names "+s.binary, "not an executable file")
 		must(s.t, os.Rename(s.binary+".away", s.binary))
 		s.recovers()
 	})
-}
-
-// in runs part of a scene as a test of its own.
-func (s *scene) in(t *testing.T, name string, part func()) {
-	t.Run(name, func(t *testing.T) {
-		parent := s.t
-		s.t = t
-		defer func() { s.t = parent }()
-		part()
+	s.in("hanging in the middle of its life", func() {
+		status, err := s.user.Status(s.ctx)
+		must(s.t, err)
+		host, err := os.FindProcess(status.PID)
+		must(s.t, err)
+		resume := pause(s.t, host)
+		s.suffers("the host did not answer in time")
+		resume()
+		_, err = s.user.Status(s.ctx) // it has worked off what came before
+		must(s.t, err)
+		s.recovers()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,9 +45,15 @@ type scene struct {
 	binary  string // what MAGICCTX_HOST names
 	// usual is how long a prompt has taken without a fault.
 	usual time.Duration
+	// isTagged says that the session has messages that the host has seen.
+	isTagged bool
+	// isMounted says that the data directory is a file system of its own.
+	isMounted bool
 
 	mu      sync.Mutex
 	notices []string
+	// scripted are the steps that answer next.
+	scripted []mockllm.Step
 }
 
 // newScene makes a user; start runs OpenCode.
@@ -63,11 +70,12 @@ func newScene(t *testing.T) *scene {
 	t.Cleanup(s.removeAll)
 	s.user, err = stage.NewUser(root, product)
 	must(t, err)
+	s.mountData()
 	must(t, opencodetest.NewProject(ctx, s.project, map[string]string{"notes.txt": "the answer is 41\n"}))
 	s.configure()
 	s.mock = mockllm.Start()
 	t.Cleanup(s.mock.Close)
-	s.mock.AddRule(mockllm.Rule{Match: func(*mockllm.Request) bool { return true }, Answer: mockllm.Always(mockllm.Say("Yes."))})
+	s.mock.AddRule(mockllm.Rule{Match: func(*mockllm.Request) bool { return true }, Answer: s.answer})
 	s.install()
 	s.be("real")
 	return s
@@ -112,8 +120,10 @@ func (s *scene) start() {
 	o.Env = append(o.Env, "SWITCHHOST_FILE="+s.behaviour(), "SWITCHHOST_REAL="+product.Host)
 	oc, err := opencodetest.Start(s.ctx, o)
 	must(s.t, err)
+	if s.oc == nil {
+		s.t.Cleanup(s.stop)
+	}
 	s.oc = oc
-	s.t.Cleanup(s.stop)
 	events, err := oc.Events(s.ctx)
 	must(s.t, err)
 	go func() {
@@ -122,6 +132,26 @@ func (s *scene) start() {
 		}
 	}()
 	s.newSession()
+}
+
+// whileDown does something while no host runs and none can be started: the shim
+// would have another one at once.
+func (s *scene) whileDown(do func()) {
+	s.t.Helper()
+	s.be("crash")
+	s.stopHost()
+	do()
+	s.be("real")
+}
+
+// restart runs another OpenCode, with a new session; between happens while none runs.
+func (s *scene) restart(between func()) {
+	s.t.Helper()
+	s.oc.Close()
+	must(s.t, s.oc.Stop())
+	s.stopHost()
+	between()
+	s.start()
 }
 
 func (s *scene) stop() {
@@ -162,7 +192,7 @@ func (s *scene) newSession() {
 	s.t.Helper()
 	session, err := s.oc.CreateSession(s.ctx, opencodetest.NewSession{Title: "fault"})
 	must(s.t, err)
-	s.session = session.ID
+	s.session, s.isTagged = session.ID, false
 }
 
 // prompt runs a turn of one request and returns what the provider received, and
@@ -189,7 +219,7 @@ const tag = "§"
 func (s *scene) works() {
 	s.t.Helper()
 	r, took := s.prompt("Is all well?")
-	s.usual = max(s.usual, took)
+	s.usual, s.isTagged = max(s.usual, took), true
 	if text := lastText(r); !strings.HasPrefix(text, tag) {
 		s.t.Fatalf("the host has not seen %q", text)
 	}
@@ -211,8 +241,8 @@ func (s *scene) suffers(causes ...string) {
 		if got := lastText(r); got != text {
 			s.t.Errorf("the prompt became %q", got)
 		}
-		if hasTags, had := strings.Contains(string(r.Body), tag), s.usual > 0; hasTags != had {
-			s.t.Errorf("the prompts before are tagged: %v, want %v", hasTags, had)
+		if has := strings.HasPrefix(r.Messages[0].Content[0].Text, tag); has != s.isTagged {
+			s.t.Errorf("the prompts before are tagged: %v, want %v", has, s.isTagged)
 		}
 		// Twice the usual time, because the machine has other things to do.
 		if limit += 2 * max(s.usual, deadline/4); took > limit {
@@ -265,6 +295,55 @@ func (s *scene) recovers() {
 	}
 }
 
+// toolSays asserts what the model hears of a call of the host's tool.
+func (s *scene) toolSays(want string) {
+	s.t.Helper()
+	const call = "toolu_fault"
+	s.script(mockllm.Call(call, "ctx_reduce", map[string]any{"drop": "1"}), mockllm.Say("So be it."))
+	before := len(s.mock.Requests())
+	_, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: "Drop it."})
+	must(s.t, err)
+	for _, r := range s.mock.Requests()[before:] {
+		for _, m := range r.Messages {
+			for _, c := range m.Content {
+				if c.Type == "tool_result" && c.ID == call && strings.Contains(c.Text, want) {
+					return
+				}
+			}
+		}
+	}
+	s.t.Errorf("the model does not hear %q", want)
+}
+
+// script answers the next requests of the session; after them it goes on as before.
+func (s *scene) script(steps ...mockllm.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripted = append(s.scripted, steps...)
+}
+
+func (s *scene) answer(r *mockllm.Request) mockllm.Step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.scripted) == 0 || r.Header.Get(sessionHeader) != s.session {
+		return mockllm.Say("Yes.")
+	}
+	step := s.scripted[0]
+	s.scripted = s.scripted[1:]
+	return step
+}
+
+// endHanging ends the hosts that hang, and waits until OpenCode has seen it: the
+// next is on its way then.
+func (s *scene) endHanging() {
+	s.t.Helper()
+	raw, err := os.ReadFile(s.behaviour() + ".pid")
+	must(s.t, err)
+	pid, err := strconv.Atoi(string(raw))
+	must(s.t, err)
+	must(s.t, stage.End(s.ctx, pid, os.Kill))
+}
+
 func lastText(r *mockllm.Request) string {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role == "user" {
@@ -307,4 +386,14 @@ func (s *scene) removeAll() {
 		err = os.RemoveAll(s.root)
 	}
 	s.t.Error(err)
+}
+
+// toldNothing asserts that the user was not bothered.
+func (s *scene) toldNothing() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.notices) != 0 {
+		s.t.Errorf("notices: %q", s.notices)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // handoverSeed decides when the newer host comes; another one is another test:
@@ -85,6 +86,7 @@ func TestHandoverUnderLoad(t *testing.T) {
 	w.check(slices.Concat(got, fresh), oc, next)
 	for i, s := range got {
 		checkSame(t, want[i].requests, s.requests)
+		w.checkServedByBoth(s, after.StartedAt)
 	}
 	for name, text := range logs {
 		if strings.Contains(text, "pass failed") {
@@ -224,6 +226,18 @@ func (w *world) check(sessions []session, processes ...process) {
 			w.t.Logf("%s:\n%s", name, text[max(0, len(text)-3_000):])
 		}
 	}
+}
+
+// checkServedByBoth asserts that a session had passes before and after the newer
+// host came at a time: else nothing was handed over.
+func (w *world) checkServedByBoth(s session, cameAt int64) {
+	w.t.Helper()
+	passes := w.journal(s.id)
+	before := slices.IndexFunc(passes, func(p store.PassRow) bool { return p.At >= cameAt })
+	if before <= 0 {
+		w.t.Errorf("session %s: the older host served %d of %d passes", s.id, before, len(passes))
+	}
+	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
 // checkExtends asserts that b begins with all blocks of a, cache markers aside.

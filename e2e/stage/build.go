@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
@@ -23,8 +26,7 @@ type Product struct {
 	Shim string // the OpenCode shim's bundle
 }
 
-// Build builds the product from the repository at repo; the host goes to dir,
-// the bundle to its place in the tree. It fails with ErrCannotBuild without
+// Build builds the product from the repository at repo into dir. It fails with ErrCannotBuild without
 // OpenCode in node_modules, or without npm.
 func Build(ctx context.Context, repo, dir string) (Product, error) {
 	repo, err := filepath.Abs(repo)
@@ -38,14 +40,17 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	if err != nil {
 		return Product{}, fmt.Errorf("%w: %w", ErrCannotBuild, err)
 	}
-	p := Product{
-		Repo: repo,
-		Host: filepath.Join(dir, "magicctx-host"),
-		Shim: filepath.Join(repo, "adapters", "opencode-shim", "dist", "index.js"),
-	}
+	p := Product{Repo: repo, Host: filepath.Join(dir, "magicctx-host"), Shim: filepath.Join(dir, "index.js")}
 	if runtime.GOOS == "windows" {
 		p.Host += ".exe"
 	}
+	// The bundle is built in the tree, where packages that are tested at the same
+	// time would read it half-written.
+	tree := flock.New(filepath.Join(repo, "node_modules", ".magicctx-e2e.lock"))
+	if _, err := tree.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return Product{}, fmt.Errorf("wait for another build: %w", err)
+	}
+	defer tree.Unlock()
 	for _, command := range [][]string{
 		{"go", "build", "-o", p.Host, "./cmd/magicctx-host"},
 		{npm, "run", "--silent", "build"},
@@ -56,8 +61,12 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 			return Product{}, fmt.Errorf("build: %v: %w\n%s", command, err, out)
 		}
 	}
-	if _, err := os.Stat(p.Shim); err != nil {
+	bundle, err := os.ReadFile(filepath.Join(repo, "adapters", "opencode-shim", "dist", "index.js"))
+	if err != nil {
 		return Product{}, fmt.Errorf("build: no bundle: %w", err)
+	}
+	if err := os.WriteFile(p.Shim, bundle, 0o600); err != nil {
+		return Product{}, fmt.Errorf("build: %w", err)
 	}
 	return p, nil
 }

@@ -113,7 +113,7 @@ func (h *Host) stored(err error) {
 			h.Log.Info("the store takes writes again")
 		}
 	case errors.Is(err, store.ErrCannotPersist):
-		reason := err.Error()
+		reason := err.Error() + remedy(err)
 		if h.trouble.Swap(&reason) == nil {
 			h.Log.Error("nothing can be stored, so sessions pass unchanged", "error", err)
 		}

@@ -14,7 +14,7 @@ import (
 
 // A Standby is a host whose store may be missing for a while: locked by another
 // host, read-only, full, damaged, or of a newer schema. While it is missing the
-// Standby answers that it is disabled and why; each initialize tries to open it
+// Standby answers that it is disabled and why; each initialize of a harness tries to open it
 // again. So a host that cannot persist says so over its socket, and works again
 // when the cause is gone, without a restart of anything.
 type Standby struct {
@@ -66,9 +66,11 @@ const openTimeout = 800 * time.Millisecond
 // Initialize opens the store if that is missing or failed, and then the directory.
 func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
-	opening, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	s.tryOpen(opening)
+	if p.Harness != "" { // who only asks for status wants to know what was
+		opening, cancel := context.WithTimeout(ctx, openTimeout)
+		defer cancel()
+		s.tryOpen(opening)
+	}
 
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -148,7 +148,7 @@ func (ps *pass) run(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, store.ErrCannotPersist):
-		return disabled(err.Error())
+		return disabled(err.Error() + remedy(err))
 	case errors.Is(err, store.ErrBusy):
 		// Nothing of ours may be seen that is not stored, but the wire does not
 		// wait for another program's lock: a steady pass needs no write.

@@ -17,10 +17,11 @@ else {
 }
 
 function launch(path: string): void {
-  const child = spawn(path, process.argv.slice(2), { stdio: "inherit" })
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+  // Before the spawn: a signal in between would end us and leave the host alone.
   // A terminal's Ctrl-C reaches the host too; being told twice does not disturb it.
   for (const signal of signals) process.on(signal, () => child.kill(signal))
+  const child = spawn(path, process.argv.slice(2), { stdio: "inherit" })
   child.on("error", (err) => {
     console.error(`magicctx-host: ${path}: ${err.message}`)
     process.exit(1)

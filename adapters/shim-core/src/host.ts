@@ -97,6 +97,7 @@ export class Host {
   private down = false
   private lastFailure = ""
   private attemptBegan = 0
+  private isTrying = false
   private running = false
   private stopped = false
   private wake: (() => void) | undefined
@@ -108,6 +109,7 @@ export class Host {
 
   /** Why there is no connection, in a sentence for the user. */
   get trouble(): string {
+    if (this.isTrying && Date.now() - this.attemptBegan >= attemptMS) return "the host has started, but does not answer"
     return this.lastFailure || "the host has not answered yet"
   }
 
@@ -137,11 +139,7 @@ export class Host {
     const send = (connection: Connection) => connection.request(method, params, options.attachment)
     for (let losses = 0; ; ) {
       const { connection } = this
-      if (connection?.owes) {
-        // A host that is only slow answers the withdrawal of what it was slow with.
-        await within(connection.owes.since + signMS - Date.now(), connection.owes.paid)
-        if (connection.owes) throw new Error(this.trouble)
-      }
+      if (connection?.owes) await this.reach()
       try {
         const pending = connection ? send(connection) : await this.queued(send, deadline, options.signal)
         const answer = await bounded(pending, deadline, options.signal)
@@ -149,11 +147,28 @@ export class Host {
         return answer as HostCalls[M]["result"]
       } catch (err) {
         if (err instanceof RpcError) this.answered()
-        if (err instanceof DeadlineExceeded) this.missed(err)
+        if (err instanceof DeadlineExceeded) {
+          this.missed(err)
+          if (!connection) throw new DeadlineExceeded(this.trouble)
+        }
+        if (isStopping(err)) {
+          this.connection = undefined // another host takes its place, and gets this call and what follows
+          continue
+        }
         if (!(err instanceof ConnectionClosed) || options.once || ++losses === mostLosses) throw err
         await connection?.closed
       }
     }
+  }
+
+  /** Fails, soon, while the host is down: for those to whom the parameters of a call are work. */
+  async reach(): Promise<void> {
+    const { connection } = this
+    if (!connection) return this.down ? this.attempt(() => {}) : undefined
+    if (!connection.owes) return
+    // A host that is only slow answers the withdrawal of what it was slow with.
+    await within(connection.owes.since + signMS - Date.now(), connection.owes.paid)
+    if (connection.owes) throw new Error(this.trouble)
   }
 
   /** Sends a notification in order with the calls. Kept for the next host if there is none, up to a bound. */
@@ -180,7 +195,7 @@ export class Host {
       const startedAt = Date.now()
       const failure = await this.serveOnce()
       if (this.stopped) break
-      if (Date.now() - startedAt > provenMS) delay = firstDelayMS
+      if (this.failures === 0 || Date.now() - startedAt > provenMS) delay = firstDelayMS
       if (failure !== said) this.log.warn("no host", { cause: failure })
       this.lastFailure = said = failure
       if (this.failures >= patience) this.down = true
@@ -207,6 +222,7 @@ export class Host {
       return asError(err).message
     }
     this.child = child
+    this.isTrying = true
     void child.ended.then((how) => connection.close(new Error(how)))
     try {
       // Until none is left: directories may be opened meanwhile. No await lies between the last look and admit.
@@ -214,6 +230,8 @@ export class Host {
         await Promise.all(left.map((opening) => this.initialize(connection, opening)))
       }
       this.generation++
+      this.isTrying = false
+      this.lastFailure = ""
       this.log.info("host connected", { pid: child.pid, generation: this.generation })
       this.admit(connection)
     } catch (err) {
@@ -221,6 +239,7 @@ export class Host {
     }
     const reason = await connection.closed
     this.connection = undefined
+    this.isTrying = false
     child.stop(brokenGraceMS)
     const how = await child.ended
     return reason instanceof EndOfOutput ? how : reason.message
@@ -279,7 +298,7 @@ export class Host {
       const pending = connection.request(Method.Initialize, opening.params)
       opening.settle(checked((await bounded(pending, Date.now() + initializeTimeoutMS)) as InitializeResult))
     } catch (err) {
-      if (!(err instanceof RpcError)) throw err
+      if (!(err instanceof RpcError) || isStopping(err)) throw err
       if (err.code === Code.Version) {
         this.down = true // it speaks to no directory; only another host will
         throw err
@@ -391,7 +410,7 @@ class OpenDirectory implements Opening {
 /** Waits for something, but not longer than ms. */
 async function within(ms: number, something: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, Math.max(0, ms))))
   await Promise.race([something, late])
   clearTimeout(timer)
 }
@@ -402,6 +421,11 @@ function checked(result: InitializeResult): InitializeResult {
   if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result
   const speaks = protocol ? `protocol ${protocol.major}.${protocol.minor}` : "no protocol that we know"
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
+}
+
+/** Whether a host refused a call because it is about to end: it has not begun with it. */
+function isStopping(err: unknown): boolean {
+  return err instanceof RpcError && err.code === Code.Stopping
 }
 
 /**

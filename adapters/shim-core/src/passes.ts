@@ -71,6 +71,7 @@ export class Passes {
 
   private async pass(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
     try {
+      await this.host.reach() // before the array is encoded, which is all of it after a failure
       if (state.generation !== this.host.generation) state.encoder.reset()
       const { delta, mutation } = await this.ask(state.encoder, messages, of, limits)
       // What the host holds is what the next delta builds on only if its answer could be applied.

@@ -5,6 +5,7 @@
 //
 //   results   method -> result           silent   methods that get no answer
 //   errors    method -> {code, message}  dieOn    {method: n}: the nth start dies when the method arrives
+//   stopOn    {method: n}: the nth start refuses the method because it is about to end, and ends
 //   ask       method -> [method, params] of a request to send before answering
 //   deadly    method: every start dies when it arrives
 //   deaf      true: a withdrawn request gets no answer either
@@ -74,6 +75,11 @@ async function receive({ id, method, params, result, error }, attachment) {
   record({ method, params, ...(attachment && { attachment: JSON.parse(attachment) }) })
   if (script.dieOn?.[method] === start || script.deadly === method) process.exit(1)
   if (method === "$/cancelRequest" && !script.deaf) send({ id: params.id, error: { code: -32800, message: "cancelled" } })
+  if (script.stopOn?.[method] === start) {
+    send({ id, error: { code: -32015, message: `${method}: the host is stopping` } })
+    setTimeout(() => process.exit(0), 100) // it finishes what is under way
+    return
+  }
   if (id === undefined || script.silent?.includes(method)) return
   if (script.ask?.[method]) await ask(...script.ask[method])
   if (script.errors?.[method]) send({ id, error: script.errors[method] })

@@ -16,6 +16,7 @@ export interface Script {
   deaf?: boolean
   deadly?: string
   dieOn?: Record<string, number>
+  stopOn?: Record<string, number>
   brokenStarts?: number
   ask?: Record<string, [method: string, params: unknown]>
   passes?: Record<number, "forget" | "silent" | "error" | "bad" | "die">

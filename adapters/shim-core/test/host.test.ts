@@ -152,3 +152,17 @@ test("a call that ends every host is not sent for ever", async (t) => {
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), ConnectionClosed)
   assert.equal(fake.received("session/system").length, 2)
 })
+
+// A handover lost the pass that came while the older host was finishing: its refusal was taken for an answer.
+test("what a stopping host refused is sent to its successor", async (t) => {
+  const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await host.call(Method.System, system, { ...long, once: true })
+  assert.deepEqual(fake.story().filter((what) => what !== "end"), ["start", "initialize", "session/system", "start", "initialize", "session/system"])
+})
+
+test("a directory that a stopping host refused is opened by its successor", async (t) => {
+  const { host, fake } = fakeHost(t, { stopOn: { initialize: 1 } })
+  assert.deepEqual(await host.open(opening("/p"), {}).opened(20_000), initialized)
+  assert.deepEqual(fake.story().filter((what) => what !== "end"), ["start", "initialize", "start", "initialize"])
+})

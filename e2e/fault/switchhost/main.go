@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,6 +31,10 @@ func main() {
 		os.Exit(runReal())
 	case "hang":
 		// Until somebody ends it: not even the end of stdin does.
+		pid := strconv.Itoa(os.Getpid())
+		if err := os.WriteFile(os.Getenv(behaviourFile)+".pid", []byte(pid), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, "switchhost:", err)
+		}
 		time.Sleep(time.Hour)
 	case "garbage":
 		fmt.Print(strings.Repeat("Segmentation fault\r\n\r\n", 100))

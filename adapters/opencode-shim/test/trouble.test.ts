@@ -1,0 +1,44 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { initialized } from "../../shim-core/test/fakehost.ts"
+import { fake, load, pass, textOf, user } from "./fake-opencode.ts"
+
+const full = { ...initialized, enabled: false, trouble: true, reason: "the disk is full" }
+
+test("one notice for one episode of trouble, which a pass that works ends", async (t) => {
+  const { hooks, opencode } = await load(t)
+  const turn = async (text: string) => textOf(await pass(hooks, [user("u1", "one", {}, "ses_t"), user("u2", text, {}, "ses_t")]))
+  assert.deepEqual(await turn("two"), ["§u1§ one", "§u2§ two"])
+  for (const episode of [1, 2]) {
+    fake.follow({ errors: { "session/transform": { code: -32011, message: "the disk is full" } }, results: { initialize: full } })
+    // What the host did before stays done; what is new is as it came.
+    for (let i = 0; i < 3; i++) assert.deepEqual(await turn("changed"), ["§u1§ one", "§u2§ changed"])
+    assert.equal(opencode.toasts.length, episode)
+    assert.match(opencode.toasts.at(-1)!.message, /the disk is full/)
+    fake.follow({})
+    assert.deepEqual(await turn(`three ${episode}`), ["§u1§ one", `§u2§ three ${episode}`])
+    assert.equal(opencode.toasts.length, episode)
+  }
+})
+
+test("a host in trouble at the start is asked again by every pass", async (t) => {
+  const { hooks, opencode, received } = await load(t, full)
+  const turn = async () => textOf(await pass(hooks, [user("u1", "one", {}, "ses_a")]))
+  assert.deepEqual(await turn(), ["one"])
+  assert.deepEqual(await turn(), ["one"])
+  assert.equal(received("initialize").length, 3)
+  fake.follow({})
+  assert.deepEqual(await turn(), ["§u1§ one"])
+  assert.deepEqual(await turn(), ["§u1§ one"])
+  assert.equal(received("initialize").length, 4)
+  assert.equal(opencode.toasts.length, 1)
+})
+
+test("what the host wants to be told is shown once, when somebody looks", async (t) => {
+  const { hooks, opencode } = await load(t, { warnings: ["the database was damaged"] })
+  await hooks.event!({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+  assert.deepEqual(opencode.toasts, [])
+  await pass(hooks, [user("u1", "one", {}, "ses_w")])
+  await pass(hooks, [user("u1", "one", {}, "ses_w")])
+  assert.deepEqual(opencode.toasts.map(({ message }) => message), ["the database was damaged"])
+})

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test, type TestContext } from "node:test"
+import { Registrations } from "../src/index.ts"
+import { initialized } from "./fakehost.ts"
+
+function registrations(t: TestContext) {
+  const state = mkdtempSync(join(tmpdir(), "state-"))
+  t.after(() => rmSync(state, { recursive: true, force: true }))
+  const open = (name: string) => new Registrations(name, { XDG_STATE_HOME: state })
+  const files = () => readdirSync(state, { recursive: true }).map(String).filter((name) => name.endsWith(".json")).map((name) => join(state, name))
+  return { open, files }
+}
+
+const tool = { name: "t", description: "d", parameters: {} }
+
+test("the last answer for a directory is recalled, without what was to be told once", (t) => {
+  const { open } = registrations(t)
+  open("shim-1").remember("/a", { ...initialized, tools: [tool], warnings: ["told"] })
+  open("shim-1").remember("/b", initialized)
+  assert.deepEqual(open("shim-1").recall("/a"), { ...initialized, tools: [tool] })
+  assert.deepEqual(open("shim-1").recall("/b"), initialized)
+})
+
+test("a directory that was never open takes after the newest one; another version after none", (t) => {
+  const { open } = registrations(t)
+  open("shim-1").remember("/a", initialized)
+  assert.deepEqual(open("shim-1").recall("/new"), initialized)
+  assert.equal(open("shim-2").recall("/a"), undefined)
+})
+
+test("a broken file is as none, and is written anew", (t) => {
+  const { open, files } = registrations(t)
+  open("shim-1").remember("/a", initialized)
+  const [file] = files()
+  writeFileSync(file!, readFileSync(file!, "utf8").slice(0, 20))
+  assert.equal(open("shim-1").recall("/a"), undefined)
+  open("shim-1").remember("/a", initialized)
+  assert.deepEqual(open("shim-1").recall("/a"), initialized)
+})
+
+test("where nothing can be kept, nothing fails", () => {
+  const nowhere = new Registrations("shim-1", { XDG_STATE_HOME: "/dev/null" })
+  nowhere.remember("/a", initialized)
+  assert.equal(nowhere.recall("/a"), undefined)
+})

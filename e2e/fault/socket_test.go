@@ -1,0 +1,56 @@
+package fault
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// socketFaults: where the directory of the socket cannot be written the host
+// finds another place, and the user notices nothing; where there is none the
+// user is told.
+func (s *scene) socketFaults() {
+	runtime := filepath.Join(s.user.Home.Runtime, "magicctx")
+	temporary := filepath.Join(s.user.Home.Temp, "magicctx-"+strconv.Itoa(os.Getuid()))
+
+	s.in("another place for the socket", func() {
+		var restore func()
+		s.whileDown(func() { restore = block(s.t, runtime) })
+		s.forgetNotices()
+		s.works()
+		s.toldNothing()
+		s.whileDown(restore)
+		s.works()
+	})
+	s.in("no place for the socket", func() {
+		var restore []func()
+		s.whileDown(func() {
+			for _, dir := range []string{runtime, temporary, filepath.Join(s.user.DataDir, "run")} {
+				restore = append(restore, block(s.t, dir))
+			}
+		})
+		s.suffers("no directory for the socket", runtime)
+		for _, undo := range restore {
+			undo()
+		}
+		s.recovers()
+	})
+}
+
+// block puts a file where a directory is wanted, which stops even root.
+func block(t *testing.T, dir string) (restore func()) {
+	t.Helper()
+	err := os.Rename(dir, dir+".away")
+	wasThere := err == nil
+	if !wasThere && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	must(t, os.WriteFile(dir, nil, 0o600))
+	return func() {
+		must(t, os.Remove(dir))
+		if wasThere {
+			must(t, os.Rename(dir+".away", dir))
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package fault
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/gofrs/flock"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// storeFaults keep the host from opening its store. It runs all the same, and
+// says why it does nothing.
+func (s *scene) storeFaults() {
+	path := store.PathIn(s.user.DataDir)
+
+	s.in("locked by another host", func() {
+		lock := flock.New(filepath.Join(s.user.DataDir, "magicctx.lock"))
+		s.whileDown(func() {
+			held, err := lock.TryLock()
+			must(s.t, err)
+			if !held {
+				s.t.Fatal("the stopped host still holds its lock")
+			}
+		})
+		s.suffers("in use by another host", "end that process")
+		s.statusSays("in use by another host")
+		must(s.t, lock.Unlock())
+		s.recovers()
+	})
+	s.in("schema from the future", func() {
+		var version int
+		s.whileDown(func() {
+			version = userVersion(s.t, path, 0)
+			userVersion(s.t, path, version+1000)
+		})
+		s.suffers("update magicctx-host")
+		s.statusSays("written by a newer magicctx-host")
+		userVersion(s.t, path, version)
+		s.recovers()
+	})
+	s.in("no file can be opened", func() {
+		// A directory in its place stops even root, whom modes do not.
+		s.whileDown(func() {
+			must(s.t, os.Rename(path, path+".away"))
+			must(s.t, os.Mkdir(path, 0o700))
+		})
+		s.suffers("the database")
+		s.statusSays("the database")
+		must(s.t, os.Remove(path))
+		must(s.t, os.Rename(path+".away", path))
+		s.recovers()
+	})
+	s.in("corrupt", func() {
+		s.forgetNotices()
+		s.whileDown(func() {
+			must(s.t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 1000), 0o600))
+		})
+		// The cause is gone with its discovery: the prompt is as any other.
+		s.works()
+		s.told("was damaged", "moved to "+path+".corrupt-")
+		s.recovers()
+	})
+}
+
+// userVersion returns the schema version of a database, and sets it unless to is 0.
+func userVersion(t *testing.T, path string, to int) int {
+	t.Helper()
+	db, err := sqlite3.Open(path)
+	must(t, err)
+	defer db.Close()
+	stmt, _, err := db.Prepare("PRAGMA user_version")
+	must(t, err)
+	defer stmt.Close()
+	stmt.Step()
+	version := stmt.ColumnInt(0)
+	must(t, stmt.Reset())
+	if to != 0 {
+		must(t, db.Exec("PRAGMA user_version = "+strconv.Itoa(to)))
+	}
+	return version
+}
+
+// diskFaults need a file system of our own; where none can be mounted they are
+// skipped (the store's own tests let SQLite's calls fail instead, everywhere).
+func (s *scene) diskFaults() {
+	s.in("full", func() {
+		s.needsMount()
+		filler := filepath.Join(s.user.DataDir, "filler")
+		fill(s.t, filler)
+		s.suffers("the database cannot be written", "make room")
+		s.statusSays("the database cannot be written")
+		must(s.t, os.Remove(filler))
+		s.recovers()
+	})
+	s.in("read-only", func() {
+		s.needsMount()
+		// No file system with a writer becomes read-only.
+		s.whileDown(func() { must(s.t, s.mount("-o", "remount,ro", s.user.DataDir)) })
+		s.suffers("read-only file system")
+		s.statusSays("read-only file system")
+		must(s.t, s.mount("-o", "remount,rw", s.user.DataDir))
+		s.recovers()
+	})
+}
+
+// mountData gives the data directory a small disk of its own, if it can.
+func (s *scene) mountData() {
+	s.t.Helper()
+	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))
+	if err := s.mount("-t", "tmpfs", "-o", "size=8m,mode=0700", "magicctx-test", s.user.DataDir); err != nil {
+		s.t.Log(err)
+		return
+	}
+	s.isMounted = true
+	s.t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", s.user.DataDir).CombinedOutput(); err != nil {
+			s.t.Errorf("%v: %s", err, out)
+		}
+	})
+}
+
+func (s *scene) needsMount() {
+	s.t.Helper()
+	if !s.isMounted {
+		s.t.Skip("no disk can be mounted here")
+	}
+}
+
+func (s *scene) mount(args ...string) error {
+	if out, err := exec.CommandContext(s.ctx, "mount", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("mount %v: %w: %s", args, err, out)
+	}
+	return nil
+}
+
+// fill takes the last byte of a disk.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	must(t, err)
+	defer file.Close()
+	for size := 64 << 10; size > 0; {
+		if _, err := file.Write(make([]byte, size)); err != nil {
+			size /= 2
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A client that answers nothing.
+type mute struct{ name string }
+
+func (*mute) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	return schema.ModelLimits{}, errors.New("mute")
+}
+func (*mute) Show(context.Context, schema.NotifyShowParams) error { return nil }
+func (*mute) SessionChanged(schema.SessionStatus)                 {}
+
+var openP = schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}
+
+func storeOptions(dir string) store.Options {
+	return store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.NewManual(1_700_000_000_000)}
+}
+
+func newStandby(t *testing.T, dir string) *Standby {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	loadConfig := func(schema.Harness, string) (schema.Config, []config.Warning) { return config.Default(), nil }
+	s := NewStandby(t.Context(), StandbyOptions{
+		Path: store.PathIn(dir), Log: log,
+		Open: func(ctx context.Context) (*Host, error) {
+			db, err := store.Open(ctx, storeOptions(dir))
+			if err != nil {
+				return nil, err
+			}
+			return New(Options{Store: db, Clock: clock.NewManual(1_700_000_000_000), Log: log, LoadConfig: loadConfig}), nil
+		},
+		Offer: func(schema.InitializeParams) schema.InitializeResult { return Offer(config.Default()) },
+	})
+	t.Cleanup(s.Close)
+	return s
+}
+
+func initialize(t *testing.T, s *Standby, c Client) schema.InitializeResult {
+	t.Helper()
+	r, err := s.Initialize(t.Context(), c, openP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func transformOne(t *testing.T, s *Standby, c Client) error {
+	t.Helper()
+	message := `[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user"},"parts":[{"id":"prt_1","type":"text","text":"one"}]}]`
+	_, err := s.Transform(t.Context(), c, schema.TransformParams{Session: "ses_1", Directory: "/p", Messages: []byte(message)})
+	return err
+}
+
+func TestHostWithoutAStoreSaysWhyAndRecovers(t *testing.T) {
+	dir := t.TempDir()
+	owner, err := store.Open(t.Context(), storeOptions(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStandby(t, dir)
+	first, second := &mute{"first"}, &mute{"second"}
+	for _, c := range []Client{first, second} {
+		r := initialize(t, s, c)
+		if r.Enabled || !r.Trouble || !strings.Contains(r.Reason, "in use by another host") || !strings.Contains(r.Reason, "end that process") {
+			t.Errorf("initialize: enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
+		}
+		if len(r.Tools) == 0 || len(r.Commands) == 0 || r.TransformTimeoutMS == 0 {
+			t.Errorf("nothing is offered for the time after: %+v", r)
+		}
+	}
+	var coded interface{ RPCCode() int }
+	if err := transformOne(t, s, first); !errors.As(err, &coded) || coded.RPCCode() != schema.CodeDisabled {
+		t.Errorf("a pass fails with %v", err)
+	}
+	status, err := s.Status(t.Context(), first, schema.StatusParams{})
+	if err != nil || status.Enabled || !strings.Contains(status.Reason, "in use by another host") {
+		t.Errorf("status: enabled %v, reason %q, error %v", status.Enabled, status.Reason, err)
+	}
+
+	if err := owner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := initialize(t, s, first); !r.Enabled || r.Trouble || r.Reason != "" {
+		t.Errorf("after the owner has gone: enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
+	}
+	for _, c := range []Client{first, second} { // the second did not ask again
+		if err := transformOne(t, s, c); err != nil {
+			t.Errorf("a pass of %s: %v", c.(*mute).name, err)
+		}
+	}
+}
+
+func TestDamageIsToldOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(store.PathIn(dir), bytes.Repeat([]byte("not a database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newStandby(t, dir)
+	if r := initialize(t, s, &mute{}); !r.Enabled || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "was damaged") {
+		t.Errorf("first: enabled %v, warnings %q", r.Enabled, r.Warnings)
+	}
+	if r := initialize(t, s, &mute{}); len(r.Warnings) != 0 {
+		t.Errorf("second: warnings %q", r.Warnings)
+	}
+}
+
+func TestSwitchedOffIsNoTrouble(t *testing.T) {
+	dir := t.TempDir()
+	s := newStandby(t, dir)
+	s.Close()
+	s.open = func(context.Context) (*Host, error) { return nil, store.ErrNewerSchema }
+	s.offer = func(schema.InitializeParams) schema.InitializeResult {
+		cfg := config.Default()
+		cfg.Enabled = false
+		return Offer(cfg)
+	}
+	if r := initialize(t, s, &mute{}); r.Enabled || r.Trouble || !strings.Contains(r.Reason, "switched off") {
+		t.Errorf("enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
+	}
+}

@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+const edgeTrace = "edge.jsonl.gz"
+
+// The scenes of the edge trace (e2e/record/edge.go) say what may bust: pressure
+// once the turn is over, going back, the other model's way back, the force level
+// within a turn, pressure in the fork, OpenCode's compaction, and pressure after it.
+// Errors, retries, aborts, an image and a revert that is taken back may not.
+func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
+	s := replayOf(t, edgeTrace)
+	var got []string
+	for _, b := range s.Busts {
+		got = append(got, string(b.Verdict)+" "+b.Cause)
+	}
+	want := []string{
+		"soft pressure",
+		"steady transcript-changed",
+		"hard model-changed",
+		"soft force",
+		"soft pressure",
+		"steady transcript-changed",
+		"soft pressure",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("busts (-want +got):\n%s", diff)
+	}
+	if !s.IsClean() {
+		t.Errorf("%d unexplained busts, %v, %v", s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits)
+	}
+}
+
+// The first pass for the other model is hard although its wire extends the last
+// one: that model's provider has nothing cached.
+func TestOtherModelIsHardBothWays(t *testing.T) {
+	var models []string
+	for _, p := range replayOf(t, edgeTrace).Detail {
+		if p.Cause == "model-changed" {
+			models = append(models, string(p.Verdict)+" "+p.Model)
+		}
+	}
+	if diff := cmp.Diff([]string{"hard mockoai/gpt-mock", "hard mock/claude-mock"}, models); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A fork is a session of its own: it starts with a hard pass, and leaves its
+// original as it was.
+func TestForksLeaveTheirOriginalAlone(t *testing.T) {
+	firsts := map[string]int{}
+	before := ""
+	for _, p := range replayOf(t, edgeTrace).Detail {
+		if _, known := firsts[p.Session]; !known {
+			firsts[p.Session] = p.Pass
+			if p.Verdict != schema.Hard || p.Cause != "first-pass" {
+				t.Errorf("pass %d, the first of session %s, is %s %s", p.Pass, p.Session, p.Verdict, p.Cause)
+			}
+		} else if before != p.Session && (p.Bust && p.BustCause != "transcript-changed" || p.Edits != 0) {
+			t.Errorf("pass %d, the first in session %s after a fork, is a bust (%s) with %d edits", p.Pass, p.Session, p.BustCause, p.Edits)
+		}
+		before = p.Session
+	}
+	if len(firsts) != 3 {
+		t.Errorf("%d sessions, want one and its two forks", len(firsts))
+	}
+}
+
+// The trace is worth replaying only if it holds what it was recorded for.
+func TestEdgeTraceHoldsItsScenes(t *testing.T) {
+	content := bytes.Join(plain(t, edgeTrace), nil)
+	for _, scene := range []struct{ name, trace string }{
+		{"a prompt that is too long", `"ContextOverflowError"`},
+		{"an answer that breaks off", `"UnknownError"`},
+		{"an abort", `"MessageAbortedError"`},
+		{"an aborted tool", `User aborted the command`},
+		{"a retry", `"type":"retry"`},
+		{"an image", `"mime":"image/png"`},
+		{"a revert", `"message.removed"`},
+		{"a compaction", `"type":"compaction"`},
+		{"signed thinking", `"signature":"c2lnbmF0dXJl`},
+		{"a drop", `"tool":"ctx_reduce"`},
+		{"another model", `"gpt-mock"`},
+	} {
+		if !bytes.Contains(content, []byte(scene.trace)) {
+			t.Errorf("%s: no %s in the trace", scene.name, scene.trace)
+		}
+	}
+}
+
+func replayOf(t *testing.T, name string) Summary {
+	t.Helper()
+	f, err := os.Open(filepath.Join(traces, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	report, err := Run(t.Context(), f, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Summary()
+}
