@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
@@ -12,8 +13,8 @@ import (
 // and in the database (all ids, times and snapshots). The date in the system
 // prompt changes at midnight.
 func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) {
-	needs(t)
-	root := shortRoot(t)
+	suite.Needs(t)
+	root := suite.Root(t)
 	files := storyFiles(t)
 	var runs [2][]*mockllm.Request
 	for i := range runs {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
@@ -28,8 +29,8 @@ const (
 // A restart of the host is invisible, whenever it happens: the provider receives
 // what it would have received without it, byte for byte.
 func TestKilledHostChangesNothing(t *testing.T) {
-	needs(t)
-	root := shortRoot(t)
+	suite.Needs(t)
+	root := suite.Root(t)
 	files := storyFiles(t)
 
 	quiet := newWorld(t, root, files)

@@ -5,14 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
 // Without its host the plugin is not there: what goes out is what OpenCode alone
 // would send.
 func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
-	needs(t)
-	root := shortRoot(t)
+	suite.Needs(t)
+	root := suite.Root(t)
 	files := map[string]string{"notes.txt": "the answer is 41\n"}
 	run := func(hasPlugin bool) []*mockllm.Request {
 		w := newWorld(t, root, files)

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
 // What `task package` packs is what a user needs: npm installs it without a
 // network, its own command adds it to OpenCode, and the next prompt is tagged.
 func TestPackedPluginWorks(t *testing.T) {
-	needs(t)
-	w := newWorld(t, shortRoot(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	installed := w.installPacked()
 	hosts, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "host-*", "bin", "magicctx-host*"))
 	if err != nil || len(hosts) != 1 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
@@ -16,8 +17,8 @@ import (
 // OpenCode then installs it, without install scripts, and so without its
 // platform's host if that needed one.
 func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
-	needs(t)
-	w := newWorld(t, shortRoot(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	registry := w.registry(w.installPacked())
 	o := w.bare()
 	o.Plugins = []any{"@magicctx/opencode"}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
@@ -17,9 +18,9 @@ import (
 
 // Two OpenCode processes of one user, each with a long session, side by side.
 func TestLongSessions(t *testing.T) {
-	needs(t)
+	suite.Needs(t)
 	files := storyFiles(t)
-	w := newWorld(t, shortRoot(t), files)
+	w := newWorld(t, suite.Root(t), files)
 	other := w.addProject("other", files)
 
 	options := [2]opencodetest.Options{w.withPlugin(), w.withPlugin()}

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
 // Short sessions, one after the other in one OpenCode.
 func TestShortSessions(t *testing.T) {
-	needs(t)
-	w := newWorld(t, shortRoot(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{
 		Name: "title", Match: mockllm.Model("claude-mini"), Answer: mockllm.Always(mockllm.Say("A question")),
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
@@ -54,36 +55,6 @@ func (w *world) addProject(name string, files map[string]string) string {
 		w.t.Fatal(err)
 	}
 	return dir
-}
-
-// shortRoot makes a directory for a world. It is not t.TempDir(), whose length
-// leaves too little of the 104 bytes that a Unix socket's path may have.
-func shortRoot(t *testing.T) string {
-	t.Helper()
-	root, err := os.MkdirTemp("", "mcx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeAll(t, root) })
-	return root
-}
-
-// removeAll removes a world. OpenCode's git snapshots may still be written by a
-// grandchild that outlived it by an instant.
-func removeAll(t *testing.T, root string) {
-	t.Helper()
-	err := os.RemoveAll(root)
-	for range 50 {
-		if err == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-		err = os.RemoveAll(root)
-	}
-	t.Error(err)
 }
 
 // bare is OpenCode without the shim, in the world's project.
@@ -142,7 +113,7 @@ func (w *world) destroy(oc *opencodetest.OpenCode) {
 	w.stop(oc)
 	w.stopHost()
 	w.isGone, w.kept = true, w.logs()
-	removeAll(w.t, w.root)
+	suite.Remove(w.t, w.root)
 }
 
 // session creates a session with a title, so that no title is asked for.

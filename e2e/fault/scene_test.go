@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
@@ -59,7 +60,7 @@ type scene struct {
 // newScene makes a user; start runs OpenCode.
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	needs(t)
+	suite.Needs(t)
 	root, err := os.MkdirTemp("", "mcx") // not t.TempDir: a socket's path is short
 	must(t, err)
 	root, err = filepath.EvalSymlinks(root)

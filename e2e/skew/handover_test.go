@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 	"github.com/magicctx/magicctx-host/schema"
@@ -42,8 +43,8 @@ const (
 // A handover is invisible: what the provider receives is what it would have
 // received without it, byte for byte, and no prompt fails.
 func TestHandoverUnderLoad(t *testing.T) {
-	needs(t)
-	root := shortRoot(t)
+	suite.Needs(t)
+	root := suite.Root(t)
 
 	quiet := newWorld(t, root)
 	oc := quiet.start(older, "project")
@@ -101,8 +102,8 @@ func TestHandoverUnderLoad(t *testing.T) {
 // An older release's client is served by the newer host that runs, and neither
 // ends it nor disturbs its sessions.
 func TestOlderReleaseJoinsNewerHost(t *testing.T) {
-	needs(t)
-	w := newWorld(t, shortRoot(t))
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t))
 	oc := w.start(newer, "project")
 	old := w.start(older, "other")
 

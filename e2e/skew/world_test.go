@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
@@ -47,34 +48,6 @@ func newWorld(t *testing.T, root string) *world {
 	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
 	return w
-}
-
-func shortRoot(t *testing.T) string {
-	t.Helper()
-	root, err := os.MkdirTemp("", "mcx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeAll(t, root) })
-	return root
-}
-
-// removeAll removes a world. OpenCode's git snapshots may still be written by a
-// grandchild that outlived it by an instant.
-func removeAll(t *testing.T, root string) {
-	t.Helper()
-	err := os.RemoveAll(root)
-	for range 50 {
-		if err == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-		err = os.RemoveAll(root)
-	}
-	t.Error(err)
 }
 
 // A process is an OpenCode in a project.
@@ -120,7 +93,7 @@ func (w *world) destroy(processes ...process) {
 			w.t.Logf("%s:\n%s", name, text[max(0, len(text)-3_000):])
 		}
 	}
-	removeAll(w.t, w.root)
+	suite.Remove(w.t, w.root)
 }
 
 // session creates a session that the mock answers with steps, in order. heard is

@@ -64,7 +64,7 @@ var reach = []struct {
 	{"internal/clock", "", "a leaf"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
 	{"internal/promptcache", "schema internal/json", "a provider's cache, simulated from hashes and sizes"},
-	{"internal/config", "schema internal/json", "configuration is read without a host"},
+	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},
 }
 
 // never lists dependencies that packages must not have, near or far.
@@ -103,7 +103,7 @@ var importers = []struct {
 	{"github.com/invopop/jsonschema", "schema/gen", "schemas are generated"},
 	{"github.com/ncruces/go-sqlite3", "store", "SQL lives in the store"},
 	{"database/sql", "store", "SQL lives in the store"},
-	{"github.com/tailscale/hujson", "internal/config internal/install", "only files that people edit have comments in their JSON"},
+	{"github.com/tailscale/hujson", "internal/install internal/jsonc", "only files that people edit have comments in their JSON"},
 	{"github.com/alecthomas/kong", "cmd/magicctx-host", "the command line is the outermost layer"},
 	{"github.com/lmittmann/tint", "cmd/magicctx-host", "the logger is passed in"},
 	{module + "/cmd", "", "the command is imported by nothing"},

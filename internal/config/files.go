@@ -7,11 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/tailscale/hujson"
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
@@ -22,12 +21,8 @@ const (
 	referenceName = "magic-context"
 )
 
-// A repository may bring any file under our name, so both are bounded. Depth
-// counts because the parser is recursive.
-const (
-	maxFileBytes = 256 << 10
-	maxDepth     = 500
-)
+// A repository may bring any file under our name, so its size is bounded.
+const maxFileBytes = 256 << 10
 
 // userFiles returns the candidates of the user level, first choice first.
 func (l *loader) userFiles(harness schema.Harness) []string {
@@ -142,12 +137,9 @@ func parseFile(file string) (object, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
 	}
-	if isDeep(data) {
-		return nil, errors.New("nested too deeply")
-	}
-	document, err := hujson.Parse(data)
+	document, err := jsonc.Parse(data)
 	if err != nil {
-		return nil, atPosition(err)
+		return nil, err
 	}
 	document.Standardize()
 	var tree any
@@ -180,34 +172,4 @@ func readRegular(file string, limit int64) ([]byte, error) {
 		err = fmt.Errorf("larger than %d KiB", limit>>10)
 	}
 	return data, err
-}
-
-// isDeep counts brackets wherever they stand, also in strings and comments:
-// no honest file is close to the limit.
-func isDeep(data []byte) bool {
-	depth := 0
-	for _, c := range data {
-		switch c {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		if depth > maxDepth {
-			return true
-		}
-	}
-	return false
-}
-
-var hujsonPosition = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
-
-// atPosition turns the parser's words into line:column, which terminals link.
-func atPosition(err error) error {
-	text := err.Error()
-	at := hujsonPosition.FindStringSubmatch(text)
-	if at == nil {
-		return err
-	}
-	return fmt.Errorf("%s:%s: %s", at[1], at[2], text[len(at[0]):])
 }

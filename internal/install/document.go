@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
-	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/internal/jsonc"
 )
 
-// Bounds of a configuration file. Depth counts because the parser is recursive.
-const (
-	maxFileBytes = 4 << 20
-	maxDepth     = 500
-)
+// maxFileBytes bounds a configuration file.
+const maxFileBytes = 4 << 20
 
 var bom = []byte("\ufeff")
 
@@ -34,9 +31,6 @@ type document struct {
 func parseDocument(file string, content []byte) (*document, error) {
 	d := &document{file: file}
 	d.source, d.hasBOM = bytes.CutPrefix(content, bom)
-	if isDeep(d.source) {
-		return nil, fmt.Errorf("%s: nested too deeply", file)
-	}
 	if len(bytes.Trim(d.source, " \t\r\n")) == 0 {
 		d.root = &hujson.Object{}
 		d.tree = hujson.Value{Value: d.root, AfterExtra: append(hujson.Extra{}, d.source...)}
@@ -48,8 +42,12 @@ func parseDocument(file string, content []byte) (*document, error) {
 		text, d.ownBreak = append(text, '\n'), true
 	}
 	var err error
-	if d.tree, err = hujson.Parse(text); err != nil {
-		return nil, fmt.Errorf("%s:%w", file, atPosition(err))
+	d.tree, err = jsonc.Parse(text)
+	if errors.Is(err, jsonc.ErrTooDeep) {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", file, err)
 	}
 	root, ok := d.tree.Value.(*hujson.Object)
 	if !ok {
@@ -129,34 +127,4 @@ func text(v hujson.Value) (string, bool) {
 		return "", false
 	}
 	return literal.String(), true
-}
-
-// isDeep counts brackets wherever they stand, also in strings and comments:
-// no honest file is close to the limit.
-func isDeep(data []byte) bool {
-	depth := 0
-	for _, c := range data {
-		switch c {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		if depth > maxDepth {
-			return true
-		}
-	}
-	return false
-}
-
-var hujsonPosition = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
-
-// atPosition turns the parser's words into line:column.
-func atPosition(err error) error {
-	message := err.Error()
-	at := hujsonPosition.FindStringSubmatch(message)
-	if at == nil {
-		return errors.New(" " + strings.TrimPrefix(message, "hujson: "))
-	}
-	return fmt.Errorf("%s:%s: %s", at[1], at[2], message[len(at[0]):])
 }

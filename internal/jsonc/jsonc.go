@@ -1,0 +1,61 @@
+// Package jsonc parses the JSON files that people edit: with comments and
+// trailing commas, and with a place for every mistake.
+//
+// It may import nothing of this module.
+package jsonc
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/tailscale/hujson"
+)
+
+// ErrTooDeep says that a file is nested deeper than any honest one.
+var ErrTooDeep = errors.New("nested too deeply")
+
+// maxDepth bounds the parser's recursion: it would end the process.
+const maxDepth = 500
+
+// Parse parses a file. Its error begins with line:column, which terminals link,
+// or is ErrTooDeep.
+func Parse(data []byte) (hujson.Value, error) {
+	if isDeep(data) {
+		return hujson.Value{}, ErrTooDeep
+	}
+	tree, err := hujson.Parse(data)
+	return tree, atPosition(err)
+}
+
+// isDeep counts brackets wherever they stand, also in strings and comments: no
+// honest file is close to the limit.
+func isDeep(data []byte) bool {
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth > maxDepth {
+			return true
+		}
+	}
+	return false
+}
+
+var position = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+
+func atPosition(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	at := position.FindStringSubmatch(text)
+	if at == nil {
+		return err
+	}
+	return fmt.Errorf("%s:%s: %s", at[1], at[2], text[len(at[0]):])
+}
