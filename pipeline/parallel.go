@@ -28,6 +28,9 @@ func inParallel(n int, f func(int)) {
 			for from := range chunks {
 				for i := from; i < min(from+chunk, n); i++ {
 					f(i)
+					// With all cores taken, whoever asks for the status would wait
+					// for the scheduler's 10 ms slice at each hop.
+					runtime.Gosched()
 				}
 			}
 		})
