@@ -52,10 +52,11 @@ var reach = []struct {
 }{
 	{"pipeline", "schema internal/json internal/bug", "a pass is a pure function of transcript, frozen state and readings"},
 	{"pipeline/frozen", "", "the frozen state is plain data"},
-	{"pipeline/rule", "pipeline/frozen", "a rule sees the frozen state and proposes"},
+	{"pipeline/rule", "pipeline/frozen pipeline/text", "a rule sees the frozen state and proposes"},
+	{"pipeline/text", "internal/json", "functions from text to text"},
 	{"pipeline/transcript", "schema internal/json", "a codec knows its harness and nothing of passes"},
 	{"pipeline/history", "pipeline/frozen pipeline/transcript pipeline/render schema internal/json internal/bug", "history is rendered from frozen state"},
-	{"pipeline/render", "pipeline/frozen pipeline/transcript schema internal/json", "rendering depends on no rule"},
+	{"pipeline/render", "pipeline/frozen pipeline/transcript pipeline/text schema internal/json", "rendering depends on no rule"},
 	{"store", "schema internal/json internal/bug internal/clock", "the store has row types of its own and knows no pass"},
 	{"agents", "schema internal/json internal/bug internal/clock internal/tokens", "agents declare the ports they need"},
 	{"schema", "internal/json", "the protocol is below everything"},

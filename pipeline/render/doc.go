@@ -3,5 +3,6 @@
 // is one path: the wire is read from the patched raw message, never computed
 // beside it. The wire validator and the provider profiles live here too.
 //
-// It may import schema, internal/json, pipeline/transcript and pipeline/frozen.
+// It may import schema, internal/json, pipeline/transcript, pipeline/frozen and
+// pipeline/text.
 package render

@@ -1,0 +1,135 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A phrase is one or more words, in lower case, and what it becomes.
+type phrase struct {
+	words, becomes string
+	kind           phraseKind
+}
+
+type phraseKind uint8
+
+const (
+	plain phraseKind = iota
+	// kept phrases are in a lexicon so that a shorter phrase is not found in them.
+	kept
+	filler
+	pleasantry
+)
+
+// A lexicon finds phrases by their first letter, the longer ones first.
+type lexicon [26][]phrase
+
+func newLexicon(lists ...[]phrase) *lexicon {
+	var l lexicon
+	for _, p := range slices.Concat(lists...) {
+		l[p.words[0]-'a'] = append(l[p.words[0]-'a'], p)
+	}
+	for _, entries := range l {
+		slices.SortStableFunc(entries, func(a, b phrase) int { return cmp.Compare(len(b.words), len(a.words)) })
+	}
+	return &l
+}
+
+func phrases(kind phraseKind, becomes string, words ...string) []phrase {
+	list := make([]phrase, len(words))
+	for i, w := range words {
+		list[i] = phrase{w, becomes, kind}
+	}
+	return list
+}
+
+// at returns the phrase that starts where s[i:] starts, as whole words in any
+// case, and its end.
+func (l *lexicon) at(s string, i int) (phrase, int) {
+	c := lowerASCII(s[i])
+	if c < 'a' || c > 'z' {
+		return phrase{}, 0
+	}
+	for _, p := range l[c-'a'] {
+		if end := i + len(p.words); hasFoldPrefix(s[i:], p.words) && !isWordRune(firstRune(s[end:])) {
+			return p, end
+		}
+	}
+	return phrase{}, 0
+}
+
+// A found is a phrase at s[start:end].
+type found struct {
+	phrase
+	s          string
+	start, end int
+}
+
+// edit appends to out what a phrase becomes, and returns how far it has read.
+// It may take blanks and punctuation off out. A result of 0 leaves the phrase.
+type edit func(out []byte, f found) ([]byte, int)
+
+// rewrite applies edit to the phrases of s from left to right.
+func (l *lexicon) rewrite(s string, edit edit) string {
+	var out []byte
+	copied := 0
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !isWordRune(r) {
+			i += size
+			continue
+		}
+		if p, end := l.at(s, i); end > 0 {
+			if p.kind != kept && !isPartOfToken(s, i, end) {
+				out, copied = append(out, s[copied:i]...), i
+				if changed, next := edit(out, found{p, s, i, end}); next > 0 {
+					out, copied, i = changed, next, next
+					continue
+				}
+			}
+			i = end
+			continue
+		}
+		i = wordEnd(s, i)
+	}
+	if copied == 0 {
+		return s
+	}
+	return string(append(out, s[copied:]...))
+}
+
+func wordEnd(s string, i int) int {
+	for i < len(s) {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !isWordRune(r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// isPartOfToken reports whether s[start:end] belongs to something larger, which
+// loses its meaning with it: just-in-time, very.js, -a, <a href>, `x`.a.
+func isPartOfToken(s string, start, end int) bool {
+	if start > 0 {
+		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {
+			return true
+		}
+	}
+	if end == len(s) {
+		return false
+	}
+	if s[end] == hole {
+		return true
+	}
+	switch r := firstRune(s[end:]); r {
+	case '.', ':':
+		next := firstRune(s[end+1:])
+		return isWordRune(next) || r == next && r == ':' || end+1 < len(s) && s[end+1] == hole
+	default:
+		return strings.ContainsRune("-'’/\\@=&~^(", r)
+	}
+}

@@ -1,0 +1,198 @@
+package text
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hole stands for a protected region in working text. It is no UTF-8, so no
+// content contains it, and neither a letter nor a blank, so no word joins it.
+const hole = '\xFF'
+
+// A guarded is a text with holes and, in their order, what they stand for.
+// Nothing that works on it may reorder or remove holes.
+type guarded struct {
+	text    string
+	regions []string
+}
+
+// protectedForms are forms with a regular shape, in the order of spec transform
+// §20 step 1, between inline code and paths. A form is only searched for where
+// its sign occurs.
+var protectedForms = []struct {
+	signs []string
+	form  *regexp.Regexp
+}{
+	{[]string{"http"}, regexp.MustCompile(`https?://[^\s\x{0B}\x{FEFF}\p{Z}]+`)},
+	{[]string{"§"}, regexp.MustCompile(`§[0-9]+§`)},
+	{[]string{"msg_", "ses_", "toolu_"}, regexp.MustCompile(`\b(?:msg|ses|toolu)_[A-Za-z0-9]+`)},
+}
+
+var path = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
+
+// protect replaces by holes what must stay byte for byte: code, addresses,
+// tags, ids, paths and hashes (spec transform §20 step 1).
+func protect(text string) guarded {
+	g := guarded{text: text}
+	g.guard(fences(g.text))
+	g.guard(inlineCode(g.text))
+	for _, p := range protectedForms {
+		if slices.ContainsFunc(p.signs, func(sign string) bool { return strings.Contains(g.text, sign) }) {
+			g.guard(p.form.FindAllStringIndex(g.text, -1))
+		}
+	}
+	g.guard(paths(g.text))
+	g.guard(hashes(g.text))
+	return g
+}
+
+// guard makes holes of spans, which are in order and apart. A hole inside a
+// span becomes part of the region.
+func (g *guarded) guard(spans [][]int) {
+	if len(spans) == 0 {
+		return
+	}
+	var text strings.Builder
+	regions := make([]string, 0, len(g.regions)+len(spans))
+	left, at := g.regions, 0
+	for _, span := range spans {
+		outside := g.text[at:span[0]]
+		text.WriteString(outside)
+		n := strings.Count(outside, string([]byte{hole}))
+		regions, left = append(regions, left[:n]...), left[n:]
+
+		inside := g.text[span[0]:span[1]]
+		n = strings.Count(inside, string([]byte{hole}))
+		regions, left = append(regions, fill(inside, left[:n])), left[n:]
+		text.WriteByte(hole)
+		at = span[1]
+	}
+	text.WriteString(g.text[at:])
+	g.text, g.regions = text.String(), append(regions, left...)
+}
+
+// restored returns the text with its regions back.
+func (g guarded) restored() string { return fill(g.text, g.regions) }
+
+func fill(text string, regions []string) string {
+	if len(regions) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, region := range regions {
+		before, after, _ := strings.Cut(text, string([]byte{hole}))
+		b.WriteString(before)
+		b.WriteString(region)
+		text = after
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+// fences finds fenced code. A fence that is not closed reaches to the end, as
+// it does for whoever reads Markdown.
+func fences(s string) [][]int {
+	var spans [][]int
+	for i := 0; ; {
+		open := strings.Index(s[i:], "```")
+		if open < 0 {
+			return spans
+		}
+		open += i
+		n := backticks(s[open:])
+		end := len(s)
+		for j := open + n; ; {
+			k := strings.Index(s[j:], "```")
+			if k < 0 {
+				break
+			}
+			j += k
+			if m := backticks(s[j:]); m >= n {
+				end = j + m
+				break
+			} else {
+				j += m
+			}
+		}
+		spans = append(spans, []int{open, end})
+		i = end
+	}
+}
+
+func backticks(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
+
+// inlineCode finds `…` on one line.
+func inlineCode(s string) [][]int {
+	var spans [][]int
+	for i := 0; ; {
+		open := strings.IndexByte(s[i:], '`')
+		if open < 0 {
+			return spans
+		}
+		open += i
+		n := strings.IndexAny(s[open+1:], "`\n")
+		if n < 0 {
+			return spans
+		}
+		end := open + 1 + n
+		switch {
+		case s[end] == '\n':
+			i = end
+		case n == 0: // two in a row enclose nothing
+			i = end
+		default:
+			i = end + 1
+			spans = append(spans, []int{open, i})
+		}
+	}
+}
+
+// paths finds paths of files, by looking only around slashes.
+func paths(s string) [][]int {
+	var spans [][]int
+	for i := 0; ; {
+		slash := strings.IndexByte(s[i:], '/')
+		if slash < 0 {
+			return spans
+		}
+		slash += i
+		start, end := slash, slash
+		for start > i && isPathByte(s[start-1]) {
+			start--
+		}
+		for end < len(s) && isPathByte(s[end]) {
+			end++
+		}
+		for _, at := range path.FindAllStringIndex(s[start:end], -1) {
+			spans = append(spans, []int{start + at[0], start + at[1]})
+		}
+		i = end
+	}
+}
+
+func isPathByte(c byte) bool { return c == '/' || c == '.' || c == '-' || c == '_' || isAlnum(c) }
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || lowerASCII(c) >= 'a' && lowerASCII(c) <= 'z'
+}
+
+// hashes finds abbreviated and whole commit ids: 7 to 40 hex digits that touch
+// no further letter or digit.
+func hashes(s string) [][]int {
+	var spans [][]int
+	for i := 0; i < len(s); {
+		if !isAlnum(s[i]) {
+			i++
+			continue
+		}
+		start, hex := i, true
+		for ; i < len(s) && isAlnum(s[i]); i++ {
+			hex = hex && (s[i] <= '9' || lowerASCII(s[i]) <= 'f')
+		}
+		if n := i - start; hex && n >= 7 && n <= 40 {
+			spans = append(spans, []int{start, i})
+		}
+	}
+	return spans
+}

@@ -1,0 +1,120 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	sentenceEnds = ".!?…"
+	pauses       = ",;:"
+	closers      = ")]}>\"”’»*|"
+	openers      = "([{<\"“‘«*|"
+	// framers stand before what may be a statement of its own.
+	framers = openers + ":-–—+>#"
+)
+
+// remove takes a word out of its sentence, with the blanks before it and with
+// the punctuation that had it for a reason: "this, please." is "this.", and
+// "well; clearly, it" is "well; it". Lines stay lines. What is emphasised,
+// quoted, negated, or a sentence of its own stays, unless it is mere courtesy.
+func remove(out []byte, f found) ([]byte, int) {
+	before, next := trimBlanks(out), f.end
+	opensLine := startsLine(before)
+	left, right := lastRune(before), f.follows()
+	fresh := opensLine || in(left, sentenceEnds)
+
+	switch {
+	case f.isEnclosed(), f.kind == filler && isNegated(before):
+		return out, 0
+	case endsSentence(right) && (in(left, framers) || fresh && f.kind == filler):
+		return out, 0
+	case fresh && in(right, pauses+sentenceEnds), in(left, framers) && in(right, pauses), left == ';' && right == ',':
+		next = afterPunctuation(f.s, next)
+	case left == ',' && (endsSentence(right) || in(right, pauses)), left == ';' && endsSentence(right):
+		before = trimBlanks(before[:len(before)-1])
+	}
+
+	if opensLine {
+		next = afterBlanks(f.s, next)
+		if isEndOfLine(f.s, next) {
+			return before, next + lineEndLen(f.s[next:]) // an empty line would begin a paragraph
+		}
+		return out, next // with its indentation
+	}
+	if len(before) == len(out) {
+		return before, afterBlanks(f.s, next) // as in "(just do it)"
+	}
+	if r := firstRune(f.s[next:]); r != 0 && !isJSSpace(r) && !in(r, pauses+sentenceEnds+closers) {
+		before = append(before, ' ')
+	}
+	return before, next
+}
+
+// follows returns the rune that touches the end of a phrase; 0 if its line ends
+// there or after blanks, and '|' if its cell of a table does.
+func (f found) follows() rune {
+	next := afterBlanks(f.s, f.end)
+	switch {
+	case isEndOfLine(f.s, next):
+		return 0
+	case f.s[next] == '|':
+		return '|'
+	}
+	return firstRune(f.s[f.end:])
+}
+
+// isEnclosed reports whether a phrase is emphasised, quoted or bracketed alone.
+func (f found) isEnclosed() bool {
+	return in(lastRune(f.s[:f.start]), openers) && in(firstRune(f.s[f.end:]), closers)
+}
+
+func endsSentence(r rune) bool { return r == 0 || in(r, sentenceEnds) || in(r, closers) }
+
+// isNegated reports whether a negation ends before: "not just this" is no
+// denial of this.
+func isNegated(before []byte) bool {
+	for _, word := range []string{"not", "cannot", "never"} {
+		if hasFoldSuffix(before, word) && !isWordRune(lastRune(before[:len(before)-len(word)])) {
+			return true
+		}
+	}
+	return hasFoldSuffix(before, "n't") || hasFoldSuffix(before, "n’t")
+}
+
+func in(r rune, set string) bool { return r != 0 && strings.ContainsRune(set, r) }
+
+// startsLine reports whether a line starts after out, which ends in no blank.
+func startsLine(out []byte) bool { return len(out) == 0 || isLineEnd(lastRune(out)) }
+
+func isEndOfLine(s string, i int) bool { return i == len(s) || isLineEnd(firstRune(s[i:])) }
+
+// lineEndLen returns the length of the line end that s starts with, or 0.
+func lineEndLen(s string) int {
+	switch {
+	case strings.HasPrefix(s, "\r\n"):
+		return 2
+	case strings.HasPrefix(s, "\n"):
+		return 1
+	}
+	return 0
+}
+
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 {
+		r, size := utf8.DecodeLastRune(b)
+		if !isBlank(r) {
+			break
+		}
+		b = b[:len(b)-size]
+	}
+	return b
+}
+
+func afterBlanks(s string, i int) int {
+	return len(s) - len(strings.TrimLeftFunc(s[i:], isBlank))
+}
+
+func afterPunctuation(s string, i int) int {
+	return len(s) - len(strings.TrimLeft(s[i:], pauses+sentenceEnds))
+}

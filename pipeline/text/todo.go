@@ -1,0 +1,136 @@
+package text
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+const (
+	todoCallPrefix  = "mc_synthetic_todo_"
+	defaultPriority = "medium"
+
+	todoCompleted = "completed"
+	todoCancelled = "cancelled"
+)
+
+// A Todo is an item of the agent's list. The order of its members is the order
+// in stored state, and so part of TodoCallID.
+type Todo struct {
+	Content  string `json:"content"`
+	Status   string `json:"status"`
+	Priority string `json:"priority"`
+}
+
+// ParseTodos returns the list that a call of todowrite was given, where input
+// is the call's raw input. It reports false if one item is no todo: half a list
+// is worse than the last whole one (spec transform §22).
+func ParseTodos(input json.Value) ([]Todo, bool) {
+	var call struct {
+		Todos json.Value `json:"todos"`
+	}
+	if json.Unmarshal(input, &call) != nil {
+		return nil, false
+	}
+	return parseTodoList(call.Todos)
+}
+
+func parseTodoList(list json.Value) ([]Todo, bool) {
+	if list.Kind() != '[' {
+		return nil, false
+	}
+	var items []json.Value
+	if json.Unmarshal(list, &items) != nil {
+		return nil, false
+	}
+	todos := make([]Todo, len(items))
+	for i, item := range items {
+		var ok bool
+		if todos[i], ok = parseTodo(item); !ok {
+			return nil, false
+		}
+	}
+	return todos, true
+}
+
+func parseTodo(item json.Value) (Todo, bool) {
+	if item.Kind() != '{' {
+		return Todo{}, false
+	}
+	var raw struct {
+		Content  json.Value `json:"content"`
+		Status   json.Value `json:"status"`
+		Priority json.Value `json:"priority"`
+	}
+	if json.Unmarshal(item, &raw) != nil {
+		return Todo{}, false
+	}
+	todo := Todo{Priority: defaultPriority}
+	ok := raw.Content.Kind() == '"' && json.Unmarshal(raw.Content, &todo.Content) == nil &&
+		raw.Status.Kind() == '"' && json.Unmarshal(raw.Status, &todo.Status) == nil &&
+		(raw.Priority == nil || raw.Priority.Kind() == '"' && json.Unmarshal(raw.Priority, &todo.Priority) == nil)
+	return todo, ok
+}
+
+// StateJSON returns todos as compact JSON with the bytes that JSON.stringify
+// would write, for storing and for TodoCallID (spec transform §22).
+func StateJSON(todos []Todo) []byte { return mustMarshal(json.Marshal(todos)) }
+
+func mustMarshal(b []byte, err error) []byte {
+	if err != nil {
+		panic(fmt.Sprintf("text: marshal todos: %v", err)) // strings always marshal
+	}
+	return b
+}
+
+// AllDone reports whether there are todos and each is completed or cancelled.
+func AllDone(todos []Todo) bool {
+	for _, t := range todos {
+		if t.Status != todoCompleted && t.Status != todoCancelled {
+			return false
+		}
+	}
+	return len(todos) > 0
+}
+
+// TodoCallID returns the call id of the part that shows a state, a function of
+// its bytes: a pass that shows the same state writes the same wire (spec
+// transform §22).
+func TodoCallID(state []byte) string {
+	sum := sha256.Sum256(state)
+	return todoCallPrefix + hex.EncodeToString(sum[:8])
+}
+
+// A TodoPart is what the synthetic call of todowrite shows (spec transform §22).
+type TodoPart struct {
+	CallID string
+	Todos  json.Value // the state itself, for input and metadata
+	Output string
+	Title  string
+}
+
+// NewTodoPart returns the part for a state that StateJSON wrote. It reports
+// false if there is nothing to be reminded of: no todos, none open, or a state
+// that cannot be read.
+func NewTodoPart(state []byte) (TodoPart, bool) {
+	todos, ok := parseTodoList(json.Value(state))
+	if !ok || len(todos) == 0 || AllDone(todos) {
+		return TodoPart{}, false
+	}
+	// The harness's title counts what was cancelled as open.
+	open := 0
+	for _, t := range todos {
+		if t.Status != todoCompleted {
+			open++
+		}
+	}
+	return TodoPart{
+		CallID: TodoCallID(state),
+		Todos:  json.Value(state),
+		Output: string(mustMarshal(json.MarshalIndent(todos))),
+		Title:  strconv.Itoa(open) + " todos",
+	}, true
+}
