@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"pgregory.net/rapid"
+
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
@@ -174,7 +176,7 @@ func TestProtectedForms(t *testing.T) {
 		{"deadbee deadbeef1 abcdef DEADBEE1 1234567", []string{"deadbee", "deadbeef1", "DEADBEE1", "1234567"}},
 		{"xdeadbee deadbeeg _deadbee_ " + strings.Repeat("a", 41), []string{"deadbee"}},
 		{"a/b.c ./a.go ../x/y.md. /etc/the/file.conf a/b src/.env.local", []string{"a/b.c", "./a.go", "../x/y.md", "etc/the/file.conf", "src/.env.local"}},
-		{"msg_1 xmsg_1 toolu_ab_c msgs_1", []string{"msg_1", "toolu_ab"}},
+		{"msg_1 xmsg_1 toolu_ab_c msgs_1 a_msg_1 msg_ msg_2_ses_3 (ses_4)", []string{"msg_1", "toolu_ab", "msg_2", "ses_4"}},
 		{"§1§ §x§ §§", []string{"§1§"}},
 		{"http://a\u00a0b https://", []string{"http://a"}},
 		{"``x``\n`a\n`b`", []string{"`x`", "`b`"}},
@@ -193,39 +195,65 @@ func FuzzCompress(f *testing.F) {
 	f.Add("U: the `x`\n(just) the ```a b", 3)
 	f.Add("was deleted, please.\r\n§1§ a/b.c \xff very", 2)
 	f.Add("therefore, and then and or ; clearly, . thanks!", 3)
-	f.Fuzz(func(t *testing.T, in string, level int) {
-		in = strings.ToValidUTF8(in, "")
-		got := Compress(in, Level(level))
-		if got != Compress(in, Level(level)) {
-			t.Fatal("not a function")
-		}
-		if !utf8.ValidString(got) || len(got) > len(in) || strings.Count(got, "\n") > strings.Count(in, "\n") {
-			t.Fatalf("%q became %q", in, got)
-		}
-		rest := got
-		for _, region := range protect(in).regions {
-			_, after, ok := strings.Cut(rest, region)
-			if !ok {
-				t.Fatalf("%q is not in %q, made of %q", region, got, in)
-			}
-			rest = after
-		}
-		rest = got
-		if level < int(Lite) {
-			return
-		}
-		for line := range strings.Lines(protect(in).text) {
-			line = strings.TrimSuffix(line, "\n")
-			if !strings.HasPrefix(line, userLine) || strings.ContainsRune(line, utf8.RuneError) {
-				continue
-			}
-			_, after, ok := strings.Cut(rest, line)
-			if !ok {
-				t.Fatalf("the user's %q is not in %q", line, got)
-			}
-			rest = after
-		}
+	f.Fuzz(func(t *testing.T, in string, level int) { checkCompress(t, in, level) })
+}
+
+// Random bytes seldom are words, so this one draws from what Compress looks at.
+func TestCompressProperties(t *testing.T) {
+	pieces := []string{
+		" ", " ", " ", "  ", "\t", "\n", "\n", "\r\n", "\u2028", "\u00a0", ",", ";", ".", "!", ":", "…", "(", ")", "*", "\"", "-", "|", "'", "’", "§", "\xff",
+		"\nU: ", "U: ", "```", "````", "`", "`a  b`", "https://x", "§1§", "msg_", "ses_a", "a/b.c", "../", "deadbeef", "é", "ł", "日本",
+		"just", "really", "sort of", "a bit", "rather than", "not", "isn't", "i think", "maybe", "please", "thank you",
+		"in order to", "at the moment", "is", "could be", "has been", "being", "deleted", "open", "the", "a", "and then",
+		"because", "because of", "however", "as well as", "and", "or", "context", "Context", "messages", "config",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 40).Draw(t, "pieces"), "")
+		checkCompress(t, in, rapid.IntRange(0, 3).Draw(t, "level"))
 	})
+}
+
+type fataler interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// checkCompress fails unless the result is valid, no longer, and holds the
+// protected regions and the user's lines in their order.
+func checkCompress(t fataler, in string, level int) {
+	in = strings.ToValidUTF8(in, "")
+	got := Compress(in, Level(level))
+	if got != Compress(in, Level(level)) {
+		t.Fatal("not a function")
+	}
+	if !utf8.ValidString(got) || len(got) > len(in) || strings.Count(got, "\n") > strings.Count(in, "\n") {
+		t.Fatalf("%q became %q", in, got)
+	}
+	g := protect(in)
+	mustHoldInOrder(t, in, got, g.regions)
+	if level < int(Lite) {
+		return
+	}
+	var lines []string
+	for line := range strings.SplitSeq(g.text, "\n") {
+		n := strings.Count(line, string([]byte{hole}))
+		if strings.HasPrefix(line, userLine) {
+			lines = append(lines, fill(line, g.regions[:n]))
+		}
+		g.regions = g.regions[n:]
+	}
+	mustHoldInOrder(t, in, got, lines)
+}
+
+func mustHoldInOrder(t fataler, in, got string, parts []string) {
+	rest := got
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			t.Fatalf("%q is not in %q, made of %q", part, got, in)
+		}
+		rest = after
+	}
 }
 
 // BenchmarkCompress is of a long answer; two sizes show that it is linear.

@@ -32,7 +32,10 @@ func isBlank(r rune) bool { return isJSSpace(r) && !isLineEnd(r) }
 // isWordRune reports what a word consists of, in any script. JavaScript's \w is
 // ASCII, and would see the English article in the Polish "miała".
 func isWordRune(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+	if r < utf8.RuneSelf {
+		return r == '_' || isAlnum(byte(r))
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
 // firstRune returns the first rune of s, or 0 of an empty s.
@@ -69,6 +72,10 @@ func hasFoldPrefix(s, prefix string) bool {
 
 func hasFoldSuffix[S string | []byte](s S, suffix string) bool {
 	return len(s) >= len(suffix) && hasFoldPrefix(string(s[len(s)-len(suffix):]), suffix)
+}
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || lowerASCII(c) >= 'a' && lowerASCII(c) <= 'z'
 }
 
 func lowerASCII(c byte) byte {

@@ -2,7 +2,6 @@ package text
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -17,19 +16,11 @@ type guarded struct {
 	regions []string
 }
 
-// protectedForms are forms with a regular shape, in the order of spec transform
-// §20 step 1, between inline code and paths. A form is only searched for where
-// its sign occurs.
-var protectedForms = []struct {
-	signs []string
-	form  *regexp.Regexp
-}{
-	{[]string{"http"}, regexp.MustCompile(`https?://[^\s\x{0B}\x{FEFF}\p{Z}]+`)},
-	{[]string{"§"}, regexp.MustCompile(`§[0-9]+§`)},
-	{[]string{"msg_", "ses_", "toolu_"}, regexp.MustCompile(`\b(?:msg|ses|toolu)_[A-Za-z0-9]+`)},
-}
-
-var path = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
+var (
+	address = regexp.MustCompile(`https?://[^\s\x{0B}\x{FEFF}\p{Z}]+`)
+	tag     = regexp.MustCompile(`§[0-9]+§`)
+	path    = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
+)
 
 // protect replaces by holes what must stay byte for byte: code, addresses,
 // tags, ids, paths and hashes (spec transform §20 step 1).
@@ -37,11 +28,9 @@ func protect(text string) guarded {
 	g := guarded{text: text}
 	g.guard(fences(g.text))
 	g.guard(inlineCode(g.text))
-	for _, p := range protectedForms {
-		if slices.ContainsFunc(p.signs, func(sign string) bool { return strings.Contains(g.text, sign) }) {
-			g.guard(p.form.FindAllStringIndex(g.text, -1))
-		}
-	}
+	g.guard(address.FindAllStringIndex(g.text, -1))
+	g.guard(tag.FindAllStringIndex(g.text, -1))
+	g.guard(ids(g.text))
 	g.guard(paths(g.text))
 	g.guard(hashes(g.text))
 	return g
@@ -148,6 +137,34 @@ func inlineCode(s string) [][]int {
 	}
 }
 
+// ids finds the harness's ids of messages and sessions and the provider's of
+// calls.
+func ids(s string) [][]int {
+	var spans [][]int
+	for i := 0; ; {
+		sign := strings.IndexByte(s[i:], '_')
+		if sign < 0 {
+			return spans
+		}
+		sign += i
+		start := sign
+		for start > i && isAlnum(s[start-1]) {
+			start--
+		}
+		end := sign + 1
+		for end < len(s) && isAlnum(s[end]) {
+			end++
+		}
+		touches := start > 0 && s[start-1] == '_'
+		if kind := s[start:sign]; !touches && end > sign+1 && (kind == "msg" || kind == "ses" || kind == "toolu") {
+			spans = append(spans, []int{start, end})
+			i = end
+		} else {
+			i = sign + 1
+		}
+	}
+}
+
 // paths finds paths of files, by looking only around slashes.
 func paths(s string) [][]int {
 	var spans [][]int
@@ -172,10 +189,6 @@ func paths(s string) [][]int {
 }
 
 func isPathByte(c byte) bool { return c == '/' || c == '.' || c == '-' || c == '_' || isAlnum(c) }
-
-func isAlnum(c byte) bool {
-	return c >= '0' && c <= '9' || lowerASCII(c) >= 'a' && lowerASCII(c) <= 'z'
-}
 
 // hashes finds abbreviated and whole commit ids: 7 to 40 hex digits that touch
 // no further letter or digit.
