@@ -10,6 +10,10 @@ import (
 // transform §3).
 const ForcePercent = 85
 
+// EmergencyPercent is the pressure at which the next request may not fit (spec
+// history §18).
+const EmergencyPercent = 95
+
 // DefaultLimitTokens stands for the window of a model that nobody knows (spec
 // transform §3).
 const DefaultLimitTokens = 128_000
@@ -38,6 +42,14 @@ const (
 	CauseMidTurn Cause = "mid-turn"
 	// CauseNothingToDo: steady, although a bust was allowed: no rule had anything.
 	CauseNothingToDo Cause = "nothing-to-do"
+	// CausePrice: steady, although a bust was allowed: it would cost more than
+	// it is expected to save before space has to be freed anyway.
+	CausePrice Cause = "not-worth-it"
+	// CauseNoProgress: steady, although pressure asks for a bust: the rules have
+	// nothing that they had not when the last episode ended without relief.
+	CauseNoProgress Cause = "no-progress"
+	// CauseOverflow: the provider has refused the last prompt as too long.
+	CauseOverflow Cause = "overflow"
 )
 
 // The causes of a bust that no verdict of ours explains.
@@ -58,6 +70,8 @@ type Signals struct {
 	// Flush says that the user asked for a bust.
 	Flush    bool
 	Subagent bool
+	// Overflow says that the provider has refused the last prompt.
+	Overflow bool
 	// MidTurn says that the newest assistant turn is still collecting results.
 	MidTurn bool
 	// Percent is the pressure in percent of the window, Threshold the execute
@@ -82,6 +96,8 @@ func Schedule(s Signals) (schema.Verdict, Cause) {
 		return schema.Hard, CauseIdle
 	case s.Flush:
 		return schema.Soft, CauseFlush
+	case s.Overflow:
+		return schema.Soft, CauseOverflow
 	case s.Percent >= ForcePercent:
 		return schema.Soft, CauseForce
 	case s.Percent >= s.Threshold && s.MidTurn && !s.Subagent:

@@ -4,6 +4,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -16,6 +18,7 @@ type Meta struct {
 	Model schema.Model
 	// Wire and Raw identify what was sent last and what it was made from.
 	Wire, Raw Chain
+	Episode   Episode
 }
 
 // A Chain identifies a sequence of messages that a provider sees.
@@ -57,6 +60,8 @@ type Session struct {
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
 	stale    []int // edited entries below rendered
+	// frame is the session's part of what the memo was rendered with.
+	frame frozen.Setup
 }
 
 // entry is one message with the memo of its rendering.
@@ -66,8 +71,12 @@ type entry struct {
 	// decoded is only there until the first rendering: a long session would be
 	// in memory twice.
 	decoded *transcript.Message
-	// tags are the message's units, open those of arcs without result.
-	tags, open []int
+	// items are the message's units, ascending by part.
+	items []rule.Item
+	look  look
+	// fused says that it was rendered as the continuation of the assistant
+	// message before it, and joins that the next one would be its own.
+	fused, joins bool
 
 	patch         schema.Patch
 	hash, rawHash render.Hash
@@ -120,11 +129,14 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 	}
 	s.entries = s.entries[:keep]
 	s.rendered = min(s.rendered, keep)
-	decoded := make([]transcript.Message, len(raws))
-	inParallel(len(raws), func(i int) { decoded[i] = s.Codec.Decode(raws[i]) })
+	decoded, looks := make([]transcript.Message, len(raws)), make([]look, len(raws))
+	inParallel(len(raws), func(i int) {
+		decoded[i] = s.Codec.Decode(raws[i])
+		looks[i] = lookAt(&decoded[i])
+	})
 	var fresh []frozen.Unit
 	for i := range raws {
-		e, units := s.read(raws[i], &decoded[i])
+		e, units := s.read(raws[i], &decoded[i], looks[i])
 		fresh = append(fresh, units...)
 		s.index[e.head.key] = len(s.entries)
 		s.entries = append(s.entries, e)
@@ -133,13 +145,14 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 }
 
 // read takes one message in and finds or gives the tags of its units.
-func (s *Session) read(raw json.Value, m *transcript.Message) (entry, []frozen.Unit) {
-	e := entry{raw: raw, decoded: m, head: header{
+func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []frozen.Unit) {
+	e := entry{raw: raw, decoded: m, look: l, head: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
 		model: m.Model, finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage,
 	}}
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
+	gap := s.gapBefore(m)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		e.head.hasTools = e.head.hasTools || p.Kind == transcript.Tool
@@ -149,16 +162,41 @@ func (s *Session) read(raw json.Value, m *transcript.Message) (entry, []frozen.U
 		}
 		u := s.State.ByKey(key)
 		if u == nil {
-			added := s.State.Add(s.measure(m.Key, key, p))
+			measured := s.measure(m.Key, key, p)
+			if p.Kind == transcript.Text {
+				measured.GapSeconds, gap = gap, 0 // the first text shows it
+			}
+			added := s.State.Add(measured)
 			fresh = append(fresh, added)
 			u = &added
 		}
-		e.tags = append(e.tags, u.Tag)
-		if p.Kind == transcript.Tool && !p.HasResult() {
-			e.open = append(e.open, u.Tag)
-		}
+		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: l.facts[i]})
 	}
+	e.look.facts = nil
 	return e, fresh
+}
+
+// gapBefore returns the seconds between the message before and m, if m is the
+// user's and came after a pause that is worth showing; else 0. It is measured
+// once, like a unit's size: the message before may be gone one day (spec
+// transform §21).
+func (s *Session) gapBefore(m *transcript.Message) int {
+	if m.Role != transcript.User || len(s.entries) == 0 {
+		return 0
+	}
+	before := &s.entries[len(s.entries)-1].head
+	ended := before.completed
+	if ended == 0 {
+		ended = before.created
+	}
+	if ended == 0 || m.Created == 0 {
+		return 0
+	}
+	seconds := float64(m.Created-ended) / 1000
+	if text.Gap(seconds) == "" {
+		return 0
+	}
+	return int(seconds)
 }
 
 // measure counts a unit, once in its life.
@@ -177,16 +215,18 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// Freeze adds edits to the frozen state.
-func (s *Session) Freeze(edits []frozen.Edit) {
-	s.State.Freeze(edits)
-	s.touch(edits)
-}
-
-// Thaw takes back edits that could not be stored.
-func (s *Session) Thaw(edits []frozen.Edit) {
-	s.State.Thaw(edits)
-	s.touch(edits)
+// Freeze adds what a decision adds to the frozen state, and returns how to take
+// it back, for when it could not be stored.
+func (s *Session) Freeze(d Decision) (thaw func()) {
+	setup := s.State.Setup
+	undo := s.State.Freeze(d.Edits)
+	s.State.Setup = d.Setup
+	s.touch(d.Edits)
+	return func() {
+		s.State.Thaw(undo)
+		s.State.Setup = setup
+		s.touch(d.Edits)
+	}
 }
 
 // touch marks the messages of edited units for rendering.

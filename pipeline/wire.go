@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"crypto/sha256"
+	"maps"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -21,10 +22,11 @@ type Wire struct {
 	// Bust says that the wire is no extension of the last one, BustCause why.
 	Bust      bool
 	BustCause string
-	// Rendered are the messages that were rendered anew, for the validator,
-	// and Position where they stand.
+	// Rendered are the messages that were rendered anew, in their order, for the
+	// validator, and Position says which ends of the wire they reach.
 	Rendered []render.Rendered
 	Position render.Position
+	anew     map[int]render.Rendered
 	// Err is the first message that could not be patched; it stays raw.
 	Err error
 }
@@ -32,20 +34,27 @@ type Wire struct {
 // Render renders the transcript with the frozen state. Messages that neither
 // is new in are not opened.
 func (s *Session) Render(d Decision) Wire {
-	var w Wire
+	w := Wire{anew: make(map[int]render.Rendered)}
+	s.reframe()
 	firstChanged := s.rendered
 	slices.Sort(s.stale)
+	firstStale := len(s.entries)
 	for _, i := range slices.Compact(s.stale) {
-		if i < s.rendered && s.keep(i, s.renderEntry(i), &w) {
-			firstChanged = min(firstChanged, i)
+		if i < s.rendered {
+			firstStale = min(firstStale, i)
+			if s.keep(i, s.renderEntry(i, s.entries[i].fused), &w) {
+				firstChanged = min(firstChanged, i)
+			}
 		}
 	}
 	s.stale = s.stale[:0]
 	tail := make([]rendering, len(s.entries)-s.rendered)
-	inParallel(len(tail), func(i int) { tail[i] = s.renderEntry(s.rendered + i) })
+	inParallel(len(tail), func(i int) { tail[i] = s.renderEntry(s.rendered+i, false) })
 	for i := range tail {
+		s.entries[s.rendered+i].fused = false
 		s.keep(s.rendered+i, tail[i], &w)
 	}
+	firstChanged = min(firstChanged, s.fuse(min(firstStale, s.rendered), &w))
 	s.link(firstChanged)
 	s.rendered = len(s.entries)
 	if n := len(s.entries); n > 0 {
@@ -53,7 +62,75 @@ func (s *Session) Render(d Decision) Wire {
 		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wire, last.rawChain, last.tokensUpTo, last.bytesUpTo
 	}
 	s.compare(d, &w, firstChanged)
+	s.collect(&w)
 	return w
+}
+
+// collect orders what was rendered anew, and finds out whether it holds the
+// first and the last message that the provider sees.
+func (s *Session) collect(w *Wire) {
+	w.Rendered = make([]render.Rendered, 0, len(w.anew))
+	for _, i := range slices.Sorted(maps.Keys(w.anew)) {
+		w.Rendered = append(w.Rendered, w.anew[i])
+	}
+	isVisible := func(e entry) bool { return e.hash != (render.Hash{}) }
+	_, w.Position.First = w.anew[slices.IndexFunc(s.entries, isVisible)]
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if isVisible(s.entries[i]) {
+			_, w.Position.Last = w.anew[i]
+			break
+		}
+	}
+	w.anew = nil
+}
+
+// reframe finds what the session's setup changes about renderings that stand.
+func (s *Session) reframe() {
+	before, now := s.frame, s.State.Setup
+	s.frame = now
+	switch {
+	case s.rendered == 0 || before == now:
+	case before.Profile != now.Profile || before.Gaps != now.Gaps:
+		s.rendered = 0
+	case before.Todo != now.Todo:
+		for _, key := range []string{before.Todo.MessageKey, now.Todo.MessageKey} {
+			if i, ok := s.index[key]; ok {
+				s.stale = append(s.stale, i)
+			}
+		}
+	}
+}
+
+// fuse renders again, from entry i on, what turns out to continue the assistant
+// message before it, or no longer does so, for a provider to which that matters.
+// It returns the first entry whose wire bytes that changed.
+func (s *Session) fuse(i int, w *Wire) int {
+	firstChanged := len(s.entries)
+	if !render.ProfileNamed(s.frame.Profile).FusesAssistants {
+		return firstChanged
+	}
+	joins := false
+	for j := i - 1; j >= 0; j-- {
+		if s.entries[j].hash != (render.Hash{}) {
+			joins = s.entries[j].joins
+			break
+		}
+	}
+	for ; i < len(s.entries); i++ {
+		e := &s.entries[i]
+		if e.fused != joins && e.head.role == transcript.Assistant {
+			e.fused = joins
+			if e.look.plain || e.look.signed {
+				if s.keep(i, s.renderEntry(i, joins), w) {
+					firstChanged = min(firstChanged, i)
+				}
+			}
+		}
+		if e.hash != (render.Hash{}) {
+			joins = e.joins
+		}
+	}
+	return firstChanged
 }
 
 // RenderAnew renders every message again, for when a rendering turned out to be
@@ -73,7 +150,7 @@ type rendering struct {
 }
 
 // renderEntry renders one message. It reads the session and changes nothing.
-func (s *Session) renderEntry(i int) rendering {
+func (s *Session) renderEntry(i int, fused bool) rendering {
 	m := s.entries[i].decoded
 	if m == nil {
 		again := s.Codec.Decode(s.entries[i].raw)
@@ -91,7 +168,7 @@ func (s *Session) renderEntry(i int) rendering {
 			activeBytes += u.Bytes + u.InputBytes
 		}
 		return u
-	})
+	}, s.frameOf(i, fused))
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
 	if len(r.patch) > 0 {
@@ -106,9 +183,25 @@ func (s *Session) renderEntry(i int) rendering {
 	}
 	r.bytes = r.Wire.Bytes()
 	// What no unit has counted (reasoning, placeholders) is taken at four
-	// bytes a token.
-	r.tokens = activeTokens + max(0, r.bytes-activeBytes)/4
+	// bytes a token, and so is what was shortened.
+	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/4)
 	return r
+}
+
+// frameOf is what entry i is rendered in.
+func (s *Session) frameOf(i int, fused bool) render.Frame {
+	f := render.Frame{Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: fused}
+	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == s.entries[i].head.key {
+		f.Todo = todoPart(s.Codec, t)
+	}
+	return f
+}
+
+// joins reports whether the provider takes an assistant message that follows w
+// for a part of it.
+func joins(w *render.WireMessage) bool {
+	n := len(w.Blocks)
+	return n > 0 && w.Role == transcript.Assistant && w.Blocks[n-1].Kind != render.ResultBlock
 }
 
 // identified adds to the hash of a raw message the ids that its units are found
@@ -134,10 +227,9 @@ func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
+	e.joins = joins(&r.Wire)
 	s.unsent[e.head.key] = true
-	w.Rendered = append(w.Rendered, r.Rendered)
-	w.Position.First = w.Position.First || i == 0
-	w.Position.Last = w.Position.Last || i == len(s.entries)-1
+	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)
 	return changed
 }

@@ -45,11 +45,15 @@ type stored struct {
 	units   []frozen.Unit
 	edits   []frozen.Edit
 	queue   []frozen.QueuedDrop
+	setup   frozen.Setup
 }
 
 func newWorld(t testing.TB, prefixes bool, protected int) *world {
 	w := &world{t: t, prefixes: prefixes, patches: map[string]schema.Patch{}, now: 1_000_000}
-	w.readings = Readings{LimitTokens: 100_000, Threshold: 65, TTL: 5 * time.Minute, Knobs: rule.Knobs{ProtectedTags: protected}}
+	w.readings = Readings{
+		LimitTokens: 100_000, Threshold: 65, TTL: 5 * time.Minute, Profile: "anthropic", Gaps: true,
+		Knobs: rule.Knobs{ProtectedTags: protected, ReasoningAge: 50, Deduplicate: true, ClampSupersededWrites: true, ClampOldErrors: true, ErrorSteps: 4},
+	}
 	w.restart()
 	return w
 }
@@ -62,6 +66,7 @@ func (w *world) restart() {
 		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 },
 	}
 	state := frozen.NewState(w.store.counter, slices.Clone(w.store.units), w.store.edits, w.store.queue)
+	state.Setup = w.store.setup
 	w.session = NewSession(cfg, w.store.meta, state)
 	w.held = 0
 }
@@ -100,16 +105,17 @@ func (w *world) pass() {
 	w.held = len(w.raw)
 	w.readings.Now = w.now
 	d := w.session.Decide(w.readings)
-	w.session.Freeze(d.Edits)
+	w.session.Freeze(d)
 	w.session.State.Dequeue(d.Drained)
 	r := w.session.Render(d)
 	if r.Err != nil {
 		w.t.Fatalf("render: %v", r.Err)
 	}
-	if hits := render.Validate(render.ProfileOf("anthropic", ""), r.Rendered, r.Position); len(hits) > 0 {
+	if hits := render.Validate(render.ProfileNamed(w.readings.Profile), r.Rendered, r.Position); len(hits) > 0 {
 		w.t.Fatalf("the validator fired on our own wire: %v", hits)
 	}
-	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, Model: d.Model, Wire: r.Wire, Raw: r.Raw}
+	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, Model: d.Model, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode}
+	w.store.setup = d.Setup
 	if d.Verdict == schema.Hard {
 		w.session.Meta.Epoch++
 	}
@@ -165,13 +171,16 @@ func (w *world) extends() bool {
 	return true
 }
 
+// usage makes the newest answer report a prompt of that share of the window.
 func (w *world) usage(percent float64) {
 	for i := len(w.raw) - 1; i >= 0; i-- {
-		var m map[string]any
+		var m struct {
+			Info  map[string]any  `json:"info"`
+			Parts json.RawMessage `json:"parts"` // their bytes stay
+		}
 		must(w.t, json.Unmarshal(w.raw[i], &m))
-		info := m["info"].(map[string]any)
-		if info["role"] == "assistant" {
-			info["tokens"] = map[string]any{"input": percent / 100 * float64(w.readings.LimitTokens)}
+		if m.Info["role"] == "assistant" {
+			m.Info["tokens"] = map[string]any{"input": percent / 100 * float64(w.readings.LimitTokens)}
 			raw, err := json.Marshal(m)
 			must(w.t, err)
 			w.raw[i] = raw

@@ -27,6 +27,10 @@ type Config struct {
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. It wins over the percentage where the window is known, and counts as 80 % of the window at most.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000"`
+	// LowMarkPercentage is the share of the window, in percent, down to which a pass under pressure frees space. 0 has it chosen from prices and growth.
+	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75"`
+	// AutoDrop configures what is dropped without being asked, on passes that lose the provider's cache anyway.
+	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest active tags that cannot be dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
@@ -66,6 +70,25 @@ type Config struct {
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000"`
 	// IdleExitMinutes is how long the host outlives its last client. User file only.
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080"`
+}
+
+// AutoDrop configures what is dropped or shortened without being asked. It never causes a bust.
+type AutoDrop struct {
+	// Duplicates drops all but the newest of identical calls that only read.
+	Duplicates bool `json:"duplicates" jsonschema:"default=true"`
+	// SupersededWrites shortens what was written to a file that was read or written again later.
+	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true"`
+	// OldErrors shortens the arguments of calls that failed; what the error said stays.
+	OldErrors bool `json:"old_errors" jsonschema:"default=true"`
+	// ErrorSteps is after how many steps of the model an error is old.
+	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1"`
+	// TurnProtection is the number of newest steps of the model that these three leave alone.
+	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0"`
+	// ProtectedTools are names or patterns (*, ?) of tools that these three leave alone.
+	ProtectedTools []string `json:"protected_tools" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*"`
+	// ProtectedPaths are patterns (**, *, ?) of files whose calls these three leave alone, and every rule below the force level. They
+	// are matched against the path as the tool got it and relative to the project.
+	ProtectedPaths []string `json:"protected_paths,omitempty"`
 }
 
 // CommitClusterTrigger starts the historian after clusters of commits.

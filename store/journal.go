@@ -30,8 +30,21 @@ type PassRow struct {
 	EditsAdded   int
 	Pressure     float64
 	HostUS       int64 // time in the host up to the commit, µs
+	// SizeTokens is the size of the next prompt before the pass, GoalTokens what
+	// the pass wanted to get down to; 0 if it did not.
+	SizeTokens, GoalTokens int
+	// Price is what a bust of ours costs and gains, as it was weighed; zero
+	// where no rule proposed anything.
+	Price BustPrice
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
+}
+
+// BustPrice is the price of a bust.
+type BustPrice struct {
+	Resent, Removed int     // tokens
+	BreakEven       float64 // passes after which it has paid off
+	Forecast        int     // passes until space must be freed anyway
 }
 
 // Usage is the tokens of a request as the provider counted them. The whole
@@ -60,7 +73,8 @@ func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRo
 	_, err := tx.StmtContext(ctx, s.stmts.passInsert).ExecContext(ctx,
 		key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
-		p.Chain, p.EditsAdded, p.Pressure, p.HostUS)
+		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
+		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -164,6 +178,11 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		EditsAdded:   s.ColumnInt(13),
 		Pressure:     s.ColumnFloat(14),
 		HostUS:       s.ColumnInt64(15),
+		SizeTokens:   s.ColumnInt(19),
+		GoalTokens:   s.ColumnInt(20),
+		Price: BustPrice{
+			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24),
+		},
 	}
 	if s.ColumnType(16) != sqlite3.NULL {
 		p.Usage = &Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(17), CacheWrite: s.ColumnInt(18)}

@@ -23,8 +23,8 @@ type PassCommit struct {
 var sessionUpsertSQL string
 
 const unitInsertSQL = `
-	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const editUpsertSQL = `
 	INSERT INTO edits (harness, session_id, tag, kind, pass, payload)
@@ -91,7 +91,9 @@ func (s *Store) upsertSession(ctx context.Context, tx *sql.Tx, r SessionRow, flu
 	_, err := tx.StmtContext(ctx, s.stmts.sessionUpsert).ExecContext(ctx,
 		r.Key.Harness, r.Key.Session, r.Directory, r.Parent, r.Mode, r.Provider, r.Model,
 		r.Epoch, r.TagCounter, r.Passes, r.Busts, r.WireMessages, r.WireChain,
-		r.RawMessages, r.RawChain, r.LastPassAt, s.clock.Now(), flushDone)
+		r.RawMessages, r.RawChain, r.LastPassAt, s.clock.Now(), flushDone,
+		r.Setup.Profile, r.Setup.ShowGaps, r.Setup.TodoMessage, r.Setup.TodoState, r.Setup.ReclaimUpTo,
+		r.Episode.ReliefOf, r.Episode.Relief, r.Episode.StuckTag, r.Episode.StuckGrace, r.Episode.StuckBand)
 	return err
 }
 
@@ -102,7 +104,7 @@ func (s *Store) insertUnits(ctx context.Context, tx *sql.Tx, key Key, units []Un
 	stmt := tx.StmtContext(ctx, s.stmts.unitInsert)
 	for _, u := range units {
 		_, err := stmt.ExecContext(ctx, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
-			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens)
+			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds)
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", u.Tag, err)
 		}

@@ -41,6 +41,9 @@ type SessionRow struct {
 	RawMessages int
 	RawChain    string
 
+	Setup   SetupState
+	Episode EpisodeState
+
 	LastPassAt int64
 
 	// Written by SaveUsage: tokens as the provider reported them, summed over
@@ -66,6 +69,22 @@ type SystemState struct {
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
+}
+
+// SetupState is what a session's wire is rendered with, beside its edits.
+type SetupState struct {
+	Profile     string // of the provider
+	ShowGaps    bool
+	TodoMessage string // carries the synthetic todo list; "" for none
+	TodoState   string
+	ReclaimUpTo int // highest tag that had its grace
+}
+
+// EpisodeState is what is remembered of the pressure episode. Zero means none.
+type EpisodeState struct {
+	ReliefOf                        string
+	Relief                          int
+	StuckTag, StuckGrace, StuckBand int
 }
 
 // A SessionSummary is a session with the counts that a status shows.
@@ -114,6 +133,20 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		LastPassAt:    s.ColumnInt64(24),
 		CreatedAt:     s.ColumnInt64(25),
 		UpdatedAt:     s.ColumnInt64(26),
+		Setup: SetupState{
+			Profile:     s.ColumnText(27),
+			ShowGaps:    s.ColumnBool(28),
+			TodoMessage: s.ColumnText(29),
+			TodoState:   s.ColumnText(30),
+			ReclaimUpTo: s.ColumnInt(31),
+		},
+		Episode: EpisodeState{
+			ReliefOf:   s.ColumnText(32),
+			Relief:     s.ColumnInt(33),
+			StuckTag:   s.ColumnInt(34),
+			StuckGrace: s.ColumnInt(35),
+			StuckBand:  s.ColumnInt(36),
+		},
 	}
 }
 

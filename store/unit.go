@@ -21,6 +21,8 @@ type UnitRow struct {
 	// Arguments of the tool call.
 	InputBytes  int
 	InputTokens int
+	// GapSeconds is the pause before the unit's message, if its text shows it.
+	GapSeconds int
 }
 
 // readUnits returns the units by tag; expected is a guess at their number.
@@ -28,7 +30,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
 	err := scan(c, `
-		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens
+		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds
 		FROM units
 		WHERE harness = ? AND session_id = ?
 		ORDER BY tag`,
@@ -43,6 +45,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 				Tokens:      row.ColumnInt(6),
 				InputBytes:  row.ColumnInt(7),
 				InputTokens: row.ColumnInt(8),
+				GapSeconds:  row.ColumnInt(9),
 			})
 		}, key.Harness, key.Session)
 	return units, err

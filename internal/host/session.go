@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,7 +156,7 @@ func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
 	if err != nil {
 		return pipeline.Meta{}, err
 	}
-	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw}, nil
+	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode)}, nil
 }
 
 func chainFrom(messages int, text string) (pipeline.Chain, error) {
@@ -180,25 +181,54 @@ func stateFromSnapshot(snap store.Snapshot) *frozen.State {
 	}
 	edits := make([]frozen.Edit, len(snap.Edits))
 	for i, e := range snap.Edits {
-		edits[i] = frozen.Edit{Tag: e.Tag, Kind: frozen.EditKind(e.Kind)}
+		edits[i] = editFromRow(e)
 	}
 	queue := make([]frozen.QueuedDrop, len(snap.Queued))
 	for i, d := range snap.Queued {
 		queue[i] = frozen.QueuedDrop{Tag: d.Tag, QueuedAt: d.QueuedAt, Source: d.Source}
 	}
-	return frozen.NewState(snap.Session.TagCounter, units, edits, queue)
+	state := frozen.NewState(snap.Session.TagCounter, units, edits, queue)
+	state.Setup = setupFromRow(snap.Session.Setup)
+	return state
+}
+
+func setupFromRow(r store.SetupState) frozen.Setup {
+	return frozen.Setup{
+		Profile: r.Profile, Gaps: r.ShowGaps, ReclaimUpTo: r.ReclaimUpTo,
+		Todo: frozen.Todo{MessageKey: r.TodoMessage, State: r.TodoState},
+	}
+}
+
+func rowFromSetup(s frozen.Setup) store.SetupState {
+	return store.SetupState{
+		Profile: s.Profile, ShowGaps: s.Gaps, ReclaimUpTo: s.ReclaimUpTo,
+		TodoMessage: s.Todo.MessageKey, TodoState: s.Todo.State,
+	}
+}
+
+func editFromRow(r store.EditRow) frozen.Edit {
+	level, _ := strconv.Atoi(r.Payload) // only a compression has one
+	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
+}
+
+func rowFromEdit(e frozen.Edit, pass int) store.EditRow {
+	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass}
+	if e.Level > 0 {
+		row.Payload = strconv.Itoa(e.Level)
+	}
+	return row
 }
 
 func unitFromRow(r store.UnitRow) frozen.Unit {
 	return frozen.Unit{
 		Tag: r.Tag, Key: r.UnitKey, MessageKey: r.MessageKey, Kind: frozen.UnitKind(r.Kind), Tool: r.Tool,
-		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens,
+		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds,
 	}
 }
 
 func rowFromUnit(u frozen.Unit) store.UnitRow {
 	return store.UnitRow{
 		Tag: u.Tag, UnitKey: u.Key, MessageKey: u.MessageKey, Kind: string(u.Kind), Tool: u.Tool,
-		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens,
+		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds,
 	}
 }

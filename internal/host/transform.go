@@ -78,6 +78,7 @@ type pass struct {
 
 	decision pipeline.Decision
 	wire     pipeline.Wire
+	thaw     func() // takes the decision back
 }
 
 // begin brings the session's transcript up to date.
@@ -163,17 +164,39 @@ func (ps *pass) run(ctx context.Context) error {
 func (ps *pass) readings() pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), promptLimit(ps.limits)
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
+	price := ps.limits.Price
+	if price.Read <= 0 || price.Write <= 0 {
+		price = pipeline.TypicalPrice
+	}
 	return pipeline.Readings{
-		Now: ps.at, LimitTokens: limit, Threshold: percent,
+		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
 		TTL:      config.CacheTTL(ps.config, m.Provider, m.ID),
 		Subagent: mode(ps.s.row.Mode).isSubagent(),
 		Flush:    ps.s.row.ExplicitFlush,
-		Knobs:    rule.Knobs{ProtectedTags: ps.config.ProtectedTags},
+		Price:    price,
+		Profile:  render.ProfileOf(m.Provider, ps.limits.NPM).Name,
+		Gaps:     ps.config.TemporalAwareness,
+		Knobs:    knobs(ps.config, mode(ps.s.row.Mode), ps.params.Directory),
 	}
 }
 
+// knobs are the settings that rules read, for a mode (spec transform §8).
+func knobs(c schema.Config, m mode, directory string) rule.Knobs {
+	k := rule.Knobs{
+		ProtectedTags: c.ProtectedTags, ReasoningAge: c.ClearReasoningAge,
+		Deduplicate: c.AutoDrop.Duplicates, ClampSupersededWrites: c.AutoDrop.SupersededWrites, ClampOldErrors: c.AutoDrop.OldErrors,
+		ErrorSteps: c.AutoDrop.ErrorSteps, TurnProtection: c.AutoDrop.TurnProtection,
+		IsProtectedTool: func(name string) bool { return config.MatchesName(c.AutoDrop.ProtectedTools, name) },
+		IsProtectedPath: func(path string) bool { return config.MatchesPath(c.AutoDrop.ProtectedPaths, directory, path) },
+	}
+	if c.CavemanTextCompression.Enabled && m == modePrimaryNoReduce {
+		k.CompressFrom = c.CavemanTextCompression.MinChars
+	}
+	return k
+}
+
 func (ps *pass) render(d pipeline.Decision) {
-	ps.s.pipe.Freeze(d.Edits)
+	ps.thaw = ps.s.pipe.Freeze(d)
 	ps.wire = ps.s.pipe.Render(d)
 	if ps.wire.Err != nil {
 		bug.Reportf(ps.h.Log, "patch of session %s: %v", ps.s.key.Session, ps.wire.Err)
@@ -185,13 +208,13 @@ func (ps *pass) render(d pipeline.Decision) {
 
 // retreat makes the pass a steady one.
 func (ps *pass) retreat(cause pipeline.Cause) {
-	ps.s.pipe.Thaw(ps.decision.Edits)
-	ps.decision = ps.decision.Steady(cause)
+	ps.thaw()
+	ps.decision = ps.decision.Steady(cause, ps.s.pipe)
 	ps.wire = ps.s.pipe.Render(ps.decision)
 }
 
 func (ps *pass) validate(w pipeline.Wire) []render.Violation {
-	return render.Validate(render.ProfileOf(ps.decision.Model.Provider, ps.limits.NPM), w.Rendered, w.Position)
+	return render.Validate(render.ProfileNamed(ps.decision.Setup.Profile), w.Rendered, w.Position)
 }
 
 // commitTimeout bounds the wait for another program's lock on the database: a
@@ -204,6 +227,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	row := s.row
 	row.Provider, row.Model = d.Model.Provider, d.Model.ID
 	row.TagCounter, row.LastPassAt = s.pipe.State.TagCounter, ps.at
+	row.Setup, row.Episode = rowFromSetup(d.Setup), store.EpisodeState(d.Episode)
 	row.Passes++
 	if d.Verdict == schema.Hard {
 		row.Epoch++
@@ -217,13 +241,13 @@ func (ps *pass) commit(ctx context.Context) error {
 		Pass: row.Passes, At: ps.at, Verdict: string(d.Verdict), Cause: string(d.Cause), Bust: w.Bust, BustCause: w.BustCause,
 		Messages: s.pipe.Len(), Kept: ps.params.Keep, WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes,
 		PrefixTokens: w.PrefixTokens, Chain: row.WireChain, EditsAdded: len(d.Edits), Pressure: d.Percent / 100,
-		HostUS: time.Since(ps.started).Microseconds(),
+		HostUS: time.Since(ps.started).Microseconds(), SizeTokens: d.Size.Current, GoalTokens: d.Goal, Price: store.BustPrice(d.Price),
 	}}
 	for _, u := range append(s.unsaved, ps.fresh...) {
 		c.Units = append(c.Units, rowFromUnit(u))
 	}
 	for _, e := range d.Edits {
-		c.Edits = append(c.Edits, store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: row.Passes})
+		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes))
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -234,7 +258,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	s.pipe.State.Dequeue(d.Drained)
 	row.ExplicitFlush = false
 	s.row = row
-	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, Model: d.Model, Wire: w.Wire, Raw: w.Raw}
+	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
 		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits), "messages", s.pipe.Len(), "took", time.Since(ps.started))
 	return nil

@@ -10,22 +10,6 @@ const (
 	ToolUnit UnitKind = "tool"
 )
 
-// EditKind is what an edit does to its unit.
-type EditKind string
-
-// The kinds of edits. A unit has at most one edit, and it never changes: a
-// second mutation of the same bytes would be a second bust.
-const (
-	// NoEdit is the state of an active unit.
-	NoEdit EditKind = ""
-	// Drop replaces a text or file by its placeholder and removes a tool arc.
-	Drop EditKind = "drop"
-	// Skeleton keeps a tool call, with its input clamped and its result
-	// replaced by the placeholder: when all recent calls vanish, models start
-	// to imitate tool calls in text (spec transform §14.2).
-	Skeleton EditKind = "skeleton"
-)
-
 // A Unit is one taggable piece of content.
 type Unit struct {
 	// Tag is the number that the model sees as §N§. It is never reused.
@@ -41,16 +25,10 @@ type Unit struct {
 	// InputBytes and InputTokens the tool's arguments. The two are disjoint.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
-	Edit                    EditKind
-}
-
-// Active reports whether nothing has been done to the unit.
-func (u *Unit) Active() bool { return u.Edit == NoEdit }
-
-// An Edit is a durable decision about one unit.
-type Edit struct {
-	Tag  int
-	Kind EditKind
+	// GapSeconds is how long after the message before it the unit's message
+	// came, where its text is the one that shows it; else 0.
+	GapSeconds int
+	Treatment
 }
 
 // A QueuedDrop waits for the next bust.
@@ -66,10 +44,12 @@ type QueuedDrop struct {
 type State struct {
 	// TagCounter is the highest tag ever given.
 	TagCounter int
-	units      []Unit // ascending by tag
-	byKey      map[string]int
-	byTag      map[int]int
-	queue      []QueuedDrop // in the order they were queued
+	// Setup is what was decided for the session as a whole.
+	Setup Setup
+	units []Unit // ascending by tag
+	byKey map[string]int
+	byTag map[int]int
+	queue []QueuedDrop // in the order they were queued
 }
 
 // NewState returns the state that was stored: units ascending by tag, edits of
@@ -139,21 +119,25 @@ func (s *State) Queued(tag int) bool {
 	return false
 }
 
-// Freeze applies edits to their units. Unknown tags and units that already
-// have an edit are left alone.
-func (s *State) Freeze(edits []Edit) {
+// Freeze applies edits to their units and returns how to take them back.
+// Unknown tags are left alone.
+func (s *State) Freeze(edits []Edit) Undo {
+	var undo Undo
 	for _, e := range edits {
-		if u := s.ByTag(e.Tag); u != nil && u.Active() {
-			u.Edit = e.Kind
+		if u := s.ByTag(e.Tag); u != nil {
+			undo = append(undo, before{e.Tag, u.Treatment})
+			u.Treatment = u.with(e)
 		}
 	}
+	return undo
 }
 
-// Thaw takes back edits that could not be stored.
-func (s *State) Thaw(edits []Edit) {
-	for _, e := range edits {
-		if u := s.ByTag(e.Tag); u != nil && u.Edit == e.Kind {
-			u.Edit = NoEdit
+// Thaw takes back what Freeze did: for edits that could not be stored, or that
+// were only tried.
+func (s *State) Thaw(undo Undo) {
+	for i := len(undo) - 1; i >= 0; i-- {
+		if u := s.ByTag(undo[i].tag); u != nil {
+			u.Treatment = undo[i].treatment
 		}
 	}
 }
@@ -176,7 +160,7 @@ func (s *State) Dequeue(tags []int) {
 // Forget removes the units of messages that the harness has deleted, and what
 // was decided or queued about them. Their tags are not given again.
 func (s *State) Forget(messageKeys map[string]bool) {
-	units, queue, counter := s.units, s.queue, s.TagCounter
+	units, queue := s.units, s.queue
 	s.units, s.queue = nil, nil
 	s.byKey, s.byTag = make(map[string]int, len(units)), make(map[int]int, len(units))
 	for _, u := range units {
@@ -189,5 +173,4 @@ func (s *State) Forget(messageKeys map[string]bool) {
 			s.queue = append(s.queue, d)
 		}
 	}
-	s.TagCounter = counter
 }

@@ -34,6 +34,31 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
+// longOver is the length in UTF-16 units from which ClampLong shortens an
+// argument: paths, patterns and commands stay.
+const longOver = 200
+
+// ClampLong returns arguments in which every long string is cut, or nil when
+// none is. Numbers, short strings and everything nested short enough stay.
+func ClampLong(input json.Value) json.Value {
+	n := &node{raw: input}
+	if err := n.open(); err != nil || n.kind != '{' {
+		return nil
+	}
+	cut := false
+	for _, m := range n.members {
+		if lenUTF16(m.raw) > longOver {
+			clamped := clampValue(m.raw)
+			cut = cut || string(clamped) != string(m.raw)
+			m.raw = clamped
+		}
+	}
+	if !cut {
+		return nil
+	}
+	return n.append(nil)
+}
+
 var clampedArray = regexp.MustCompile(`^\[\d+ items\]$`)
 
 // isClamped reports whether s is what clampValue leaves, so that clamping again

@@ -5,14 +5,15 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // QueuedDrops drains what was queued by ctx_reduce (spec transform §13.3). A
 // drop of one of the newest active units waits until newer ones have come,
 // unless the prefix is gone anyway. A tool among the newest ones becomes a
-// skeleton; the mode is chosen here, once.
+// skeleton, so that the model sees what it has called; the mode is chosen here,
+// once.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
 	if len(queue) == 0 {
 		return nil
 	}
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
-	skeletonFrom := newestTools(v.State, SkeletonWindow)
+	skeletonFrom := min(newestTools(v.State, SkeletonWindow), firstUnread(v))
 	var edits []frozen.Edit
 	for _, q := range queue {
 		u := v.State.ByTag(q.Tag)
@@ -21,21 +22,31 @@ func QueuedDrops(v View, k Knobs) []frozen.Edit {
 			continue
 		case q.Tag >= protectedFrom && !v.PrefixIsGone:
 			continue
-		case !v.Complete(*u):
+		case v.isOpen(q.Tag):
 			continue
-		case u.Kind == frozen.ToolUnit && q.Tag >= skeletonFrom:
-			edits = append(edits, frozen.Edit{Tag: q.Tag, Kind: frozen.Skeleton})
-		default:
-			edits = append(edits, frozen.Edit{Tag: q.Tag, Kind: frozen.Drop})
 		}
+		edits = append(edits, frozen.Edit{Tag: q.Tag, Kind: dropKind(u, skeletonFrom)})
 	}
 	return edits
 }
 
+// dropKind chooses how a unit is dropped: as a skeleton while it is one of the
+// newest tools.
+func dropKind(u *frozen.Unit, skeletonFrom int) frozen.EditKind {
+	if u.Kind == frozen.ToolUnit && u.Tag >= skeletonFrom {
+		return frozen.Skeleton
+	}
+	return frozen.Drop
+}
+
 // IsProtected reports whether a drop of tag has to wait for newer units.
 func IsProtected(s *frozen.State, tag int, k Knobs) bool {
-	return tag >= newestActive(s, k.ProtectedTags)
+	return tag >= ProtectedFrom(s, k)
 }
+
+// ProtectedFrom returns the tag from which on active units are protected by
+// their age.
+func ProtectedFrom(s *frozen.State, k Knobs) int { return newestActive(s, k.ProtectedTags) }
 
 // newestActive returns the tag of the n-th newest active unit; every active
 // unit from there on is protected. With fewer than n all are.

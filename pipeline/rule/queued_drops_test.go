@@ -58,7 +58,10 @@ func TestQueuedDrops(t *testing.T) {
 		{"dropped tools count among the 20", "cC" + twenty[1:] + "t", []int{1}, 1, false, 0, "[{1 drop}]"},
 		{"texts do not", "ctttt" + twenty[1:] + "t", []int{1}, 1, false, 0, "[{1 skeleton}]"},
 	} {
-		v := rule.View{State: state(c.letters, c.queue...), PrefixIsGone: c.hard, Complete: func(u frozen.Unit) bool { return u.Tag != c.open }}
+		v := rule.View{State: state(c.letters, c.queue...), PrefixIsGone: c.hard}
+		if c.open != 0 {
+			v.Messages = []rule.Message{{Items: []rule.Item{{Tag: c.open, Facts: rule.Facts{Open: true}}}}}
+		}
 		if got := fmt.Sprint(rule.QueuedDrops(v, rule.Knobs{ProtectedTags: c.protected})); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
@@ -80,8 +83,8 @@ func TestIsProtected(t *testing.T) {
 func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	s := state("tcTt", 1, 2, 3)
 	before := fmt.Sprintf("%+v %+v", s.Units(), s.Queue())
-	edits := rule.Propose(rule.View{State: s, Complete: func(frozen.Unit) bool { return true }}, rule.Knobs{ProtectedTags: 1})
-	if got := fmt.Sprint(edits); got != "[{1 drop} {2 skeleton}]" {
+	p := rule.Propose(rule.View{State: s}, rule.Knobs{ProtectedTags: 1})
+	if got := fmt.Sprint(p.Edits); got != "[{1 drop} {2 skeleton}]" {
 		t.Errorf("edits %s", got)
 	}
 	if after := fmt.Sprintf("%+v %+v", s.Units(), s.Queue()); after != before {

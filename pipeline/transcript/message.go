@@ -107,6 +107,14 @@ type Codec interface {
 	Decode(raw json.Value) Message
 	// TextPart returns a part that holds text, to stand in place of p.
 	TextPart(p Part, text string) json.Value
+	// ToolPart returns a finished call that the model never made.
+	ToolPart(c SyntheticCall) json.Value
 	// Session returns the session id of a raw message, "" when it has none.
 	Session(raw json.Value) string
+}
+
+// A SyntheticCall is a finished tool call that the model never made.
+type SyntheticCall struct {
+	CallID, Tool, Output, Title string
+	Input, Metadata             json.Value
 }

@@ -254,7 +254,7 @@ func TestUnknownsPassByteIdentical(t *testing.T) {
 	raw := json.Value(fmt.Sprintf(around, ""))
 	m := transcript.OpenCode{}.Decode(raw)
 	o := render.Options{Codec: transcript.OpenCode{}, Prefixes: true}
-	patch := o.Patch(&m, units(frozen.NoEdit))
+	patch := o.Patch(&m, units(frozen.NoEdit), render.Frame{})
 	got, err := render.Apply(raw, patch)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func units(edit frozen.EditKind) render.UnitOf {
 			return nil
 		}
 		tag++
-		u := &frozen.Unit{Tag: tag, Edit: edit}
+		u := &frozen.Unit{Tag: tag, Treatment: frozen.Treatment{Edit: edit}}
 		if p.Kind == transcript.Tool && !p.HasResult() {
 			u.Edit = frozen.NoEdit // no rule edits an arc without a result
 		}
@@ -310,7 +310,7 @@ func FuzzOpenCodeDecode(f *testing.F) {
 		for _, prefixes := range []bool{true, false} {
 			o := render.Options{Codec: codec, Prefixes: prefixes}
 			for _, edit := range []frozen.EditKind{frozen.NoEdit, frozen.Drop, frozen.Skeleton} {
-				patch := o.Patch(&m, units(edit))
+				patch := o.Patch(&m, units(edit), render.Frame{})
 				patched, err := render.Apply(data, patch)
 				if err != nil {
 					t.Fatalf("%s\npatch %+v: %v", data, patch, err)

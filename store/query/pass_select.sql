@@ -2,5 +2,6 @@ SELECT
 	pass, at, verdict, cause, bust, bust_cause,
 	messages, kept, wire_messages, wire_tokens, wire_bytes, prefix_tokens,
 	chain, edits_added, pressure, host_us,
-	input_tokens, cache_read, cache_write
+	input_tokens, cache_read, cache_write,
+	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast
 FROM passes

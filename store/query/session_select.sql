@@ -4,5 +4,7 @@ SELECT
 	input_tokens, cache_read, cache_write, prompt_tokens,
 	sticky_date, sticky_date_epoch, system_hash, system_tokens,
 	raw_messages, raw_chain, explicit_flush,
-	last_pass_at, created_at, updated_at
+	last_pass_at, created_at, updated_at,
+	profile, show_gaps, todo_message, todo_state, reclaim_up_to,
+	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band
 FROM sessions

@@ -1,0 +1,37 @@
+package rule
+
+import "github.com/magicctx/magicctx-host/pipeline/frozen"
+
+// ProcessedImages drops images of the user that the model has answered to and
+// that are older than the newest content dropped (spec transform §18): what the
+// model saw in them it has said.
+func ProcessedImages(v View, k Knobs) []frozen.Edit {
+	dropped, cutoff := 0, v.cutoff(k)
+	for _, u := range v.State.Units() {
+		if !u.Active() {
+			dropped = u.Tag
+		}
+	}
+	answered := false
+	var edits []frozen.Edit
+	for i := len(v.Messages) - 1; i >= 0; i-- {
+		m := &v.Messages[i]
+		if m.Role == Assistant {
+			answered = true
+			continue
+		}
+		if !answered {
+			continue
+		}
+		highest := 0
+		for _, it := range m.Items {
+			highest = max(highest, it.Tag)
+		}
+		for _, it := range m.Items {
+			if it.Image && highest <= dropped && it.Tag <= cutoff {
+				edits = append(edits, frozen.Edit{Tag: it.Tag, Kind: frozen.Drop})
+			}
+		}
+	}
+	return edits
+}

@@ -1,0 +1,131 @@
+package rule
+
+import (
+	"math"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
+
+// The constants of the tiered drop (spec transform §16).
+const (
+	// tierTarget is the share of what lies between the irreducible part of the
+	// prompt and the ceiling that may stay.
+	tierTarget = 0.30
+	// tierReserve is the share of the newest tools of the better tiers that is
+	// spared.
+	tierReserve = 0.20
+	// minReclaim is the tokens below which an emergency changes nothing.
+	minReclaim = 2000
+)
+
+// tiers orders tools by how hard their output is to come by again: what the
+// third tier holds goes first.
+var tiers = map[string]int{
+	"read": 1, "todowrite": 1, "task": 1, "aft_outline": 1, "aft_zoom": 1,
+	"edit": 2, "write": 2, "apply_patch": 2, "grep": 2, "glob": 2, "aft_search": 2,
+}
+
+func tierOf(tool string) int {
+	if t, ok := tiers[strings.TrimPrefix(strings.ToLower(tool), "mcp_")]; ok {
+		return t
+	}
+	return 3
+}
+
+// TieredDrop frees space when the window is nearly full (spec transform §16):
+// tool outputs by tier, oldest first, whole, down to the lower of the goal and
+// the spec's target.
+func TieredDrop(v View, k Knobs) []frozen.Edit {
+	if !v.Goal.Measured {
+		return nil
+	}
+	plan := tierPlan{
+		MaxTag: v.State.TagCounter, Protected: k.ProtectedTags,
+		Current: v.Goal.Current - freedSoFar(v), Ceiling: v.Goal.Ceiling, Target: v.Goal.Target,
+	}
+	items := v.items()
+	for _, u := range v.State.Units() {
+		if !u.Active() {
+			continue
+		}
+		tokens := u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Drop})
+		plan.Tail += tokens
+		it, visible := items[u.Tag]
+		if u.Kind == frozen.ToolUnit && visible && !it.Open && !k.protectsPath(it.Path) {
+			plan.Candidates = append(plan.Candidates, tierCandidate{u.Tag, tierOf(u.Tool), tokens})
+		}
+	}
+	tags, _ := plan.choose()
+	edits := make([]frozen.Edit, len(tags))
+	for i, tag := range tags {
+		edits[i] = frozen.Edit{Tag: tag, Kind: frozen.Drop}
+	}
+	return edits
+}
+
+// freedSoFar is what the rules before have taken off the current prompt.
+func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
+
+type tierCandidate struct{ tag, tier, tokens int }
+
+// A tierPlan is the planner's input. Tail is the tokens of all active units,
+// not only of tools: else conversation would count as irreducible (B14).
+type tierPlan struct {
+	MaxTag, Protected              int
+	Current, Ceiling, Target, Tail int
+	Candidates                     []tierCandidate // ascending by tag
+}
+
+// choose returns the tags to drop, in the order of their choice, and how many
+// tokens it wanted to free; nothing when that is not worth a bust.
+func (p tierPlan) choose() (tags []int, reclaim int) {
+	if p.Ceiling <= 0 || p.Current <= 0 {
+		return nil, 0
+	}
+	floor := max(p.Current-p.Tail, 0)
+	target := float64(floor) + tierTarget*float64(max(p.Ceiling-floor, 0))
+	if p.Target > 0 {
+		target = min(target, float64(p.Target))
+	}
+	reclaim = int(math.Floor(float64(p.Current) - target + 0.5))
+	if reclaim <= minReclaim {
+		return nil, 0
+	}
+	reserved := p.reserved()
+	freed := 0
+	for tier := 3; tier >= 1; tier-- {
+		for _, c := range p.Candidates {
+			if freed >= reclaim {
+				return tags, reclaim
+			}
+			if c.tier == tier && !reserved[c.tag] && c.tag <= p.MaxTag-p.Protected {
+				tags = append(tags, c.tag)
+				freed += c.tokens
+			}
+		}
+	}
+	if len(tags) == 0 {
+		return nil, 0
+	}
+	return tags, reclaim
+}
+
+// reserved are the newest tools of the first two tiers, counted over all
+// candidates of the tier.
+func (p tierPlan) reserved() map[int]bool {
+	reserved := make(map[int]bool)
+	for tier := 1; tier <= 2; tier++ {
+		var tags []int
+		for _, c := range p.Candidates {
+			if c.tier == tier {
+				tags = append(tags, c.tag)
+			}
+		}
+		n := int(math.Ceil(tierReserve * float64(len(tags))))
+		for _, tag := range tags[len(tags)-n:] {
+			reserved[tag] = true
+		}
+	}
+	return reserved
+}

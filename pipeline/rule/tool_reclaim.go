@@ -1,0 +1,25 @@
+package rule
+
+import "github.com/magicctx/magicctx-host/pipeline/frozen"
+
+// ToolReclaim drops tool outputs that an earlier pass could have dropped and
+// did not (spec transform §17): a grace of one pass without an age to tune. It
+// takes the oldest first, and no more than the goal asks for.
+func ToolReclaim(v View, k Knobs) []frozen.Edit {
+	protectedFrom := newestActive(v.State, k.ProtectedTags)
+	skeletonFrom := newestTools(v.State, SkeletonWindow)
+	need := v.Need
+	var edits []frozen.Edit
+	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
+		switch {
+		case need <= 0 || u.Kind != frozen.ToolUnit || !u.Active() || it.Open:
+		case it.Tag > v.State.Setup.ReclaimUpTo || it.Tag >= protectedFrom || v.State.Queued(it.Tag):
+		case k.protectsPath(it.Path):
+		default:
+			e := frozen.Edit{Tag: it.Tag, Kind: dropKind(u, skeletonFrom)}
+			need -= u.Freed(e)
+			edits = append(edits, e)
+		}
+	})
+	return edits
+}
