@@ -137,11 +137,11 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 		results = append(results, res)
 	}
 	rep := newReport(results)
-	print := rep.writeTable
+	write := rep.writeTable
 	if o.json {
-		print = rep.writeJSON
+		write = rep.writeJSON
 	}
-	if err := print(stdout); err != nil {
+	if err := write(stdout); err != nil {
 		return err
 	}
 	if len(rep.Misses) > 0 {

@@ -89,8 +89,8 @@ func (f figure) misses() []string {
 		}
 	}
 	miss(f.Finished < f.Turns, "%d of %d turns got no answer", f.Turns-f.Finished, f.Turns)
-	miss(f.Strangers > 0, "%d requests are not of the story", f.Strangers)
-	miss(f.Overflows > 0, "%d requests were too long for the window", f.Overflows)
+	miss(f.Strangers > 0, "requests that are not of the story: %d", f.Strangers)
+	miss(f.Overflows > 0, "prompts that were too long for the window: %d", f.Overflows)
 	miss(f.Peak >= window.Context, "the peak of %s tokens is not below the window of %s", grouped(f.Peak), grouped(window.Context))
 	miss(f.Busts > maxBusts, "%d busts are more than %d", f.Busts, maxBusts)
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", percent(f.HitRate), percent(minHitRate))

@@ -30,9 +30,9 @@ func TestMisses(t *testing.T) {
 		"hit rate":  {func(f *figure) { f.HitRate = 0.939 }, "the hit rate of 93.9 % is below 94.0 %"},
 		"peak":      {func(f *figure) { f.Peak = 64_000 }, "the peak of 64,000 tokens is not below the window of 64,000"},
 		"bill":      {func(f *figure) { f.Ratio = 1.13 }, "the bill is 1.13 times OpenCode's, more than 1.10"},
-		"overflow":  {func(f *figure) { f.Overflows = 2 }, "2 requests were too long for the window"},
+		"overflow":  {func(f *figure) { f.Overflows = 2 }, "prompts that were too long for the window: 2"},
 		"turns":     {func(f *figure) { f.Finished = 58 }, "2 of 60 turns got no answer"},
-		"strangers": {func(f *figure) { f.Strangers = 1 }, "1 requests are not of the story"},
+		"strangers": {func(f *figure) { f.Strangers = 1 }, "requests that are not of the story: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := good()
