@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// A progress says on a terminal how far a run is, in one line that it writes
+// again; elsewhere, in a log, with a line now and then.
+type progress struct {
+	out      io.Writer
+	name     string
+	turns    int
+	terminal bool
+	start    time.Time
+}
+
+// logEvery is how many turns pass between two lines of a log.
+const logEvery = 10
+
+func newProgress(out io.Writer, v variant, turns int) *progress {
+	return &progress{out: out, name: v.name, turns: turns, terminal: isTerminal(out), start: time.Now()}
+}
+
+func (p *progress) turn(turn int, t tally) {
+	line := fmt.Sprintf("%s: turn %d of %d, %d requests, %d busts, $ %.2f, %s", p.name, turn, p.turns,
+		t.Requests, len(t.Busts), t.bill(), time.Since(p.start).Round(time.Second))
+	switch {
+	case p.terminal:
+		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
+	case turn%logEvery == 0 || turn == p.turns:
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+// end leaves the terminal to who comes next.
+func (p *progress) end() {
+	if p.terminal {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+)
+
+func text(s string) json.Value { return json.Value(fmt.Sprintf(`{"type":"text","text":%q}`, s)) }
+
+// request is one of a conversation that has come to a turn; the last of the
+// blocks is a breakpoint.
+func request(turn int, blocks ...json.Value) *mockllm.Request {
+	_, model, _ := strings.Cut(opencodetest.ClaudeModel, "/")
+	r := &mockllm.Request{Model: model, Tools: []string{"read"}, Messages: user(fmt.Sprintf("Turn %d: go on", turn))}
+	for i, b := range blocks {
+		r.Blocks = append(r.Blocks, mockllm.PromptBlock{JSON: b, Breakpoint: i == len(blocks)-1})
+	}
+	return r
+}
+
+// long is more than the shortest prefix that is cached.
+var long = strings.Repeat("A ledger of the harbour. ", 300)
+
+func TestUsageIsThatOfThePromptCache(t *testing.T) {
+	p := newProvider(testStory(), window.Context)
+	first, second := tokens.Count(long), tokens.Count("more")
+	p.answer(request(1, text(long)))
+	got := p.answer(request(2, text(long), text("more"))).Usage
+	if want := (promptcache.Tokens{Write: second, Read: first, Output: got.Output}); *got != want {
+		t.Errorf("usage is %+v, want %+v", *got, want)
+	}
+	counted := p.counted()
+	if counted.Requests != 2 || counted.Peak != first+second || counted.Tokens.Write != first+second || counted.Tokens.Read != first {
+		t.Errorf("counted %+v", counted)
+	}
+	if got, want := counted.hitRate(), float64(first)/float64(2*first+second); got != want {
+		t.Errorf("hit rate is %f, want %f", got, want)
+	}
+}
+
+func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
+	p := newProvider(testStory(), window.Context)
+	p.answer(request(1, text(long), text("a")))
+	p.answer(request(1, text(long), text("a")))            // a retry
+	p.answer(request(1, text(long), text("a"), text("b"))) // an extension
+	p.answer(request(2, text(long), text("c"), text("b"))) // a change
+	p.answer(request(3, text(long), text("c")))            // a removal
+	p.answer(request(4, text(long), text("c"), text("d"))) // an extension
+	want := []bust{
+		{Turn: 2, Kept: tokens.Count(long), Prompt: tokens.Count(long) + 2},
+		{Turn: 3, Kept: tokens.Count(long) + 1, Prompt: tokens.Count(long) + 1},
+	}
+	if diff := cmp.Diff(want, p.counted().Busts); diff != "" {
+		t.Errorf("busts (-want +got):\n%s", diff)
+	}
+}
+
+// A summary is paid for, but it is not of the main conversation.
+func TestSummaryIsNoBust(t *testing.T) {
+	p := newProvider(testStory(), window.Context)
+	p.answer(request(1, text(long)))
+	summary := request(1, text("Summarise: "+long))
+	summary.Tools = nil
+	p.answer(summary)
+	p.answer(request(1, text(long), text("a")))
+	got := p.counted()
+	if len(got.Busts) != 0 || got.Summaries != 1 || got.Requests != 3 {
+		t.Errorf("%d busts, %d summaries, %d requests, want 0, 1, 3", len(got.Busts), got.Summaries, got.Requests)
+	}
+}
+
+func TestPromptLongerThanTheWindowIsRefused(t *testing.T) {
+	size := tokens.Count(long)
+	p := newProvider(testStory(), size)
+	if s := p.answer(request(1, text(long))); s.Error != nil {
+		t.Errorf("a prompt that fills the window is refused: %v", s.Error)
+	}
+	s := p.answer(request(1, text(long), text("more")))
+	want := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", size+1, size)
+	if s.Error == nil || s.Error.Status != 400 || s.Error.Message != want {
+		t.Fatalf("answer is %+v, want 400 %s", s.Error, want)
+	}
+	got := p.counted()
+	if got.Overflows != 1 || got.Requests != 1 || got.Peak != size+1 {
+		t.Errorf("%d overflows, %d requests, peak %d, want 1, 1, %d", got.Overflows, got.Requests, got.Peak, size+1)
+	}
+	// Nothing of a refused prompt is remembered.
+	if u := p.answer(request(1, text(long))).Usage; u.Read != size || len(p.counted().Busts) != 0 {
+		t.Errorf("usage after it is %+v, with %d busts", *u, len(p.counted().Busts))
+	}
+}
+
+func TestTitleIsNotCounted(t *testing.T) {
+	p := newProvider(testStory(), window.Context)
+	r := request(1, text(long))
+	_, r.Model, _ = strings.Cut(opencodetest.SmallModel, "/")
+	if s := p.answer(r); s.Error != nil || p.counted().Requests != 0 {
+		t.Errorf("error %v, %d requests", s.Error, p.counted().Requests)
+	}
+}
+
+func TestStrangerIsRefused(t *testing.T) {
+	p := newProvider(testStory(), window.Context)
+	r := request(1, text(long))
+	r.Messages = user("hello")
+	if s := p.answer(r); s.Error == nil || p.counted().Strangers != 1 {
+		t.Errorf("error %v, %d strangers", s.Error, p.counted().Strangers)
+	}
+}
+
+func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
+	result := tokens.Count("one\ntwo")
+	for raw, want := range map[string]int{
+		`{"type":"text","text":"one\ntwo"}`:                                                      result,
+		`{"type":"tool_result","tool_use_id":"x","content":"one\ntwo"}`:                          result,
+		`{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"one\ntwo"}]}`: result,
+		`{"type":"tool_use","id":"x","name":"read","input":{"limit":44}}`:                        tokens.Count("read") + tokens.Count(`{"limit":44}`),
+		`{"name":"read","description":"Reads.","input_schema":{"type":"object"}}`:                tokens.Count(`{"name":"read","description":"Reads.","input_schema":{"type":"object"}}`),
+		`"a bare text"`: tokens.Count(`"a bare text"`),
+	} {
+		if got := blockTokens(json.Value(raw)); got != want {
+			t.Errorf("%s: %d tokens, want %d", raw, got, want)
+		}
+	}
+}
+
+// The whole story, without OpenCode: each answer leads to the next.
+func TestStoryLeadsToItsEnd(t *testing.T) {
+	s := story{project: "/project", turns: 2}
+	p := newProvider(s, window.Context)
+	var messages []mockllm.Message
+	for turn := 1; turn <= s.turns; turn++ {
+		messages = append(messages, user(s.prompt(turn))...)
+		for step := 0; ; step++ {
+			r := request(turn, text(long))
+			r.Messages = slices.Clone(messages)
+			at, _ := position(r.Messages)
+			if want := (place{turn, step}); at != want {
+				t.Fatalf("position is %v, want %v", at, want)
+			}
+			p.answer(r)
+			a := s.after(at)
+			messages = append(messages, assistant(a.text, a.id)...)
+			if a.tool == "" {
+				break
+			}
+			messages = append(messages, output(a.id, "entry")...)
+		}
+	}
+	if got := p.counted(); got.Turns != 2 || got.Requests != 2*(calls+1) {
+		t.Errorf("%d turns, %d requests, want 2 and %d", got.Turns, got.Requests, 2*(calls+1))
+	}
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// What magicctx must keep on the story of 60 turns.
+const (
+	maxBusts   = 30
+	minHitRate = 0.94
+	// maxRatio bounds its bill, as a multiple of that of OpenCode's own compaction.
+	maxRatio = 1.1
+)
+
+// A report is what the command prints.
+type report struct {
+	Window int      `json:"window"` // tokens
+	Runs   []figure `json:"runs"`
+	// Misses are the bounds that magicctx does not keep, in words.
+	Misses []string `json:"misses"`
+}
+
+// A figure is a run in numbers. Tokens are those of internal/tokens, $ those of
+// the prices that OpenCode was told.
+type figure struct {
+	Name       string  `json:"name"`
+	Turns      int     `json:"turns"`
+	Finished   int     `json:"finished"` // turns that got their answer
+	Requests   int     `json:"requests"`
+	Summaries  int     `json:"summaries"`
+	Busts      int     `json:"busts"`
+	HitRate    float64 `json:"hit_rate"`
+	Peak       int     `json:"peak"`
+	Overflows  int     `json:"overflows"`
+	Strangers  int     `json:"strangers"`
+	Fresh      int     `json:"fresh"`
+	Written    int     `json:"written"`
+	Read       int     `json:"read"`
+	Output     int     `json:"output"`
+	Bill       float64 `json:"bill"` // of the prompts
+	WithOutput float64 `json:"bill_with_output"`
+	// Ratio of the bill to that of OpenCode's own compaction; 0 if that did not run.
+	Ratio   float64 `json:"ratio"`
+	Seconds float64 `json:"seconds"`
+	BustsAt []bust  `json:"busts_at"`
+	// Causes of the busts, as magicctx's journal counts them.
+	Causes []schema.CauseCount `json:"causes,omitempty"`
+}
+
+func newReport(results []result) report {
+	rep := report{Window: window.Context, Misses: []string{}}
+	base := 0.0
+	for _, r := range results {
+		if r.Name == withCompaction.name {
+			base = r.bill()
+		}
+	}
+	for _, r := range results {
+		f := figure{
+			Name: r.Name, Turns: r.Turns, Finished: r.tally.Turns, Requests: r.Requests, Summaries: r.Summaries,
+			Busts: len(r.Busts), HitRate: r.hitRate(), Peak: r.Peak, Overflows: r.Overflows, Strangers: r.Strangers,
+			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
+			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Took.Seconds(), BustsAt: r.Busts, Causes: r.causes,
+		}
+		if base > 0 {
+			f.Ratio = f.Bill / base
+		}
+		rep.Runs = append(rep.Runs, f)
+		if f.Name == withMagicctx.name {
+			rep.Misses = append(rep.Misses, f.misses()...)
+		}
+	}
+	return rep
+}
+
+// misses says which bounds a run of magicctx does not keep.
+func (f figure) misses() []string {
+	var all []string
+	miss := func(isMissed bool, format string, args ...any) {
+		if isMissed {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	miss(f.Finished < f.Turns, "%d of %d turns got no answer", f.Turns-f.Finished, f.Turns)
+	miss(f.Strangers > 0, "requests that are not of the story: %d", f.Strangers)
+	miss(f.Overflows > 0, "prompts that were too long for the window: %d", f.Overflows)
+	miss(f.Peak >= window.Context, "the peak of %s tokens is not below the window of %s", grouped(f.Peak), grouped(window.Context))
+	miss(f.Busts > maxBusts, "%d busts are more than %d", f.Busts, maxBusts)
+	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", percent(f.HitRate), percent(minHitRate))
+	miss(f.Ratio > maxRatio, "the bill is %.2f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
+	return all
+}
+
+func (r report) writeJSON(w io.Writer) error {
+	content, err := json.MarshalIndent(r)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", content)
+	return err
+}
+
+// A row of the table: what it shows of a run, and the bound, if there is one.
+type row struct {
+	label string
+	cell  func(figure) string
+	bound string
+}
+
+func (r report) rows() []row {
+	count := func(n func(figure) int) func(figure) string { return func(f figure) string { return grouped(n(f)) } }
+	return []row{
+		{"turns answered", func(f figure) string { return fmt.Sprintf("%d of %d", f.Finished, f.Turns) }, "all"},
+		{"requests", count(func(f figure) int { return f.Requests }), ""},
+		{"- of these summaries", count(func(f figure) int { return f.Summaries }), ""},
+		{"busts", count(func(f figure) int { return f.Busts }), fmt.Sprintf("≤ %d", maxBusts)},
+		{"hit rate", func(f figure) string { return percent(f.HitRate) }, "≥ " + percent(minHitRate)},
+		{"peak, tokens", count(func(f figure) int { return f.Peak }), "< " + grouped(window.Context)},
+		{"overflows", count(func(f figure) int { return f.Overflows }), "0"},
+		{"tokens fresh", count(func(f figure) int { return f.Fresh }), ""},
+		{"tokens written", count(func(f figure) int { return f.Written }), ""},
+		{"tokens read", count(func(f figure) int { return f.Read }), ""},
+		{"tokens of output", count(func(f figure) int { return f.Output }), ""},
+		{"bill of the prompts, $", func(f figure) string { return fmt.Sprintf("%.2f", f.Bill) }, ""},
+		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", maxRatio)},
+		{"bill with output, $", func(f figure) string { return fmt.Sprintf("%.2f", f.WithOutput) }, ""},
+		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
+	}
+}
+
+func ratio(f figure) string {
+	if f.Ratio == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", f.Ratio)
+}
+
+func (r report) writeTable(w io.Writer) error {
+	lines := [][]string{r.line("", func(f figure) string { return f.Name }, "bound")}
+	for _, row := range r.rows() {
+		lines = append(lines, r.line(row.label, row.cell, row.bound))
+	}
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		text := fmt.Sprintf("%-*s", widths[0], line[0])
+		for i, cell := range line[1:] {
+			text += fmt.Sprintf("   %*s", widths[i+1], cell)
+		}
+		fmt.Fprintln(&b, strings.TrimRight(text, " "))
+	}
+	for _, f := range r.Runs {
+		for _, c := range f.Causes {
+			fmt.Fprintf(&b, "%s's journal: %d × %s\n", f.Name, c.Count, c.Cause)
+		}
+	}
+	for _, miss := range r.Misses {
+		fmt.Fprintf(&b, "missed: %s\n", miss)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// line returns the cells of one line of the table.
+func (r report) line(label string, cell func(figure) string, bound string) []string {
+	cells := []string{label}
+	for _, f := range r.Runs {
+		cells = append(cells, cell(f))
+	}
+	return append(cells, bound)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", share*100) }
+
+// grouped writes a number with its thousands apart.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// good keeps all bounds, each narrowly.
+func good() figure {
+	return figure{
+		Name: "magicctx", Turns: 60, Finished: 60, Requests: 360, Busts: 30, HitRate: 0.94,
+		Peak: 63_999, Ratio: 1.1,
+	}
+}
+
+func TestMisses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*figure)
+		want   string
+	}{
+		"good":      {func(*figure) {}, ""},
+		"alone":     {func(f *figure) { f.Ratio = 0 }, ""},
+		"busts":     {func(f *figure) { f.Busts = 31 }, "31 busts are more than 30"},
+		"hit rate":  {func(f *figure) { f.HitRate = 0.939 }, "the hit rate of 93.9 % is below 94.0 %"},
+		"peak":      {func(f *figure) { f.Peak = 64_000 }, "the peak of 64,000 tokens is not below the window of 64,000"},
+		"bill":      {func(f *figure) { f.Ratio = 1.13 }, "the bill is 1.13 times OpenCode's, more than 1.10"},
+		"overflow":  {func(f *figure) { f.Overflows = 2 }, "prompts that were too long for the window: 2"},
+		"turns":     {func(f *figure) { f.Finished = 58 }, "2 of 60 turns got no answer"},
+		"strangers": {func(f *figure) { f.Strangers = 1 }, "requests that are not of the story: 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			tt.change(&f)
+			if got := strings.Join(f.misses(), "; "); got != tt.want {
+				t.Errorf("misses %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The bill is that of the prompts, at the prices that OpenCode was told: a
+// million tokens of each kind cost 3 + 3.75 + 0.30, and 15 of output.
+func TestReportComparesBills(t *testing.T) {
+	const million = 1_000_000
+	theirs := result{Name: "OpenCode", Turns: 60, Took: 90 * time.Second, tally: tally{
+		Requests: 370, Turns: 60, Summaries: 9, Peak: 57_000, Busts: make([]bust, 9),
+		Tokens: promptcache.Tokens{Fresh: million, Write: million, Read: million, Output: million},
+	}}
+	ours := theirs
+	ours.Name, ours.causes = "magicctx", []schema.CauseCount{{Cause: "pressure", Count: 9}}
+	ours.Tokens.Write = 2 * million
+	rep := newReport([]result{theirs, ours})
+	want := []figure{{Bill: 7.05, WithOutput: 22.05, Ratio: 1}, {Bill: 10.80, WithOutput: 25.80, Ratio: 10.80 / 7.05}}
+	for i, f := range rep.Runs {
+		got := figure{Bill: f.Bill, WithOutput: f.WithOutput, Ratio: f.Ratio}
+		if diff := cmp.Diff(want[i], got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+	}
+
+	var out strings.Builder
+	if err := rep.writeTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"                          OpenCode    magicctx      bound",
+		"turns answered            60 of 60    60 of 60        all",
+		"tokens written           1,000,000   2,000,000",
+		"busts                            9           9       ≤ 30",
+		"magicctx's journal: 9 × pressure",
+		"missed: the hit rate of 25.0 % is below 94.0 %",
+		"missed: the bill is 1.53 times OpenCode's, more than 1.10",
+	} {
+		if !strings.Contains("\n"+out.String(), "\n"+line+"\n") {
+			t.Errorf("no line %q in\n%s", line, out.String())
+		}
+	}
+}

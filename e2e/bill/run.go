@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A variant is a way to live with a window.
+type variant struct {
+	name string
+	// limits of the model. OpenCode compacts when a step has come to
+	// Context - Output tokens (spec opencode §9).
+	limits opencodetest.Limits
+	// plugin runs magicctx, compaction OpenCode's own.
+	plugin, compaction bool
+}
+
+var (
+	window = opencodetest.Limits{Context: 64_000, Output: 8_192}
+
+	withCompaction = variant{name: "OpenCode", limits: window, compaction: true}
+	withMagicctx   = variant{name: "magicctx", limits: window, plugin: true}
+	// unbounded shows what the session costs if nothing is ever left out.
+	unbounded = variant{name: "unbounded", limits: opencodetest.Limits{Context: 10_000_000, Output: 8_192}}
+)
+
+// A run is a story that a variant of OpenCode is told.
+type run struct {
+	variant
+	product stage.Product
+	root    string // directory for its files, short (see opencodetest.NewHome)
+	turns   int
+	// traces is where magicctx records the connection, for `magicctx-host replay`; empty does not.
+	traces string
+	// progress is called after each turn.
+	progress func(turn int, t tally)
+}
+
+// A result is what came of a run.
+type result struct {
+	Name  string
+	Turns int // of the story
+	Took  time.Duration
+	tally
+	// causes of magicctx's busts, as its journal counts them.
+	causes []schema.CauseCount
+}
+
+// play tells the story from the first turn to the last. A turn that ends because
+// the prompt is too long is counted, any other failure ends the run.
+func (r run) play(ctx context.Context) (res result, err error) {
+	s := story{project: filepath.Join(r.root, "project"), turns: r.turns}
+	if err := opencodetest.NewProject(ctx, s.project, s.files()); err != nil {
+		return res, err
+	}
+	user, err := stage.NewUser(r.root, r.product)
+	if err != nil {
+		return res, err
+	}
+	p := newProvider(s, r.limits.Context)
+	mock := mockllm.Start()
+	defer mock.Close()
+	mock.AddRule(p.rule())
+
+	options, err := r.options(user, s.project, mock.URL())
+	if err != nil {
+		return res, err
+	}
+	start := time.Now()
+	oc, err := opencodetest.Start(ctx, options)
+	if err != nil {
+		return res, err
+	}
+	err = r.tell(ctx, oc, p, s)
+	res = result{Name: r.name, Turns: r.turns, Took: time.Since(start), tally: p.counted()}
+	if err == nil && r.plugin {
+		res.causes, err = r.causes(ctx, user, res.tally)
+	}
+	oc.Close()
+	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
+}
+
+// causes returns why magicctx says that it has busted. It errs if there were
+// requests without a pass: they are bare OpenCode's, and so are their figures.
+func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, error) {
+	status, err := user.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(status.Sessions); n != 1 {
+		return nil, fmt.Errorf("magicctx knows %d sessions, want 1", n)
+	}
+	s := status.Sessions[0]
+	if want := t.Requests + t.Overflows; s.Passes < want {
+		return nil, fmt.Errorf("magicctx had %d passes for %d requests", s.Passes, want)
+	}
+	return s.BustCauses, nil
+}
+
+func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s story) error {
+	session, err := oc.CreateSession(ctx, opencodetest.NewSession{})
+	if err != nil {
+		return err
+	}
+	for turn := 1; turn <= s.turns; turn++ {
+		m, err := oc.Prompt(ctx, session.ID, opencodetest.Prompt{Text: s.prompt(turn)})
+		if err != nil && !isOverflow(m) {
+			return fmt.Errorf("turn %d: %w", turn, err)
+		}
+		if r.progress != nil {
+			r.progress(turn, p.counted())
+		}
+	}
+	return r.checkCalls(ctx, oc, session.ID)
+}
+
+// isOverflow reports whether a turn ended because the prompt was too long.
+func isOverflow(m opencodetest.Message) bool {
+	return m.Info.Error != nil && m.Info.Error.Name == "ContextOverflowError"
+}
+
+// checkCalls finds calls that failed: a mistake of the story, which would make
+// its prompts shorter than it says.
+func (r run) checkCalls(ctx context.Context, oc *opencodetest.OpenCode, session string) error {
+	messages, err := oc.Messages(ctx, session)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
+				return fmt.Errorf("call %s of %s: %s %s%s", p.CallID, p.Tool, p.State.Status, p.State.Error, p.State.Output)
+			}
+		}
+	}
+	return nil
+}
+
+func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Options, error) {
+	options := user.Bare(project, mockURL)
+	if r.plugin {
+		options = user.WithPlugin(r.product.Host, project, mockURL)
+		if err := withoutHistorian(user); err != nil {
+			return options, err
+		}
+		if r.traces != "" {
+			options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traces)
+		}
+	}
+	options.Limits = r.limits
+	if r.compaction {
+		delete(options.Config, "compaction") // OpenCode's defaults
+	}
+	// Snapshots of the project cost time and are in no prompt.
+	options.Config["snapshot"] = false
+	return options, nil
+}
+
+// withoutHistorian leaves magicctx to its rules: without summaries the texts of
+// the conversation fill most of the window towards the end.
+func withoutHistorian(user *stage.User) error {
+	dir := filepath.Join(user.Home.Config, "magicctx")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("configure magicctx: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "magicctx.jsonc"), []byte(`{"historian": {"disable": true}}`), 0o600); err != nil {
+		return fmt.Errorf("configure magicctx: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+)
+
+const testTurns = 60
+
+func testStory() story { return story{project: "/project", turns: testTurns} }
+
+// Each step is as large as the figures that other tools were measured with:
+// outputs of 3 KB, about 1.1 k tokens in all.
+func TestStepsHaveTheirSize(t *testing.T) {
+	s := testStory()
+	files := s.files()
+	for turn := 1; turn <= testTurns; turn++ {
+		lines := strings.SplitAfter(files[fileName(turn)], "\n")
+		for step := 1; step <= calls; step++ {
+			output := strings.Join(lines[(step-1)*linesPerCall:step*linesPerCall], "")
+			if n := len(output); n < 2_500 || n > 3_300 {
+				t.Errorf("turn %d, step %d shows %d bytes, want about 3 KB", turn, step, n)
+			}
+			// Each line is shown with its number.
+			size := tokens.Count(output) + linesPerCall*2 + s.after(place{turn, step - 1}).tokens()
+			if size < 950 || size > 1_200 {
+				t.Errorf("turn %d, step %d takes %d tokens, want about 1,100", turn, step, size)
+			}
+		}
+	}
+}
+
+func TestNoTwoCallsAreEqual(t *testing.T) {
+	s := testStory()
+	files := s.files()
+	seen := map[string]place{}
+	searches := 0
+	for turn := 1; turn <= testTurns; turn++ {
+		for step := 1; step <= calls; step++ {
+			p := place{turn, step}
+			a := s.call(p)
+			key := a.id
+			if other, ok := seen[key]; ok {
+				t.Errorf("%v and %v have the id %s", p, other, key)
+			}
+			seen[key] = p
+			if a.tool == "bash" {
+				searches++
+				found := 0
+				for line := range strings.Lines(files[fileName(turn)]) {
+					if strings.HasPrefix(line, piece(p)) {
+						found++
+					}
+				}
+				if found != linesPerCall {
+					t.Errorf("the search of %v finds %d lines, want %d", p, found, linesPerCall)
+				}
+				continue
+			}
+			if want := (step-1)*linesPerCall + 1; a.input["offset"] != want || !strings.HasSuffix(a.input["filePath"].(string), fileName(turn)) {
+				t.Errorf("%v reads %v", p, a.input)
+			}
+		}
+	}
+	if searches != testTurns/3 {
+		t.Errorf("%d searches, want one in every third turn", searches)
+	}
+}
+
+// What no rule for tools can free: the texts, with system prompt and tools.
+func TestTextsFillMostOfTheWindow(t *testing.T) {
+	const systemAndTools = 7_300 // measured with OpenCode 1.18.33
+	s := testStory()
+	size := systemAndTools
+	for turn := 1; turn <= testTurns; turn++ {
+		size += tokens.Count(s.prompt(turn))
+		for step := range done {
+			size += tokens.Count(s.after(place{turn, step}).text)
+		}
+	}
+	if share := float64(size) / float64(window.Context); share < 0.75 || share > 0.85 {
+		t.Errorf("texts, system prompt and tools fill %s of the window, want 75 to 85", percent(share))
+	}
+}
+
+// Whatever the model says is found again, so that the story goes on from there.
+func TestAnswersNameTheirPlace(t *testing.T) {
+	s := testStory()
+	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {
+		a := s.after(p)
+		want := place{p.turn, p.step + 1}
+		if got, ok := position(assistant(a.text, a.id)); !ok || got != want {
+			t.Errorf("after %v the position is %v, %t", p, got, ok)
+		}
+		if got, ok := position(assistant(a.text, "")); !ok || got != want {
+			t.Errorf("after %v the text names %v, %t", p, got, ok)
+		}
+	}
+	if got, ok := position(user(s.prompt(7))); !ok || got != (place{7, 0}) {
+		t.Errorf("the prompt names %v, %t", got, ok)
+	}
+	if got, ok := position(assistant(s.summary(place{7, 3}).text, "")); !ok || got != (place{7, 3}) {
+		t.Errorf("the summary names %v, %t", got, ok)
+	}
+}
+
+func TestSummaryHasAPlausibleSize(t *testing.T) {
+	if n := testStory().summary(place{7, 3}).tokens(); n < 1_000 || n > 1_500 {
+		t.Errorf("a summary has %d tokens, want 1,000 to 1,500", n)
+	}
+}
