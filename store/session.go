@@ -59,6 +59,12 @@ type SessionRow struct {
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
+	// Written by MarkOverflow and ClearOverflow. OverflowAt, Unix ms, is when a
+	// prompt of the session was refused for its length, 0 once that is dealt with;
+	// OverflowPass is the pass that made the last such prompt.
+	OverflowAt   int64
+	OverflowPass int
+
 	CreatedAt int64
 	UpdatedAt int64
 }
@@ -147,6 +153,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 			StuckGrace: s.ColumnInt(35),
 			StuckBand:  s.ColumnInt(36),
 		},
+		OverflowAt:   s.ColumnInt64(37),
+		OverflowPass: s.ColumnInt(38),
 	}
 }
 

@@ -6,5 +6,6 @@ SELECT
 	raw_messages, raw_chain, explicit_flush,
 	last_pass_at, created_at, updated_at,
 	profile, show_gaps, todo_message, todo_state, reclaim_up_to,
-	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band
+	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band,
+	overflow_at, overflow_pass
 FROM sessions
