@@ -26,6 +26,10 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 // PaysOff reports whether the bust is expected to be cheaper than waiting.
 func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float64(b.Forecast) }
 
+// shortSession is how many more passes a session is expected to have at least:
+// a turn of a coding agent has about as many steps.
+const shortSession = 20
+
 // lookbackBlocks is how far before a breakpoint a provider with breakpoints
 // still finds a cached prefix (Anthropic documents 20 blocks). The harness sets
 // its breakpoints on the system prompt and the newest messages only.
@@ -46,6 +50,6 @@ func (s *Session) price(r Readings, breakpoints, first, removed, current, forced
 	b := BustPrice{Resent: max(0, resent), Removed: removed}
 	b.BreakEven = breakEven(r.Price, b.Resent, removed)
 	// A session is expected to last as long as it has lasted.
-	b.Forecast = min(max(1, s.Meta.Passes), max(0, forced-current)/s.growth())
+	b.Forecast = min(max(shortSession, s.Meta.Passes), max(0, forced-current)/s.growth())
 	return b
 }

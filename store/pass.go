@@ -16,6 +16,8 @@ type PassCommit struct {
 	Drained []int // tags of queued drops that the pass has settled
 	// FlushDone clears the explicit flush that the pass has carried out.
 	FlushDone bool
+	// RoomMade clears the overflow that the pass has made room for.
+	RoomMade bool
 	Pass      PassRow // its Usage is ignored, see SaveUsage
 }
 
@@ -66,7 +68,7 @@ func preparePass(ctx context.Context, db *sql.DB) (stmts passStatements, err err
 // errors.
 func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.upsertSession(ctx, tx, p.Session, p.FlushDone); err != nil {
+		if err := s.upsertSession(ctx, tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
 		key := p.Session.Key
@@ -87,13 +89,14 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	return nil
 }
 
-func (s *Store) upsertSession(ctx context.Context, tx *sql.Tx, r SessionRow, flushDone bool) error {
+func (s *Store) upsertSession(ctx context.Context, tx *sql.Tx, r SessionRow, flushDone, roomMade bool) error {
 	_, err := tx.StmtContext(ctx, s.stmts.sessionUpsert).ExecContext(ctx,
 		r.Key.Harness, r.Key.Session, r.Directory, r.Parent, r.Mode, r.Provider, r.Model,
 		r.Epoch, r.TagCounter, r.Passes, r.Busts, r.WireMessages, r.WireChain,
 		r.RawMessages, r.RawChain, r.LastPassAt, s.clock.Now(), flushDone,
 		r.Setup.Profile, r.Setup.ShowGaps, r.Setup.TodoMessage, r.Setup.TodoState, r.Setup.ReclaimUpTo,
-		r.Episode.ReliefOf, r.Episode.Relief, r.Episode.StuckTag, r.Episode.StuckGrace, r.Episode.StuckBand)
+		r.Episode.ReliefOf, r.Episode.Relief, r.Episode.StuckTag, r.Episode.StuckGrace, r.Episode.StuckBand,
+		roomMade)
 	return err
 }
 

@@ -394,7 +394,7 @@ func TestDateIsTakenOnAfterAPause(t *testing.T) {
 
 func TestModeIsDecidedOnceBySwitchesOfTheFirstMessage(t *testing.T) {
 	h := newHarness(t)
-	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1},"tools":{"*":false},"model":{"providerID":"anthropic","modelID":"m"}},` +
+	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1000000},"tools":{"*":false},"model":{"providerID":"anthropic","modelID":"m"}},` +
 		`"parts":[{"id":"p1","type":"text","text":"hi"}]}`)
 	h.pass()
 	if got := h.wire(); got != "u1: hi\n" {

@@ -173,6 +173,7 @@ func (ps *pass) readings() pipeline.Readings {
 		TTL:      config.CacheTTL(ps.config, m.Provider, m.ID),
 		Subagent: mode(ps.s.row.Mode).isSubagent(),
 		Flush:    ps.s.row.ExplicitFlush,
+		Overflow: ps.s.row.OverflowAt > 0,
 		Price:    price,
 		Profile:  render.ProfileOf(m.Provider, ps.limits.NPM).Name,
 		Gaps:     ps.config.TemporalAwareness,
@@ -237,7 +238,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	}
 	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
 	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
-	c := store.PassCommit{Session: row, Drained: d.Drained, FlushDone: row.ExplicitFlush, Pass: store.PassRow{
+	c := store.PassCommit{Session: row, Drained: d.Drained, FlushDone: row.ExplicitFlush, RoomMade: row.OverflowAt > 0 && len(d.Edits) > 0, Pass: store.PassRow{
 		Pass: row.Passes, At: ps.at, Verdict: string(d.Verdict), Cause: string(d.Cause), Bust: w.Bust, BustCause: w.BustCause,
 		Messages: s.pipe.Len(), Kept: ps.params.Keep, WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes,
 		PrefixTokens: w.PrefixTokens, Chain: row.WireChain, EditsAdded: len(d.Edits), Pressure: d.Percent / 100,
@@ -257,6 +258,9 @@ func (ps *pass) commit(ctx context.Context) error {
 	s.unsaved = nil
 	s.pipe.State.Dequeue(d.Drained)
 	row.ExplicitFlush = false
+	if c.RoomMade {
+		row.OverflowAt = 0
+	}
 	s.row = row
 	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,

@@ -35,4 +35,5 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	stuck_tag      = excluded.stuck_tag,
 	stuck_grace    = excluded.stuck_grace,
 	stuck_band     = excluded.stuck_band,
-	explicit_flush = CASE WHEN ?18 THEN 0 ELSE explicit_flush END
+	explicit_flush = CASE WHEN ?18 THEN 0 ELSE explicit_flush END,
+	overflow_at    = CASE WHEN ?29 THEN 0 ELSE overflow_at END

@@ -1,1 +1,0 @@
--- Nothing: this number is taken by a migration that is written elsewhere.
