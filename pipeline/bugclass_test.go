@@ -47,7 +47,8 @@ func TestBugA31SkeletonStaysASkeleton(t *testing.T) {
 	}
 	w.add(message("u3", "user", w.now, nil, textPart("p9", "q")))
 	w.queue(2, 3)
-	w.usage(70)
+	w.usage(10)
+	w.readings.Flush = true
 	w.pass()
 	if !strings.Contains(w.text(), `a1 assistant: call read {} -> "[dropped §2§]"`) {
 		t.Errorf("wire:\n%s", w.text())

@@ -98,7 +98,7 @@ type look struct {
 	// facts belong to the parts, in their order.
 	facts []rule.Facts
 	// plain and signed say that there is reasoning of that kind, aloud that a
-	// text has thinking in it, solid that there is something else than these.
+	// text has thinking in it, solid that there is a part which is no unit.
 	plain, signed, aloud, solid bool
 	// todo is the arguments of the last call that wrote a todo list.
 	todo json.Value
@@ -117,11 +117,12 @@ func lookAt(m *transcript.Message) look {
 			l.aloud = l.aloud || m.Role == transcript.Assistant && thinksAloud(p.Text)
 		case transcript.Reasoning:
 			l.plain, l.signed = l.plain || p.Signature == nil, l.signed || p.Signature != nil
-		default:
-			l.solid = true
-			if p.Kind == transcript.Tool && p.Name == todoTool && p.HasResult() && !p.IsError {
+		case transcript.Tool:
+			if p.Name == todoTool && p.HasResult() && !p.IsError {
 				l.todo = p.Input
 			}
+		case transcript.Other:
+			l.solid = true
 		}
 	}
 	return l

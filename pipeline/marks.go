@@ -23,13 +23,15 @@ type marks struct {
 const lowMarkSlack = 1.05
 
 // low returns the low-water mark: the highest one whose bill is within the slack
-// of the cheapest (design §9).
+// of the cheapest (design §9). It is at most half of the high one, even if the
+// rules that take tools only cannot get there: closer marks would be one episode
+// after the other.
 func (m marks) low() int {
-	if m.floor >= m.high {
-		return m.floor
+	if m.floor >= m.high/2 {
+		return m.high / 2
 	}
 	allowed := m.bill(m.floor) * lowMarkSlack
-	below, above := m.floor, m.high // bill(below) is allowed, bill(above) is not
+	below, above := m.floor, m.high/2 // bill(below) is allowed, bill(above) is not
 	for above-below > 1 {
 		middle := below + (above-below)/2
 		if m.bill(middle) <= allowed {

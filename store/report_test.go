@@ -1,6 +1,9 @@
 package store
 
 import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -159,9 +162,12 @@ func BenchmarkReport(b *testing.B) {
 // A database of the schema before gets its sums from what it holds.
 func TestMigrationSumsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
-	s, err := open(t.Context(), options(dir), released()[:1])
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
 	must(t, err)
-	for _, sql := range []string{
+	for _, text := range []string{
+		released()[0].sql,
+		fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
+		`PRAGMA user_version = 1`,
 		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 's', 1, 1)`,
 		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens, input_tokens) VALUES
 			('opencode', 's', 1, 'a', 'm', 'text', 9, 10, 0), ('opencode', 's', 2, 'b', 'm', 'tool', 9, 200, 7),
@@ -169,10 +175,10 @@ func TestMigrationSumsWhatIsThere(t *testing.T) {
 		`INSERT INTO edits (harness, session_id, tag, kind, pass) VALUES
 			('opencode', 's', 2, 'drop', 1), ('opencode', 's', 3, 'skeleton', 1), ('opencode', 's', 4, 'truncate', 1)`,
 	} {
-		_, err := s.write.Exec(sql)
+		_, err := db.Exec(text)
 		must(t, err)
 	}
-	must(t, s.Close())
+	must(t, db.Close())
 	same(t, "sums", report(t, openIn(t, dir), Key{"opencode", "s"}).Sums, []UnitSums{
 		{Kind: "text", Units: 1, Tokens: 10},
 		{Kind: "tool", Units: 3, Tokens: 900, InputTokens: 24, DroppedUnits: 2, DroppedTokens: 500, DroppedInputTokens: 7},

@@ -41,7 +41,8 @@ func newHarness(t testing.TB) *harness {
 	t.Helper()
 	h := &harness{
 		t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
-		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"},
+		// Where reading costs what writing does, any bust pays off.
+		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
 	h.config.ProtectedTags = 1
 	h.start()
@@ -175,12 +176,15 @@ func (h *harness) drop(callID, ranges string) string {
 	return r.Output
 }
 
+// found is what the first tool of a turn returns: enough to be worth dropping.
+var found = strings.TrimSpace(strings.Repeat("one ", 30))
+
 // turn is a session of one turn with two tools, and its first pass.
 func turn(t *testing.T) *harness {
 	h := newHarness(t)
 	h.user("u1", "find it")
 	h.pass()
-	h.tool("a1", "one", "tool-calls", 1000)
+	h.tool("a1", found, "tool-calls", 1000)
 	h.pass()
 	h.tool("a2", "two", "stop", 1000)
 	h.user("u2", "thanks")
@@ -394,7 +398,7 @@ func TestDateIsTakenOnAfterAPause(t *testing.T) {
 
 func TestModeIsDecidedOnceBySwitchesOfTheFirstMessage(t *testing.T) {
 	h := newHarness(t)
-	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1000000},"tools":{"*":false},"model":{"providerID":"anthropic","modelID":"m"}},` +
+	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1700000000000},"tools":{"*":false},"model":{"providerID":"anthropic","modelID":"m"}},` +
 		`"parts":[{"id":"p1","type":"text","text":"hi"}]}`)
 	h.pass()
 	if got := h.wire(); got != "u1: hi\n" {

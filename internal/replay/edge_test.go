@@ -13,10 +13,11 @@ import (
 
 const edgeTrace = "edge.jsonl.gz"
 
-// The scenes of the edge trace (e2e/record/edge.go) say what may bust: pressure
-// once the turn is over, going back, the other model's way back, the force level
-// within a turn, pressure in the fork, OpenCode's compaction, and pressure after it.
-// Errors, retries, aborts, an image and a revert that is taken back may not.
+// The scenes of the edge trace (e2e/record/edge.go) say what may bust: a prompt
+// that the provider refused for its length, pressure once the turn is over, going
+// back, the other model's way back, the force level within a turn, OpenCode's
+// compaction, and pressure after it. Other errors, retries, aborts, an image and a
+// revert that is taken back may not; in the fork there is too little to remove.
 func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	s := replayOf(t, edgeTrace)
 	var got []string
@@ -24,11 +25,11 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 		got = append(got, string(b.Verdict)+" "+b.Cause)
 	}
 	want := []string{
+		"soft overflow",
 		"soft pressure",
 		"steady transcript-changed",
 		"hard model-changed",
 		"soft force",
-		"soft pressure",
 		"steady transcript-changed",
 		"soft pressure",
 	}

@@ -5,8 +5,8 @@ import "fmt"
 // EditKind is what an edit does.
 type EditKind string
 
-// The kinds of edits. What became of a unit's content never weakens: a unit
-// whose arguments are shortened may be dropped later, a dropped one stays so.
+// The kinds of edits. What became of a unit's content never weakens: each of
+// Clamp, Skeleton and Drop may follow the one before it, and a drop is for ever.
 const (
 	// NoEdit is the state of a unit whose content is whole.
 	NoEdit EditKind = ""
@@ -76,9 +76,7 @@ func (t Treatment) with(e Edit) Treatment {
 	case Shell:
 		t.IsShell = true
 	default:
-		// A skeleton that became a drop later would be a second mutation of the
-		// same bytes; only arguments may be shortened first.
-		if t.Active() && strength[e.Kind] > strength[t.Edit] {
+		if strength[e.Kind] > strength[t.Edit] {
 			t.Edit = e.Kind
 		}
 	}

@@ -36,7 +36,7 @@ func TestTagsAreNeverGivenTwice(t *testing.T) {
 
 func TestAnEditIsForEver(t *testing.T) {
 	s := three(frozen.Edit{Tag: 2, Kind: frozen.Skeleton})
-	undo := s.Freeze([]frozen.Edit{{Tag: 2, Kind: frozen.Drop}, {Tag: 99, Kind: frozen.Drop}, {Tag: 1, Kind: frozen.Drop}})
+	undo := s.Freeze([]frozen.Edit{{Tag: 2, Kind: frozen.Clamp}, {Tag: 99, Kind: frozen.Drop}, {Tag: 1, Kind: frozen.Drop}})
 	if got := []frozen.EditKind{s.ByTag(1).Edit, s.ByTag(2).Edit, s.ByTag(4).Edit}; !slices.Equal(got, []frozen.EditKind{frozen.Drop, frozen.Skeleton, frozen.NoEdit}) {
 		t.Errorf("edits: %q", got)
 	}

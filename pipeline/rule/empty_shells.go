@@ -14,19 +14,36 @@ func EmptyShells(v View, k Knobs) []frozen.Edit {
 		if m.Role != Assistant || m.Solid || len(m.Items) == 0 {
 			continue
 		}
-		dropped, notices := true, i < noticesUpTo && !m.Thinks
-		for _, it := range m.Items {
-			u := v.State.ByTag(it.Tag)
-			if u == nil || u.Kind != frozen.TextUnit || u.IsShell {
-				dropped, notices = false, false
-				break
-			}
-			dropped = dropped && !u.Active()
-			notices = notices && it.Notice
-		}
-		if dropped || notices {
-			edits = append(edits, frozen.Edit{Tag: m.Items[0].Tag, Kind: frozen.Shell})
+		if tag := v.shellOf(m, i < noticesUpTo && !m.Thinks); tag > 0 {
+			edits = append(edits, frozen.Edit{Tag: tag, Kind: frozen.Shell})
 		}
 	}
 	return edits
+}
+
+// shellOf returns the unit at which the decision about an empty message hangs:
+// its first text, all of which are dropped, or are notices where those count.
+// Arcs that were dropped are gone already. 0 says that something is left.
+func (v View) shellOf(m *Message, noticesCount bool) int {
+	tag, dropped, notices := 0, true, noticesCount
+	for _, it := range m.Items {
+		u := v.State.ByTag(it.Tag)
+		switch {
+		case u == nil || u.IsShell:
+			return 0
+		case u.Kind == frozen.ToolUnit && u.Edit == frozen.Drop:
+			notices = false
+		case u.Kind == frozen.TextUnit:
+			dropped, notices = dropped && !u.Active(), notices && it.Notice
+			if tag == 0 {
+				tag = it.Tag
+			}
+		default:
+			return 0
+		}
+	}
+	if dropped || notices {
+		return tag
+	}
+	return 0
 }

@@ -40,7 +40,9 @@ var Table = []Rule{
 	{"old reasoning", AnyBust, OldReasoning},
 	{"old text", AnyBust, OldText},
 	{"tool reclaim", Pressure, ToolReclaim},
+	{"old skeletons", Pressure, OldSkeletons},
 	{"tiered drop", Force, TieredDrop},
+	{"spent narration", Pressure, SpentNarration},
 	{"protected results", Emergency, ProtectedResults},
 	{"oldest texts", Emergency, OldestTexts},
 	{"empty shells", AnyBust, EmptyShells},
@@ -75,7 +77,9 @@ func Propose(v View, k Knobs) Proposal {
 			}
 			freed := u.Freed(e)
 			p.Freed += freed
-			p.By[r.Name] += freed
+			if freed > 0 {
+				p.By[r.Name] += freed
+			}
 			p.Edits = append(p.Edits, e)
 			undo = append(undo, v.State.Freeze([]frozen.Edit{e})...)
 		}

@@ -42,7 +42,7 @@ type Message struct {
 	// Thinks says that the message has reasoning, or text that thinks, which
 	// the provider lets us leave out.
 	Thinks bool
-	// Solid says that the message holds something that is neither text nor
+	// Solid says that the message holds something that is neither a unit nor
 	// reasoning that may be left out, so that it is never an empty shell.
 	Solid bool
 }
