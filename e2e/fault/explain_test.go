@@ -65,7 +65,7 @@ func (s *scene) explained(status string, findings ...string) {
 }
 
 // meanwhile does something and asserts what explained does, at the same time:
-// of a host that hangs they hear only after a while.
+// status and doctor wait for a program that hangs, too.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
