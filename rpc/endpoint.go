@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -18,9 +19,7 @@ type Endpoint struct {
 }
 
 // NewEndpoint returns the endpoint of the host of dataDir, whether or not one
-// runs. It creates the runtime directory: magicctx below XDG_RUNTIME_DIR if that
-// is ours, else magicctx-<uid> below the system's directory for temporary files,
-// else run in dataDir.
+// runs. It creates the runtime directory, the first of RuntimeDirs that is fit.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -30,11 +29,17 @@ func NewEndpoint(dataDir string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("no directory for the socket: %w", err)
 	}
+	return EndpointIn(dir, dataDir), nil
+}
+
+// EndpointIn returns the endpoint of the host of dataDir, which is absolute, in
+// one of its RuntimeDirs. It makes nothing.
+func EndpointIn(runtimeDir, dataDir string) Endpoint {
 	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
 		dataDir = real
 	}
 	sum := sha256.Sum256([]byte(dataDir))
-	return Endpoint{dir: dir, name: hex.EncodeToString(sum[:4])}, nil
+	return Endpoint{dir: runtimeDir, name: hex.EncodeToString(sum[:4])}
 }
 
 // String returns the path of the socket.
@@ -51,24 +56,44 @@ func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock"
 // startLock is held by the one bridge that starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-// RuntimeDir returns the runtime directory, whether or not it exists and is fit.
-func RuntimeDir() string {
+// RuntimeDirs returns the directories in which the host of dataDir may have its
+// socket, best first, whether or not they exist and are fit: magicctx below
+// XDG_RUNTIME_DIR if that is ours, magicctx-<uid> below the system's directory
+// for temporary files, run in dataDir.
+func RuntimeDirs(dataDir string) []string {
+	dirs := []string{temporaryRuntimeDir(), filepath.Join(dataDir, "run")}
 	if base := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) && checkOwner(base) == nil {
-		return filepath.Join(base, "magicctx")
+		dirs = slices.Insert(dirs, 0, filepath.Join(base, "magicctx"))
 	}
-	return temporaryRuntimeDir()
+	return dirs
+}
+
+// CheckRuntimeDir returns why no host can have its socket in dir, nil when one
+// can. Unlike NewEndpoint it makes nothing, so it has to believe what the system
+// says of permissions.
+func CheckRuntimeDir(dir string) error {
+	err := checkOwner(dir)
+	if errors.Is(err, os.ErrNotExist) { // a host makes it
+		return checkAccess(filepath.Dir(dir))
+	}
+	if err != nil {
+		return err
+	}
+	if err := checkPrivate(dir); err != nil {
+		return err
+	}
+	return checkAccess(dir)
 }
 
 func temporaryRuntimeDir() string {
 	return filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid()))
 }
 
-// runtimeDir returns the first directory that is fit: RuntimeDir, else that of
-// temporary files, else one in the data directory. It asks the file system
+// runtimeDir returns the first directory that is fit. It asks the file system
 // again each time, and everybody gets the same answer.
 func runtimeDir(dataDir string) (string, error) {
 	var unfit error
-	for _, path := range []string{RuntimeDir(), temporaryRuntimeDir(), filepath.Join(dataDir, "run")} {
+	for _, path := range RuntimeDirs(dataDir) {
 		dir, err := privateDir(path)
 		if err == nil {
 			err = checkWritable(dir)

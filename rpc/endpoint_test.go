@@ -18,9 +18,18 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", base)
 	t.Setenv("TMPDIR", temporary)
 	for _, want := range []string{filepath.Join(base, "magicctx"), temporaryRuntimeDir(), filepath.Join(data, "run")} {
+		if err := CheckRuntimeDir(want); err != nil {
+			t.Errorf("before it is made: %v", err)
+		}
+		if _, err := os.Lstat(want); !os.IsNotExist(err) {
+			t.Errorf("a look made %s", want)
+		}
 		e, err := NewEndpoint(data)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if looked := EndpointIn(want, data); looked != e {
+			t.Errorf("a look finds %s, a host is at %s", looked, e)
 		}
 		if got := filepath.Dir(e.String()); got != want {
 			t.Errorf("socket in %s, want %s", got, want)
@@ -31,6 +40,9 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 		}
 		if err := os.WriteFile(want, nil, 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if CheckRuntimeDir(want) == nil {
+			t.Errorf("%s is said to be fit", want)
 		}
 	}
 	_, err := NewEndpoint(data)

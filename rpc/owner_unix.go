@@ -4,8 +4,11 @@ package rpc
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // checkOwner fails unless path is a directory of this user, and no link to one.
@@ -31,6 +34,15 @@ func checkPrivate(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return fmt.Errorf("%s has mode %#o; make it 0700 or remove it", path, mode)
+	}
+	return nil
+}
+
+// checkAccess fails if we may not make files in the directory, or its file
+// system is read-only.
+func checkAccess(dir string) error {
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return &fs.PathError{Op: "write to", Path: dir, Err: err}
 	}
 	return nil
 }

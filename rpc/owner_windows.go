@@ -19,3 +19,10 @@ func checkOwner(path string) error {
 }
 
 func checkPrivate(string) error { return nil }
+
+// checkAccess fails unless the directory exists: what its lists of rights allow
+// shows only when it is tried.
+func checkAccess(dir string) error {
+	_, err := os.Stat(dir)
+	return err
+}

@@ -3,12 +3,15 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
@@ -196,5 +199,16 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 	if got := load(t, s, key).Session.Passes; got != 1 {
 		t.Errorf("%d passes, want the one before the tear", got)
+	}
+}
+
+// SQLite calls it an I/O error when the log ends before what its index names.
+func TestCutOffLogIsDamage(t *testing.T) {
+	err := explain(t.Context(), fmt.Errorf("commit: %w", sqlite3.IOERR_SHORT_READ))
+	if !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrCannotPersist) {
+		t.Errorf("got %v", err)
+	}
+	if err := explain(t.Context(), sqlite3.IOERR_WRITE); errors.Is(err, ErrDamaged) {
+		t.Errorf("a disk that takes nothing is taken for damage: %v", err)
 	}
 }

@@ -21,6 +21,9 @@ var (
 	// ErrCannotPersist: the disk is full, read-only, failing, or the file is
 	// damaged. Trying again does not help; the host must say so and stop working.
 	ErrCannotPersist = errors.New("the database cannot be written")
+	// ErrDamaged is an ErrCannotPersist that opening the database anew mends: it
+	// is moved aside then.
+	ErrDamaged = errors.New("it is damaged")
 )
 
 // errCorrupt is damage that we found, beside that which SQLite reports.
@@ -35,7 +38,9 @@ func explain(ctx context.Context, err error) error {
 		return nil
 	case isAny(err, sqlite3.BUSY, sqlite3.LOCKED):
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
-	case isCorrupt(err), isAny(err, sqlite3.FULL, sqlite3.READONLY, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.PERM):
+	case meansDamage(err):
+		err = fmt.Errorf("%w: %w: %w", ErrCannotPersist, ErrDamaged, err)
+	case isAny(err, sqlite3.FULL, sqlite3.READONLY, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.PERM):
 		err = fmt.Errorf("%w: %w", ErrCannotPersist, err)
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
@@ -46,6 +51,13 @@ func explain(ctx context.Context, err error) error {
 
 func isCorrupt(err error) bool {
 	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
+}
+
+// meansDamage tells more than isCorrupt, for a database that was sound when it
+// was opened: reading beyond the end of a write-ahead log that was cut off.
+// Whether it is damaged is found out when it is opened anew.
+func meansDamage(err error) bool {
+	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }
 
 func isAny(err error, codes ...sqlite3.ErrorCode) bool {

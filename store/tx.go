@@ -46,7 +46,7 @@ func (s *Store) view(ctx context.Context, f func(*sqlite3.Conn) error) error {
 
 // note explains err and remembers damage.
 func (s *Store) note(ctx context.Context, err error) error {
-	if isCorrupt(err) {
+	if meansDamage(err) {
 		s.suspect(err)
 	}
 	return explain(ctx, err)

@@ -74,38 +74,35 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}
 	return doctor.Options{
 		Version: rpc.Version, Executable: executable,
-		DataDir: dir, RuntimeDir: rpc.RuntimeDir(), Directory: project,
+		DataDir: dir, RuntimeDirs: rpc.RuntimeDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
-		HarnessVersion: harnessVersion,
-		AskHost:        func(ctx context.Context) (schema.StatusResult, error) { return askHost(ctx, dir) },
-		Conflicts:      func() ([]doctor.Conflict, error) { return conflicts(project) },
-		Installed:      func() (string, error) { return installed(project) },
+		VersionOf: versionOf,
+		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
+			return askHost(ctx, rpc.EndpointIn(runtimeDir, dir))
+		},
+		Conflicts: func() ([]doctor.Conflict, error) { return conflicts(project) },
+		Installed: func() (string, error) { return installed(project) },
 	}, nil
 }
 
-// askHost is askStatus, but makes no runtime directory.
-func askHost(ctx context.Context, dataDir string) (schema.StatusResult, error) {
-	if _, err := os.Lstat(rpc.RuntimeDir()); errors.Is(err, os.ErrNotExist) {
-		return schema.StatusResult{}, rpc.ErrNoHost
-	}
-	endpoint, err := rpc.NewEndpoint(dataDir)
-	if err != nil {
-		return schema.StatusResult{}, fmt.Errorf("%w: %w", doctor.ErrCannotAsk, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	return askStatus(ctx, endpoint)
-}
+// versionTimeout bounds `opencode --version`, which unpacks itself on its first run.
+const versionTimeout = 10 * time.Second
 
-// harnessTimeout bounds `opencode --version`, which unpacks itself on its first run.
-const harnessTimeout = 10 * time.Second
-
-func harnessVersion(ctx context.Context, program string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, harnessTimeout)
+// versionOf returns what a program prints as its version. A program that fails
+// says itself what is wrong, in the last line of its stderr.
+func versionOf(ctx context.Context, program string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
 	cmd.WaitDelay = time.Second // of children that keep its stdout
 	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
+		if last := lines[len(lines)-1]; last != "" {
+			err = fmt.Errorf("%w: %s", err, last)
+		}
+	}
 	return string(out), err
 }
 

@@ -11,9 +11,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // statusTimeout bounds each question to the host: status waits behind nothing.
@@ -38,14 +40,12 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if cmd.Watch {
 		return cmd.watch(ctx, follower{endpoint: endpoint, dir: dir}, s)
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	st, err := askStatus(ctx, endpoint)
+	st, err := askHost(ctx, endpoint)
 	if errors.Is(err, rpc.ErrNoHost) {
-		return &exitError{exitNoHost, fmt.Errorf("no host is running for %s", dir)}
+		return &exitError{exitNoHost, noHost(ctx, dir)}
 	}
 	if err != nil {
-		return err
+		return unanswered(dir, err)
 	}
 	if cmd.JSON {
 		content, err := json.MarshalIndent(st)
@@ -68,6 +68,33 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 	}
 	in, _ := s.in.(*os.File)
 	return watch(ctx, f, in, out)
+}
+
+// noHost says that none is running and, where it can be seen, why none can.
+func noHost(ctx context.Context, dir string) error {
+	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, versionOf); problem != "" {
+		return fmt.Errorf("no host is running for %s: %s", dir, problem)
+	}
+	return fmt.Errorf("no host is running for %s", dir)
+}
+
+// unanswered says of a host that gave no status what a person can make of it.
+func unanswered(dir string, err error) error {
+	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
+		return err
+	}
+	process := "process unknown"
+	if pid := store.LastOwner(dir); pid > 0 {
+		process = fmt.Sprintf("process %d, most likely", pid)
+	}
+	return fmt.Errorf("the host of %s (%s) does not answer: %w; see magicctx-host doctor", dir, process, err)
+}
+
+// askHost is askStatus within statusTimeout.
+func askHost(ctx context.Context, endpoint rpc.Endpoint) (schema.StatusResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	return askStatus(ctx, endpoint)
 }
 
 func askStatus(ctx context.Context, endpoint rpc.Endpoint) (st schema.StatusResult, err error) {

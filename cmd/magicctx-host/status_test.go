@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -76,6 +78,34 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	}
 	close(h.release)
 	passes.Wait()
+}
+
+// Who listens at the socket need not be a host that works.
+func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
+	r := newRig(t)
+	l, err := net.Listen("unix", r.endpoint.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "Segmentation fault\r\n\r\n")
+			defer conn.Close()
+		}
+	}()
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"status", "--data-dir", r.dir}, nil, &out, &errs, newFakeHost); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(errs.String(), "does not answer") || !strings.Contains(errs.String(), "magicctx-host doctor") {
+		t.Errorf("told: %s", &errs)
+	}
+	t.Log(&errs)
 }
 
 // BenchmarkStatusDuringResync asks for a status, connecting included, from a real

@@ -11,10 +11,12 @@ func TestFaults(t *testing.T) {
 	s := newScene(t)
 	s.start()
 	s.works()
+	s.isWell()
 	s.processFaults()
 	s.storeFaults()
 	s.diskFaults()
 	s.socketFaults()
+	s.isWell()
 }
 
 // A host that is not there when OpenCode starts leaves nothing behind when it

@@ -4,17 +4,18 @@ import "os"
 
 // processFaults are those of the host's process.
 func (s *scene) processFaults() {
-	for _, fault := range []struct{ name, behaviour, cause string }{
-		{"crash at start", "crash", "the scripted crash"},
-		{"garbage", "garbage", "the host answers nonsense"},
-		{"too new", "newer", "magicctx-host 9.0.0 speaks 9.0: update opencode-shim"},
-		{"too old", "older", "magicctx-host 0.4.0 speaks protocol 0.4, this plugin speaks 1: update magicctx-host"},
-		{"hanging at start", "hang", "the host has started, but does not answer"},
+	named := "MAGICCTX_HOST names " + s.binary + ", which "
+	for _, fault := range []struct{ name, behaviour, cause, why string }{
+		{"crash at start", "crash", "the scripted crash", "cannot say its version: exit status 1: magicctx-host: the scripted crash"},
+		{"garbage", "garbage", "the host answers nonsense", "answers nonsense"},
+		{"too new", "newer", "magicctx-host 9.0.0 speaks 9.0: update opencode-shim", "is version 9.0.0"},
+		{"too old", "older", "magicctx-host 0.4.0 speaks protocol 0.4, this plugin speaks 1: update magicctx-host", "is version 0.4.0"},
+		{"hanging at start", "hang", "the host has started, but does not answer", "does not answer"},
 	} {
 		s.in(fault.name, func() {
 			s.be(fault.behaviour)
 			s.stopHost()
-			s.suffers(fault.cause, "magicctx-host doctor")
+			s.meanwhile(func() { s.suffers(fault.cause, "magicctx-host doctor") }, named+fault.why, "program: "+named+fault.why)
 			s.be("real")
 			if fault.behaviour == "hang" {
 				s.endHanging()
@@ -25,7 +26,8 @@ func (s *scene) processFaults() {
 	s.in("missing", func() {
 		must(s.t, os.Rename(s.binary, s.binary+".away"))
 		s.stopHost()
-		s.suffers("MAGICCTX_HOST names "+s.binary, "not an executable file")
+		s.suffers(named + "is not an executable file")
+		s.explained(named+"is not an executable file", "program: "+named+"is not an executable file")
 		must(s.t, os.Rename(s.binary+".away", s.binary))
 		s.recovers()
 	})
@@ -36,6 +38,8 @@ func (s *scene) processFaults() {
 		must(s.t, err)
 		resume := pause(s.t, host)
 		s.suffers("the host did not answer in time")
+		// Not before: a busy machine stops the last thread only when it runs again.
+		s.explained("does not answer", "host: the running host does not answer")
 		resume()
 		_, err = s.user.Status(s.ctx) // it has worked off what came before
 		must(s.t, err)

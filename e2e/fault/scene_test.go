@@ -43,7 +43,8 @@ type scene struct {
 	mock    *mockllm.Server
 	oc      *opencodetest.OpenCode
 	session string
-	binary  string // what MAGICCTX_HOST names
+	binary  string   // what MAGICCTX_HOST names
+	env     []string // of OpenCode, as that of the shell it was started from
 	// usual is how long a prompt has taken without a fault.
 	usual time.Duration
 	// isTagged says that the session has messages that the host has seen.
@@ -119,6 +120,7 @@ func (s *scene) start() {
 	s.t.Helper()
 	o := s.user.WithPlugin(s.binary, s.project, s.mock.URL())
 	o.Env = append(o.Env, "SWITCHHOST_FILE="+s.behaviour(), "SWITCHHOST_REAL="+product.Host)
+	s.env = s.user.Home.Env(s.project, o.Env...)
 	oc, err := opencodetest.Start(s.ctx, o)
 	must(s.t, err)
 	if s.oc == nil {
@@ -219,14 +221,36 @@ const tag = "§"
 // works asserts that a prompt is what the host makes of it.
 func (s *scene) works() {
 	s.t.Helper()
+	s.usual = max(s.usual, s.treats())
+}
+
+// treatsInTime asserts the same while there is a fault that the host copes with:
+// the prompt does not wait longer than one without a host would.
+func (s *scene) treatsInTime() {
+	s.t.Helper()
+	if took, limit := s.treats(), s.within(deadline); took > limit {
+		s.t.Errorf("the prompt took %v, more than %v", took, limit)
+	}
+}
+
+// within adds to a limit what a prompt takes here at all, twice because the
+// machine has other things to do.
+func (s *scene) within(limit time.Duration) time.Duration {
+	return limit + 2*max(s.usual, deadline/4)
+}
+
+// treats asserts that the host has seen a prompt, and returns how long that took.
+func (s *scene) treats() time.Duration {
+	s.t.Helper()
 	r, took := s.prompt("Is all well?")
-	s.usual, s.isTagged = max(s.usual, took), true
+	s.isTagged = true
 	if text := lastText(r); !strings.HasPrefix(text, tag) {
 		s.t.Fatalf("the host has not seen %q", text)
 	}
 	if len(r.Tools) == 0 || !slices.Contains(r.Tools, "ctx_reduce") {
 		s.t.Errorf("the model has no ctx_reduce: %v", r.Tools)
 	}
+	return took
 }
 
 // suffers asserts that prompts go out although there is a fault: all that the
@@ -245,8 +269,7 @@ func (s *scene) suffers(causes ...string) {
 		if has := strings.HasPrefix(r.Messages[0].Content[0].Text, tag); has != s.isTagged {
 			s.t.Errorf("the prompts before are tagged: %v, want %v", has, s.isTagged)
 		}
-		// Twice the usual time, because the machine has other things to do.
-		if limit += 2 * max(s.usual, deadline/4); took > limit {
+		if limit = s.within(limit); took > limit {
 			s.t.Errorf("prompt %d took %v, more than %v", i, took, limit)
 		}
 	}
@@ -352,16 +375,6 @@ func lastText(r *mockllm.Request) string {
 		}
 	}
 	return ""
-}
-
-// statusSays asserts that the host runs, disabled, and that its status tells why.
-func (s *scene) statusSays(cause string) {
-	s.t.Helper()
-	status, err := s.user.Status(s.ctx)
-	must(s.t, err)
-	if status.Enabled || !strings.Contains(status.Reason, cause) {
-		s.t.Errorf("status: enabled %v, reason %q; want disabled, with %q", status.Enabled, status.Reason, cause)
-	}
 }
 
 func (s *scene) dump() {

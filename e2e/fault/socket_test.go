@@ -18,10 +18,14 @@ func (s *scene) socketFaults() {
 		var restore func()
 		s.whileDown(func() { restore = block(s.t, runtime) })
 		s.forgetNotices()
-		s.works()
+		s.treatsInTime()
 		s.toldNothing()
+		s.explained("process", "permissions: "+runtime+" is no directory")
+		s.socketIn(temporary)
 		s.whileDown(restore)
 		s.works()
+		s.toldNothing()
+		s.socketIn(runtime)
 	})
 	s.in("no place for the socket", func() {
 		var restore []func()
@@ -31,6 +35,8 @@ func (s *scene) socketFaults() {
 			}
 		})
 		s.suffers("no directory for the socket", runtime)
+		s.explained("no directory for the socket: "+runtime+" is no directory", "host: there is no directory for the host's socket", "permissions: "+runtime+" is no directory",
+			"permissions: "+temporary+" is no directory", "permissions: "+filepath.Join(s.user.DataDir, "run")+" is no directory")
 		for _, undo := range restore {
 			undo()
 		}

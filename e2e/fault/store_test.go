@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gofrs/flock"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -30,7 +32,7 @@ func (s *scene) storeFaults() {
 			}
 		})
 		s.suffers("in use by another host", "end that process")
-		s.statusSays("in use by another host")
+		s.explained("in use by another host", "host: in use by another host")
 		must(s.t, lock.Unlock())
 		s.recovers()
 	})
@@ -41,7 +43,7 @@ func (s *scene) storeFaults() {
 			userVersion(s.t, path, version+1000)
 		})
 		s.suffers("update magicctx-host")
-		s.statusSays("written by a newer magicctx-host")
+		s.explained("written by a newer magicctx-host", "host: written by a newer magicctx-host", fmt.Sprintf("store: of schema %d", version+1000))
 		userVersion(s.t, path, version)
 		s.recovers()
 	})
@@ -52,21 +54,54 @@ func (s *scene) storeFaults() {
 			must(s.t, os.Mkdir(path, 0o700))
 		})
 		s.suffers("the database")
-		s.statusSays("the database")
+		s.explained("is a directory", "host: is a directory", "store: is a directory")
 		must(s.t, os.Remove(path))
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	s.in("corrupt", func() {
-		s.forgetNotices()
-		s.whileDown(func() {
-			must(s.t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 1000), 0o600))
-		})
-		// The cause is gone with its discovery: the prompt is as any other.
-		s.works()
+	// The cause is gone with its discovery: the very prompt that meets it is as any
+	// other, and so are the ones after it.
+	mended := func() {
+		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
+		s.explained("the database was damaged; it was moved to "+path+".corrupt-",
+			"host: it was moved to "+path+".corrupt-", "store: damaged databases that were moved aside")
 		s.recovers()
+	}
+	s.in("corrupt at start", func() {
+		s.forgetNotices()
+		s.whileDown(func() { corrupt(s.t, path) })
+		s.isDamaged()
+		mended()
 	})
+	s.in("corrupt in the middle of its life", func() {
+		s.forgetNotices()
+		// What another program writes makes SQLite forget the pages that it holds; it
+		// could do without the file for a long time.
+		userVersion(s.t, path, userVersion(s.t, path, 0))
+		for _, file := range []string{path, path + "-wal"} { // what is newest is in the log
+			corrupt(s.t, file)
+		}
+		s.isDamaged()
+		mended()
+	})
+}
+
+// isDamaged asserts that doctor sees a damaged database before any prompt does.
+func (s *scene) isDamaged() {
+	s.t.Helper()
+	for _, f := range s.findings() {
+		if f.Check == "store" && f.Level == doctor.Fail && strings.Contains(f.Message, "the database is damaged") {
+			return
+		}
+	}
+	s.t.Error("doctor finds no damage")
+}
+
+// corrupt overwrites a file in place, as a host may have it open.
+func corrupt(t *testing.T, path string) {
+	t.Helper()
+	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600))
 }
 
 // userVersion returns the schema version of a database, and sets it unless to is 0.
@@ -95,7 +130,7 @@ func (s *scene) diskFaults() {
 		filler := filepath.Join(s.user.DataDir, "filler")
 		fill(s.t, filler)
 		s.suffers("the database cannot be written", "make room")
-		s.statusSays("the database cannot be written")
+		s.explained("the database cannot be written", "host: the database cannot be written", "disk: 0.0 MB are left")
 		must(s.t, os.Remove(filler))
 		s.recovers()
 	})
@@ -104,17 +139,18 @@ func (s *scene) diskFaults() {
 		// No file system with a writer becomes read-only.
 		s.whileDown(func() { must(s.t, s.mount("-o", "remount,ro", s.user.DataDir)) })
 		s.suffers("read-only file system")
-		s.statusSays("read-only file system")
+		s.explained("read-only file system", "host: read-only file system", "permissions: "+s.user.DataDir+": read-only file system")
 		must(s.t, s.mount("-o", "remount,rw", s.user.DataDir))
 		s.recovers()
 	})
 }
 
-// mountData gives the data directory a small disk of its own, if it can.
+// mountData gives the data directory a disk of its own, if it can: as small as
+// doctor lets pass.
 func (s *scene) mountData() {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))
-	if err := s.mount("-t", "tmpfs", "-o", "size=8m,mode=0700", "magicctx-test", s.user.DataDir); err != nil {
+	if err := s.mount("-t", "tmpfs", "-o", "size=64m,mode=0700", "magicctx-test", s.user.DataDir); err != nil {
 		s.t.Log(err)
 		return
 	}

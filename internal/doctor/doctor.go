@@ -43,16 +43,18 @@ type Options struct {
 	Version    string // of this program
 	Executable string // its path
 	DataDir    string
-	RuntimeDir string
-	Directory  string // the project whose configuration counts
-	Env        func(string) string
-	Now        func() time.Time
+	// RuntimeDirs are those in which a host may have its socket, best first.
+	RuntimeDirs []string
+	Directory   string // the project whose configuration counts
+	Env         func(string) string
+	Now         func() time.Time
 	// LookPath finds a program by name.
 	LookPath func(string) (string, error)
-	// HarnessVersion runs a harness's program for its version.
-	HarnessVersion func(ctx context.Context, program string) (string, error)
-	// AskHost asks the running host; the error is rpc.ErrNoHost when there is none.
-	AskHost func(context.Context) (schema.StatusResult, error)
+	// VersionOf runs a program for its version.
+	VersionOf func(ctx context.Context, program string) (string, error)
+	// AskHost asks the host whose socket is in a runtime directory; the error is
+	// rpc.ErrNoHost when there is none.
+	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)
 	// FreeBytes is the space that is left for this user where path lies.
 	FreeBytes func(path string) (uint64, error)
 	// Conflicts finds what else works on the same sessions; nil skips that.

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -32,17 +34,21 @@ func well(t *testing.T) Options {
 	t.Cleanup(func() { os.RemoveAll(home) })
 	o := Options{
 		Version: "1.4.0", Executable: filepath.Join(home, "bin", "magicctx-host"),
-		DataDir: filepath.Join(home, "data"), RuntimeDir: filepath.Join(home, "run"), Directory: filepath.Join(home, "project"),
-		Env: func(name string) string { return map[string]string{"HOME": home}[name] },
-		Now: time.Now,
+		DataDir: filepath.Join(home, "data"), RuntimeDirs: []string{filepath.Join(home, "run"), filepath.Join(home, "tmp")},
+		Directory: filepath.Join(home, "project"),
+		Env:       func(name string) string { return map[string]string{"HOME": home}[name] },
+		Now:       time.Now,
 		LookPath: func(name string) (string, error) {
 			if path := filepath.Join(home, "bin", name); exists(path) {
 				return path, nil
 			}
 			return "", errors.New("not found")
 		},
-		HarnessVersion: func(context.Context, string) (string, error) { return "1.18.33\n", nil },
-		AskHost: func(context.Context) (schema.StatusResult, error) {
+		VersionOf: func(context.Context, string) (string, error) { return "1.18.33\n", nil },
+		AskHost: func(_ context.Context, dir string) (schema.StatusResult, error) {
+			if dir != filepath.Join(home, "run") {
+				return schema.StatusResult{}, rpc.ErrNoHost
+			}
 			return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 		},
 		FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
@@ -107,20 +113,22 @@ func TestAllIsWell(t *testing.T) {
 // A machine where magicctx was never used is well, too.
 func TestNothingThereYetIsWell(t *testing.T) {
 	o := well(t)
-	o.DataDir, o.RuntimeDir = filepath.Join(t.TempDir(), "a", "b"), filepath.Join(t.TempDir(), "c")
-	o.AskHost = func(context.Context) (schema.StatusResult, error) { return schema.StatusResult{}, rpc.ErrNoHost }
+	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
+	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
+		return schema.StatusResult{}, rpc.ErrNoHost
+	}
 	if findings := Examine(t.Context(), o); Worst(findings) != OK {
 		t.Errorf("found %+v", findings)
 	}
-	if exists(o.DataDir) || exists(o.RuntimeDir) {
+	if exists(o.DataDir) || exists(o.RuntimeDirs[0]) {
 		t.Error("a look made directories")
 	}
 }
 
 // Each case does one thing to a machine that is well, and finds that and nothing else.
 func TestFindings(t *testing.T) {
-	answer := func(st schema.StatusResult, err error) func(context.Context) (schema.StatusResult, error) {
-		return func(context.Context) (schema.StatusResult, error) { return st, err }
+	answer := func(st schema.StatusResult, err error) func(context.Context, string) (schema.StatusResult, error) {
+		return func(context.Context, string) (schema.StatusResult, error) { return st, err }
 	}
 	for _, test := range []struct {
 		name    string
@@ -151,14 +159,51 @@ func TestFindings(t *testing.T) {
 			"host", Fail, "does not answer", "end its process, most likely", false,
 		},
 		{
-			"host cannot be asked", func(t *testing.T, o *Options) { o.AskHost = answer(schema.StatusResult{}, ErrCannotAsk) },
-			"host", Fail, "cannot be reached", "permissions", false,
+			"host where nobody looks", func(t *testing.T, o *Options) {
+				o.RuntimeDirs = []string{filepath.Join(o.DataDir, "better"), o.RuntimeDirs[0]}
+			},
+			"host", Fail, "has its socket in", "end process 4711", false,
 		},
 		{
 			"host in trouble", func(t *testing.T, o *Options) {
 				o.AskHost = answer(schema.StatusResult{Version: o.Version, Warnings: []schema.Warning{{Source: "store", Message: "nothing can be stored"}}}, nil)
 			},
 			"host", Fail, "nothing can be stored", "see the findings", false,
+		},
+		{
+			"host was in trouble", func(t *testing.T, o *Options) {
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Warnings: []schema.Warning{{Source: "store", Message: "it was moved"}}}, nil)
+			},
+			"host", Warn, "it was moved", "nothing", false,
+		},
+		{
+			"named program missing", name(func(*testing.T, *Options) {}),
+			"program", Fail, "named, which is not an executable file", "unset MAGICCTX_HOST", false,
+		},
+		{
+			"named program not executable", name(func(t *testing.T, o *Options) { write(t, o.Env(NamedBy), "", 0o600) }),
+			"program", Fail, "named, which is not an executable file", "unset MAGICCTX_HOST", false,
+		},
+		{
+			"named program ends", name(func(t *testing.T, o *Options) {
+				write(t, o.Env(NamedBy), "", 0o700)
+				o.VersionOf = says(o, "", errors.New("exit status 1: no such library"))
+			}),
+			"program", Fail, "cannot say its version: exit status 1: no such library", "unset MAGICCTX_HOST", false,
+		},
+		{
+			"named program is none of ours", name(func(t *testing.T, o *Options) {
+				write(t, o.Env(NamedBy), "", 0o700)
+				o.VersionOf = says(o, "Segmentation fault\n", nil)
+			}),
+			"program", Fail, "answers nonsense", "unset MAGICCTX_HOST", false,
+		},
+		{
+			"named program of another version", name(func(t *testing.T, o *Options) {
+				write(t, o.Env(NamedBy), "", 0o700)
+				o.VersionOf = says(o, "0.4.0\n", nil)
+			}),
+			"program", Warn, "which is version 0.4.0; this program is 1.4.0", "use one version", false,
 		},
 		{
 			"bugs", func(t *testing.T, o *Options) {
@@ -174,19 +219,19 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"old harness", func(t *testing.T, o *Options) {
-				o.HarnessVersion = func(context.Context, string) (string, error) { return "v1.9.2", nil }
+				o.VersionOf = func(context.Context, string) (string, error) { return "v1.9.2", nil }
 			},
 			"harness", Warn, "1.9.2 is older than the 1.18", "update OpenCode", false,
 		},
 		{
 			"broken harness", func(t *testing.T, o *Options) {
-				o.HarnessVersion = func(context.Context, string) (string, error) { return "", errors.New("exit status 127") }
+				o.VersionOf = func(context.Context, string) (string, error) { return "", errors.New("exit status 127") }
 			},
 			"harness", Fail, "exit status 127", "by hand", false,
 		},
 		{
 			"strange harness", func(t *testing.T, o *Options) {
-				o.HarnessVersion = func(context.Context, string) (string, error) { return "usage: ...", nil }
+				o.VersionOf = func(context.Context, string) (string, error) { return "usage: ...", nil }
 			},
 			"harness", Warn, "usage: ...", "see that this is OpenCode", false,
 		},
@@ -231,16 +276,19 @@ func TestFindings(t *testing.T) {
 			"permissions", Warn, "open to others (mode 0777)", "chmod 0755 ", true,
 		},
 		{
-			"runtime directory open", func(t *testing.T, o *Options) { must(t, os.Chmod(o.RuntimeDir, 0o755)) },
-			"permissions", Fail, "open to others (mode 0755)", "chmod 0700 ", true,
+			"runtime directory open", func(t *testing.T, o *Options) {
+				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
+				must(t, os.Chmod(o.RuntimeDirs[0], 0o755))
+			},
+			"permissions", Warn, "open to others (mode 0755)", "chmod 0700 ", true,
 		},
 		{
 			"runtime directory is a file", func(t *testing.T, o *Options) {
-				must(t, os.Remove(o.RuntimeDir))
+				must(t, os.Remove(o.RuntimeDirs[0]))
 				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
-				must(t, os.Symlink(filepath.Join(o.DataDir, "logs"), o.RuntimeDir))
+				must(t, os.Symlink(filepath.Join(o.DataDir, "logs"), o.RuntimeDirs[0]))
 			},
-			"permissions", Fail, "is no directory", "remove it", false,
+			"permissions", Warn, "is no directory", "remove it", false,
 		},
 		{
 			"database readable", func(t *testing.T, o *Options) { must(t, os.Chmod(filepath.Join(o.DataDir, "magicctx.db"), 0o644)) },
@@ -251,7 +299,14 @@ func TestFindings(t *testing.T) {
 			"permissions", Warn, "host.log has mode 0640", "chmod 0600 ", true,
 		},
 		{
-			"stale socket", func(t *testing.T, o *Options) { listenAndDie(t, filepath.Join(o.RuntimeDir, "0123abcd.sock")) },
+			"stale socket", func(t *testing.T, o *Options) { listenAndDie(t, filepath.Join(o.RuntimeDirs[0], "0123abcd.sock")) },
+			"leftovers", Warn, "nobody listens at", "rm ", true,
+		},
+		{
+			"stale socket in a directory that is not used", func(t *testing.T, o *Options) {
+				must(t, os.Mkdir(o.RuntimeDirs[1], 0o700))
+				listenAndDie(t, filepath.Join(o.RuntimeDirs[1], "0123abcd.sock"))
+			},
 			"leftovers", Warn, "nobody listens at", "rm ", true,
 		},
 		{
@@ -313,6 +368,92 @@ func TestFindings(t *testing.T) {
 				t.Errorf("after repair another look finds: %s", again)
 			}
 		})
+	}
+}
+
+// name has MAGICCTX_HOST name a program that harm may make.
+func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
+	return func(t *testing.T, o *Options) {
+		env, named := o.Env, filepath.Join(filepath.Dir(o.Executable), "named")
+		o.Env = func(key string) string {
+			if key == NamedBy {
+				return named
+			}
+			return env(key)
+		}
+		harm(t, o)
+	}
+}
+
+// says is what a version is when the named program is asked for it.
+func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
+	others, named := o.VersionOf, o.Env(NamedBy)
+	return func(ctx context.Context, program string) (string, error) {
+		if program == named {
+			return out, err
+		}
+		return others(ctx, program)
+	}
+}
+
+func TestNamedProgramThatHangsIsTold(t *testing.T) {
+	o := well(t)
+	hangs := func(ctx context.Context, _ string) (string, error) {
+		<-ctx.Done()
+		return "", errors.New("signal: killed")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		env := func(string) string { return o.Executable }
+		problem, isBroken := Named(t.Context(), env, o.Version, hangs)
+		if !isBroken || !strings.Contains(problem, o.Executable+", which does not answer") {
+			t.Errorf("broken %v: %s", isBroken, problem)
+		}
+	})
+}
+
+// Without a fit directory none can start; each of them is told, and why.
+func TestNoDirectoryForTheSocket(t *testing.T) {
+	o := well(t)
+	o.RuntimeDirs = nil
+	for _, dir := range []string{"one", "two"} {
+		file := filepath.Join(o.DataDir, dir)
+		write(t, file, "", 0o600)
+		o.RuntimeDirs = append(o.RuntimeDirs, file)
+	}
+	o.RuntimeDirs = append(o.RuntimeDirs, filepath.Join(o.DataDir, "missing", "three"))
+	var told []string
+	for _, f := range Examine(t.Context(), o) {
+		if f.Level == Fail {
+			told = append(told, f.Check+": "+f.Message)
+		}
+	}
+	all := strings.Join(told, "\n")
+	for _, want := range append(o.RuntimeDirs[:2:2], filepath.Join(o.DataDir, "missing"), "host: there is no directory") {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not told:\n%s", want, all)
+		}
+	}
+	if len(told) != 4 {
+		t.Errorf("told:\n%s", all)
+	}
+}
+
+func TestDirectoryInUseIsNamed(t *testing.T) {
+	o := well(t)
+	write(t, o.RuntimeDirs[0]+"/file", "", 0o600)
+	o.RuntimeDirs[0] += "/file"
+	o.AskHost = func(_ context.Context, dir string) (schema.StatusResult, error) {
+		if dir != o.RuntimeDirs[1] {
+			return schema.StatusResult{}, rpc.ErrNoHost
+		}
+		return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
+	}
+	findings := Examine(t.Context(), o)
+	named := slices.ContainsFunc(findings, func(f Finding) bool {
+		return f.Check == "host" && strings.HasSuffix(f.Message, "its socket in "+o.RuntimeDirs[1])
+	})
+	if !named || Worst(findings) != Warn {
+		t.Errorf("found %+v", findings)
 	}
 }
 

@@ -18,17 +18,26 @@ const (
 
 func (x *examination) leftovers(ctx context.Context) {
 	before := len(x.findings)
-	found, err := rpc.Leftovers(ctx, x.RuntimeDir)
+	for _, dir := range x.RuntimeDirs {
+		x.sockets(ctx, dir)
+	}
+	x.logs()
+	if len(x.findings) == before {
+		x.ok("dead hosts left nothing behind")
+	}
+}
+
+func (x *examination) sockets(ctx context.Context, dir string) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return // the findings about permissions tell
+	}
+	found, err := rpc.Leftovers(ctx, dir)
 	if err != nil {
 		x.warn("see that you may read it", "%v", err)
 	}
 	for _, path := range found {
 		x.warn("remove it: rm "+quote(path), "nobody listens at %s: its host was killed", path)
 		x.fixable(func(ctx context.Context) error { return rpc.RemoveLeftover(ctx, path) })
-	}
-	x.logs()
-	if len(x.findings) == before {
-		x.ok("dead hosts left nothing behind")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/magicctx/magicctx-host/rpc"
 )
 
 // Our directories and files are private: they hold what was said in sessions,
@@ -24,8 +26,11 @@ func (x *examination) permissions(context.Context) {
 		return // modes say nothing there; the user's profile is private
 	}
 	before := len(x.findings)
-	x.directory(x.DataDir, othersWrite, x.warn) // it may be shared with other programs, so others may look
-	x.directory(x.RuntimeDir, others, x.fail)   // a host refuses to start in one that is not private
+	x.directory(x.DataDir, othersWrite, x.fail, x.warn) // it may be shared with other programs, so others may look
+	if err := checkAccess(x.DataDir); err != nil && len(x.findings) == before {
+		x.fail("make it writable, and the disk that it is on", "%v", err)
+	}
+	x.forSocket()
 	for _, pattern := range []string{"magicctx.*", filepath.Join("logs", "host.log*")} {
 		files, err := filepath.Glob(filepath.Join(x.DataDir, pattern))
 		if err != nil {
@@ -40,37 +45,69 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// directory checks a directory of ours, which need not exist yet. find tells
-// that somebody else has one of the forbidden permissions.
-func (x *examination) directory(path string, forbidden fs.FileMode, find func(remedy, format string, args ...any)) {
+// runtimeDir returns the first directory that is fit for the host's socket, ""
+// when none is, and those before it.
+func (x *examination) runtimeDir() (fit string, unfit []string) {
+	for _, dir := range x.RuntimeDirs {
+		if rpc.CheckRuntimeDir(dir) == nil {
+			return dir, unfit
+		}
+		unfit = append(unfit, dir)
+	}
+	return "", unfit
+}
+
+// forSocket checks the directories that hosts prefer to the one they use, which
+// is a failure only when they can use none.
+func (x *examination) forSocket() {
+	fit, unfit := x.runtimeDir()
+	find := x.fail
+	if fit != "" {
+		find = x.warn
+	}
+	for _, dir := range unfit {
+		before := len(x.findings)
+		x.directory(dir, others, find, find)
+		if err := rpc.CheckRuntimeDir(dir); err != nil && len(x.findings) == before {
+			find("make it a directory that you may write to", "%v", err)
+		}
+	}
+}
+
+type finder func(remedy, format string, args ...any)
+
+// directory checks a directory of ours, which need not exist yet. unusable tells
+// that we cannot work in it, open that somebody else has one of the forbidden
+// permissions.
+func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		x.fail("see that you may read it", "%v", err)
+		unusable("see that you may read it", "%v", err)
 		return
 	case info.Mode()&fs.ModeSymlink != 0 && path == x.DataDir: // people keep their data elsewhere
 		if info, err = os.Stat(path); err != nil {
-			x.fail("repair or remove the link", "%s leads nowhere: %v", path, err)
+			unusable("repair or remove the link", "%s leads nowhere: %v", path, err)
 			return
 		}
 	}
 	if !info.IsDir() {
-		x.fail("remove it", "%s is no directory", path)
+		unusable("remove it", "%s is no directory", path)
 		return
 	}
-	if !x.isOurs(path, info) {
+	if !x.isOurs(path, info, unusable) {
 		return
 	}
 	mode := info.Mode().Perm()
 	if mode&privateDir != privateDir {
-		x.fail("chmod u+rwx "+quote(path), "you may not use %s (mode %#o)", path, mode)
+		unusable("chmod u+rwx "+quote(path), "you may not use %s (mode %#o)", path, mode)
 		x.fixable(chmod(path, mode|privateDir))
 		return
 	}
 	if mode&forbidden != 0 {
-		find(fmt.Sprintf("chmod %#o %s", mode&^forbidden, quote(path)), "%s is open to others (mode %#o)", path, mode)
+		open(fmt.Sprintf("chmod %#o %s", mode&^forbidden, quote(path)), "%s is open to others (mode %#o)", path, mode)
 		x.fixable(chmod(path, mode&^forbidden))
 	}
 }
@@ -81,7 +118,7 @@ func (x *examination) private(path string) {
 	if err != nil || !info.Mode().IsRegular() {
 		return
 	}
-	if !x.isOurs(path, info) {
+	if !x.isOurs(path, info, x.fail) {
 		return
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 || mode&privateFile != privateFile {
@@ -91,10 +128,10 @@ func (x *examination) private(path string) {
 }
 
 // isOurs finds what a run as another user, most often root, has left.
-func (x *examination) isOurs(path string, info fs.FileInfo) bool {
+func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	owner, known := ownerOf(info)
 	if known && owner != os.Getuid() {
-		x.fail(fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), quote(path)), "%s belongs to user %d", path, owner)
+		find(fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), quote(path)), "%s belongs to user %d", path, owner)
 		return false
 	}
 	return true

@@ -13,10 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// ErrCannotAsk says that AskHost could not even look for a host.
-var ErrCannotAsk = errors.New("a running host cannot be reached")
-
-func (x *examination) program(context.Context) {
+func (x *examination) program(ctx context.Context) {
 	x.ok("magicctx-host %s (%s/%s, protocol %d.%d), %s", x.Version, runtime.GOOS, runtime.GOARCH,
 		schema.ProtocolMajor, schema.ProtocolMinor, x.Executable)
 	first, err := x.LookPath("magicctx-host")
@@ -24,6 +21,7 @@ func (x *examination) program(context.Context) {
 		x.warn("remove one of the two, or know that your shell and the plugin may start different ones",
 			"another magicctx-host comes first on the PATH: %s", first)
 	}
+	x.named(ctx)
 }
 
 func isSameFile(a, b string) bool {
@@ -36,17 +34,21 @@ func isSameFile(a, b string) bool {
 }
 
 func (x *examination) host(ctx context.Context) {
-	st, err := x.AskHost(ctx)
+	dir, _ := x.runtimeDir()
+	if dir == "" {
+		x.fail("see the findings about permissions", "there is no directory for the host's socket, so none can start")
+		return
+	}
+	st, err := x.AskHost(ctx, dir)
 	var refused *rpc.Error
 	switch {
 	case errors.Is(err, rpc.ErrNoHost):
-		x.ok("no host is running; the next session starts one")
+		if !x.elsewhere(ctx, dir) {
+			x.ok("no host is running; the next session starts one, with its socket in %s", dir)
+		}
 		return
 	case errors.As(err, &refused) && refused.Code == schema.CodeVersion:
 		x.fail("end the running host (close all sessions, or end its process) and start again", "the running host speaks another protocol: %s", refused.Message)
-		return
-	case errors.Is(err, ErrCannotAsk):
-		x.fail("see the findings about permissions", "%v", err)
 		return
 	case err != nil:
 		remedy := "end its process"
@@ -60,19 +62,36 @@ func (x *examination) host(ctx context.Context) {
 		x.warn("nothing, if an update is under way: the host is replaced when a newer plugin connects; else "+endProcess(st.PID),
 			"the running host is version %s, this program is %s", st.Version, x.Version)
 	} else {
-		x.ok("the host runs (process %d), %d clients, %d sessions listed", st.PID, len(st.Clients), len(st.Sessions))
+		x.ok("the host runs (process %d), %d clients, %d sessions listed, its socket in %s", st.PID, len(st.Clients), len(st.Sessions), dir)
 	}
 	for _, w := range st.Warnings {
-		switch w.Source {
-		case "store":
-			x.fail("see the findings about store and disk, then "+endProcess(st.PID), "%s", w.Message)
-		case "bug":
+		switch {
+		case w.Source == "store" && st.Enabled: // it was mended, and cost something
+			x.warn("nothing: it is told until the host ends", "%s", w.Message)
+		case w.Source == "store":
+			x.fail("see the findings about store, permissions and disk; when they are gone the host works again by itself", "%s", w.Message)
+		case w.Source == "bug":
 			x.warn("report it, with the log in "+x.DataDir, "%s", w.Message)
 		}
 	}
 	if !st.Enabled && len(st.Warnings) == 0 {
 		x.fail("see the findings below", "the host is disabled: %s", st.Reason)
 	}
+}
+
+// elsewhere finds a host in a directory that nobody looks into any more: the one
+// before it in the list was unfit when that host started. It holds the store.
+func (x *examination) elsewhere(ctx context.Context, dir string) bool {
+	for _, other := range x.RuntimeDirs {
+		if other == dir {
+			continue
+		}
+		if st, err := x.AskHost(ctx, other); err == nil {
+			x.fail(endProcess(st.PID), "the running host has its socket in %s, but sessions look for it in %s", other, dir)
+			return true
+		}
+	}
+	return false
 }
 
 func endProcess(pid int) string {
@@ -93,7 +112,7 @@ func (x *examination) harness(ctx context.Context) {
 		x.warn("install OpenCode, or see that your shell's PATH has it", "opencode is not on the PATH")
 		return
 	}
-	version, err := x.HarnessVersion(ctx, path)
+	version, err := x.VersionOf(ctx, path)
 	if err != nil {
 		x.fail("run it by hand and see what it says", "%s --version: %v", path, err)
 		return

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"errors"
 	"io/fs"
 	"syscall"
 
@@ -16,6 +17,16 @@ func FreeBytes(path string) (uint64, error) {
 		return 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
+}
+
+// checkAccess fails if we may not make files in a directory that exists, or its
+// file system is read-only, which its mode does not tell.
+func checkAccess(dir string) error {
+	err := unix.Access(dir, unix.W_OK|unix.X_OK)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &fs.PathError{Op: "write to", Path: dir, Err: err}
 }
 
 func ownerOf(info fs.FileInfo) (uid int, known bool) {

@@ -16,4 +16,7 @@ func FreeBytes(path string) (free uint64, err error) {
 	return free, err
 }
 
+// checkAccess cannot tell: what lists of rights allow shows when it is tried.
+func checkAccess(string) error { return nil }
+
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }

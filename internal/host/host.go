@@ -32,6 +32,8 @@ type Host struct {
 	uses     uses
 	// trouble is why nothing could be stored last, nil while storing works.
 	trouble atomic.Pointer[string]
+	// isDamaged says that this is because of damage in the database.
+	isDamaged atomic.Bool
 	// damageTold says that a client heard of a damaged database.
 	damageTold atomic.Bool
 
@@ -115,6 +117,9 @@ func (h *Host) stored(err error) {
 			h.Log.Info("the store takes writes again")
 		}
 	case errors.Is(err, store.ErrCannotPersist):
+		if errors.Is(err, store.ErrDamaged) {
+			h.isDamaged.Store(true)
+		}
 		reason := err.Error() + remedy(err)
 		if h.trouble.Swap(&reason) == nil {
 			h.Log.Error("nothing can be stored, so sessions pass unchanged", "error", err)

@@ -164,6 +164,30 @@ func remedy(err error) string {
 	}
 }
 
+// replaceDamaged opens the store anew, which moves a damaged database aside, and
+// has c, whose pass met the damage, tell its user. If c cannot, whoever
+// initializes next hears of it.
+func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string) {
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	s.tryOpen(opening)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	h := s.host
+	if h == nil {
+		return
+	}
+	for _, notice := range s.damage() {
+		params := schema.NotifyShowParams{Directory: directory, Title: "magicctx", Message: notice, Variant: "warning"}
+		go func() { // the pass does not wait for it
+			if err := c.Show(context.WithoutCancel(ctx), params); err != nil {
+				s.log.Warn("notice not shown", "cause", err)
+				h.damageTold.Store(false)
+			}
+		}()
+	}
+}
+
 // damage tells, once, that an empty database has taken the place of a damaged
 // one. The caller holds mu.
 func (s *Standby) damage() []string {

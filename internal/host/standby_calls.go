@@ -17,9 +17,21 @@ func with[P, R any](ctx context.Context, s *Standby, c Client, p P, call func(*H
 	return call(s.host, ctx, c, p)
 }
 
-// Transform is that of the host.
+// Transform is that of the host. A pass that meets damage in the database has it
+// replaced and is then done over an empty one, so that the user hears of it once:
+// that it happened. A pass with a base learns that the new host does not hold it.
 func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
-	return with(ctx, s, c, p, (*Host).Transform)
+	var over *Host
+	pass := func(h *Host, ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
+		over = h
+		return h.Transform(ctx, c, p)
+	}
+	m, err := with(ctx, s, c, p, pass)
+	if err == nil || over == nil || !over.isDamaged.Load() {
+		return m, err
+	}
+	s.replaceDamaged(ctx, c, p.Directory)
+	return with(ctx, s, c, p, pass)
 }
 
 // System is that of the host.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -17,6 +18,18 @@ import (
 
 // A client that answers nothing.
 type mute struct{ name string }
+
+// A client that keeps what it is to show.
+type shower struct {
+	mute
+	shown chan string
+	err   error
+}
+
+func (c *shower) Show(_ context.Context, p schema.NotifyShowParams) error {
+	c.shown <- p.Directory + ": " + p.Message
+	return c.err
+}
 
 func (*mute) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	return schema.ModelLimits{}, errors.New("mute")
@@ -115,6 +128,53 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 	if r := initialize(t, s, &mute{}); len(r.Warnings) != 0 {
 		t.Errorf("second: warnings %q", r.Warnings)
+	}
+}
+
+// A database may be damaged while it is open, by a disk or by a person. The pass
+// that meets it is done over a new one; the user is told that, and nothing else.
+func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
+	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := newStandby(t, dir)
+			c := &shower{shown: make(chan string, 9)}
+			if !canShow {
+				c.err = errors.New("no window")
+			}
+			initialize(t, s, c)
+			if err := transformOne(t, s, c); err != nil {
+				t.Fatal(err)
+			}
+			// In place, as the store has the file open.
+			for _, file := range []string{store.PathIn(dir), store.PathIn(dir) + "-wal"} {
+				if err := os.WriteFile(file, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := transformOne(t, s, c); err != nil {
+				t.Fatalf("the pass fails: %v", err)
+			}
+			if notice := <-c.shown; !strings.HasPrefix(notice, "/p: ") || !strings.Contains(notice, "was damaged") {
+				t.Errorf("shown: %q", notice)
+			}
+			if err := transformOne(t, s, c); err != nil {
+				t.Fatal(err)
+			}
+			status, err := s.Status(t.Context(), c, schema.StatusParams{})
+			if err != nil || !status.Enabled || len(status.Warnings) != 1 || !strings.Contains(status.Warnings[0].Message, "it was moved to") {
+				t.Errorf("status: %+v, %v", status, err)
+			}
+			for !canShow && s.host.damageTold.Load() {
+				time.Sleep(time.Millisecond) // until the failure is noted
+			}
+			if r := initialize(t, s, c); (len(r.Warnings) == 0) != canShow {
+				t.Errorf("initialize: warnings %q", r.Warnings)
+			}
+			if len(c.shown) != 0 {
+				t.Errorf("shown, too: %q", <-c.shown)
+			}
+		})
 	}
 }
 

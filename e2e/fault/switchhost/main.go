@@ -30,6 +30,9 @@ func main() {
 	case "real":
 		os.Exit(runReal())
 	case "hang":
+		if isAskedForVersion() {
+			time.Sleep(time.Hour)
+		}
 		// Until somebody ends it: not even the end of stdin does.
 		pid := strconv.Itoa(os.Getpid())
 		if err := os.WriteFile(os.Getenv(behaviourFile)+".pid", []byte(pid), 0o600); err != nil {
@@ -43,14 +46,25 @@ func main() {
 		fmt.Fprintln(os.Stderr, "magicctx-host: the scripted crash")
 		os.Exit(1)
 	case "newer":
+		if isAskedForVersion() {
+			fmt.Println("9.0.0")
+			return
+		}
 		answer(`"error":{"code":-32012,"message":"opencode-shim speaks protocol 1.0, magicctx-host 9.0.0 speaks 9.0: update opencode-shim"}`)
 	case "older":
+		if isAskedForVersion() {
+			fmt.Println("0.4.0")
+			return
+		}
 		answer(`"result":{"protocol":{"major":0,"minor":4},"hostVersion":"0.4.0","enabled":true}`)
 	default:
 		fmt.Fprintf(os.Stderr, "switchhost: no behaviour %q\n", behaviour)
 		os.Exit(2)
 	}
 }
+
+// isAskedForVersion tells that not a plugin started us, but a doctor.
+func isAskedForVersion() bool { return len(os.Args) == 2 && os.Args[1] == "--version" }
 
 // runReal gives the real host our streams: it is our child, not our successor,
 // because Windows knows no exec.

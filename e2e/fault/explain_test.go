@@ -1,0 +1,113 @@
+package fault
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// explainLimit is more than a person should wait to hear that the host says
+// nothing: status gives it 5 s, doctor 3 s more to the program behind it.
+const explainLimit = 20 * time.Second
+
+// A told is what a command that looks has printed.
+type told struct{ out, err string }
+
+// ask runs a command of the host with the environment that OpenCode has.
+func (s *scene) ask(args ...string) told {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.ctx, product.Host, args...)
+	cmd.Dir, cmd.Env = s.project, s.env
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	began := time.Now()
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		s.t.Error(err)
+	}
+	if took := time.Since(began); took > explainLimit {
+		s.t.Errorf("%v took %v", args, took)
+	}
+	return told{string(out), errs.String()}
+}
+
+// explained asserts that status and doctor say why there is a fault. Findings of
+// doctor are given as "check: part of the message".
+func (s *scene) explained(status string, findings ...string) {
+	s.t.Helper()
+	var asked sync.WaitGroup
+	var st told
+	asked.Go(func() { st = s.ask("status") })
+	found := s.findings()
+	asked.Wait()
+	if !strings.Contains(st.out+st.err, status) {
+		s.t.Errorf("status does not say %q:\n%s%s", status, st.out, st.err)
+	}
+	for _, want := range findings {
+		check, message, _ := strings.Cut(want, ": ")
+		says := func(f doctor.Finding) bool { return f.Check == check && strings.Contains(f.Message, message) }
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return says(f) && f.Level != doctor.OK })
+		if i < 0 {
+			s.t.Errorf("doctor does not say %q: %+v", want, found)
+			continue
+		}
+		s.t.Logf("doctor: %s: %s → %s", found[i].Check, found[i].Message, found[i].Remedy)
+		if found[i].Remedy == "" {
+			s.t.Errorf("doctor has no remedy for %q", want)
+		}
+	}
+}
+
+// meanwhile does something and asserts what explained does, at the same time:
+// status and doctor wait for a program that hangs, too.
+func (s *scene) meanwhile(do func(), status string, findings ...string) {
+	s.t.Helper()
+	var asked sync.WaitGroup
+	asked.Go(func() { s.explained(status, findings...) })
+	defer asked.Wait()
+	do()
+}
+
+// findings is what doctor finds.
+func (s *scene) findings() []doctor.Finding {
+	s.t.Helper()
+	var report struct {
+		Findings []doctor.Finding `json:"findings"`
+	}
+	asked := s.ask("doctor", "--json")
+	if err := json.Unmarshal([]byte(asked.out), &report); err != nil {
+		s.t.Errorf("doctor printed %q, %q: %v", asked.out, asked.err, err)
+	}
+	return report.Findings
+}
+
+// isWell asserts that status and doctor have nothing to say that has to do with
+// a fault. What a damaged database leaves behind is no fault.
+func (s *scene) isWell() {
+	s.t.Helper()
+	status, err := s.user.Status(s.ctx)
+	must(s.t, err)
+	if !status.Enabled || status.Reason != "" {
+		s.t.Errorf("status: enabled %v, reason %q", status.Enabled, status.Reason)
+	}
+	for _, f := range s.findings() {
+		if f.Level == doctor.Fail || f.Level == doctor.Warn && slices.Contains([]string{"program", "host", "permissions"}, f.Check) {
+			s.t.Errorf("doctor finds %+v", f)
+		}
+	}
+}
+
+// socketIn asserts where doctor says that the running host has its socket.
+func (s *scene) socketIn(dir string) {
+	s.t.Helper()
+	want := "its socket in " + dir
+	if found := s.findings(); !slices.ContainsFunc(found, func(f doctor.Finding) bool { return strings.HasSuffix(f.Message, want) }) {
+		s.t.Errorf("doctor does not say %q: %+v", want, found)
+	}
+}

@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// NamedBy is the variable with which people choose the program that a plugin
+// starts. A plugin that finds it set tries no other.
+const NamedBy = "MAGICCTX_HOST"
+
+// namedTimeout bounds the wait for a program to say its version. Ours takes
+// milliseconds, its launcher in JavaScript some hundred.
+const namedTimeout = 3 * time.Second
+
+// errNoProgram is what a plugin says of such a path, too.
+var errNoProgram = errors.New("which is not an executable file")
+
+// Named says what is wrong with the program that NamedBy names, in a sentence
+// that is empty when nothing is. isBroken tells that no plugin can work with
+// it; one of another version than own may do, or not. versionOf runs a program
+// for its version.
+func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
+	path := env(NamedBy)
+	if path == "" {
+		return "", false
+	}
+	version, err := versionOfNamed(ctx, path, versionOf)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s names %s, %v", NamedBy, path, err), true
+	case version != own:
+		return fmt.Sprintf("%s names %s, which is version %s; this program is %s", NamedBy, path, version, own), false
+	}
+	return "", false
+}
+
+// versionOfNamed returns the version that a host says it has. Its errors
+// continue a sentence that names the program.
+func versionOfNamed(ctx context.Context, path string, versionOf func(context.Context, string) (string, error)) (string, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return "", errNoProgram
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		return "", errNoProgram
+	}
+	limited, cancel := context.WithTimeout(ctx, namedTimeout)
+	defer cancel()
+	out, err := versionOf(limited, path)
+	switch words := strings.Fields(out); {
+	case limited.Err() != nil:
+		return "", fmt.Errorf("which does not answer: it has not said its version within %v", namedTimeout)
+	case err != nil:
+		return "", fmt.Errorf("which cannot say its version: %w", err)
+	case len(words) != 1:
+		return "", fmt.Errorf("which answers nonsense when asked for its version: %.60q", out)
+	default:
+		return words[0], nil
+	}
+}
+
+func (x *examination) named(ctx context.Context) {
+	if isSameFile(x.Env(NamedBy), x.Executable) {
+		return
+	}
+	switch problem, isBroken := Named(ctx, x.Env, x.Version, x.VersionOf); {
+	case isBroken:
+		x.fail("name one that works, or unset "+NamedBy+": a plugin that finds it set starts no other", "%s", problem)
+	case problem != "":
+		x.warn("use one version for both: a plugin refuses a host that is too old or too new for it", "%s", problem)
+	}
+}
