@@ -46,7 +46,8 @@ type figure struct {
 	Output     int     `json:"output"`
 	Bill       float64 `json:"bill"` // of the prompts
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio of the bill to that of OpenCode's own compaction; 0 if that did not run.
+	// Ratio of the bill to that of OpenCode's own compaction; 0 if that did not
+	// run, or if this run is cheaper for turns that got no answer.
 	Ratio   float64 `json:"ratio"`
 	Seconds float64 `json:"seconds"`
 	BustsAt []bust  `json:"busts_at"`
@@ -69,7 +70,7 @@ func newReport(results []result) report {
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
 			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Took.Seconds(), BustsAt: r.Busts, Causes: r.causes,
 		}
-		if base > 0 {
+		if base > 0 && f.Finished == f.Turns {
 			f.Ratio = f.Bill / base
 		}
 		rep.Runs = append(rep.Runs, f)

@@ -82,3 +82,12 @@ func TestReportComparesBills(t *testing.T) {
 		}
 	}
 }
+
+// Half a session costs less than a whole one; that is no merit.
+func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
+	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
+	ours := result{Name: "magicctx", Turns: 60, tally: tally{Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
+	if rep := newReport([]result{theirs, ours}); rep.Runs[1].Ratio != 0 {
+		t.Errorf("ratio is %f, want none", rep.Runs[1].Ratio)
+	}
+}
