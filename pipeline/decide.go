@@ -219,10 +219,17 @@ func isWorthIt(d Decision, r Readings, freed, limit int) bool {
 		return true
 	case d.Percent >= EmergencyPercent:
 		return freed >= minEmergency || (d.Size.Current-freed)*100 < limit*EmergencyPercent
-	case d.Percent >= ForcePercent && d.Goal > 0 && d.Size.Current-freed <= d.Goal:
+	case d.Percent >= ForcePercent && isRelief(d, r, freed, limit):
 		return true
 	}
 	return d.Price.PaysOff()
+}
+
+// isRelief reports whether a bust gets at least half way from the high-water
+// mark to the low one: then the next episode is far.
+func isRelief(d Decision, r Readings, freed, limit int) bool {
+	high := int(r.Threshold / 100 * float64(limit))
+	return d.Goal > 0 && d.Size.Current-freed <= (high+d.Goal)/2
 }
 
 // relief is what a bust that frees tokens leaves to be taken off the last

@@ -66,7 +66,7 @@ func Propose(v View, k Knobs) Proposal {
 		if r.On > v.Occasion {
 			continue
 		}
-		v.Need = v.Goal.Current - v.Goal.Target - p.Freed
+		v.Need = v.Goal.of(r.On) - p.Freed
 		if r.On > AnyBust && v.Need <= 0 {
 			continue
 		}

@@ -33,6 +33,15 @@ type Goal struct {
 	Measured bool
 }
 
+// of is how many tokens the goal asks the rules of an occasion to free. What
+// only an emergency takes is taken back to the ceiling and no further.
+func (g Goal) of(o Occasion) int {
+	if o == Emergency {
+		return g.Current - max(g.Target, g.Ceiling)
+	}
+	return g.Current - g.Target
+}
+
 // A Message is what a rule may know of a message.
 type Message struct {
 	Role Role
