@@ -69,8 +69,12 @@ type SessionStatus struct {
 	LastPassMS float64 `json:"lastPassMs,omitzero"`
 	Messages   int     `json:"messages"`
 	// InputTokens is the prompt size that the provider reported last.
-	InputTokens   int `json:"inputTokens"`
+	InputTokens int `json:"inputTokens"`
+	// ContextTokens is how long a prompt may be, as far as is known; 0 is unknown.
 	ContextTokens int `json:"contextTokens"`
+	// LimitSource is on whose word ContextTokens is what it is, since LimitAt.
+	LimitSource LimitSource `json:"limitSource,omitzero" jsonschema:"enum=catalogue,enum=usage,enum=overflow,enum=default,enum=config"`
+	LimitAt     int64       `json:"limitAt,omitzero"`
 	// Pressure is InputTokens / ContextTokens, 0 when either is unknown.
 	Pressure float64 `json:"pressure"`
 	// Units counts the tagged units, Dropped those dropped, Queued those that
@@ -98,6 +102,23 @@ type SessionStatus struct {
 	// Tokens is what the prompt is made of, counted by the host.
 	Tokens TokensBySource `json:"tokens,omitzero"`
 }
+
+// LimitSource says who told how long a model's prompt may be.
+type LimitSource string
+
+// The sources. LimitConfig is for a configured limit; there is no such key yet.
+const (
+	// LimitCatalogue is the harness's catalogue.
+	LimitCatalogue LimitSource = "catalogue"
+	// LimitUsage is a prompt that was accepted although it was larger than what
+	// was believed before.
+	LimitUsage LimitSource = "usage"
+	// LimitOverflow is the refusal of a prompt.
+	LimitOverflow LimitSource = "overflow"
+	// LimitDefault is nobody: pressure is measured against an assumption.
+	LimitDefault LimitSource = "default"
+	LimitConfig  LimitSource = "config"
+)
 
 // CauseCount is how often something had a cause.
 type CauseCount struct {

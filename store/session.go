@@ -56,6 +56,12 @@ type SessionRow struct {
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
+	// Written by MarkOverflow and ClearOverflow. OverflowAt, Unix ms, is when a
+	// prompt of the session was refused for its length, 0 once that is dealt with;
+	// OverflowPass is the pass that made the last such prompt.
+	OverflowAt   int64
+	OverflowPass int
+
 	CreatedAt int64
 	UpdatedAt int64
 }
@@ -114,6 +120,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		LastPassAt:    s.ColumnInt64(24),
 		CreatedAt:     s.ColumnInt64(25),
 		UpdatedAt:     s.ColumnInt64(26),
+		OverflowAt:    s.ColumnInt64(27),
+		OverflowPass:  s.ColumnInt(28),
 	}
 }
 

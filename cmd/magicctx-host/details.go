@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -41,6 +42,7 @@ func (s *screen) details(st schema.SessionStatus) {
 	}
 	s.fact("dropped", left(tokenCount(st.Tokens.Dropped), 6)+countsOf(st))
 	s.line("")
+	s.fact("window", windowOf(st, s.now))
 	s.fact("cache", cacheOf(st))
 	s.fact("last pass", lastOf(st, s))
 	s.fact("busts", bustsOf(st))
@@ -71,6 +73,43 @@ func countsOf(st schema.SessionStatus) string {
 		text += fmt.Sprintf(", %d more with the next bust", st.Queued)
 	}
 	return text
+}
+
+// windowOf says how long a prompt may be, and who says so.
+func windowOf(st schema.SessionStatus, now time.Time) string {
+	size := tokenCount(int64(st.ContextTokens))
+	when := ""
+	if st.LimitAt > 0 {
+		when = " " + ago(st.LimitAt, now) + " ago"
+	}
+	switch {
+	case st.ContextTokens == 0 && st.LimitSource == schema.LimitDefault:
+		return "unknown to the harness's catalogue"
+	case st.ContextTokens == 0:
+		return "unknown"
+	case st.LimitSource == schema.LimitOverflow:
+		return size + ", learned from a refused prompt" + when
+	case st.LimitSource == schema.LimitUsage:
+		return "at least " + size + ", as a prompt of that size was accepted" + when
+	case st.LimitSource == schema.LimitCatalogue:
+		return size + ", by the harness's catalogue"
+	case st.LimitSource == schema.LimitConfig:
+		return size + ", as configured"
+	}
+	return size
+}
+
+// shortWindowOf is windowOf for a column: it names only a source that
+// contradicts the catalogue.
+func shortWindowOf(st schema.SessionStatus) string {
+	if st.ContextTokens == 0 {
+		return "?"
+	}
+	size := tokenCount(int64(st.ContextTokens))
+	if st.LimitSource == schema.LimitOverflow || st.LimitSource == schema.LimitUsage {
+		size += " (" + string(st.LimitSource) + ")"
+	}
+	return size
 }
 
 func cacheOf(st schema.SessionStatus) string {

@@ -168,7 +168,7 @@ func layoutFor(width int) layout {
 
 // Rows that the newest session's details need, and a shorter form of them.
 const (
-	detailLines  = 13
+	detailLines  = 14
 	summaryLines = 5
 )
 

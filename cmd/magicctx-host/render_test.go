@@ -37,7 +37,7 @@ func statusOf(sessions int) *schema.StatusResult {
 			Harness: schema.HarnessOpenCode, Session: fmt.Sprintf("ses_5a1f%06x", 7919*n), Directory: "/home/u/work/" + []string{"magicctx", "website", "a-rather-long-project-name"}[n%3],
 			Mode: "primary", Model: schema.Model{Provider: "anthropic", ID: models[n%3]}, Epoch: 1 + n%4, Passes: 212 - 3*n,
 			Busts: n % 4, LastVerdict: schema.Steady, LastPassAt: before(time.Duration(12+n*n*90) * time.Second), LastPassMS: 1.9, Messages: 640 - 9*n,
-			InputTokens: 6_000 + (71_000*n)%190_000, ContextTokens: 200_000, Threshold: 0.65, Units: 913, Dropped: 402, Queued: n % 3,
+			InputTokens: 6_000 + (71_000*n)%190_000, ContextTokens: 200_000, LimitSource: schema.LimitCatalogue, LimitAt: before(time.Hour), Threshold: 0.65, Units: 913, Dropped: 402, Queued: n % 3,
 			CacheRead: 4_120_000, CacheWrite: 310_000, CacheFresh: 12_000, CacheHitRate: 0.927,
 			Tokens: schema.TokensBySource{System: 11_800, Text: 38_200, ToolInputs: 9100, ToolResults: 61_000, Dropped: 212_400},
 		}
@@ -166,6 +166,27 @@ func TestColourMeansSomething(t *testing.T) {
 		got := render(view{status: st, color: true}, 80, 24, noon)
 		if test.want == "" && (strings.Contains(got, "\x1b[33m") || strings.Contains(got, "\x1b[31m")) || !strings.Contains(got, test.want) {
 			t.Errorf("pressure %v, bust %t: want %q in\n%q", test.pressure, test.bust, test.want, got)
+		}
+	}
+}
+
+func TestWindowNamesItsSource(t *testing.T) {
+	for _, test := range []struct {
+		tokens int
+		source schema.LimitSource
+		at     int64
+		want   string
+	}{
+		{200_000, schema.LimitCatalogue, before(time.Hour), "200K, by the harness's catalogue"},
+		{131_072, schema.LimitOverflow, before(3 * time.Hour), "131K, learned from a refused prompt 3h00m ago"},
+		{260_000, schema.LimitUsage, before(time.Minute), "at least 260K, as a prompt of that size was accepted 1m ago"},
+		{100_000, schema.LimitConfig, 0, "100K, as configured"},
+		{0, schema.LimitDefault, 0, "unknown to the harness's catalogue"},
+		{0, "", 0, "unknown"},
+		{200_000, "", 0, "200K"}, // an older host
+	} {
+		if got := windowOf(schema.SessionStatus{ContextTokens: test.tokens, LimitSource: test.source, LimitAt: test.at}, noon); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }

@@ -118,14 +118,14 @@ func printStatus(w io.Writer, st schema.StatusResult, now time.Time) error {
 	if err := t.Flush(); err != nil || len(st.Sessions) == 0 {
 		return err
 	}
-	fmt.Fprintln(t, "\nSESSION\tMODEL\tPRESSURE\tTOKENS\tHITS\tPASSES\tBUSTS\tLAST\tAGO")
+	fmt.Fprintln(t, "\nSESSION\tMODEL\tPRESSURE\tTOKENS\tWINDOW\tHITS\tPASSES\tBUSTS\tLAST\tAGO")
 	for _, s := range st.Sessions {
 		last := string(s.LastVerdict)
 		if s.LastCause != "" {
 			last += " (" + clean(s.LastCause) + ")"
 		}
-		fmt.Fprintf(t, "%s/%s\t%s/%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\n",
-			s.Harness, clean(s.Session), clean(s.Model.Provider), clean(s.Model.ID), percentOf(s), s.InputTokens, hitOf(s),
+		fmt.Fprintf(t, "%s/%s\t%s/%s\t%s\t%d\t%s\t%s\t%d\t%d\t%s\t%s\n",
+			s.Harness, clean(s.Session), clean(s.Model.Provider), clean(s.Model.ID), percentOf(s), s.InputTokens, shortWindowOf(s), hitOf(s),
 			s.Passes, s.Busts, cmp.Or(last, "-"), ago(s.LastPassAt, now))
 	}
 	if err := t.Flush(); err != nil {

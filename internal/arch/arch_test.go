@@ -62,6 +62,7 @@ var reach = []struct {
 	{"internal/json", "", "a leaf"},
 	{"internal/bug", "", "a leaf"},
 	{"internal/clock", "", "a leaf"},
+	{"internal/overflow", "internal/json", "a leaf"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
 	{"internal/promptcache", "schema internal/json", "a provider's cache, simulated from hashes and sizes"},
 	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -15,6 +16,7 @@ type harnessEvent struct {
 		SessionID string     `json:"sessionID"`
 		MessageID string     `json:"messageID"`
 		Info      json.Value `json:"info"`
+		Error     json.Value `json:"error"`
 	} `json:"properties"`
 }
 
@@ -43,7 +45,9 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 	case "message.removed":
 		err = h.forgetMessage(ctx, key, e.Properties.MessageID)
 	case "message.updated":
-		err = h.noteUsage(ctx, key, e.Properties.Info)
+		err = h.noteStep(ctx, key, e.Properties.Info)
+	case "session.error":
+		err = h.noteError(ctx, key, e.Properties.Error, nil)
 	}
 	if err != nil { // most events write nothing, so their success says nothing
 		h.stored(err)
@@ -63,8 +67,9 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 	return nil
 }
 
-// noteUsage journals what the provider reported for the newest pass.
-func (h *Host) noteUsage(ctx context.Context, key store.Key, info json.Value) error {
+// noteStep takes note of a step of the model: what was refused, or what the
+// provider reported for it.
+func (h *Host) noteStep(ctx context.Context, key store.Key, info json.Value) error {
 	codec, err := codecOf(key.Harness)
 	if err != nil {
 		return err
@@ -76,13 +81,30 @@ func (h *Host) noteUsage(ctx context.Context, key store.Key, info json.Value) er
 		return nil // an event without info
 	}
 	m := codec.Decode(raw)
+	if m.Errored {
+		var failed struct {
+			Error json.Value `json:"error"`
+		}
+		if err := json.Unmarshal(info, &failed); err != nil {
+			return nil // decoded above, so it reads
+		}
+		return h.noteError(ctx, key, failed.Error, &m)
+	}
 	if m.Usage.Prompt() == 0 || m.Completed == 0 {
 		return nil // the first of its updates; the last one has both
 	}
 	s := h.sessions.lock(key)
 	defer s.mu.Unlock()
+	if err := h.noteAccepted(ctx, s, &m); err != nil {
+		return err
+	}
+	return h.noteUsage(ctx, s, &m)
+}
+
+// noteUsage journals what the provider reported for the newest pass.
+func (h *Host) noteUsage(ctx context.Context, s *session, m *transcript.Message) error {
 	if s.pipe == nil || s.pipe.Has(m.Key) {
 		return nil // a late update of a step whose pass is past
 	}
-	return h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite)
+	return h.Store.SaveUsage(ctx, s.key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite)
 }

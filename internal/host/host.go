@@ -29,6 +29,7 @@ type Host struct {
 	Options
 	sessions sessions
 	revision atomic.Uint64
+	uses     uses
 	// trouble is why nothing could be stored last, nil while storing works.
 	trouble atomic.Pointer[string]
 	// damageTold says that a client heard of a damaged database.
@@ -60,6 +61,7 @@ func New(o Options) *Host {
 		limits: make(map[schema.Model]schema.ModelLimits), subscribers: make(map[Client][]schema.SubscribeParams),
 	}
 	h.sessions.byKey = make(map[store.Key]*session)
+	h.uses.known = make(map[schema.Model]store.WindowRow)
 	// A revision must not recur after a restart: a shim could take the base of
 	// another array for its own. Microseconds stay below JavaScript's 2^53.
 	h.revision.Store(uint64(o.Clock.Now()) * 1000)

@@ -63,8 +63,9 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
 	}
-	if row, found, err := h.Store.Limits(ctx, s.Provider, s.Model); err == nil && found {
-		st.ContextTokens = promptLimit(limitsFromRow(row))
+	if st.Model.ID != "" {
+		w := h.knownWindow(ctx, st.Model)
+		st.ContextTokens, st.LimitSource, st.LimitAt = w.Tokens, w.Source, w.At
 	}
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)

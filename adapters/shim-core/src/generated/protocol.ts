@@ -223,6 +223,9 @@ export interface InitializeResult {
   resyncTimeoutMs: number
 }
 
+/** LimitSource says who told how long a model's prompt may be. */
+export type LimitSource = "catalogue" | "usage" | "overflow" | "default" | "config"
+
 /** MessageSendParams puts a message into a session. */
 export interface MessageSendParams {
   directory: string
@@ -311,7 +314,11 @@ export interface SessionStatus {
   messages: number
   /** inputTokens is the prompt size that the provider reported last. */
   inputTokens: number
+  /** contextTokens is how long a prompt may be, as far as is known; 0 is unknown. */
   contextTokens: number
+  /** limitSource is on whose word ContextTokens is what it is, since LimitAt. */
+  limitSource?: LimitSource
+  limitAt?: number
   /** pressure is InputTokens / ContextTokens, 0 when either is unknown. */
   pressure: number
   /** units counts the tagged units, Dropped those dropped, Queued those that wait for the next bust. */

@@ -1,0 +1,217 @@
+package host
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+func TestBeliefWeighsItsSources(t *testing.T) {
+	const at = 1_700_000_000_000
+	catalogue := func(context, input int) schema.ModelLimits {
+		return schema.ModelLimits{ContextTokens: context, InputTokens: input}
+	}
+	for _, test := range []struct {
+		name      string
+		catalogue schema.ModelLimits
+		use       store.WindowRow
+		want      window
+	}{
+		{"nothing known", catalogue(0, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
+		{"catalogue", catalogue(200_000, 0), store.WindowRow{}, window{200_000, schema.LimitCatalogue, at}},
+		{"input limit wins", catalogue(400_000, 272_000), store.WindowRow{}, window{272_000, schema.LimitCatalogue, at}},
+		{"least", catalogue(20_000, 0), store.WindowRow{}, window{20_000, schema.LimitCatalogue, at}},
+		{"too small", catalogue(19_999, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
+		{"most", catalogue(3_000_000, 0), store.WindowRow{}, window{3_000_000, schema.LimitCatalogue, at}},
+		{"too large", catalogue(3_000_001, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
+		{"overflow lowers", catalogue(200_000, 0), store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7}, window{131_072, schema.LimitOverflow, 7}},
+		{"overflow does not raise", catalogue(200_000, 0), store.WindowRow{OverflowTokens: 262_144, OverflowAt: 7}, window{200_000, schema.LimitCatalogue, at}},
+		{"overflow where nobody knows", catalogue(0, 0), store.WindowRow{OverflowTokens: 8_192, OverflowAt: 7}, window{8_192, schema.LimitOverflow, 7}},
+		{
+			"a larger prompt was accepted", catalogue(200_000, 0),
+			store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7, AcceptedTokens: 131_073, AcceptedAt: 9},
+			window{200_000, schema.LimitCatalogue, at},
+		},
+		{
+			"a prompt of that size was accepted", catalogue(200_000, 0),
+			store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7, AcceptedTokens: 131_072, AcceptedAt: 9},
+			window{131_072, schema.LimitOverflow, 7},
+		},
+		{"usage below the catalogue", catalogue(200_000, 0), store.WindowRow{AcceptedTokens: 190_000, AcceptedAt: 9}, window{200_000, schema.LimitCatalogue, at}},
+		{"usage beyond the catalogue", catalogue(200_000, 0), store.WindowRow{AcceptedTokens: 260_000, AcceptedAt: 9}, window{260_000, schema.LimitUsage, 9}},
+		{"usage where nobody knows", catalogue(0, 0), store.WindowRow{AcceptedTokens: 100_000, AcceptedAt: 9}, window{0, schema.LimitDefault, 0}},
+		{"usage beyond the assumption", catalogue(0, 0), store.WindowRow{AcceptedTokens: 128_001, AcceptedAt: 9}, window{128_001, schema.LimitUsage, 9}},
+		{"usage beyond reason", catalogue(200_000, 0), store.WindowRow{AcceptedTokens: 3_000_001, AcceptedAt: 9}, window{200_000, schema.LimitCatalogue, at}},
+	} {
+		if got := believe(test.catalogue, at, test.use); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+func (h *harness) event(format string, args ...any) {
+	h.t.Helper()
+	if _, err := h.host.Event(h.t.Context(), h, schema.EventParams{Directory: "/p", Event: json.Value(fmt.Sprintf(format, args...))}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
+
+// refuse reports a refusal as OpenCode does: as the session's error, and with
+// the step, which it writes more than once.
+func (h *harness) refuse(id string, limit int) {
+	h.t.Helper()
+	err := fmt.Sprintf(tooLong, limit)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":%s}}`, err)
+	for range 2 {
+		h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":%q,"sessionID":"ses_1","role":"assistant",`+
+			`"time":{"created":%d,"completed":%[3]d},"providerID":"anthropic","modelID":"m","error":%[4]s}}}`, id, h.clock.Now()-1, h.clock.Now(), err)
+	}
+}
+
+// answered reports a step of the model whose prompt had so many tokens.
+func (h *harness) answered(id string, promptTokens int) {
+	h.t.Helper()
+	h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":%q,"sessionID":"ses_1","role":"assistant",`+
+		`"time":{"created":%d,"completed":%[2]d},"providerID":"anthropic","modelID":"m","finish":"stop","tokens":{"input":%[3]d,"output":1,"cache":{"read":0,"write":0}}}}}`,
+		id, h.clock.Now(), promptTokens)
+}
+
+func (h *harness) sessionStatus() schema.SessionStatus {
+	h.t.Helper()
+	st, err := h.host.SessionStatus(h.t.Context(), h, schema.SessionStatusParams{Harness: "opencode", Session: testSession})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return st
+}
+
+func (h *harness) row() store.SessionRow {
+	h.t.Helper()
+	snap, _, err := h.store.Load(h.t.Context(), store.Key{Harness: "opencode", Session: testSession})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return snap.Session
+}
+
+func (h *harness) wantWindow(tokens int, source schema.LimitSource, at int64) {
+	h.t.Helper()
+	if st := h.sessionStatus(); st.ContextTokens != tokens || st.LimitSource != source || st.LimitAt != at {
+		h.t.Errorf("window %d by %s at %d, want %d by %s at %d", st.ContextTokens, st.LimitSource, st.LimitAt, tokens, source, at)
+	}
+}
+
+func TestRefusedPromptLowersTheWindowUntilALargerOneIsAccepted(t *testing.T) {
+	h := turn(t)
+	asked := h.clock.Now()
+	h.wantWindow(100_000, schema.LimitCatalogue, asked)
+
+	h.clock.Advance(time.Minute)
+	refusedAt := h.clock.Now()
+	h.refuse("a9", 80_000)
+	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
+	if got := h.row().OverflowAt; got != refusedAt {
+		t.Errorf("the session's overflow is at %d, want %d", got, refusedAt)
+	}
+	h.restart()
+	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
+
+	h.clock.Advance(time.Minute)
+	h.answered("a10", 79_000) // proves nothing against it
+	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
+	h.answered("a11", 80_001)
+	h.wantWindow(100_000, schema.LimitCatalogue, asked)
+	h.answered("a12", 120_000)
+	h.wantWindow(120_000, schema.LimitUsage, h.clock.Now())
+	h.restart()
+	h.wantWindow(120_000, schema.LimitUsage, h.clock.Now())
+}
+
+func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
+	h := turn(t)
+	h.refuse("a9", 80_000)
+	first := h.row().OverflowAt
+	h.clock.Advance(time.Second)
+	h.refuse("a9", 80_000)
+	h.restart() // also by a host that did not hear of it itself
+	h.refuse("a9", 80_000)
+	if got := h.row().OverflowAt; got != first {
+		t.Errorf("the late report moved it from %d to %d", first, got)
+	}
+	h.pass()
+	h.clock.Advance(time.Second)
+	h.refuse("a10", 70_000)
+	if got := h.row(); got.OverflowAt != h.clock.Now() || got.OverflowPass != got.Passes {
+		t.Errorf("the refusal of the next pass is not news: %+v", got)
+	}
+	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
+}
+
+// No latch outlives its cause: once a prompt of the session was answered there
+// is nothing to make room for, whoever made the room.
+func TestAnAnswerEndsTheOverflow(t *testing.T) {
+	h := turn(t)
+	h.refuse("a9", 80_000)
+	h.answered("a8", 50_000) // of the same instant: it may be from before
+	if h.row().OverflowAt == 0 {
+		t.Error("an answer from before ended it")
+	}
+	h.clock.Advance(time.Second)
+	h.restart()
+	h.answered("a10", 50_000)
+	if got := h.row().OverflowAt; got != 0 {
+		t.Errorf("the overflow outlived its cause: %d", got)
+	}
+	h.refuse("a9", 80_000) // late
+	if got := h.row().OverflowAt; got != 0 {
+		t.Errorf("a late report brought it back: %d", got)
+	}
+	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
+}
+
+func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "look")
+	if _, err := h.send(schema.TransformParams{Session: testSession, Directory: "/p", Parent: "ses_0"}); err != nil {
+		t.Fatal(err)
+	}
+	h.refuse("a1", 80_000)
+	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now())
+	if got := h.row(); got.OverflowAt != 0 {
+		t.Errorf("a subagent is to make room: %+v", got)
+	}
+}
+
+func TestARefusalWithoutALimitMakesRoomOnly(t *testing.T) {
+	h := turn(t)
+	h.clock.Advance(time.Second)
+	h.answered("a8", 120_000)
+	h.wantWindow(120_000, schema.LimitUsage, h.clock.Now())
+	h.clock.Advance(time.Second)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"too much"}}}}`)
+	if got := h.row().OverflowAt; got != h.clock.Now() {
+		t.Errorf("overflow at %d", got)
+	}
+	if st := h.sessionStatus(); st.ContextTokens != 100_000 || st.LimitSource != schema.LimitCatalogue {
+		t.Errorf("window %d by %s: what was accepted proves nothing any more", st.ContextTokens, st.LimitSource)
+	}
+}
+
+func TestOtherErrorsAreNotOverflows(t *testing.T) {
+	h := turn(t)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"APIError","data":{"message":"rate limit exceeded","statusCode":429}}}}`)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1"}}`)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_unknown","error":`+tooLong+`}}`, 80_000)
+	if got := h.row(); got.OverflowAt != 0 || got.OverflowPass != 0 {
+		t.Errorf("overflow %+v", got)
+	}
+	if st := h.sessionStatus(); st.LimitSource != schema.LimitCatalogue {
+		t.Errorf("window by %s", st.LimitSource)
+	}
+}

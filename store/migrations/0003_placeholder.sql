@@ -1,0 +1,1 @@
+-- Nothing: this number is taken by a migration that is written elsewhere.

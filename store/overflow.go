@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// MarkOverflow records that the prompt of a pass was refused for its length, at
+// the time at (Unix ms), and returns whether that is news: harnesses report a
+// refusal more than once.
+func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64) (isNew bool, err error) {
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		marked, err := tx.ExecContext(ctx, `
+			UPDATE sessions
+			SET overflow_at = ?4, overflow_pass = ?3
+			WHERE harness = ?1 AND session_id = ?2 AND overflow_pass < ?3`,
+			key.Harness, key.Session, pass, at)
+		if err != nil {
+			return err
+		}
+		n, err := marked.RowsAffected()
+		isNew = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark overflow in pass %d of %s: %w", pass, key, err)
+	}
+	return isNew, nil
+}
+
+// ClearOverflow records that the session's prompts fit again, or that a pass has
+// made room. Late reports of the refusal stay known as such.
+func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			UPDATE sessions
+			SET overflow_at = 0
+			WHERE harness = ?1 AND session_id = ?2`,
+			key.Harness, key.Session)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("clear overflow of %s: %w", key, err)
+	}
+	return nil
+}

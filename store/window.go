@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A WindowRow is what use has shown of a model's window. Zero means never.
+type WindowRow struct {
+	Provider string
+	Model    string
+	// OverflowTokens is the limit that the provider named when it refused a
+	// prompt, at OverflowAt (Unix ms).
+	OverflowTokens int
+	OverflowAt     int64
+	// AcceptedTokens is the largest prompt that it took since, at AcceptedAt.
+	AcceptedTokens int
+	AcceptedAt     int64
+}
+
+//go:embed query/window_select.sql
+var windowSelectSQL string
+
+//go:embed query/window_upsert.sql
+var windowUpsertSQL string
+
+// Window returns what use has shown of a model's window; zeros where nothing has.
+func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, error) {
+	w := WindowRow{Provider: provider, Model: model}
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, windowSelectSQL, func(row *sqlite3.Stmt) {
+			w.OverflowTokens, w.OverflowAt = row.ColumnInt(0), row.ColumnInt64(1)
+			w.AcceptedTokens, w.AcceptedAt = row.ColumnInt(2), row.ColumnInt64(3)
+		}, provider, model)
+	})
+	if err != nil {
+		return WindowRow{}, fmt.Errorf("read window of %s/%s: %w", provider, model, err)
+	}
+	return w, nil
+}
+
+// SaveWindow replaces what use has shown of a model's window.
+func (s *Store) SaveWindow(ctx context.Context, w WindowRow) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, windowUpsertSQL,
+			w.Provider, w.Model, w.OverflowTokens, w.OverflowAt, w.AcceptedTokens, w.AcceptedAt)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save window of %s/%s: %w", w.Provider, w.Model, err)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package store
+
+import "testing"
+
+func TestWindowIsKeptPerProviderAndModel(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	ctx := t.Context()
+	w := WindowRow{Provider: "anthropic", Model: "claude", OverflowTokens: 200_000, OverflowAt: now}
+	must(t, s.SaveWindow(ctx, w))
+	w.AcceptedTokens, w.AcceptedAt = 190_000, now+1
+	must(t, s.SaveWindow(ctx, w))
+	for _, want := range []WindowRow{w, {Provider: "bedrock", Model: "claude"}, {Provider: "anthropic", Model: "claude-1m"}} {
+		got, err := s.Window(ctx, want.Provider, want.Model)
+		must(t, err)
+		same(t, "window", got, want)
+	}
+}
+
+func TestOverflowIsMarkedOnceAPass(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	ctx := t.Context()
+	must(t, s.CommitPass(ctx, commit(key, 1)))
+	mark := func(pass int, at int64, want bool) {
+		t.Helper()
+		isNew, err := s.MarkOverflow(ctx, key, pass, at)
+		must(t, err)
+		if isNew != want {
+			t.Errorf("mark in pass %d is news: %t", pass, isNew)
+		}
+	}
+	mark(1, now, true)
+	mark(1, now+5, false)
+	must(t, s.CommitPass(ctx, commit(key, 2))) // read before, so its row knows nothing of it
+	if got := load(t, s, key).Session; got.OverflowAt != now || got.OverflowPass != 1 {
+		t.Errorf("overflow at %d in pass %d", got.OverflowAt, got.OverflowPass)
+	}
+	must(t, s.ClearOverflow(ctx, key))
+	mark(1, now+9, false) // a late report of what is dealt with
+	if got := load(t, s, key).Session.OverflowAt; got != 0 {
+		t.Errorf("it came back: %d", got)
+	}
+	mark(2, now+10, true)
+	if got := load(t, s, key).Session.OverflowAt; got != now+10 {
+		t.Errorf("overflow at %d", got)
+	}
+}
+
+func TestOverflowOfAnUnknownSessionIsNoNews(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	isNew, err := s.MarkOverflow(t.Context(), key, 1, now)
+	must(t, err)
+	if isNew {
+		t.Error("a session that had no pass has an overflow")
+	}
+	must(t, s.ClearOverflow(t.Context(), key))
+}
