@@ -52,6 +52,7 @@ var reach = []struct {
 }{
 	{"pipeline", "schema internal/json internal/bug", "a pass is a pure function of transcript, frozen state and readings"},
 	{"pipeline/frozen", "", "the frozen state is plain data"},
+	{"pipeline/nudge", "pipeline/frozen", "nudges are decided on the frozen state and numbers"},
 	{"pipeline/rule", "pipeline/frozen", "a rule sees the frozen state and proposes"},
 	{"pipeline/transcript", "schema internal/json", "a codec knows its harness and nothing of passes"},
 	{"pipeline/history", "pipeline/frozen pipeline/transcript pipeline/render schema internal/json internal/bug", "history is rendered from frozen state"},
