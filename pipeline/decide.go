@@ -215,7 +215,7 @@ const minEmergency = 2000
 // is not weighed, nor is anything where nobody knows a price.
 func isWorthIt(d Decision, r Readings, freed, limit int) bool {
 	switch {
-	case d.Cause == CauseFlush || r.Price.Read <= 0:
+	case d.Cause == CauseFlush || d.Cause == CauseOverflow || r.Price.Read <= 0:
 		return true
 	case d.Percent >= EmergencyPercent:
 		return freed >= minEmergency || (d.Size.Current-freed)*100 < limit*EmergencyPercent
@@ -312,6 +312,17 @@ func (s *Session) lastResponse() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.head.role == transcript.Assistant {
 			return max(e.head.created, e.head.completed)
+		}
+	}
+	return 0
+}
+
+// AnsweredAt returns when the newest answer that the provider measured was
+// complete, Unix ms, 0 for never.
+func (s *Session) AnsweredAt() int64 {
+	for _, e := range slices.Backward(s.entries) {
+		if e.head.role == transcript.Assistant && e.head.usage.Prompt() > 0 {
+			return e.head.completed
 		}
 	}
 	return 0

@@ -23,6 +23,8 @@ var _ host.Client = (*peer)(nil)
 const (
 	modelLimitsTimeout = 3 * time.Second
 	showTimeout        = 3 * time.Second
+	// A message waits for a pause in its turn.
+	sendTimeout = 100 * time.Second
 	// A subscriber that is this far behind misses a notification: the next
 	// pass brings a fresh one.
 	maxSubscriberBacklogBytes = 1 << 20
@@ -38,6 +40,11 @@ func (p *peer) ModelLimits(ctx context.Context, params schema.ModelLimitsParams)
 // Show implements host.Client.
 func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, showTimeout, schema.MethodNotifyShow, params, nil)
+}
+
+// Send implements host.Client.
+func (p *peer) Send(ctx context.Context, params schema.MessageSendParams) error {
+	return p.call(ctx, sendTimeout, schema.MethodMessageSend, params, nil)
 }
 
 // SessionChanged implements host.Client.

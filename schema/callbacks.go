@@ -46,6 +46,12 @@ type MessageSendParams struct {
 	Reply bool `json:"reply"`
 	// Ignored hides the message from the model.
 	Ignored bool `json:"ignored"`
+	// Synthetic says that the message is not the user's: the harness shows the
+	// model its text as it is, whenever it reads it.
+	Synthetic bool `json:"synthetic,omitzero"`
+	// MidTurn lets the message be stored while a turn runs, where the turn's next
+	// step reads it. Otherwise it waits until none runs.
+	MidTurn bool `json:"midTurn,omitzero"`
 }
 
 // HistoryReadParams reads messages from the harness's own store.

@@ -69,7 +69,14 @@ type Store struct {
 // that migrations which succeeded before the one that failed are kept. Under go
 // test it refuses the real database of the user.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	return open(ctx, o, released())
+	s, err := open(ctx, o, released())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.healClaims(ctx); err != nil { // whoever claims next does it, too
+		s.log.Warn("claims of a host that is gone stay for now", "path", s.path, "cause", err)
+	}
+	return s, nil
 }
 
 func open(ctx context.Context, o Options, migrations []migration) (*Store, error) {

@@ -18,7 +18,7 @@ type PassCommit struct {
 	FlushDone bool
 	// RoomMade clears the overflow that the pass has made room for.
 	RoomMade bool
-	Pass      PassRow // its Usage is ignored, see SaveUsage
+	Pass     PassRow // its Usage is ignored, see SaveUsage
 }
 
 //go:embed query/session_upsert.sql

@@ -54,6 +54,7 @@ var reach = []struct {
 	{"pipeline/frozen", "", "the frozen state is plain data"},
 	{"pipeline/rule", "pipeline/frozen pipeline/text", "a rule sees the frozen state and proposes"},
 	{"pipeline/text", "internal/json", "functions from text to text"},
+	{"pipeline/nudge", "pipeline/frozen", "nudges are decided on the frozen state and numbers"},
 	{"pipeline/transcript", "schema internal/json", "a codec knows its harness and nothing of passes"},
 	{"pipeline/history", "pipeline/frozen pipeline/transcript pipeline/render schema internal/json internal/bug", "history is rendered from frozen state"},
 	{"pipeline/render", "pipeline/frozen pipeline/transcript pipeline/text schema internal/json", "rendering depends on no rule"},

@@ -14,6 +14,8 @@ type Client interface {
 	ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error)
 	// Show puts a notice in front of the user.
 	Show(ctx context.Context, p schema.NotifyShowParams) error
+	// Send puts a message into a session.
+	Send(ctx context.Context, p schema.MessageSendParams) error
 	// SessionChanged tells a subscriber of a finished pass. It does not wait.
 	SessionChanged(p schema.SessionStatus)
 }

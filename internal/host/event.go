@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -45,7 +44,7 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 	case "message.removed":
 		err = h.forgetMessage(ctx, key, e.Properties.MessageID)
 	case "message.updated":
-		err = h.noteStep(ctx, key, e.Properties.Info)
+		err = h.noteStep(ctx, c, key, e.Properties.Info)
 	case "session.error":
 		err = h.noteError(ctx, key, e.Properties.Error, nil)
 	}
@@ -69,7 +68,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 
 // noteStep takes note of a step of the model: what was refused, or what the
 // provider reported for it.
-func (h *Host) noteStep(ctx context.Context, key store.Key, info json.Value) error {
+func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.Value) error {
 	codec, err := codecOf(key.Harness)
 	if err != nil {
 		return err
@@ -98,13 +97,11 @@ func (h *Host) noteStep(ctx context.Context, key store.Key, info json.Value) err
 	if err := h.noteAccepted(ctx, s, &m); err != nil {
 		return err
 	}
-	return h.noteUsage(ctx, s, &m)
-}
-
-// noteUsage journals what the provider reported for the newest pass.
-func (h *Host) noteUsage(ctx context.Context, s *session, m *transcript.Message) error {
 	if s.pipe == nil || s.pipe.Has(m.Key) {
 		return nil // a late update of a step whose pass is past
 	}
-	return h.Store.SaveUsage(ctx, s.key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite)
+	if err := h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
+		return err
+	}
+	return h.considerMessage(ctx, c, s, &m)
 }

@@ -30,6 +30,8 @@ type Host struct {
 	sessions sessions
 	revision atomic.Uint64
 	uses     uses
+	// sending is the messages on their way to a harness.
+	sending sync.WaitGroup
 	// trouble is why nothing could be stored last, nil while storing works.
 	trouble atomic.Pointer[string]
 	// isDamaged says that this is because of damage in the database.
@@ -135,9 +137,4 @@ func (h *Host) ChatMessage(context.Context, Client, schema.ChatMessageParams) (s
 // ToolBefore is not used yet: the arguments stay as they are.
 func (h *Host) ToolBefore(context.Context, Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
 	return schema.ToolBeforeResult{}, nil
-}
-
-// ToolAfter is not used yet: the output stays as it is.
-func (h *Host) ToolAfter(context.Context, Client, schema.ToolAfterParams) (schema.ToolAfterResult, error) {
-	return schema.ToolAfterResult{}, nil
 }

@@ -54,7 +54,7 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	r.Commands = commands
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
 	if cfg.CtxReduceEnabled {
-		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
+		r.Hooks = append(r.Hooks, schema.MethodTextComplete, schema.MethodToolAfter)
 		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
 	}
 }

@@ -38,6 +38,10 @@ type session struct {
 	revision uint64
 	// unsaved are units that a busy store did not take.
 	unsaved []frozen.Unit
+	// nudging is what happened since the pass; nudged what the model was told,
+	// nil until it is read.
+	nudging nudging
+	nudged  *store.NudgeRow
 	bytes   int
 	used    uint64
 	// took is the time of the last pass in µs; read without mu.
@@ -47,6 +51,7 @@ type session struct {
 // forget drops what is only memory; the next transform starts from the store.
 func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.bytes = nil, false, nil, 0
+	s.nudging, s.nudged = nudging{}, nil
 }
 
 // sessions is the sessions in memory, bounded.

@@ -34,8 +34,9 @@ func (c *shower) Show(_ context.Context, p schema.NotifyShowParams) error {
 func (*mute) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	return schema.ModelLimits{}, errors.New("mute")
 }
-func (*mute) Show(context.Context, schema.NotifyShowParams) error { return nil }
-func (*mute) SessionChanged(schema.SessionStatus)                 {}
+func (*mute) Show(context.Context, schema.NotifyShowParams) error  { return nil }
+func (*mute) Send(context.Context, schema.MessageSendParams) error { return nil }
+func (*mute) SessionChanged(schema.SessionStatus)                  {}
 
 var openP = schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}
 

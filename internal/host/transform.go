@@ -48,6 +48,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		return none, err
 	}
 	done = true
+	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
 	s.took.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
@@ -74,6 +75,7 @@ type pass struct {
 	params  schema.TransformParams
 	config  schema.Config
 	limits  schema.ModelLimits
+	window  window
 	fresh   []frozen.Unit
 
 	decision pipeline.Decision
@@ -105,6 +107,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	s.bytes += len(p.Messages)
 	ps.fresh = s.pipe.Update(p.Keep, messages)
 	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
+	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
 	return ps, nil
 }
 
@@ -162,7 +165,7 @@ func (ps *pass) run(ctx context.Context) error {
 }
 
 func (ps *pass) readings() pipeline.Readings {
-	m, limit := ps.s.pipe.Model(), promptLimit(ps.limits)
+	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
 	price := ps.limits.Price
 	if price.Read <= 0 || price.Write <= 0 {
@@ -173,7 +176,7 @@ func (ps *pass) readings() pipeline.Readings {
 		TTL:      config.CacheTTL(ps.config, m.Provider, m.ID),
 		Subagent: mode(ps.s.row.Mode).isSubagent(),
 		Flush:    ps.s.row.ExplicitFlush,
-		Overflow: ps.s.row.OverflowAt > 0,
+		Overflow: ps.s.row.OverflowAt > ps.s.pipe.AnsweredAt(), // the event that clears it may be lost
 		Price:    price,
 		Profile:  render.ProfileOf(m.Provider, ps.limits.NPM).Name,
 		Gaps:     ps.config.TemporalAwareness,
@@ -194,6 +197,15 @@ func knobs(c schema.Config, m mode, directory string) rule.Knobs {
 		k.CompressFrom = c.CavemanTextCompression.MinChars
 	}
 	return k
+}
+
+// nudgeBaseline is what the pass knows that nudges are decided on.
+func (ps *pass) nudgeBaseline() nudgeBaseline {
+	r := ps.readings()
+	return nudgeBaseline{
+		limitTokens: r.LimitTokens, thresholdPercent: r.Threshold,
+		inputTokens: ps.decision.InputTokens, protectedTags: r.Knobs.ProtectedTags,
+	}
 }
 
 func (ps *pass) render(d pipeline.Decision) {

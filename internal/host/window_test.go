@@ -215,3 +215,14 @@ func TestOtherErrorsAreNotOverflows(t *testing.T) {
 		t.Errorf("window by %s", st.LimitSource)
 	}
 }
+
+func TestPassesGoByWhatIsBelieved(t *testing.T) {
+	h := turn(t)
+	h.refuse("a9", 80_000)
+	h.drop("call-1", "2")
+	h.tool("a10", "three", "stop", 60_000) // 60 % by the catalogue, 75 % of what fits
+	h.user("u3", "go on")
+	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "pressure" {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}

@@ -24,20 +24,21 @@ export function handlers(instance: Instance): Handlers {
       return {}
     },
 
-    async [Method.MessageSend]({ session, text, reply, ignored }, signal) {
-      // A message stored during a turn makes OpenCode call the model once more when the turn ends.
-      await sessions.idle(session)
-      signal.throwIfAborted()
+    async [Method.MessageSend]({ session, text, reply, ignored, synthetic, midTurn }, signal) {
       const path = { id: session }
-      const { agent, model } = sessions.lastConversation(session)
-      const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored }] }
-      // The message becomes the newest user message, which decides what the next turn runs on.
-      if (agent) body.agent = agent
-      if (model) {
-        body.model = { providerID: model.providerID, modelID: model.modelID }
-        if (model.variant) body.variant = model.variant
+      const send = async () => {
+        const { agent, model } = sessions.lastConversation(session)
+        const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored || synthetic === true }] }
+        // The message becomes the newest user message, which decides what the next turn runs on.
+        if (agent) body.agent = agent
+        if (model) {
+          body.model = { providerID: model.providerID, modelID: model.modelID }
+          if (model.variant) body.variant = model.variant
+        }
+        await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
       }
-      await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
+      // A message that no step of the turn reads makes OpenCode call the model once more when the turn ends.
+      await (midTurn ? sessions.beforeNextRequest(session, send, signal) : sessions.whenIdle(session, send, signal))
       return {}
     },
 

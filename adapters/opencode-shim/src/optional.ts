@@ -29,8 +29,19 @@ export async function toolBefore(instance: Instance, input: ToolCall, output: { 
 }
 
 export async function toolAfter(instance: Instance, input: ToolCall & { args: unknown }, output: { output: string } | undefined): Promise<void> {
-  if (!output || !instance.wants(Method.ToolAfter)) return // no output: a subtask failed
-  const params = { session: input.sessionID, tool: input.tool, callId: input.callID, args: input.args, output: output.output }
-  const { append } = await instance.host.call(Method.ToolAfter, params, { timeoutMS: timeoutMS.hook })
-  if (append) output.output += append
+  try {
+    if (!output || !instance.wants(Method.ToolAfter)) return // no output: a subtask failed
+    const params = { session: input.sessionID, tool: input.tool, callId: input.callID, args: input.args, output: output.output }
+    const { append } = await instance.host.call(Method.ToolAfter, params, { timeoutMS: timeoutMS.hook })
+    if (append) output.output += append
+  } finally {
+    await within(timeoutMS.hook, instance.sessions.toolEnded(input.sessionID))
+  }
+}
+
+/** Waits for work, but not longer than ms. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))])
+  clearTimeout(timer)
 }

@@ -20,6 +20,8 @@ export class Sessions {
   private readonly client: Client
   private readonly parents = new Map<string, string>()
   private readonly busy = new Map<string, Array<() => void>>()
+  /** Work that waits for a tool of the session to end. */
+  private readonly waiting = new Map<string, Set<() => Promise<void>>>()
   private readonly conversations = new Map<string, Conversation>()
 
   constructor(client: Client) {
@@ -64,8 +66,43 @@ export class Sessions {
     return this.conversations.get(session) ?? {}
   }
 
-  /** Resolves when no turn runs in the session. */
-  idle(session: string): Promise<void> {
+  /** Runs work when no turn runs in the session, unless signal ends the wait. */
+  async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.idle(session)
+    signal.throwIfAborted()
+    await work()
+  }
+
+  /**
+   * Runs work when a tool of the session has run and OpenCode still waits for it, or when no turn runs. What it stores is read by the very
+   * next request. Stored between two steps it could miss the request that is being made and yet precede its answer: the request after that
+   * would find it in the middle of what was sent.
+   */
+  beforeNextRequest(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.waiting.get(session) ?? new Set()
+      this.waiting.set(session, waiting)
+      const run = async () => {
+        if (!waiting.delete(run)) return // the tool and the idle session both came
+        if (waiting.size === 0) this.waiting.delete(session)
+        try {
+          signal.throwIfAborted()
+          resolve(await work())
+        } catch (err) {
+          reject(err)
+        }
+      }
+      waiting.add(run)
+      void this.idle(session).then(run)
+    })
+  }
+
+  /** A tool of the session has run; OpenCode waits until this resolves. */
+  async toolEnded(session: string): Promise<void> {
+    await Promise.all([...(this.waiting.get(session) ?? [])].map((run) => run()))
+  }
+
+  private idle(session: string): Promise<void> {
     const waiting = this.busy.get(session)
     return waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()
   }

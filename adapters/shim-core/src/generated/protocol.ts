@@ -235,6 +235,16 @@ export interface MessageSendParams {
   reply: boolean
   /** ignored hides the message from the model. */
   ignored: boolean
+  /**
+   * synthetic says that the message is not the user's: the harness shows the model its text as it is,
+   * whenever it reads it.
+   */
+  synthetic?: boolean
+  /**
+   * midTurn lets the message be stored while a turn runs, where the turn's next step reads it. Otherwise it
+   * waits until none runs.
+   */
+  midTurn?: boolean
 }
 
 /** Model names a model of a provider. */

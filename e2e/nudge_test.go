@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+)
+
+// A model that keeps reading big files hears that it could drop some: at the end
+// of an output, which from then on is the same in every request, and once in a
+// message that no request finds in the middle of what was sent.
+func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
+	suite.Needs(t)
+	const big = 5 // files of 44 kB, which OpenCode's read does not cut
+	files := map[string]string{}
+	for i := range big {
+		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
+	}
+	w := newWorld(t, suite.Root(t), files)
+	options := w.withPlugin()
+	options.Limits = opencodetest.Limits{Context: 60_000, Output: 8_192}
+	oc := w.start(options)
+	session := w.session(oc)
+
+	var steps []mockllm.Step
+	for i := range big {
+		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), "read", map[string]any{"filePath": filepath.Join(w.project, fmt.Sprintf("big%d.txt", i))})
+		// A third of the 60,000 first: a gentle word. The fourth step is past the
+		// execute threshold, in the middle of the turn, so that at the fifth file
+		// the tone is firm and nothing busts.
+		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
+		if i >= 3 {
+			step.Usage.Read = 44_900
+		}
+		steps = append(steps, step)
+	}
+	low := &promptcache.Tokens{Fresh: 100, Read: 19_900}
+	for _, text := range []string{"Read.", "You are welcome."} {
+		step := mockllm.Say(text)
+		step.Usage = low
+		steps = append(steps, step)
+	}
+	w.play(session, steps...)
+	w.prompt(oc, session, "Read all files.")
+	w.prompt(oc, session, "Thanks.")
+	w.stop(oc)
+	w.stopHost()
+
+	requests, passes := w.requests(session), w.journal(session)
+	if len(requests) != len(steps) {
+		t.Fatalf("%d requests for %d steps: a message made OpenCode ask once more", len(requests), len(steps))
+	}
+	for _, r := range requests {
+		checkRequest(t, r)
+	}
+	checkTags(t, requests)
+	checkBusts(t, requests, passes)
+	for i, p := range passes[1:] {
+		if p.Bust {
+			t.Errorf("pass %d is a bust (%s)", i+2, p.BustCause)
+		}
+	}
+
+	outputs, messages := reminders(requests[len(requests)-1])
+	if len(outputs) != 2 || len(messages) != 1 {
+		t.Fatalf("reminders at outputs %v, %d messages; want two tones, and one message", outputs, len(messages))
+	}
+	for id, text := range outputs {
+		for _, r := range requests {
+			if seen, _ := reminders(r); hasResult(r, id) && seen[id] != text {
+				t.Errorf("request %d: the output of %s ends %.200q, and in the last request %.200q", r.Seq, id, seen[id], text)
+			}
+		}
+	}
+}
+
+const reminderMark = "<system-reminder>"
+
+// reminders returns the reminders of a request: by call those at the end of
+// outputs, and those that are messages.
+func reminders(r *mockllm.Request) (outputs map[string]string, messages []string) {
+	outputs = map[string]string{}
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			_, text, found := strings.Cut(c.Text, reminderMark)
+			switch {
+			case !found || !strings.Contains(text, "ctx_reduce"):
+			case c.Type == "tool_result":
+				outputs[c.ID] = text
+			case c.Type == "text":
+				messages = append(messages, text)
+			}
+		}
+	}
+	return outputs, messages
+}
+
+func hasResult(r *mockllm.Request, id string) bool {
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			if c.Type == "tool_result" && c.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
