@@ -65,9 +65,9 @@ type Decision struct {
 // opens when pressure reaches the high-water mark and ends with the bust that
 // frees down to the low one.
 type Episode struct {
-	// ReliefOf is the answer whose prompt was the last measured at the last
-	// bust, Relief the tokens that the bust freed of it. They correct the
-	// measurement until there is a newer one.
+	// ReliefOf is the measurement that the last bust went by, Relief the tokens
+	// that it freed since. They correct the measurement until there is a newer
+	// one.
 	ReliefOf string
 	Relief   int
 	// StuckTag is the highest tag there was when an episode ended above the
@@ -110,6 +110,11 @@ func (s *Session) Decide(r Readings) Decision {
 	})
 	if d.Percent < r.Threshold {
 		d.remember(s, false)
+	}
+	if d.Cause == CauseMidTurn {
+		// The pass could have dropped what there is, but for the turn: that is
+		// the grace of the two-pass reclaim.
+		d.Setup.ReclaimUpTo = max(d.Setup.ReclaimUpTo, s.State.TagCounter)
 	}
 	if d.Verdict == schema.Steady {
 		return d
@@ -165,7 +170,7 @@ func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: d.Size.Current, Ceiling: high, Target: int(r.LowMark / 100 * float64(limit)),
-		Measured: s.Meta.Episode.Relief == 0 || s.Meta.Episode.ReliefOf != d.Size.Answer || d.Percent >= EmergencyPercent,
+		Measured: d.Size.Measured == 0 || s.Meta.Episode.ReliefOf != d.Size.Measurement || d.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
 		price := r.Price
@@ -234,11 +239,17 @@ func isRelief(d Decision, r Readings, freed, limit int) bool {
 
 // relief is what a bust that frees tokens leaves to be taken off the last
 // measurement.
-func (s *Session) relief(d Decision, freed int) (answer string, tokens int) {
-	if s.Meta.Episode.ReliefOf == d.Size.Answer {
+func (s *Session) relief(d Decision, freed int) (measurement string, tokens int) {
+	if d.Size.Measured == 0 {
+		return "", 0 // the host's own count knows of the bust
+	}
+	if len(d.Edits) == 0 {
+		return s.Meta.Episode.ReliefOf, s.Meta.Episode.Relief
+	}
+	if s.Meta.Episode.ReliefOf == d.Size.Measurement {
 		freed += s.Meta.Episode.Relief
 	}
-	return d.Size.Answer, freed
+	return d.Size.Measurement, freed
 }
 
 // remember notes whether the episode ended above the high-water mark.
@@ -251,12 +262,15 @@ func (d *Decision) remember(s *Session, isStuck bool) {
 }
 
 // isStuck reports whether a pass under pressure would only find what the last
-// one found.
+// one found, or would act on the same measurement twice.
 func (s *Session) isStuck(d Decision) bool {
 	if d.Cause != CausePressure && d.Cause != CauseForce {
 		return false
 	}
 	ep := s.Meta.Episode
+	if d.Size.Measured > 0 && ep.ReliefOf == d.Size.Measurement && d.Percent < EmergencyPercent {
+		return true // nobody has measured yet what the last bust has brought (A29)
+	}
 	return ep.StuckTag > 0 && ep.StuckTag == s.State.TagCounter && ep.StuckGrace == s.State.Setup.ReclaimUpTo &&
 		ep.StuckBand >= band(d.Percent) && len(s.State.Queue()) == 0
 }

@@ -100,6 +100,8 @@ type look struct {
 	// plain and signed say that there is reasoning of that kind, aloud that a
 	// text has thinking in it, solid that there is a part which is no unit.
 	plain, signed, aloud, solid bool
+	// thought is the bytes of the reasoning.
+	thought int
 	// todo is the arguments of the last call that wrote a todo list.
 	todo json.Value
 }
@@ -117,6 +119,7 @@ func lookAt(m *transcript.Message) look {
 			l.aloud = l.aloud || m.Role == transcript.Assistant && thinksAloud(p.Text)
 		case transcript.Reasoning:
 			l.plain, l.signed = l.plain || p.Signature == nil, l.signed || p.Signature != nil
+			l.thought += len(p.Text)
 		case transcript.Tool:
 			if p.Name == todoTool && p.HasResult() && !p.IsError {
 				l.todo = p.Input

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,21 +16,27 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+// providers are the models of the random histories: one for each profile.
+var providers = map[string]string{
+	"anthropic": "anthropic", "amazon-bedrock": "bedrock", "google-vertex-anthropic": "vertex", "openai": "openai",
+	"github-copilot": "copilot", "local": "openai-compatible", "google": "google", "nobody": "unknown",
+}
+
+var models = slices.Sorted(maps.Keys(providers))
+
 // history drives a world through a random life: user turns, steps with tools,
 // text and signed reasoning, reminders that the harness adds in memory, drops,
-// pressure, model switches, pauses, reverts, late edits and crashes of the host.
-// After every pass it calls check.
+// pressure, model switches, pauses, reverts, late edits, a store that takes
+// nothing, and crashes of the host, under a random configuration. After every
+// pass it calls check.
 func history(t *testing.T, check func(t *rapid.T, w *world)) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t, rapid.Bool().Draw(rt, "prefixes"), rapid.IntRange(1, 6).Draw(rt, "protected"))
-		w.readings.Subagent = rapid.Bool().Draw(rt, "subagent")
-		h := &life{t: rt, w: w, model: "m1"}
-		h.user()
+		h := newLife(rt, t)
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			h.step()
-			w.pass()
-			check(rt, w)
+			h.w.pass()
+			check(rt, h.w)
 		}
 	})
 }
@@ -40,11 +48,32 @@ type life struct {
 	model string
 }
 
+func newLife(rt *rapid.T, t *testing.T) *life {
+	w := newWorld(t, rapid.Bool().Draw(rt, "prefixes"), rapid.IntRange(1, 6).Draw(rt, "protected"))
+	w.profileOf = func(m schema.Model) string { return providers[m.Provider] }
+	r := &w.readings
+	r.Subagent = rapid.Bool().Draw(rt, "subagent")
+	r.LimitTokens = rapid.SampledFrom([]int{20_000, 100_000}).Draw(rt, "window")
+	r.LowMark = rapid.SampledFrom([]float64{0, 30}).Draw(rt, "low mark")
+	r.Price = rapid.SampledFrom([]schema.Price{{}, {Fresh: 3, Write: 3.75, Read: 0.3}, {Fresh: 1, Write: 1, Read: 1}}).Draw(rt, "price")
+	r.Gaps = rapid.Bool().Draw(rt, "gaps")
+	k := &r.Knobs
+	k.ReasoningAge = rapid.IntRange(1, 10).Draw(rt, "reasoning age")
+	k.Deduplicate, k.ClampSupersededWrites = rapid.Bool().Draw(rt, "duplicates"), rapid.Bool().Draw(rt, "superseded")
+	k.ClampOldErrors, k.TurnProtection = rapid.Bool().Draw(rt, "errors"), rapid.IntRange(0, 3).Draw(rt, "turn protection")
+	if !w.prefixes && rapid.Bool().Draw(rt, "caveman") {
+		k.CompressFrom = 100
+	}
+	h := &life{t: rt, w: w, model: rapid.SampledFrom(models).Draw(rt, "model")}
+	h.user()
+	return h
+}
+
 func (h *life) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", prefix, h.n) }
 
 func (h *life) step() {
-	h.w.changed = false
-	switch rapid.IntRange(0, 11).Draw(h.t, "what") {
+	h.w.changed, h.w.busy = false, false
+	switch rapid.IntRange(0, 13).Draw(h.t, "what") {
 	case 0, 1:
 		h.user()
 	case 2, 3, 4, 5:
@@ -55,63 +84,99 @@ func (h *life) step() {
 		}
 		h.assistant()
 	case 7:
-		h.w.usage(float64(rapid.SampledFrom([]int{10, 64, 65, 70, 84, 85, 99}).Draw(h.t, "percent")))
+		h.w.usage(float64(rapid.SampledFrom([]int{10, 64, 65, 70, 84, 85, 95, 99}).Draw(h.t, "percent")))
 	case 8:
-		h.w.now += rapid.SampledFrom([]int64{1000, 299_000, 400_000}).Draw(h.t, "pause")
+		h.w.now += rapid.SampledFrom([]int64{1000, 299_000, 301_000, 400_000}).Draw(h.t, "pause")
 		h.user()
 	case 9:
 		h.w.restart()
 	case 10:
-		switch rapid.IntRange(0, 2).Draw(h.t, "rare") {
+		switch rapid.IntRange(0, 3).Draw(h.t, "rare") {
 		case 0:
-			h.model = rapid.SampledFrom([]string{"m1", "m2"}).Draw(h.t, "model")
+			h.model = rapid.SampledFrom(models).Draw(h.t, "model")
 			h.user()
 		case 1:
 			h.revert()
 		case 2:
 			h.w.readings.Flush = true
+		case 3:
+			h.w.readings.Overflow = true
 		}
 	case 11:
 		h.w.resync()
+	case 12:
+		h.w.busy = true
+		h.assistant()
+	case 13: // a long turn
+		for range rapid.IntRange(1, 12).Draw(h.t, "turn") {
+			h.assistant()
+		}
 	}
 }
 
+var userTexts = []string{
+	"hello", "§7§ imitated", " ", "go on", "before <system-reminder>do</system-reminder> after", "<system-reminder>only</system-reminder>",
+	strings.Repeat("I think we should just use the database because it is really simple. ", 20),
+}
+
 func (h *life) user() {
-	parts := []obj{textPart(h.id("p"), rapid.SampledFrom([]string{"hello", "§7§ imitated", " ", "go on"}).Draw(h.t, "user text"))}
+	parts := []obj{textPart(h.id("p"), rapid.SampledFrom(userTexts).Draw(h.t, "user text"))}
 	if rapid.IntRange(0, 4).Draw(h.t, "file") == 0 {
-		parts = append(parts, obj{"id": h.id("p"), "type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"})
+		parts = append(parts, obj{"id": h.id("p"), "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", rapid.IntRange(4, 400).Draw(h.t, "image"))})
 	}
 	if rapid.IntRange(0, 4).Draw(h.t, "synthetic") == 0 {
 		parts = append(parts, obj{"type": "text", "text": "file content", "synthetic": true})
 	}
-	h.w.add(message(h.id("u"), "user", h.w.now, obj{"model": obj{"providerID": "anthropic", "modelID": h.model}}, parts...))
+	h.w.add(message(h.id("u"), "user", h.w.now, obj{"model": obj{"providerID": h.model, "modelID": "m"}}, parts...))
 }
 
 func (h *life) assistant() {
 	parts := []obj{{"id": h.id("p"), "type": "step-start"}}
-	if rapid.Bool().Draw(h.t, "thinks") {
+	for range rapid.IntRange(0, 2).Draw(h.t, "thinks") {
 		parts = append(parts, reasoningPart(h.id("p"), h.id("why"), rapid.Bool().Draw(h.t, "signed")))
 	}
 	if rapid.Bool().Draw(h.t, "talks") {
-		parts = append(parts, textPart(h.id("p"), "so "+h.id("x")))
+		parts = append(parts, textPart(h.id("p"), rapid.SampledFrom([]string{"so ", "<think>hm</think> so ", "[SYSTEM DIRECTIVE: X] ", strings.Repeat("word ", 200)}).Draw(h.t, "text")+h.id("x")))
 	}
 	tools := rapid.IntRange(0, 3).Draw(h.t, "tools")
 	for range tools {
-		input := obj{"a": "b"}
-		if rapid.Bool().Draw(h.t, "long input") {
-			input["body"] = strings.Repeat("y", 600)
-		}
-		p := toolPart(h.id("p"), h.id("call"), "read", input, "result "+h.id("r"))
-		if rapid.IntRange(0, 5).Draw(h.t, "fails") == 0 {
-			p["state"] = obj{"status": "error", "input": input, "error": "no such file"}
-		}
-		parts = append(parts, p)
+		parts = append(parts, h.call())
 	}
-	info := obj{"modelID": h.model}
+	info := obj{"providerID": h.model, "modelID": "m"}
 	if tools > 0 {
 		info["finish"] = "tool-calls"
 	}
 	h.w.add(message(h.id("a"), "assistant", h.w.now, info, parts...))
+	if rapid.Bool().Draw(h.t, "reports usage") {
+		h.w.measured()
+	}
+}
+
+// call is a finished tool call: reads that recur, writes to files that are read,
+// failures, todo lists, calls of ctx_reduce, with results small and large.
+func (h *life) call() obj {
+	file := rapid.SampledFrom([]string{"/p/a.go", "/p/b.go"}).Draw(h.t, "file")
+	output := "result " + h.id("r") + strings.Repeat(" line", rapid.SampledFrom([]int{0, 1, 600, 3000}).Draw(h.t, "lines"))
+	var p obj
+	switch tool := rapid.SampledFrom([]string{"read", "read", "bash", "write", "todowrite", "ctx_reduce"}).Draw(h.t, "tool"); tool {
+	case "write":
+		p = toolPart(h.id("p"), h.id("call"), tool, obj{"filePath": file, "content": strings.Repeat("y", 900)}, "written")
+	case "todowrite":
+		status := rapid.SampledFrom([]string{"pending", "completed"}).Draw(h.t, "todo")
+		p = toolPart(h.id("p"), h.id("call"), tool, obj{"todos": []obj{{"content": "A", "status": status, "priority": "high"}}}, "1 todo")
+	case "ctx_reduce":
+		p = toolPart(h.id("p"), h.id("call"), tool, obj{"drop": "1"}, "Marked: 1.")
+	case "bash":
+		p = toolPart(h.id("p"), h.id("call"), tool, obj{"command": h.id("ls ")}, output)
+	default:
+		p = toolPart(h.id("p"), h.id("call"), tool, obj{"filePath": file}, output)
+	}
+	if rapid.IntRange(0, 5).Draw(h.t, "fails") == 0 {
+		state := p["state"].(obj)
+		state["status"], state["error"] = "error", "no such file"
+		delete(state, "output")
+	}
+	return p
 }
 
 // revert takes the newest messages back, down to the first user message.
@@ -168,7 +233,7 @@ func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
 		asked := w.decision.Percent >= w.readings.Threshold
 		switch w.decision.Cause {
-		case CauseFirstPass, CauseModelChanged, CauseIdle, CauseFlush:
+		case CauseFirstPass, CauseModelChanged, CauseIdle, CauseFlush, CauseOverflow:
 			asked = true
 		}
 		if len(w.decision.Edits) > 0 && !asked {
@@ -179,7 +244,7 @@ func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 
 func TestInvariant5MidTurnStaysStill(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
-		exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush
+		exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush || w.decision.Cause == CauseOverflow
 		if w.session.isMidTurn() && w.decision.Verdict == schema.Soft && !exempt {
 			t.Fatalf("soft pass in the middle of a turn: %s", w.decision.Cause)
 		}
@@ -223,15 +288,16 @@ func TestInvariant8SignedContentIsUntouchable(t *testing.T) {
 // The twin never restarts and loses nothing; after every pass both must agree.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		prefixes, protected := rapid.Bool().Draw(rt, "prefixes"), rapid.IntRange(1, 6).Draw(rt, "protected")
-		w, twin := newWorld(t, prefixes, protected), newWorld(t, prefixes, protected)
-		h := &life{t: rt, w: w, model: "m1"}
-		h.user()
+		h := newLife(rt, t)
+		w := h.w
+		twin := newWorld(t, w.prefixes, w.readings.Knobs.ProtectedTags)
+		twin.readings, twin.profileOf = w.readings, w.profileOf
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)
 			h.step()
+			w.busy = false // what a busy store has not taken may get another tag, if it is reverted before the crash
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
-			twin.readings.Flush = w.readings.Flush
+			twin.readings.Flush, twin.readings.Overflow, twin.busy = w.readings.Flush, w.readings.Overflow, w.busy
 			for _, q := range w.store.queue[min(queued, len(w.store.queue)):] {
 				twin.queue(q.Tag)
 			}
@@ -242,10 +308,10 @@ func TestInvariant9RestartIsInvisible(t *testing.T) {
 				before := w.store
 				w.store.units = append([]frozen.Unit(nil), before.units...)
 				wire, previous := w.wire, w.previous
-				flush := w.readings.Flush
+				flush, overflow := w.readings.Flush, w.readings.Overflow
 				w.pass()
 				w.store, w.wire, w.previous = before, wire, previous
-				w.readings.Flush = flush
+				w.readings.Flush, w.readings.Overflow = flush, overflow
 				w.restart()
 			}
 			w.pass()
@@ -269,7 +335,7 @@ func TestInvariant10OnePlaceholder(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
 		for _, m := range w.wire {
 			for _, b := range m.Blocks {
-				if !strings.Contains(b.Text, "[dropped") {
+				if !strings.Contains(b.Text, "[dropped") || b.Text == "[dropped]" && isShell(w, m.Key) {
 					continue
 				}
 				var tag int
@@ -284,6 +350,12 @@ func TestInvariant10OnePlaceholder(t *testing.T) {
 	})
 }
 
+// isShell reports whether the message was decided to be an empty shell, which
+// some providers need a text for.
+func isShell(w *world, messageKey string) bool {
+	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
+}
+
 func TestInvariant11UserTurnsStay(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
 		onWire := map[string]bool{}
@@ -294,6 +366,43 @@ func TestInvariant11UserTurnsStay(t *testing.T) {
 			m := transcript.OpenCode{}.Decode(raw)
 			if m.Role == transcript.User && !onWire[m.Key] {
 				t.Fatalf("user message %s is gone", m.Key)
+			}
+		}
+	})
+}
+
+// An episode is one bust: what pressure makes a pass do it does at once, and the
+// same transcript gives no reason for another.
+func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
+	history(t, func(t *rapid.T, w *world) {
+		isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
+		if !isOurs || w.busy {
+			return
+		}
+		if w.decision.Percent < w.readings.Threshold {
+			t.Fatalf("bust (%s) at a pressure of %.1f %%", w.result.BustCause, w.decision.Percent)
+		}
+		freed, emergency := w.decision.Price.Removed, w.decision.Percent >= EmergencyPercent
+		w.pass()
+		if w.result.Bust && !emergency {
+			t.Fatalf("another bust (%s) at once, after %d tokens were freed", w.result.BustCause, freed)
+		}
+	})
+}
+
+// When nothing can be stored, or the wire turned out wrong, the pass is the last
+// one again plus what is new, and nothing of what it wanted to decide is left.
+func TestInvariant13FailOpenPerPass(t *testing.T) {
+	history(t, func(t *rapid.T, w *world) {
+		if !w.busy {
+			return
+		}
+		if !w.changed && len(w.previous) > 0 && !w.extends() {
+			t.Fatalf("a pass that was not stored changed what had been sent:\n%s", w.text())
+		}
+		for _, u := range w.session.State.Units() {
+			if u.Treatment != (frozen.Treatment{}) && !slices.ContainsFunc(w.store.edits, func(e frozen.Edit) bool { return e.Tag == u.Tag }) {
+				t.Fatalf("§%d§ is %+v, which nobody has stored", u.Tag, u.Treatment)
 			}
 		}
 	})

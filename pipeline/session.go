@@ -229,6 +229,10 @@ func (s *Session) Freeze(d Decision) (thaw func()) {
 	}
 }
 
+// Sent notes that a wire has gone out which could not be stored, so that the
+// next one is compared with it.
+func (s *Session) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
+
 // touch marks the messages of edited units for rendering.
 func (s *Session) touch(edits []frozen.Edit) {
 	for _, e := range edits {

@@ -2,16 +2,17 @@ package pipeline
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
 // A Size is how large the next prompt is going to be, in tokens.
 type Size struct {
-	// Answer is the message whose usage was reported last, Measured the prompt
-	// that it was the answer to.
-	Answer   string
-	Measured int
+	// Measurement identifies the usage that was reported last, Measured is the
+	// prompt that it was about; empty and 0 for none.
+	Measurement string
+	Measured    int
 	// Current is that prompt, plus what came after it by the host's count, less
 	// what a bust has freed of it meanwhile.
 	Current int
@@ -35,7 +36,7 @@ func (s *Session) size() Size {
 		}
 		answered = answered || e.head.finish != ""
 		if n := e.head.usage.Prompt(); n > 0 {
-			size.Answer, size.Measured, size.Current = e.head.key, n, n+tail
+			size.Measurement, size.Measured, size.Current = e.head.key+"/"+strconv.Itoa(n), n, n+tail
 			break
 		}
 	}
@@ -45,7 +46,7 @@ func (s *Session) size() Size {
 		}
 		return size
 	}
-	if ep := &s.Meta.Episode; ep.ReliefOf == size.Answer {
+	if ep := &s.Meta.Episode; ep.ReliefOf == size.Measurement {
 		size.Current = max(0, size.Current-ep.Relief)
 	}
 	return size

@@ -20,11 +20,17 @@ func (s *Session) view(p render.Profile) rule.View {
 			m.Role = rule.Assistant
 			leaves, keeps := e.look.leavesOut(p)
 			m.Thinks, m.Solid = leaves || e.look.aloud, e.look.solid || keeps
+			if leaves {
+				m.ThoughtTokens = e.look.thought / bytesPerToken
+			}
 		}
 		m.Step = step
 	}
 	return v
 }
+
+// bytesPerToken is what content weighs that no unit has counted.
+const bytesPerToken = 4
 
 // firstEdited returns the first message that edits change.
 func (s *Session) firstEdited(edits []frozen.Edit) int {

@@ -31,6 +31,11 @@ type world struct {
 	patches  map[string]schema.Patch
 	now      int64
 	readings Readings
+	// profileOf names the provider profile of a model; nil keeps readings.Profile.
+	profileOf func(schema.Model) string
+	// busy says that the store takes nothing.
+	busy    bool
+	unsaved []frozen.Unit
 
 	decision Decision
 	result   Wire
@@ -65,6 +70,7 @@ func (w *world) restart() {
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: w.prefixes},
 		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 },
 	}
+	w.unsaved = nil
 	state := frozen.NewState(w.store.counter, slices.Clone(w.store.units), w.store.edits, w.store.queue)
 	state.Setup = w.store.setup
 	w.session = NewSession(cfg, w.store.meta, state)
@@ -101,17 +107,29 @@ func (w *world) pass() {
 		w.session.ForgetClient()
 		w.patches = map[string]schema.Patch{}
 	}
-	fresh := w.session.Update(w.held, slices.Clone(w.raw[w.held:]))
+	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]))...)
 	w.held = len(w.raw)
 	w.readings.Now = w.now
+	if w.profileOf != nil {
+		w.readings.Profile = w.profileOf(w.session.Model())
+	}
 	d := w.session.Decide(w.readings)
-	w.session.Freeze(d)
-	w.session.State.Dequeue(d.Drained)
+	thaw := w.session.Freeze(d)
 	r := w.session.Render(d)
+	if w.busy { // what the host does when nothing can be stored
+		thaw()
+		d = d.Steady("busy", w.session)
+		r = w.session.Render(d)
+		w.session.Sent(r)
+		w.decision, w.result = d, r
+		w.apply()
+		return
+	}
+	w.session.State.Dequeue(d.Drained)
 	if r.Err != nil {
 		w.t.Fatalf("render: %v", r.Err)
 	}
-	if hits := render.Validate(render.ProfileNamed(w.readings.Profile), r.Rendered, r.Position); len(hits) > 0 {
+	if hits := render.Validate(render.ProfileNamed(d.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
 		w.t.Fatalf("the validator fired on our own wire: %v", hits)
 	}
 	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, Model: d.Model, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode}
@@ -121,10 +139,11 @@ func (w *world) pass() {
 	}
 	w.store.meta = w.session.Meta
 	w.store.counter = w.session.State.TagCounter
-	w.store.units = append(w.store.units, fresh...)
+	w.store.units = append(w.store.units, w.unsaved...)
+	w.unsaved = nil
 	w.store.edits = append(w.store.edits, d.Edits...)
 	w.store.queue = slices.Clone(w.session.State.Queue())
-	w.readings.Flush = false
+	w.readings.Flush, w.readings.Overflow = false, false
 	w.decision, w.result = d, r
 	w.apply()
 }
@@ -139,6 +158,7 @@ func (w *world) apply() {
 	maps.Copy(w.patches, edits)
 	w.previous, w.wire = w.wire, nil
 	chain := Chain{}
+	var whole []render.Rendered
 	for _, raw := range w.raw {
 		codec := transcript.OpenCode{}
 		key := codec.Decode(raw).Key
@@ -148,6 +168,8 @@ func (w *world) apply() {
 		}
 		m := codec.Decode(patched)
 		wm := render.Wire(&m)
+		rm := codec.Decode(raw)
+		whole = append(whole, render.Rendered{Raw: render.Wire(&rm), Wire: wm})
 		chain = chain.next(wm.Hash())
 		if len(wm.Blocks) > 0 {
 			w.wire = append(w.wire, wm)
@@ -155,6 +177,10 @@ func (w *world) apply() {
 	}
 	if chain != w.result.Wire {
 		w.t.Fatalf("the client's wire is not the one that the host journalled")
+	}
+	profile := render.ProfileNamed(w.decision.Setup.Profile)
+	if hits := render.Validate(profile, whole, render.Position{First: true, Last: true}); len(hits) > 0 {
+		w.t.Fatalf("%s would refuse the whole wire: %v\n%s", profile.Name, hits, w.text())
 	}
 }
 
@@ -188,6 +214,17 @@ func (w *world) usage(percent float64) {
 			return
 		}
 	}
+}
+
+// measured makes the newest answer report what the wire and a system prompt
+// come to.
+func (w *world) measured() {
+	const overhead = 2000
+	bytes := 0
+	for i := range w.wire {
+		bytes += w.wire[i].Bytes()
+	}
+	w.usage(float64(overhead+bytes/4) / float64(w.readings.LimitTokens) * 100)
 }
 
 // text renders the wire for people: one line a message.

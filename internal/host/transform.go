@@ -159,6 +159,7 @@ func (ps *pass) run(ctx context.Context) error {
 		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
 		ps.s.unsaved = append(ps.s.unsaved, ps.fresh...)
 		ps.retreat("busy")
+		ps.s.pipe.Sent(ps.wire)
 		return nil
 	}
 	return err

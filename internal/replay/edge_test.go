@@ -14,11 +14,11 @@ import (
 const edgeTrace = "edge.jsonl.gz"
 
 // The scenes of the edge trace (e2e/record/edge.go) say what may bust: a prompt
-// that the provider refused for its length, going back, the other model, which is
-// of another provider with other rules, and the way back, the force level within a
-// turn, OpenCode's compaction, and pressure after it. Other errors, retries, aborts,
-// an image and a revert that is taken back may not; and where there is too little to
-// remove, in the fork for one, pressure waits.
+// that the provider refused for its length, pressure once the turn is over, going
+// back, the other model, which is of another provider with other rules, and the way
+// back, the force level within a turn, pressure in the fork, OpenCode's compaction,
+// and pressure after it. Other errors, retries, aborts, an image and a revert that is
+// taken back may not.
 func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	s := replayOf(t, edgeTrace)
 	var got []string
@@ -27,10 +27,12 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	}
 	want := []string{
 		"soft overflow",
+		"soft pressure",
 		"steady transcript-changed",
 		"hard model-changed",
 		"hard model-changed",
 		"soft force",
+		"soft pressure",
 		"steady transcript-changed",
 		"soft pressure",
 	}

@@ -31,6 +31,18 @@ func newestTag(m *Message) int {
 	return tag
 }
 
+// thought returns what the reasoning of the unit's message weighs, in tokens.
+func (v View) thought(tag int) int {
+	for i := range v.Messages {
+		for _, it := range v.Messages[i].Items {
+			if it.Tag == tag {
+				return v.Messages[i].ThoughtTokens
+			}
+		}
+	}
+	return 0
+}
+
 // isUnthought reports whether any unit of the message carries the decision.
 func (v View) isUnthought(m *Message) bool {
 	for _, it := range m.Items {

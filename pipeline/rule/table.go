@@ -76,6 +76,9 @@ func Propose(v View, k Knobs) Proposal {
 				continue
 			}
 			freed := u.Freed(e)
+			if e.Kind == frozen.Unthink {
+				freed = v.thought(e.Tag)
+			}
 			p.Freed += freed
 			if freed > 0 {
 				p.By[r.Name] += freed

@@ -51,6 +51,8 @@ type Message struct {
 	// Thinks says that the message has reasoning, or text that thinks, which
 	// the provider lets us leave out.
 	Thinks bool
+	// ThoughtTokens is about what that weighs; a unit does not count it.
+	ThoughtTokens int
 	// Solid says that the message holds something that is neither a unit nor
 	// reasoning that may be left out, so that it is never an empty shell.
 	Solid bool
