@@ -23,10 +23,12 @@ type marks struct {
 const lowMarkSlack = 1.05
 
 // low returns the low-water mark: the highest one whose bill is within the slack
-// of the cheapest (design §9).
+// of the cheapest (design §9). It is never above the high one: where what age
+// protects is more than that, a bust that only frees the rest would come again
+// with every few steps, so that an emergency has to take some of it.
 func (m marks) low() int {
 	if m.floor >= m.high {
-		return m.floor
+		return m.high
 	}
 	allowed := m.bill(m.floor) * lowMarkSlack
 	below, above := m.floor, m.high // bill(below) is allowed, bill(above) is not
