@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,9 +15,10 @@ import (
 const edgeTrace = "edge.jsonl.gz"
 
 // The scenes of the edge trace (e2e/record/edge.go) say what may bust: pressure
-// once the turn is over, going back, the other model's way back, the force level
-// within a turn, pressure in the fork, OpenCode's compaction, and pressure after it.
-// Errors, retries, aborts, an image and a revert that is taken back may not.
+// once the turn is over, going back, the other model and the way back from it
+// (each provider has its own dialect), the force level within a turn, OpenCode's
+// compaction, and pressure after it. Pressure in the fork finds little that it
+// could drop, so that it waits. Errors, retries, aborts, an image and a revert that is taken back may not.
 func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	s := replayOf(t, edgeTrace)
 	var got []string
@@ -27,8 +29,8 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 		"soft pressure",
 		"steady transcript-changed",
 		"hard model-changed",
+		"hard model-changed",
 		"soft force",
-		"soft pressure",
 		"steady transcript-changed",
 		"soft pressure",
 	}
@@ -109,4 +111,20 @@ func replayOf(t *testing.T, name string) Summary {
 		t.Fatal(err)
 	}
 	return report.Summary()
+}
+
+// A bust that was weighed and put off shows what it would have cost.
+func TestForkWaitsBecauseOfThePrice(t *testing.T) {
+	var notes []string
+	for _, p := range replayOf(t, edgeTrace).Detail {
+		if p.Cause == "not-worth-it" {
+			notes = append(notes, priceNote(p))
+			if p.Price.Removed == 0 || p.Price.BreakEven <= float64(p.Price.Forecast) {
+				t.Errorf("pass %d waits although its bust pays off: %+v", p.Pass, p.Price)
+			}
+		}
+	}
+	if len(notes) == 0 || !strings.HasPrefix(notes[0], "waits: would re-send ") {
+		t.Errorf("notes %q", notes)
+	}
 }

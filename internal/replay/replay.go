@@ -28,6 +28,14 @@ type Options struct {
 	Log *slog.Logger
 	// Config is the configuration to replay with; nil is the default one.
 	Config *schema.Config
+	// Mode, Profile and Window (tokens) replay the trace as if it had been
+	// recorded in that mode, for a provider of that profile, with a model of that
+	// window; "" and 0 leave what was recorded.
+	Mode, Profile string
+	Window        int
+	// Recount replaces the usage that the trace reports by what the simulated
+	// provider counts, so that pressure is that of the replayed prompts.
+	Recount bool
 	// Progress is called after each pass with the number of steps done and of
 	// all steps.
 	Progress func(done, all int)
@@ -80,6 +88,9 @@ type player struct {
 	price    schema.Price
 	config   schema.Config
 	report   *Report
+
+	overrides *overrides
+	recount   *recount
 }
 
 // session is what the player keeps of one session.
@@ -96,17 +107,27 @@ type session struct {
 	ours, plain *biller
 	// system and rawSystem are the newest prompts that were seen.
 	system, rawSystem []string
+	// counted is the usage of the newest pass, nil before the first.
+	counted *promptcache.Tokens
 }
 
 func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error) {
+	over, err := newOverrides(o)
+	if err != nil {
+		return nil, nil, err
+	}
 	dir, err := os.MkdirTemp("", "magicctx-replay-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
-	p := &player{trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{}}
+	p := &player{
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{},
+		overrides: over, recount: newRecount(o.Recount),
+	}
 	if o.Config != nil {
 		p.config = *o.Config
 	}
+	over.configure(&p.config)
 	p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
 	if err != nil {
 		os.RemoveAll(dir)
@@ -136,7 +157,14 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 
 // answer gives the host what the recorded shim gave.
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
-	return p.trace.answer(method, params)
+	if method != schema.MethodModelLimits {
+		return p.trace.answer(method, params)
+	}
+	var asked schema.ModelLimitsParams
+	if err := json.Unmarshal(params, &asked); err != nil {
+		return nil, err
+	}
+	return p.overrides.limits(p.trace, asked)
 }
 
 // play repeats one step.
@@ -174,8 +202,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if params.Base == 0 {
 		keep = 0
 	}
+	params.Parent = p.overrides.parent(params.Parent)
+	messages, err := p.retell(ses, s.attachment)
+	if err != nil {
+		return err
+	}
 	held := len(ses.mirror.entries)
-	if err := ses.mirror.update(keep, s.attachment); err != nil {
+	if err := ses.mirror.update(keep, messages); err != nil {
 		return err
 	}
 	// A recorded resync is a resync again; otherwise the base is our own.
@@ -184,7 +217,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	started := time.Now()
 	var w schema.WireMutation
-	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, s.attachment, &w); err != nil {
+	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, messages, &w); err != nil {
 		return err
 	}
 	took := time.Since(started)
@@ -213,6 +246,7 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	pass := &Pass{
 		Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
+		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price),
 		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000,
 	}
 	p.report.Passes = append(p.report.Passes, pass)
@@ -271,6 +305,7 @@ func (p *player) settle(ses *session) {
 	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.rawSystem, ses.raws)
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
+	ses.counted = &ses.pending.Tokens
 	ses.pending = nil
 }
 
@@ -295,12 +330,8 @@ func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model
 			break
 		}
 	}
-	asked, err := json.Marshal(schema.ModelLimitsParams{Directory: params.Directory, Model: model})
-	if err != nil {
-		return model, ""
-	}
-	var limits schema.ModelLimits
-	if v, err := p.trace.answer(schema.MethodModelLimits, asked); err == nil && json.Unmarshal(v, &limits) == nil && limits.Price.Read > 0 {
+	limits, err := p.overrides.limits(p.trace, schema.ModelLimitsParams{Directory: params.Directory, Model: model})
+	if err == nil && limits.Price.Read > 0 {
 		p.price = limits.Price
 	}
 	return model, limits.NPM
