@@ -124,7 +124,7 @@ func TestForkWaitsBecauseOfThePrice(t *testing.T) {
 			}
 		}
 	}
-	if len(notes) == 0 || !strings.HasPrefix(notes[0], "waits: would re-send ") {
+	if len(notes) == 0 || !strings.HasPrefix(notes[0], "waits: re-sends ") {
 		t.Errorf("notes %q", notes)
 	}
 }

@@ -21,26 +21,33 @@ func (p *Pass) waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
 }
 
-// priceNote tells the price of a pass in a line of at most 74 columns, "" when
+// mostPasses is the number of passes beyond which nobody wants to know it.
+const mostPasses = 9999
+
+// priceNote tells the price of a pass in a line of at most 76 columns, "" when
 // it has none to tell.
 func priceNote(p *Pass) string {
 	switch {
 	case p.waits():
-		return "waits: would " + priceText("re-send", "remove", p.Price)
+		return "waits: " + priceText(p.Price)
 	case p.priceOfBust() != schema.BustPrice{}:
-		return priceText("re-sends", "removes", p.Price)
+		return priceText(p.Price)
 	}
 	return ""
 }
 
-func priceText(sends, removes string, b schema.BustPrice) string {
-	text := fmt.Sprintf("%s %s, %s %s", sends, count(b.Resent), removes, count(b.Removed))
-	switch n := int(math.Ceil(b.BreakEven)); {
+func priceText(b schema.BustPrice) string {
+	text := fmt.Sprintf("re-sends %s, removes %s", count(b.Resent), count(b.Removed))
+	switch n := math.Ceil(b.BreakEven); {
 	case b.Removed == 0:
 		return text
 	case n <= 0:
 		return text + ", pays off at once"
+	case n == 1:
+		return text + fmt.Sprintf(", pays off after 1 pass of %d", b.Forecast)
+	case n > mostPasses:
+		return text + fmt.Sprintf(", pays off after %d+ passes of %d", mostPasses, b.Forecast)
 	default:
-		return text + fmt.Sprintf(", pays off after %s of %s", plural(n, "pass", "passes"), count(b.Forecast))
+		return text + fmt.Sprintf(", pays off after %.0f passes of %d", n, b.Forecast)
 	}
 }
