@@ -22,9 +22,9 @@ func (p *Pass) waits() bool {
 }
 
 // mostPasses is the number of passes beyond which nobody wants to know it.
-const mostPasses = 9999
+const mostPasses = 999
 
-// priceNote tells the price of a pass in a line of at most 76 columns, "" when
+// priceNote tells the price of a pass in a line of at most 74 columns, "" when
 // it has none to tell.
 func priceNote(p *Pass) string {
 	switch {
@@ -37,7 +37,7 @@ func priceNote(p *Pass) string {
 }
 
 func priceText(b schema.BustPrice) string {
-	text := fmt.Sprintf("re-sends %s, removes %s", count(b.Resent), count(b.Removed))
+	text := fmt.Sprintf("re-sends %s, removes %s", axisCount(b.Resent), axisCount(b.Removed))
 	switch n := math.Ceil(b.BreakEven); {
 	case b.Removed == 0:
 		return text

@@ -24,13 +24,13 @@ func TestPriceNote(t *testing.T) {
 		pass *Pass
 		want string
 	}{
-		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9800, pays off after 3 passes of 41"},
-		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9800, pays off at once"},
+		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off after 3 passes of 41"},
+		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9.8k, pays off at once"},
 		{"one that never pays", priced(schema.Soft, "flush", schema.BustPrice{Resent: 12_900}), "re-sends 12.9k, removes 0"},
 		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off after 80 passes of 1"},
 		{"a prefix that was gone", priced(schema.Hard, "idle", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80}), ""},
 		{"a steady pass", passOf(1, 2, 3), ""},
-		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 3_000_000, Removed: 2_999_000, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 3000.0k, removes 2999.0k, pays off after 9999+ passes of 5000"},
+		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 999_900, Removed: 999_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 999.9k, removes 999.8k, pays off after 999+ passes of 5000"},
 	} {
 		if c.name == "a steady pass" {
 			c.pass.Verdict = schema.Steady
@@ -44,7 +44,7 @@ func TestPriceNote(t *testing.T) {
 // A line of notes per bust, and one for passes that wait one after the other.
 func TestTimelineTellsPrices(t *testing.T) {
 	waits := func() *Pass {
-		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 3_000_000, Removed: 2_999_000, BreakEven: 88_888, Forecast: 5000})
+		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 999_900, Removed: 999_800, BreakEven: 88_888, Forecast: 5000})
 	}
 	s := summaryOf(passOf(1, 2, 3), waits(), waits(), waits(),
 		priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}))
@@ -52,10 +52,10 @@ func TestTimelineTellsPrices(t *testing.T) {
 	if err := Print(&out, s, PrintOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "\n    waits: "); n != 1 {
+	if n := strings.Count(out.String(), "\n      waits: "); n != 1 {
 		t.Errorf("%d passes wait:\n%s", n, &out)
 	}
-	if !strings.Contains(out.String(), "\n    re-sends 12.9k, removes 9800, pays off after 3 passes of 41\n") {
+	if !strings.Contains(out.String(), "\n      re-sends 12.9k, removes 9.8k, pays off after 3 passes of 41\n") {
 		t.Errorf("the bust has no price:\n%s", &out)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -67,7 +67,7 @@ func TestTimelineTellsPrices(t *testing.T) {
 
 func TestPageTellsPrices(t *testing.T) {
 	got := page(t, summaryOf(passOf(1, 2, 3), priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41})), "a")
-	const note = "re-sends 12.9k, removes 9800, pays off after 3 passes of 41"
+	const note = "re-sends 12.9k, removes 9.8k, pays off after 3 passes of 41"
 	for _, want := range []string{`<td class="wide">` + note + `</td>`, `"soft, bust: pressure, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)

@@ -89,8 +89,8 @@ func (p *printer) pass(q *Pass) {
 	}
 }
 
-// noteIndent puts a note under its pass.
-const noteIndent = "    "
+// noteIndent puts a note under the verdict of its pass.
+const noteIndent = "      "
 
 // run shows passes in which nothing happened as one line.
 func (p *printer) run(passes []*Pass) {
