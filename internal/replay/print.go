@@ -22,6 +22,7 @@ func Print(w io.Writer, s Summary, o PrintOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: o.Color}
 	p.timeline(s, o.All)
 	p.totals(s)
+	p.marks(s.Marks)
 	p.findings(s)
 	return p.w.Flush()
 }

@@ -103,6 +103,7 @@ type session struct {
 	pending     *Pass
 	at          int64
 	model       string
+	isAutomatic bool // the provider caches without breakpoints
 	wires, raws []render.WireMessage
 	ours, plain *biller
 	// system and rawSystem are the newest prompts that were seen.
@@ -260,13 +261,18 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 		p.report.InvariantViolations = append(p.report.InvariantViolations, Finding{pass.Pass, name, ""})
 	}
 	model, npm := p.modelOf(ses.mirror, params)
-	for _, v := range render.Validate(render.ProfileOf(model.Provider, npm), after, render.Position{First: true, Last: true}) {
+	profile := render.ProfileOf(model.Provider, npm)
+	ses.isAutomatic = profile.Breakpoints == 0
+	for _, v := range render.Validate(profile, after, render.Position{First: true, Last: true}) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
 	}
 	if model.ID != "" {
 		pass.Model = model.Provider + "/" + model.ID
 	}
 	pass.WindowTokens = st.ContextTokens
+	if p.overrides.window > 0 && st.ContextTokens == 0 {
+		return fmt.Errorf("a window of %d tokens is none that the host believes", p.overrides.window)
+	}
 	percent, _ := config.Threshold(p.config, model.Provider, model.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
 	ses.before, ses.pending, ses.at, ses.model = after, pass, p.clock.Now(), model.Provider+"/"+model.ID
@@ -301,8 +307,8 @@ func (p *player) settle(ses *session) {
 	if ses.pending == nil {
 		return
 	}
-	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.system, ses.wires)
-	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.rawSystem, ses.raws)
+	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.isAutomatic, ses.system, ses.wires)
+	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.isAutomatic, ses.rawSystem, ses.raws)
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
 	ses.counted = &ses.pending.Tokens
@@ -333,6 +339,9 @@ func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model
 	limits, err := p.overrides.limits(p.trace, schema.ModelLimitsParams{Directory: params.Directory, Model: model})
 	if err == nil && limits.Price.Read > 0 {
 		p.price = limits.Price
+		if p.price.Write <= 0 { // to be remembered costs nothing extra
+			p.price.Write = p.price.Fresh
+		}
 	}
 	return model, limits.NPM
 }

@@ -89,7 +89,10 @@ type Summary struct {
 	Bill                float64   `json:"bill"`
 	RawBill             float64   `json:"rawBill"`
 	HostMS              Times     `json:"hostMs"`
-	Detail              []*Pass   `json:"detail"`
+	// Marks is what the trace costs at the water marks and around them, if that
+	// was asked for.
+	Marks  []MarksBill `json:"marks,omitempty"`
+	Detail []*Pass     `json:"detail"`
 }
 
 // A Report is what a replay found.
