@@ -169,7 +169,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
-		Current: d.Size.Current, Ceiling: high, Target: int(r.LowMark / 100 * float64(limit)),
+		Current: d.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
 		Measured: d.Size.Measured == 0 || s.Meta.Episode.ReliefOf != d.Size.Measurement || d.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {

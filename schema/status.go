@@ -101,6 +101,36 @@ type SessionStatus struct {
 	BustCauses []CauseCount `json:"bustCauses,omitempty"`
 	// Tokens is what the prompt is made of, counted by the host.
 	Tokens TokensBySource `json:"tokens,omitzero"`
+	// SizeTokens is the prompt of the last pass before it decided, GoalTokens
+	// what it wanted to get down to, 0 if it did not.
+	SizeTokens int `json:"sizeTokens,omitzero"`
+	GoalTokens int `json:"goalTokens,omitzero"`
+	// LastPrice is the newest price of a bust that the journal knows, also of
+	// one that was not worth it.
+	LastPrice *PricedPass `json:"lastPrice,omitzero"`
+}
+
+// PricedPass is a pass whose bust was weighed.
+type PricedPass struct {
+	Pass int `json:"pass"`
+	// Cause is why the pass wanted to bust, or why it had to wait.
+	Cause string `json:"cause"`
+	// Bust tells whether it did.
+	Bust  bool      `json:"bust"`
+	Price BustPrice `json:"price"`
+}
+
+// BustPrice is what a bust costs and gains.
+type BustPrice struct {
+	// Resent is the tokens behind the first changed byte, which are written to
+	// the provider's cache again; Removed those that are not sent any more.
+	Resent  int `json:"resent"`
+	Removed int `json:"removed"`
+	// BreakEven is the number of passes after which the bust has paid off;
+	// Forecast how many passes there are expected to be until space must be
+	// freed whatever it costs.
+	BreakEven float64 `json:"breakEven"`
+	Forecast  int     `json:"forecast"`
 }
 
 // LimitSource says who told how long a model's prompt may be.

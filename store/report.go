@@ -36,6 +36,17 @@ type SessionReport struct {
 	Sums []UnitSums // by kind
 	// BustCauses counts the busts of the journal, most frequent cause first.
 	BustCauses []CauseCount
+	// Priced is the newest pass of the journal whose bust was weighed, nil when
+	// there is none.
+	Priced *PricedPass
+}
+
+// A PricedPass is a pass whose bust was weighed; Bust says whether it was made.
+type PricedPass struct {
+	Pass  int
+	Cause string
+	Bust  bool
+	Price BustPrice
 }
 
 //go:embed query/report_sums.sql
@@ -43,6 +54,9 @@ var reportSumsSQL string
 
 //go:embed query/report_busts.sql
 var reportBustsSQL string
+
+//go:embed query/report_priced.sql
+var reportPricedSQL string
 
 // Report returns the sessions that had a pass last, newest first, with what
 // people ask about them, and the number of all sessions. A limit of 0 returns
@@ -103,8 +117,16 @@ func complete(c *sqlite3.Conn, r *SessionReport) error {
 	if err != nil {
 		return err
 	}
-	return scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
+	err = scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
 		r.BustCauses = append(r.BustCauses, CauseCount{Cause: row.ColumnText(0), Count: row.ColumnInt(1)})
+	}, r.Key.Harness, r.Key.Session)
+	if err != nil {
+		return err
+	}
+	return scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
+		r.Priced = &PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: BustPrice{
+			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6),
+		}}
 	}, r.Key.Harness, r.Key.Session)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -183,4 +184,42 @@ func TestMigrationSumsWhatIsThere(t *testing.T) {
 		{Kind: "text", Units: 1, Tokens: 10},
 		{Kind: "tool", Units: 3, Tokens: 900, InputTokens: 24, DroppedUnits: 2, DroppedTokens: 500, DroppedInputTokens: 7},
 	})
+}
+
+// The newest price is that of the last pass that weighed one, whether it was
+// paid or not.
+func TestNewestPriceIsTold(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	if r := report(t, s, key); r.Priced != nil {
+		t.Errorf("a price that nobody weighed: %+v", r.Priced)
+	}
+	paid, waits := commit(key, 2), commit(key, 3)
+	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", BustPrice{12900, 9800, 2.5, 41}
+	waits.Pass.Cause, waits.Pass.Price = "not-worth-it", BustPrice{Resent: 700, Forecast: 4}
+	must(t, s.CommitPass(t.Context(), paid))
+	must(t, s.CommitPass(t.Context(), commit(key, 4)))
+	same(t, "price", report(t, s, key).Priced, &PricedPass{2, "pressure", true, BustPrice{12900, 9800, 2.5, 41}})
+	waits.Session.Passes, waits.Pass.Pass = 5, 5
+	must(t, s.CommitPass(t.Context(), waits))
+	must(t, s.CommitPass(t.Context(), commit(key, 6)))
+	same(t, "price", report(t, s, key).Priced, &PricedPass{5, "not-worth-it", false, BustPrice{Resent: 700, Forecast: 4}})
+}
+
+// The price is found by its own index, or a status would read the journal of
+// every session that never weighed one.
+func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	rows, err := s.write.Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var plan string
+		must(t, rows.Scan(&id, &parent, &unused, &plan))
+		if !strings.Contains(plan, "passes_priced") {
+			t.Errorf("plan: %s", plan)
+		}
+	}
+	must(t, rows.Err())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -45,7 +46,13 @@ func (s *screen) details(st schema.SessionStatus) {
 	s.fact("window", windowOf(st, s.now))
 	s.fact("cache", cacheOf(st))
 	s.fact("last pass", lastOf(st, s))
+	if st.SizeTokens > 0 {
+		s.fact("decided on", sizeOf(st))
+	}
 	s.fact("busts", bustsOf(st))
+	if st.LastPrice != nil {
+		s.fact("last price", priceOf(st.LastPrice))
+	}
 }
 
 // summary is details in few lines.
@@ -132,6 +139,35 @@ func lastOf(st schema.SessionStatus, s *screen) string {
 		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)
 	}
 	return text + fmt.Sprintf(", %s", count(st.Messages, "message"))
+}
+
+// sizeOf tells the prompt that the last pass saw coming, and its goal.
+func sizeOf(st schema.SessionStatus) string {
+	text := "a prompt of " + tokenCount(int64(st.SizeTokens))
+	if st.GoalTokens > 0 {
+		text += ", wanted " + tokenCount(int64(st.GoalTokens))
+	}
+	return text
+}
+
+// priceOf tells the newest price that was weighed.
+func priceOf(p *schema.PricedPass) string {
+	text := fmt.Sprintf("re-sends %s, removes %s, %s", tokenCount(int64(p.Price.Resent)), tokenCount(int64(p.Price.Removed)), paysOff(p.Price))
+	if !p.Bust {
+		return "waits: " + text
+	}
+	return text
+}
+
+func paysOff(b schema.BustPrice) string {
+	switch n := int(math.Ceil(b.BreakEven)); {
+	case b.Removed == 0:
+		return "never pays off"
+	case n <= 0:
+		return "pays off at once"
+	default:
+		return fmt.Sprintf("pays off in %s of %d", passes(n), b.Forecast)
+	}
 }
 
 func bustsOf(st schema.SessionStatus) string {

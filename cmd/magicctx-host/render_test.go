@@ -59,6 +59,8 @@ func TestScreens(t *testing.T) {
 	s := &busy.Sessions[0]
 	s.InputTokens, s.Pressure = 61_000, 0.305
 	s.Busts, s.BustCauses, s.Queued = 3, []schema.CauseCount{{Cause: "threshold", Count: 2}, {Cause: "model-switch", Count: 1}}, 4
+	s.SizeTokens, s.GoalTokens = 61_400, 38_000
+	s.LastPrice = &schema.PricedPass{Pass: 211, Cause: "not-worth-it", Price: schema.BustPrice{Resent: 28_800, Removed: 1700, BreakEven: 193.8, Forecast: 23}}
 	warned := statusOf(2)
 	warned.Warnings = []schema.Warning{
 		{Source: "store", Message: "nothing can be stored, so sessions pass unchanged: the database cannot be written: the disk is full"},

@@ -15,10 +15,15 @@ import (
 )
 
 type replayCmd struct {
-	Trace string `arg:"" help:"Trace to replay, as recorded with MAGICCTX_TRACE; may be compressed with gzip." type:"existingfile"`
-	JSON  bool   `help:"Print JSON."`
-	All   bool   `help:"Show every pass, not only the ones where something happened."`
-	HTML  string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
+	Trace   string `arg:"" help:"Trace to replay, as recorded with MAGICCTX_TRACE; may be compressed with gzip." type:"existingfile"`
+	JSON    bool   `help:"Print JSON."`
+	All     bool   `help:"Show every pass, not only the ones where something happened."`
+	HTML    string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
+	Mode    string `enum:",primary,primary-no-reduce,subagent,subagent-no-reduce" default:"" help:"Replay in another mode: primary, primary-no-reduce, subagent or subagent-no-reduce." placeholder:"MODE"`
+	Profile string `enum:",anthropic,bedrock,vertex,openai,copilot,openai-compatible,google,unknown" default:"" help:"Replay for a provider of another profile: anthropic, bedrock, vertex, openai, copilot, openai-compatible, google or unknown." placeholder:"NAME"`
+	Window  int    `help:"Replay with a model whose prompts may have so many tokens." placeholder:"TOKENS"`
+	Recount *bool  `negatable:"" help:"Take the size of prompts from the replay, not from the trace; on with --mode, --profile, --window and --marks."`
+	Marks   bool   `help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
 }
 
 // errFindings ends a replay that found something that must not be.
@@ -26,28 +31,23 @@ var errFindings = errors.New("the replay found what must not be, see above")
 
 // Run replays a recorded session against a fresh store and reports.
 func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
+	o := cmd.options(c, s)
 	f, err := os.Open(cmd.Trace)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	o := replay.Options{Log: slog.New(slog.DiscardHandler)}
-	if c.LogLevel < slog.LevelInfo {
-		o.Log = newLogger(s.err, c.LogLevel)
-	}
-	if isTerminal(s.err) {
-		o.Progress = func(done, all int) {
-			fmt.Fprintf(s.err, "\rreplaying %d of %d", done, all)
-			if done == all {
-				fmt.Fprint(s.err, "\r\x1b[K")
-			}
-		}
-	}
 	report, err := replay.Run(ctx, f, o)
 	if err != nil {
 		return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 	}
 	summary := report.Summary()
+	if cmd.Marks {
+		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, o)
+		if err != nil {
+			return fmt.Errorf("replay %s: %w", cmd.Trace, err)
+		}
+	}
 	if cmd.HTML != "" {
 		if err := cmd.writePage(summary); err != nil {
 			return err
@@ -60,6 +60,28 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 		return errFindings
 	}
 	return nil
+}
+
+func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
+	o := replay.Options{
+		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: cmd.Window,
+		Recount: cmd.Mode != "" || cmd.Profile != "" || cmd.Window != 0,
+	}
+	if cmd.Recount != nil {
+		o.Recount = *cmd.Recount
+	}
+	if c.LogLevel < slog.LevelInfo {
+		o.Log = newLogger(s.err, c.LogLevel)
+	}
+	if isTerminal(s.err) {
+		o.Progress = func(done, all int) {
+			fmt.Fprintf(s.err, "\rreplaying %d of %d", done, all)
+			if done == all {
+				fmt.Fprint(s.err, "\r\x1b[K")
+			}
+		}
+	}
+	return o
 }
 
 func (cmd *replayCmd) writePage(s replay.Summary) error {

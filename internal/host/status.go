@@ -62,6 +62,10 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
+		st.SizeTokens, st.GoalTokens = s.Last.SizeTokens, s.Last.GoalTokens
+	}
+	if p := s.Priced; p != nil {
+		st.LastPrice = &schema.PricedPass{Pass: p.Pass, Cause: p.Cause, Bust: p.Bust, Price: schema.BustPrice(p.Price)}
 	}
 	if st.Model.ID != "" {
 		w := h.knownWindow(ctx, st.Model)

@@ -168,21 +168,30 @@ func (ps *pass) run(ctx context.Context) error {
 func (ps *pass) readings() pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
-	price := ps.limits.Price
-	if price.Read <= 0 || price.Write <= 0 {
-		price = pipeline.TypicalPrice
-	}
 	return pipeline.Readings{
 		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
 		TTL:      config.CacheTTL(ps.config, m.Provider, m.ID),
 		Subagent: mode(ps.s.row.Mode).isSubagent(),
 		Flush:    ps.s.row.ExplicitFlush,
 		Overflow: ps.s.row.OverflowAt > ps.s.pipe.AnsweredAt(), // the event that clears it may be lost
-		Price:    price,
+		Price:    weighingPrice(ps.limits.Price),
 		Profile:  render.ProfileOf(m.Provider, ps.limits.NPM).Name,
 		Gaps:     ps.config.TemporalAwareness,
 		Knobs:    knobs(ps.config, mode(ps.s.row.Mode), ps.params.Directory),
 	}
+}
+
+// weighingPrice is the price that a bust is weighed with. A catalogue that names
+// no price of writing is of a provider that caches by itself: it takes what fresh
+// tokens cost.
+func weighingPrice(p schema.Price) schema.Price {
+	if p.Write <= 0 {
+		p.Write = p.Fresh
+	}
+	if p.Read <= 0 || p.Write <= 0 {
+		return pipeline.TypicalPrice
+	}
+	return p
 }
 
 // knobs are the settings that rules read, for a mode (spec transform §8).

@@ -23,8 +23,9 @@ func newBiller() *biller {
 
 // request returns what the provider would count for a prompt at a time, and
 // what the prompt is made of; both have the same sum. Like the harness it sets
-// breakpoints on the system prompt and on the newest two messages.
-func (b *biller) request(at int64, model string, system []string, wires []render.WireMessage) (promptcache.Tokens, Sources) {
+// breakpoints on the system prompt and on the newest two messages; a provider
+// that caches by itself finds every block again.
+func (b *biller) request(at int64, model string, isAutomatic bool, system []string, wires []render.WireMessage) (promptcache.Tokens, Sources) {
 	blocks, from := []promptcache.Block{}, Sources{}
 	for _, text := range system {
 		n := tokens.Count(text)
@@ -39,7 +40,7 @@ func (b *biller) request(at int64, model string, system []string, wires []render
 		}
 		size := b.size(w)
 		from = from.plus(size)
-		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total()})
+		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total(), Breakpoint: isAutomatic})
 	}
 	for i := max(first, len(blocks)-2); i < len(blocks); i++ {
 		blocks[i].Breakpoint = true

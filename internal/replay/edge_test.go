@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,7 +33,6 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 		"hard model-changed",
 		"hard model-changed",
 		"soft force",
-		"soft pressure",
 		"steady transcript-changed",
 		"soft pressure",
 	}
@@ -113,4 +113,20 @@ func replayOf(t *testing.T, name string) Summary {
 		t.Fatal(err)
 	}
 	return report.Summary()
+}
+
+// A bust that was weighed and put off shows what it would have cost.
+func TestForkWaitsBecauseOfThePrice(t *testing.T) {
+	var notes []string
+	for _, p := range replayOf(t, edgeTrace).Detail {
+		if p.Cause == "not-worth-it" {
+			notes = append(notes, priceNote(p))
+			if p.Price.Removed == 0 || p.Price.BreakEven <= float64(p.Price.Forecast) {
+				t.Errorf("pass %d waits although its bust pays off: %+v", p.Pass, p.Price)
+			}
+		}
+	}
+	if len(notes) == 0 || !strings.HasPrefix(notes[0], "waits: re-sends ") {
+		t.Errorf("notes %q", notes)
+	}
 }

@@ -22,6 +22,7 @@ func Print(w io.Writer, s Summary, o PrintOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: o.Color}
 	p.timeline(s, o.All)
 	p.totals(s)
+	p.marks(s.Marks)
 	p.findings(s)
 	return p.w.Flush()
 }
@@ -49,7 +50,7 @@ func (p *printer) timeline(s Summary, all bool) {
 	fmt.Fprintf(p.w, "%s\n", p.paint(faint, fmt.Sprintf("%5s %-7s %-20s %8s %8s %8s %8s %7s", "pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
 	for i := 0; i < len(s.Detail); {
 		j := i
-		for !all && j < len(s.Detail) && isUneventful(s.Detail[j]) {
+		for !all && j < len(s.Detail) && isUneventful(s.Detail, j) {
 			j++
 		}
 		if j-i > 1 {
@@ -63,8 +64,12 @@ func (p *printer) timeline(s Summary, all bool) {
 	fmt.Fprintln(p.w)
 }
 
-// isUneventful reports whether a pass did what passes mostly do.
-func isUneventful(p *Pass) bool { return p.Verdict == schema.Steady && !p.Bust }
+// isUneventful reports whether a pass did what passes mostly do. Of passes that
+// wait one after the other the first is worth a line.
+func isUneventful(all []*Pass, i int) bool {
+	p := all[i]
+	return p.Verdict == schema.Steady && !p.Bust && (!p.waits() || i > 0 && all[i-1].waits())
+}
 
 func (p *printer) pass(q *Pass) {
 	cause := q.Cause
@@ -80,7 +85,13 @@ func (p *printer) pass(q *Pass) {
 		line = p.paint(yellow, line)
 	}
 	fmt.Fprintln(p.w, line)
+	if note := priceNote(q); note != "" {
+		fmt.Fprintln(p.w, p.paint(faint, noteIndent+note))
+	}
 }
+
+// noteIndent puts a note under the verdict of its pass.
+const noteIndent = "      "
 
 // run shows passes in which nothing happened as one line.
 func (p *printer) run(passes []*Pass) {

@@ -28,6 +28,14 @@ type Options struct {
 	Log *slog.Logger
 	// Config is the configuration to replay with; nil is the default one.
 	Config *schema.Config
+	// Mode, Profile and Window (tokens) replay the trace as if it had been
+	// recorded in that mode, for a provider of that profile, with a model of that
+	// window; "" and 0 leave what was recorded.
+	Mode, Profile string
+	Window        int
+	// Recount replaces the usage that the trace reports by what the simulated
+	// provider counts, so that pressure is that of the replayed prompts.
+	Recount bool
 	// Progress is called after each pass with the number of steps done and of
 	// all steps.
 	Progress func(done, all int)
@@ -80,6 +88,9 @@ type player struct {
 	price    schema.Price
 	config   schema.Config
 	report   *Report
+
+	overrides *overrides
+	recount   *recount
 }
 
 // session is what the player keeps of one session.
@@ -92,21 +103,32 @@ type session struct {
 	pending     *Pass
 	at          int64
 	model       string
+	isAutomatic bool // the provider caches without breakpoints
 	wires, raws []render.WireMessage
 	ours, plain *biller
 	// system and rawSystem are the newest prompts that were seen.
 	system, rawSystem []string
+	// counted is the usage of the newest pass, nil before the first.
+	counted *promptcache.Tokens
 }
 
 func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error) {
+	over, err := newOverrides(o)
+	if err != nil {
+		return nil, nil, err
+	}
 	dir, err := os.MkdirTemp("", "magicctx-replay-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
-	p := &player{trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{}}
+	p := &player{
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{},
+		overrides: over, recount: newRecount(o.Recount),
+	}
 	if o.Config != nil {
 		p.config = *o.Config
 	}
+	over.configure(&p.config)
 	p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
 	if err != nil {
 		os.RemoveAll(dir)
@@ -139,8 +161,15 @@ func (p *player) answer(_ context.Context, method string, params json.Value) (an
 	switch method {
 	case schema.MethodMessageSend, schema.MethodNotifyShow:
 		return schema.Empty{}, nil // nobody is there to read it
+	case schema.MethodModelLimits:
+	default:
+		return p.trace.answer(method, params)
 	}
-	return p.trace.answer(method, params)
+	var asked schema.ModelLimitsParams
+	if err := json.Unmarshal(params, &asked); err != nil {
+		return nil, err
+	}
+	return p.overrides.limits(p.trace, asked)
 }
 
 // play repeats one step.
@@ -153,6 +182,12 @@ func (p *player) play(ctx context.Context, s step) error {
 		return p.transform(ctx, s)
 	case schema.MethodSystem:
 		return p.system(ctx, s)
+	case schema.MethodEvent:
+		told, err := p.retellEvent(s.params)
+		if err != nil {
+			return err
+		}
+		s.params = told
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
@@ -178,8 +213,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if params.Base == 0 {
 		keep = 0
 	}
+	params.Parent = p.overrides.parent(params.Parent)
+	messages, err := p.retell(ses, s.attachment)
+	if err != nil {
+		return err
+	}
 	held := len(ses.mirror.entries)
-	if err := ses.mirror.update(keep, s.attachment); err != nil {
+	if err := ses.mirror.update(keep, messages); err != nil {
 		return err
 	}
 	// A recorded resync is a resync again; otherwise the base is our own.
@@ -188,7 +228,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	started := time.Now()
 	var w schema.WireMutation
-	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, s.attachment, &w); err != nil {
+	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, messages, &w); err != nil {
 		return err
 	}
 	took := time.Since(started)
@@ -217,6 +257,7 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	pass := &Pass{
 		Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
+		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price),
 		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000,
 	}
 	p.report.Passes = append(p.report.Passes, pass)
@@ -230,13 +271,18 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 		p.report.InvariantViolations = append(p.report.InvariantViolations, Finding{pass.Pass, name, ""})
 	}
 	model, npm := p.modelOf(ses.mirror, params)
-	for _, v := range render.Validate(render.ProfileOf(model.Provider, npm), after, render.Position{First: true, Last: true}) {
+	profile := render.ProfileOf(model.Provider, npm)
+	ses.isAutomatic = profile.Breakpoints == 0
+	for _, v := range render.Validate(profile, after, render.Position{First: true, Last: true}) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
 	}
 	if model.ID != "" {
 		pass.Model = model.Provider + "/" + model.ID
 	}
 	pass.WindowTokens = st.ContextTokens
+	if p.overrides.window > 0 && st.ContextTokens == 0 {
+		return fmt.Errorf("a window of %d tokens is none that the host believes", p.overrides.window)
+	}
 	percent, _ := config.Threshold(p.config, model.Provider, model.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
 	ses.before, ses.pending, ses.at, ses.model = after, pass, p.clock.Now(), model.Provider+"/"+model.ID
@@ -271,10 +317,11 @@ func (p *player) settle(ses *session) {
 	if ses.pending == nil {
 		return
 	}
-	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.system, ses.wires)
-	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.rawSystem, ses.raws)
+	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.isAutomatic, ses.system, ses.wires)
+	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.isAutomatic, ses.rawSystem, ses.raws)
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
+	ses.counted = &ses.pending.Tokens
 	ses.pending = nil
 }
 
@@ -299,13 +346,12 @@ func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model
 			break
 		}
 	}
-	asked, err := json.Marshal(schema.ModelLimitsParams{Directory: params.Directory, Model: model})
-	if err != nil {
-		return model, ""
-	}
-	var limits schema.ModelLimits
-	if v, err := p.trace.answer(schema.MethodModelLimits, asked); err == nil && json.Unmarshal(v, &limits) == nil && limits.Price.Read > 0 {
+	limits, err := p.overrides.limits(p.trace, schema.ModelLimitsParams{Directory: params.Directory, Model: model})
+	if err == nil && limits.Price.Read > 0 {
 		p.price = limits.Price
+		if p.price.Write <= 0 { // to be remembered costs nothing extra
+			p.price.Write = p.price.Fresh
+		}
 	}
 	return model, limits.NPM
 }

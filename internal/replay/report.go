@@ -19,12 +19,18 @@ type Pass struct {
 	BustCause string         `json:"bustCause,omitempty"`
 	Messages  int            `json:"messages"`
 	// PrefixTokens is how much of the last wire this one begins with.
-	PrefixTokens int                `json:"prefixTokens"`
-	WireTokens   int                `json:"wireTokens"`
-	Pressure     float64            `json:"pressure"`
-	Edits        int                `json:"edits"`
-	Tokens       promptcache.Tokens `json:"tokens"`
-	Raw          promptcache.Tokens `json:"rawTokens"`
+	PrefixTokens int     `json:"prefixTokens"`
+	WireTokens   int     `json:"wireTokens"`
+	Pressure     float64 `json:"pressure"`
+	Edits        int     `json:"edits"`
+	// Size is the prompt that the pass decided on, Goal what it wanted to get
+	// down to, both in tokens and 0 if unknown; Price is what its bust costs and
+	// gains, zero when no rule proposed anything.
+	Size   int                `json:"size,omitzero"`
+	Goal   int                `json:"goal,omitzero"`
+	Price  schema.BustPrice   `json:"price,omitzero"`
+	Tokens promptcache.Tokens `json:"tokens"`
+	Raw    promptcache.Tokens `json:"rawTokens"`
 	// Sources add up to the prompt of Tokens.
 	Sources Sources `json:"sources"`
 	// WindowTokens is the model's limit for a prompt, ThresholdTokens the part
@@ -45,6 +51,8 @@ type Bust struct {
 	Pass    int            `json:"pass"`
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
+	// Price is that of a bust of ours; zero for others.
+	Price schema.BustPrice `json:"price,omitzero"`
 }
 
 // A Finding is something that must not be.
@@ -81,7 +89,10 @@ type Summary struct {
 	Bill                float64   `json:"bill"`
 	RawBill             float64   `json:"rawBill"`
 	HostMS              Times     `json:"hostMs"`
-	Detail              []*Pass   `json:"detail"`
+	// Marks is what the trace costs at the water marks and around them, if that
+	// was asked for.
+	Marks  []MarksBill `json:"marks,omitempty"`
+	Detail []*Pass     `json:"detail"`
 }
 
 // A Report is what a replay found.
@@ -108,7 +119,7 @@ func (r *Report) Summary() Summary {
 	for _, p := range r.Passes {
 		s.Messages = max(s.Messages, p.Messages)
 		if p.Bust {
-			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause})
+			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.priceOfBust()})
 		}
 		if p.Bust && p.BustCause == pipeline.BustUnexplained {
 			s.UnexplainedBusts++

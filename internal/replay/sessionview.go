@@ -67,6 +67,7 @@ type bustRow struct {
 	Index, Pass           int
 	Verdict, Cause, Class string
 	Kept, Written         int
+	Price                 string
 }
 
 type slowRow struct {
@@ -153,7 +154,7 @@ func (v *sessionView) addBusts(passes []*Pass, c columns) {
 			bySlot[slot] = marker{c.at(i), class}
 		}
 		if len(v.BustRows) < maxRows {
-			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh})
+			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh, priceNote(p)})
 		} else {
 			v.MoreBusts++
 		}
@@ -179,7 +180,7 @@ func slowest(passes []*Pass) []slowRow {
 	for _, i := range order[:min(len(order), slowestRows)] {
 		p := passes[i]
 		rows = append(rows, slowRow{
-			i, p.Pass, p.HostMS, p.CallMS, cleanVerdict(p.Verdict), why(p), p.Messages, p.WireTokens,
+			i, p.Pass, p.HostMS, p.CallMS, cleanVerdict(p.Verdict), causeOf(p), p.Messages, p.WireTokens,
 			p.HostMS / math.Max(passes[order[0]].HostMS, 1e-9),
 		})
 	}

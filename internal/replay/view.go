@@ -159,8 +159,16 @@ func bustClass(cause string) string {
 	return "ours"
 }
 
-// why explains a pass in the words of the journal.
+// why explains a pass in the words of the journal, with its price.
 func why(p *Pass) string {
+	cause := causeOf(p)
+	if note := priceNote(p); note != "" {
+		return cause + ", " + note
+	}
+	return cause
+}
+
+func causeOf(p *Pass) string {
 	switch {
 	case p.Bust && p.BustCause == "":
 		return "bust: " + pipeline.BustUnexplained

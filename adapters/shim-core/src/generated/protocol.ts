@@ -90,6 +90,22 @@ export interface AgentRunResult {
   model: string
 }
 
+/** BustPrice is what a bust costs and gains. */
+export interface BustPrice {
+  /**
+   * resent is the tokens behind the first changed byte, which are written to the provider's cache again;
+   * Removed those that are not sent any more.
+   */
+  resent: number
+  removed: number
+  /**
+   * breakEven is the number of passes after which the bust has paid off; Forecast how many passes there are
+   * expected to be until space must be freed whatever it costs.
+   */
+  breakEven: number
+  forecast: number
+}
+
 /** CancelParams withdraws a request of the same connection. */
 export interface CancelParams {
   id: unknown
@@ -303,6 +319,16 @@ export interface Price {
   output: number
 }
 
+/** PricedPass is a pass whose bust was weighed. */
+export interface PricedPass {
+  pass: number
+  /** cause is why the pass wanted to bust, or why it had to wait. */
+  cause: string
+  /** bust tells whether it did. */
+  bust: boolean
+  price: BustPrice
+}
+
 /** SessionStatus is the state of one session after its last pass. */
 export interface SessionStatus {
   harness: Harness
@@ -355,6 +381,14 @@ export interface SessionStatus {
   bustCauses?: CauseCount[]
   /** tokens is what the prompt is made of, counted by the host. */
   tokens?: TokensBySource
+  /**
+   * sizeTokens is the prompt of the last pass before it decided, GoalTokens what it wanted to get down to, 0
+   * if it did not.
+   */
+  sizeTokens?: number
+  goalTokens?: number
+  /** lastPrice is the newest price of a bust that the journal knows, also of one that was not worth it. */
+  lastPrice?: PricedPass
 }
 
 /** SessionStatusParams asks for the state of one session. */

@@ -1,0 +1,162 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+const (
+	// markStep is how far a neighbour is from the mark chosen, in points of a
+	// percentage.
+	markStep = 5
+	// The bounds of the execute threshold in percent (spec transform §3), and
+	// the highest low mark, 5 points below the former.
+	minHighMark, maxHighMark = 20, 80
+	maxLowMark               = 75
+)
+
+// Marks are a pair of water marks, in percent of the window; Low is 0 where it
+// is chosen by the price.
+type Marks struct {
+	High float64 `json:"high"`
+	Low  float64 `json:"low"`
+	// Chosen says that these are the marks of the configuration.
+	Chosen bool `json:"chosen,omitzero"`
+}
+
+// A MarksBill is what a trace costs at a pair of marks.
+type MarksBill struct {
+	Marks
+	Busts  int     `json:"busts"`
+	Tokens Tokens  `json:"tokens"`
+	Bill   float64 `json:"bill"`
+}
+
+// chosen returns the marks of a configuration.
+func chosen(c schema.Config) Marks {
+	high, _ := config.Threshold(c, "", "", 0)
+	return Marks{High: high, Low: c.LowMarkPercentage, Chosen: true}
+}
+
+// neighbours returns the marks a step around m. Where the price chooses the low
+// one, low is what it has chosen, in percent, 0 if it never had to.
+func (m Marks) neighbours(low float64) []Marks {
+	var all []Marks
+	for _, high := range []float64{m.High - markStep, m.High + markStep} {
+		if high >= minHighMark && high <= maxHighMark {
+			all = append(all, Marks{High: high, Low: m.Low})
+		}
+	}
+	if m.Low > 0 {
+		low = m.Low
+	}
+	for _, n := range []float64{low - markStep, low + markStep} {
+		if low > 0 && n > 0 && n <= maxLowMark && n < m.High {
+			all = append(all, Marks{High: m.High, Low: n})
+		}
+	}
+	return all
+}
+
+// mostNeighbours is how many there are, unless a bound is near.
+const mostNeighbours = 4
+
+// meanLow is the low mark that the busts of a replay had on average, in whole
+// percent of the window; 0 if there was none.
+func meanLow(passes []*Pass) float64 {
+	sum, busts := 0.0, 0
+	for _, p := range passes {
+		if p.Bust && p.Verdict == schema.Soft && p.Goal > 0 && p.WindowTokens > 0 {
+			sum += float64(p.Goal) / float64(p.WindowTokens)
+			busts++
+		}
+	}
+	if busts == 0 {
+		return 0
+	}
+	return math.Round(100 * sum / float64(busts))
+}
+
+// at sets the marks of a configuration, for every model.
+func (m Marks) at(c schema.Config) schema.Config {
+	if !m.Chosen {
+		c.ExecuteThresholdPercentage = map[string]float64{"default": m.High}
+		c.ExecuteThresholdTokens = nil
+	}
+	c.LowMarkPercentage = m.Low
+	return c
+}
+
+// RunMarks replays a trace at the marks of its options and at their neighbours,
+// the former first. Usage is counted anew: the recorded one is that of the
+// recorded marks. Open opens the trace, once for each run; o.Progress counts the
+// steps of all runs.
+func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), o Options) ([]MarksBill, error) {
+	base := config.Default()
+	if o.Config != nil {
+		base = *o.Config
+	}
+	all := []Marks{chosen(base)}
+	runs := 1 + mostNeighbours
+	progress := o.Progress
+	var bills []MarksBill
+	for i := 0; i < len(all); i++ {
+		m := all[i]
+		c := m.at(base)
+		o.Config, o.Recount = &c, true
+		if progress != nil {
+			o.Progress = func(done, steps int) { progress(i*steps+done, runs*steps) }
+		}
+		s, err := runOnce(ctx, open, o)
+		if err != nil {
+			return nil, fmt.Errorf("high mark %.0f%%, low mark %s: %w", m.High, lowText(m.Low), err)
+		}
+		bills = append(bills, MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill})
+		if i == 0 {
+			all = append(all, m.neighbours(meanLow(s.Detail))...)
+			runs = len(all)
+		}
+	}
+	return bills, nil
+}
+
+func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options) (Summary, error) {
+	r, err := open()
+	if err != nil {
+		return Summary{}, err
+	}
+	defer r.Close()
+	report, err := Run(ctx, r, o)
+	if err != nil {
+		return Summary{}, err
+	}
+	return report.Summary(), nil
+}
+
+// marks prints the bills as a table.
+func (p *printer) marks(bills []MarksBill) {
+	if len(bills) == 0 {
+		return
+	}
+	fmt.Fprintf(p.w, "\n%6s %6s %7s %10s %10s %12s\n", "high", "low", "busts", "read", "written", "bill")
+	for _, m := range bills {
+		line := fmt.Sprintf("%5.0f%% %6s %7d %10s %10s %12s", m.High, lowText(m.Low), m.Busts, count(m.Tokens.Read), count(m.Tokens.Written+m.Tokens.Fresh), money(m.Bill))
+		if m.Chosen {
+			line += "  chosen"
+		}
+		fmt.Fprintln(p.w, line)
+	}
+	fmt.Fprintln(p.w)
+}
+
+func lowText(percent float64) string {
+	if percent == 0 {
+		return "auto"
+	}
+	return fmt.Sprintf("%.0f%%", percent)
+}

@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+)
+
+func TestNeighboursOfMarks(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   Marks
+		auto float64
+		want []Marks
+	}{
+		{"chosen by the price", Marks{High: 65}, 40, []Marks{{High: 60}, {High: 70}, {High: 65, Low: 35}, {High: 65, Low: 45}}},
+		{"no episode", Marks{High: 65}, 0, []Marks{{High: 60}, {High: 70}}},
+		{"fixed", Marks{High: 65, Low: 30}, 40, []Marks{{High: 60, Low: 30}, {High: 70, Low: 30}, {High: 65, Low: 25}, {High: 65, Low: 35}}},
+		{"at the top", Marks{High: 80, Low: 75}, 0, []Marks{{High: 75, Low: 75}, {High: 80, Low: 70}}},
+		{"at the bottom", Marks{High: 20, Low: 3}, 0, []Marks{{High: 25, Low: 3}, {High: 20, Low: 8}}},
+		{"low next to high", Marks{High: 50}, 48, []Marks{{High: 45}, {High: 55}, {High: 50, Low: 43}}},
+	} {
+		if diff := cmp.Diff(c.want, c.of.neighbours(c.auto)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func openTrace(name string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return os.Open(filepath.Join(traces, name)) }
+}
+
+// A low mark that is lower than the one of the price busts a session deeper, and
+// a high mark that is never reached costs what an unmodified prompt does.
+func TestMarksAreBilled(t *testing.T) {
+	cfg := config.Default()
+	cfg.LowMarkPercentage = 50
+	done := 0
+	bills, err := RunMarks(t.Context(), openTrace(edgeTrace), Options{Window: 32_000, Mode: "subagent", Config: &cfg, Progress: func(n, all int) { done = n * 100 / all }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bills) != 5 || !bills[0].Chosen || bills[0].High != 65 || bills[0].Low != 50 || done != 100 {
+		t.Fatalf("%d %%, %+v", done, bills)
+	}
+	byMarks := make(map[Marks]MarksBill)
+	for _, b := range bills {
+		if b.Bill <= 0 || b.Tokens.Read == 0 || b.Busts == 0 {
+			t.Errorf("nothing was billed: %+v", b)
+		}
+		byMarks[Marks{High: b.High, Low: b.Low}] = b
+	}
+	if early, late := byMarks[Marks{High: 60, Low: 50}], byMarks[Marks{High: 70, Low: 50}]; early.Tokens.Read >= late.Tokens.Read {
+		t.Errorf("a high mark of 60 %% reads %d tokens, one of 70 %% %d", early.Tokens.Read, late.Tokens.Read)
+	}
+	var out bytes.Buffer
+	if err := Print(&out, Summary{Marks: bills}, PrintOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  high    low   busts       read    written         bill\n", "   65%    50% ", "  chosen\n", "   70%    50% "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, &out)
+		}
+	}
+}
+
+func TestMarksCanBeCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := RunMarks(ctx, openTrace("short.jsonl.gz"), Options{Progress: func(done, all int) {
+		if done > all/3 { // within the second run
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "high mark 60%, low mark auto") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package replay
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// An anyway is a trace replayed in a way in which it was not recorded.
+type anyway struct {
+	trace, mode, profile string
+	window               int
+}
+
+func (a anyway) String() string {
+	return fmt.Sprintf("%s %s %s %dk", a.trace, a.mode, a.profile, a.window/1000)
+}
+
+// anyways are every mode with every profile on the traces that are quickly
+// replayed, and the long one once in each mode. The windows are so small that
+// pressure comes up again and again.
+func anyways() []anyway {
+	all := []anyway{
+		{"long.jsonl.gz", "primary", "anthropic", 32_000},
+		{"long.jsonl.gz", "primary-no-reduce", "openai", 64_000},
+		{"long.jsonl.gz", "subagent", "copilot", 24_000},
+		{"long.jsonl.gz", "subagent-no-reduce", "unknown", 48_000},
+	}
+	for i, profile := range render.Profiles {
+		for j, mode := range Modes {
+			window := []int{24_000, 32_000}[(i+j)%2]
+			all = append(all, anyway{"short.jsonl.gz", mode, profile.Name, window}, anyway{edgeTrace, mode, profile.Name, window})
+		}
+	}
+	return all
+}
+
+// Whatever the mode, the provider and the window: no bust without a reason, no
+// wire that a provider would refuse, one bust of ours in a pressure episode, and
+// space when it is needed.
+func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
+	all := anyways()
+	if testing.Short() {
+		all = slices.DeleteFunc(all, func(a anyway) bool {
+			return a.profile != "anthropic" && a.profile != "openai" || a.trace == "long.jsonl.gz"
+		})
+	}
+	for _, a := range all {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			s := a.replay(t)
+			if !s.IsClean() {
+				t.Errorf("%d unexplained busts, %v, %v", s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits)
+			}
+			if last := s.Detail[len(s.Detail)-1]; last.WindowTokens != a.window {
+				t.Errorf("replayed with a window of %d tokens", last.WindowTokens)
+			}
+			for _, finding := range pressureFindings(s.Detail) {
+				t.Error(finding)
+			}
+		})
+	}
+}
+
+func (a anyway) replay(t *testing.T) Summary {
+	t.Helper()
+	f, err := os.Open(filepath.Join(traces, a.trace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	report, err := Run(t.Context(), f, Options{Mode: a.mode, Profile: a.profile, Window: a.window, Recount: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Summary()
+}
+
+// pressureFindings tells where a session's busts are not what pressure asks for.
+// An episode opens at the high-water mark and ends below it: by a bust, or
+// because the harness took something away.
+func pressureFindings(passes []*Pass) []string {
+	var found []string
+	last := make(map[string]*Pass) // the bust that has not ended the episode of a session
+	for _, p := range passes {
+		if p.Size < p.ThresholdTokens || !isForPressure(p) {
+			if p.Size < p.ThresholdTokens || p.Verdict == schema.Hard {
+				delete(last, p.Session)
+			}
+			continue
+		}
+		left := p.Size - p.Price.Removed
+		isRelief := left <= (p.Goal+p.ThresholdTokens)/2
+		justified := pipeline.BustPrice(p.Price).PaysOff() || isRelief && p.Pressure*100 >= pipeline.ForcePercent || p.Pressure*100 >= pipeline.EmergencyPercent
+		if !justified {
+			found = append(found, fmt.Sprintf("pass %d at %.0f %% leaves %d tokens of %d, wants %d below %d, and its price is %+v", p.Pass, 100*p.Pressure, left, p.Size, p.Goal, p.ThresholdTokens, p.Price))
+		}
+		// A session that stays above the mark has nothing more to give; what has
+		// come since may be.
+		if before := last[p.Session]; before != nil && p.Messages <= before.Messages {
+			found = append(found, fmt.Sprintf("pass %d busts again after pass %d, and nothing has come since", p.Pass, before.Pass))
+		}
+		delete(last, p.Session)
+		if left >= p.ThresholdTokens {
+			last[p.Session] = p
+		}
+	}
+	return found
+}
+
+func isForPressure(p *Pass) bool {
+	return p.Bust && p.Verdict == schema.Soft &&
+		slices.Contains([]string{string(pipeline.CausePressure), string(pipeline.CauseForce), string(pipeline.CauseOverflow)}, p.BustCause)
+}
+
+func TestEachProfileHasAPackage(t *testing.T) {
+	for _, p := range render.Profiles {
+		name, ok := packages[p.Name]
+		if !ok || render.ProfileOf("replayed-1", name).Name != p.Name {
+			t.Errorf("%s is replayed as %q, which is %s", p.Name, name, render.ProfileOf("replayed-1", name).Name)
+		}
+	}
+	if len(packages) != len(render.Profiles) {
+		t.Errorf("%d packages for %d profiles", len(packages), len(render.Profiles))
+	}
+}

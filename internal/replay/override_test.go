@@ -1,0 +1,105 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+func TestUnknownModesAndProfilesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Mode: "secondary"}, `unknown mode "secondary"`},
+		{Options{Profile: "Anthropic"}, `unknown provider profile "Anthropic"`},
+		{Options{Window: 100}, "a window of 100 tokens"},
+	} {
+		if _, err := Run(t.Context(), strings.NewReader(hello+first), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got %v, want %s", c.o, err, c.want)
+		}
+	}
+}
+
+// Only a model that may reduce sees tags, whatever the trace says.
+func TestModeOfATraceIsOverridden(t *testing.T) {
+	forbidden := strings.Replace(first, `"role":"user"`, `"role":"user","tools":{"ctx_reduce":false}`, 1)
+	child := strings.Replace(first, `"base":0`, `"parent":"p","base":0`, 1)
+	wire := func(trace, mode string) int {
+		report, err := Run(t.Context(), strings.NewReader(hello+trace), Options{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.Summary().Detail[0].WireTokens
+	}
+	for _, trace := range []string{first, forbidden, child} {
+		for _, mode := range Modes {
+			tagged := !strings.HasSuffix(mode, "-no-reduce")
+			if got := wire(trace, mode) > wire(first, "primary-no-reduce"); got != tagged {
+				t.Errorf("%s shows tags: %v, in %s", mode, got, trace)
+			}
+		}
+	}
+}
+
+// Some providers are told by their name. They are renamed, but only if they must
+// be, and their models are still known.
+func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
+	const limits = `{"at":1500,"from":"host","body":{"jsonrpc":"2.0","id":9,"method":"models/limits","params":{"directory":"/p","model":{"provider":"github-copilot","id":"m"}}}}` + "\n" +
+		`{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":9,"result":{"contextTokens":77000,"npm":"@ai-sdk/github-copilot"}}}` + "\n"
+	trace := hello + limits + strings.Replace(first, `"providerID":"anthropic"`, `"providerID":"github-copilot"`, 1)
+	for _, p := range render.Profiles {
+		report, err := Run(t.Context(), strings.NewReader(trace), Options{Profile: p.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "replayed-1/m"
+		if p.Name == "copilot" {
+			want = "github-copilot/m"
+		}
+		if got := report.Summary().Detail[0]; got.Model != want || got.WindowTokens != 77_000 {
+			t.Errorf("%s: %s with a window of %d tokens, want %s with that of the trace", p.Name, got.Model, got.WindowTokens, want)
+		}
+	}
+}
+
+func usageOf(t *testing.T, r *recount, raw string, last *promptcache.Tokens) transcript.Usage {
+	t.Helper()
+	m := transcript.OpenCode{}.Decode(json.Value(raw))
+	patched, err := render.Apply(json.Value(raw), r.patch(&m, last))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transcript.OpenCode{}.Decode(patched).Usage
+}
+
+func TestUsageIsCountedAnew(t *testing.T) {
+	answer := func(id, created, prompt string) string {
+		return `{"info":{"id":"` + id + `","role":"assistant","time":{"created":` + created + `},"tokens":{"total":1,"input":` + prompt + `,"output":7,"reasoning":0,"cache":{"read":0,"write":0}}},"parts":[]}`
+	}
+	r := newRecount(true)
+	if got := usageOf(t, r, answer("a0", "1", "500"), nil); got.Input != 500 {
+		t.Errorf("an answer from before the trace has %+v", got)
+	}
+	// What the trace does not show, 900 tokens of the first prompt, is part of all.
+	if got, want := usageOf(t, r, answer("a1", "2", "3000"), &promptcache.Tokens{Write: 2100}), (transcript.Usage{Output: 7, CacheWrite: 3000}); got != want {
+		t.Errorf("first: %+v, want %+v", got, want)
+	}
+	second := &promptcache.Tokens{Fresh: 5, Write: 100, Read: 2100}
+	for _, id := range []string{"a2", "a2 once more, in a fork"} {
+		if got, want := usageOf(t, r, answer(id, "3", "9999"), second), (transcript.Usage{Input: 5, Output: 7, CacheWrite: 100, CacheRead: 3000}); got != want {
+			t.Errorf("%s: %+v, want %+v", id, got, want)
+		}
+		second = &promptcache.Tokens{Write: 1}
+	}
+	if got := usageOf(t, r, answer("a3", "4", "0"), second); got != (transcript.Usage{Output: 7}) {
+		t.Errorf("an answer that is not there yet has %+v", got)
+	}
+	if got := usageOf(t, newRecount(false), answer("a1", "2", "3000"), second); got.Input != 3000 {
+		t.Errorf("switched off: %+v", got)
+	}
+}
