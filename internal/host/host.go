@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -20,6 +21,9 @@ type Options struct {
 	Log   *slog.Logger
 	// LoadConfig reads the configuration of a directory.
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
+	// CommitTimeout bounds the wait for another program's lock on the database;
+	// 0 is a second. What is not stored in time is stored with the next pass.
+	CommitTimeout time.Duration
 }
 
 // A Host answers the hooks of all harness processes of a user. Its methods are

@@ -168,3 +168,36 @@ func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
 		t.Errorf("still warns: %+v", got)
 	}
 }
+
+// The status tells what the last pass decided on, and the newest price, which may
+// be that of an older pass.
+func TestStatusTellsTheNewestPrice(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	row := h.status().Sessions[0]
+	if row.LastPrice != nil || row.GoalTokens != 0 {
+		t.Fatalf("a price that nobody weighed: %+v", row)
+	}
+	key := store.Key{Harness: "opencode", Session: testSession}
+	summary, _, err := h.store.Session(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range []store.PassRow{
+		{Verdict: "steady", Cause: "not-worth-it", SizeTokens: 900, GoalTokens: 400, Price: store.BustPrice{Resent: 700, Removed: 80, BreakEven: 99.6, Forecast: 12}},
+		{Verdict: "steady", SizeTokens: 950},
+	} {
+		p.Pass = row.Passes + 1 + i
+		session := summary.SessionRow
+		session.Passes = p.Pass
+		if err := h.store.CommitPass(t.Context(), store.PassCommit{Session: session, Pass: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := h.status().Sessions[0]
+	want := &schema.PricedPass{Pass: row.Passes + 1, Cause: "not-worth-it", Price: schema.BustPrice{Resent: 700, Removed: 80, BreakEven: 99.6, Forecast: 12}}
+	if diff := cmp.Diff(want, st.LastPrice); diff != "" || st.SizeTokens != 950 || st.GoalTokens != 0 {
+		t.Errorf("size %d, goal %d, price (-want +got):\n%s", st.SizeTokens, st.GoalTokens, diff)
+	}
+}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -272,7 +273,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	for _, e := range d.Edits {
 		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes))
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(ps.h.CommitTimeout, commitTimeout))
 	defer cancel()
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
