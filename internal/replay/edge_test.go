@@ -33,6 +33,7 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 		"hard model-changed",
 		"hard model-changed",
 		"soft force",
+		"soft pressure",
 		"steady transcript-changed",
 		"soft pressure",
 	}
@@ -116,9 +117,9 @@ func replayOf(t *testing.T, name string) Summary {
 }
 
 // A bust that was weighed and put off shows what it would have cost.
-func TestForkWaitsBecauseOfThePrice(t *testing.T) {
+func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	var notes []string
-	for _, p := range replayOf(t, edgeTrace).Detail {
+	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {
 		if p.Cause == "not-worth-it" {
 			notes = append(notes, priceNote(p))
 			if p.Price.Removed == 0 || p.Price.BreakEven <= float64(p.Price.Forecast) {
