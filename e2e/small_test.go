@@ -142,7 +142,7 @@ func subagent(w *world, oc *opencodetest.OpenCode) string {
 		w.t.Errorf("the parent's prefix is gone: %s", where)
 	}
 	for _, r := range w.requests(child.ID) {
-		checkArcs(w.t, r)
+		checkValid(w.t, r)
 	}
 	return parent
 }

@@ -36,7 +36,7 @@ func (w *world) requests(session string) []*mockllm.Request {
 // checkRequest asserts what holds for every request of a conversation.
 func checkRequest(t *testing.T, r *mockllm.Request) {
 	t.Helper()
-	checkArcs(t, r)
+	checkValid(t, r)
 	checkGuidance(t, r)
 	checkBreakpoints(t, r)
 }
@@ -63,36 +63,6 @@ func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	}
 	if last := r.Blocks[len(r.Blocks)-1]; !last.Breakpoint {
 		t.Errorf("request %d: no breakpoint on its last block, %s", r.Seq, last.Where)
-	}
-}
-
-// checkArcs asserts that each call is followed by its result, in the very next
-// message, and that no result lacks its call.
-func checkArcs(t *testing.T, r *mockllm.Request) {
-	t.Helper()
-	var open []string // calls of the message before
-	for i, m := range r.Messages {
-		var calls []string
-		for _, c := range m.Content {
-			switch c.Type {
-			case "tool_use":
-				calls = append(calls, c.ID)
-			case "tool_result":
-				at := slices.Index(open, c.ID)
-				if at < 0 {
-					t.Errorf("request %d, message %d: result %s has no call right before it", r.Seq, i, c.ID)
-					continue
-				}
-				open = slices.Delete(open, at, at+1)
-			}
-		}
-		if len(open) > 0 {
-			t.Errorf("request %d, message %d: calls %v have no result", r.Seq, i, open)
-		}
-		open = calls
-	}
-	if len(open) > 0 {
-		t.Errorf("request %d: calls %v have no result", r.Seq, open)
 	}
 }
 

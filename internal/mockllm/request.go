@@ -90,6 +90,14 @@ func (r *Request) Breakpoints() (where []string) {
 	return where
 }
 
+// Tokens is the size of the prompt, as the server counts it.
+func (r *Request) Tokens() (n int) {
+	for _, b := range r.Blocks {
+		n += estimateTokens(len(b.JSON))
+	}
+	return n
+}
+
 // body is the union of both dialects' requests, as far as we read them.
 type body struct {
 	Model    string        `json:"model"`

@@ -99,6 +99,8 @@ func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, erro
 // Prompt describes a prompt.
 type Prompt struct {
 	Text string
+	// Files are attached to the text.
+	Files []File
 	// Model is "provider/model"; empty means the session's own.
 	Model string
 	Agent string
@@ -108,8 +110,15 @@ type Prompt struct {
 	NoReply bool
 }
 
+// A File is an attachment; its URL may be a data URL.
+type File struct{ Mime, Name, URL string }
+
 func (p Prompt) body() object {
-	body := object{"parts": []object{{"type": "text", "text": p.Text}}}
+	parts := []object{{"type": "text", "text": p.Text}}
+	for _, f := range p.Files {
+		parts = append(parts, object{"type": "file", "mime": f.Mime, "filename": f.Name, "url": f.URL})
+	}
+	body := object{"parts": parts}
 	if provider, model, ok := strings.Cut(p.Model, "/"); ok {
 		body["model"] = object{"providerID": provider, "modelID": model}
 	}

@@ -1,6 +1,9 @@
 package opencodetest
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+)
 
 // The models of the mock provider. Provider ids and model ids are chosen so
 // that OpenCode treats the first two as Claude: it then sets cache breakpoints.
@@ -12,6 +15,8 @@ const (
 	// SmallModel makes titles.
 	SmallModel = AnthropicProvider + "/claude-mini"
 	GPTModel   = OpenAIProvider + "/gpt-mock"
+	// SmallGPTModel is another model of GPTModel's provider.
+	SmallGPTModel = OpenAIProvider + "/gpt-mini"
 )
 
 // Limits are a model's limits, in tokens.
@@ -26,11 +31,8 @@ var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
 type object = map[string]any
 
 func config(mockURL string, o Options) object {
-	limits := o.Limits
-	if limits == (Limits{}) {
-		limits = DefaultLimits
-	}
-	model := func(name string, reasoning bool) object {
+	model := func(id, name string, reasoning bool) object {
+		limits := cmp.Or(o.LimitsOf[id], o.Limits, DefaultLimits)
 		return object{
 			"name": name, "limit": limits, "reasoning": reasoning, "tool_call": true, "attachment": true,
 			// A Claude Sonnet's price list, $ per million tokens.
@@ -54,9 +56,11 @@ func config(mockURL string, o Options) object {
 		"enabled_providers": []string{AnthropicProvider, OpenAIProvider},
 		"provider": object{
 			AnthropicProvider: provider("Mock Anthropic", "@ai-sdk/anthropic", object{
-				"claude-mock": model("Claude Mock", true), "claude-mini": model("Claude Mini", false),
+				"claude-mock": model(ClaudeModel, "Claude Mock", true), "claude-mini": model(SmallModel, "Claude Mini", false),
 			}),
-			OpenAIProvider: provider("Mock OpenAI", "@ai-sdk/openai-compatible", object{"gpt-mock": model("GPT Mock", false)}),
+			OpenAIProvider: provider("Mock OpenAI", "@ai-sdk/openai-compatible", object{
+				"gpt-mock": model(GPTModel, "GPT Mock", false), "gpt-mini": model(SmallGPTModel, "GPT Mini", false),
+			}),
 		},
 		"permission": object{"*": "allow"},
 		// Language servers would add diagnostics of this machine to tool outputs.

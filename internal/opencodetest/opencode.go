@@ -26,6 +26,8 @@ type Options struct {
 	Plugins []any
 	// Limits of all models; zero means DefaultLimits.
 	Limits Limits
+	// LimitsOf are the limits of single models, by "provider/model".
+	LimitsOf map[string]Limits
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	// Env holds more entries for the environment ("KEY=value").

@@ -1,0 +1,414 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The windows of the models. OpenCode's own prompt and tools take some 8,300
+// tokens of them, the newest 20 calls, which age protects, some 8,000.
+const (
+	largeWindow = 40_000
+	smallWindow = 26_000
+)
+
+// A dialectCase is one of the two dialects, with a model of each window.
+type dialectCase struct {
+	dialect      mockllm.Dialect
+	large, small string
+}
+
+var dialects = []dialectCase{
+	{mockllm.Anthropic, opencodetest.ClaudeModel, opencodetest.SmallModel},
+	{mockllm.OpenAI, opencodetest.GPTModel, opencodetest.SmallGPTModel},
+}
+
+// A drive is a session that is driven to its window's end.
+type drive struct {
+	*world
+	dialectCase
+	oc      *opencodetest.OpenCode
+	worker  *worker
+	session string
+	rule    string // that answers its requests
+}
+
+// Sessions whose content fills the window, each in both dialects.
+func TestPressure(t *testing.T) {
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t), logFiles())
+	oc := w.start(w.withWindows())
+
+	type played struct {
+		name  string
+		drive *drive
+		check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
+	}
+	var all []played
+	for _, tc := range []struct {
+		name  string
+		play  func(*drive)
+		check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
+	}{
+		{"to 85 percent", toForce, checkToForce},
+		{"over 95 percent at once", toEmergency, checkToEmergency},
+		{"with an image", withImage, checkWithImage},
+		{"to a smaller window", toSmallerWindow, checkToSmallerWindow},
+		{"as a subagent", asSubagent, checkAsSubagent},
+	} {
+		for _, d := range dialects {
+			name := fmt.Sprintf("%s, %s", tc.name, d.dialect)
+			t.Run(name+"/play", func(t *testing.T) {
+				in := w.in(t)
+				drive := &drive{world: in, dialectCase: d, oc: oc, worker: in.worker(d.dialect)}
+				tc.play(drive)
+				all = append(all, played{name, drive, tc.check})
+			})
+		}
+	}
+	w.stop(oc)
+	w.stopHost()
+	for _, p := range all {
+		t.Run(p.name+"/check", func(t *testing.T) {
+			d := *p.drive
+			d.world = w.in(t)
+			requests, passes := d.requests(d.rule), d.journal(d.session)
+			d.checkAll(requests, passes)
+			checkCache(t, requests, passes)
+			p.check(t, &d, requests, passes)
+		})
+	}
+}
+
+// withWindows is OpenCode with the shim and with models whose window is soon full.
+func (w *world) withWindows() opencodetest.Options {
+	o := w.withPlugin()
+	o.Limits = opencodetest.Limits{Context: largeWindow, Output: 4_000}
+	small := opencodetest.Limits{Context: smallWindow, Output: 4_000}
+	o.LimitsOf = map[string]opencodetest.Limits{opencodetest.SmallModel: small, opencodetest.SmallGPTModel: small}
+	o.Config["snapshot"] = false // nothing is edited, and each step would run git
+	return o
+}
+
+// open opens the session that the worker serves.
+func (d *drive) open() {
+	d.t.Helper()
+	d.session = d.world.session(d.oc)
+	d.rule = d.session
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == d.session })
+}
+
+// task is a prompt that no other drive has: with equal prompts they would find
+// each other's prefixes in the provider's cache.
+func (d *drive) task() opencodetest.Prompt {
+	return opencodetest.Prompt{Text: "What fails in job.log? (" + d.t.Name() + ")"}
+}
+
+func (d *drive) prompt(p opencodetest.Prompt) {
+	d.t.Helper()
+	if p.Model == "" {
+		p.Model = d.large
+	}
+	if _, err := d.oc.Prompt(d.ctx, d.session, p); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// checkAll asserts what holds for every session, whatever presses.
+func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
+	d.t.Helper()
+	d.t.Cleanup(func() {
+		for i := 0; d.t.Failed() && i < min(len(passes), len(requests)); i++ {
+			p := passes[i]
+			d.t.Logf("pass %d: %s %s, bust %v %s, pressure %.2f, size %d, goal %d, price %+v, %d edits; the provider counts %d",
+				i, p.Verdict, p.Cause, p.Bust, p.BustCause, p.Pressure, p.SizeTokens, p.GoalTokens, p.Price, p.EditsAdded, requests[i].Tokens())
+		}
+	})
+	for _, r := range requests {
+		checkRequest(d.t, r)
+	}
+	checkTags(d.t, requests)
+	checkBusts(d.t, requests, passes)
+	checkThoughts(d.t, d.worker, requests)
+}
+
+// checkThoughts asserts that signed thinking is what the model thought or not
+// there, and that the thought which the model is acting on is there: without it
+// Anthropic refuses the results.
+func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
+	t.Helper()
+	shown := 0
+	for _, r := range requests {
+		if r.Dialect != mockllm.Anthropic {
+			continue
+		}
+		for _, m := range r.Messages {
+			for _, c := range m.Content {
+				if !isThinking(c) {
+					continue
+				}
+				shown++
+				if text, ok := k.thoughts[c.Signature]; !ok || c.Text != text {
+					t.Errorf("request %d: the thought %q signed %q was %q", r.Seq, c.Text, c.Signature, text)
+				}
+			}
+		}
+		if !isMidTurn(r) {
+			continue
+		}
+		step := r.Messages[len(r.Messages)-2]
+		call := step.Content[len(step.Content)-1]
+		if want := k.thoughtOf[call.ID]; step.Content[0].Signature != want {
+			t.Errorf("request %d: call %s does not begin with its thought %s but with %+v", r.Seq, call.ID, want, step.Content[0])
+		}
+	}
+	if shown == 0 && k.dialect == mockllm.Anthropic {
+		t.Error("no request holds a thought")
+	}
+}
+
+// isMidTurn reports whether a request ends in results.
+func isMidTurn(r *mockllm.Request) bool {
+	last := r.Messages[len(r.Messages)-1]
+	return slices.ContainsFunc(last.Content, func(c mockllm.Content) bool { return c.Type == "tool_result" })
+}
+
+// relief is the one bust that a session is expected to have.
+type relief struct {
+	cause string
+	// from and to are the pressure at which it comes.
+	from, to float64
+}
+
+const (
+	// protectedTags is the default of the configuration's protected_tags.
+	protectedTags = 20
+	// goalSlack is how far the next prompt may be from the goal: the provider
+	// counts otherwise than the host.
+	goalSlack = largeWindow / 20
+)
+
+// checkRelief asserts that the session was relieved once, in the middle of a
+// turn: down to the pass's goal, or to what age protects. It returns where.
+func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes []store.PassRow) (at int) {
+	t.Helper()
+	var busts []int
+	for i, p := range passes {
+		if p.Bust {
+			busts = append(busts, i)
+		}
+	}
+	if len(busts) != 1 {
+		t.Fatalf("busts at %v, want one", busts)
+	}
+	at = busts[0]
+	p := passes[at]
+	if p.Cause != want.cause || p.Pressure < want.from || p.Pressure >= want.to {
+		t.Errorf("the bust at %d has cause %s and pressure %.2f, want %+v", at, p.Cause, p.Pressure, want)
+	}
+	if !isMidTurn(requests[at]) {
+		t.Errorf("the bust at %d is not in the middle of a turn", at)
+	}
+	if at+2 >= len(requests) {
+		t.Errorf("the session ends at %d, soon after the bust at %d", len(requests), at)
+	}
+	before, now := requests[at-1].Tokens(), requests[at].Tokens()
+	left := len(slices.DeleteFunc(units(requests[at]), func(u unit) bool { return u.isDropped || !strings.HasPrefix(u.id, "toolu_") }))
+	if now >= before || p.GoalTokens == 0 || now > p.GoalTokens+goalSlack && left > protectedTags {
+		t.Errorf("the bust at %d gets from %d tokens to %d with %d results, its goal is %d", at, before, now, left, p.GoalTokens)
+	}
+	return at
+}
+
+// toForce has pressure grow in small steps, in one turn.
+func toForce(d *drive) {
+	d.open()
+	d.worker.until(relieved(3))
+	d.prompt(d.task())
+	d.worker.until(steps(1))
+	d.prompt(opencodetest.Prompt{Text: "Sure?"})
+}
+
+func checkToForce(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
+	checkRelief(t, relief{"force", 0.85, 0.95}, requests, passes)
+}
+
+// toEmergency has a single result fill the window.
+func toEmergency(d *drive) {
+	d.open()
+	d.worker.lines = func(tokens int) int {
+		if tokens > largeWindow*3/4 {
+			return largeLines
+		}
+		return usualLines
+	}
+	d.worker.until(relieved(1))
+	d.prompt(d.task())
+	d.worker.until(steps(0))
+	d.prompt(opencodetest.Prompt{Text: "Sure?"})
+}
+
+func checkToEmergency(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
+	at := checkRelief(t, relief{"force", 0.95, 2}, requests, passes)
+	results := requests[at].Messages[len(requests[at].Messages)-1].Content
+	if newest := results[len(results)-1]; len(newest.Text) < largeLines*40 {
+		t.Errorf("the result that the model has not read yet is now %.100q", newest.Text)
+	}
+}
+
+// withImage begins with an image. It stays until a bust after the first drop.
+func withImage(d *drive) {
+	d.open()
+	d.worker.until(relieved(1))
+	p := d.task()
+	p.Files = []opencodetest.File{picture(d.t)}
+	d.prompt(p)
+	flush := map[string]string{"command": "ctx-flush", "arguments": ""}
+	if err := d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/command", flush, nil); err == nil {
+		d.t.Error("OpenCode ran the command itself") // ours end in an error, for want of another way to stop it
+	}
+	d.worker.until(steps(1))
+	d.prompt(opencodetest.Prompt{Text: "Sure?"})
+}
+
+func checkWithImage(t *testing.T, d *drive, requests []*mockllm.Request, passes []store.PassRow) {
+	gone := slices.IndexFunc(passes, func(p store.PassRow) bool { return p.Cause == "flush" })
+	if gone < 0 || !passes[gone].Bust {
+		t.Fatalf("no bust by the user's command: %d", gone)
+	}
+	for i, r := range requests {
+		has := func(is func(mockllm.Content) bool) bool { return slices.ContainsFunc(r.Messages[0].Content, is) }
+		image := has(func(c mockllm.Content) bool { return c.Type == "image" || c.Type == "image_url" })
+		placeholder := has(func(c mockllm.Content) bool { return droppedPattern.MatchString(c.Text) })
+		text := has(func(c mockllm.Content) bool { return strings.Contains(c.Text, "What fails in job.log?") })
+		if image != (i < gone) || placeholder != (i >= gone) || !text {
+			t.Errorf("request %d begins with %+v, the command is obeyed in request %d", i, r.Messages[0].Content, gone)
+		}
+	}
+}
+
+// toSmallerWindow has the user change to a model into whose window the session
+// does not fit.
+func toSmallerWindow(d *drive) {
+	d.open()
+	d.worker.until(above(smallWindow * 11 / 10))
+	d.prompt(d.task())
+	d.worker.until(steps(2))
+	d.prompt(opencodetest.Prompt{Text: "What do you say?", Model: d.small})
+	d.worker.until(steps(1))
+	d.prompt(opencodetest.Prompt{Text: "Sure?", Model: d.small})
+}
+
+func checkToSmallerWindow(t *testing.T, d *drive, requests []*mockllm.Request, passes []store.PassRow) {
+	_, small, _ := strings.Cut(d.small, "/")
+	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return r.Model == small })
+	if first < 1 || requests[first-1].Tokens() <= smallWindow {
+		t.Fatalf("the session does not outgrow the smaller window before request %d", first)
+	}
+	if p := passes[first]; p.Verdict != "hard" || p.Cause != "model-changed" {
+		t.Errorf("the first pass for the smaller model is %s, %s", p.Verdict, p.Cause)
+	}
+	for _, r := range requests[first:] {
+		if r.Tokens() > smallWindow {
+			t.Errorf("request %d has %d tokens, the window %d", r.Seq, r.Tokens(), smallWindow)
+		}
+	}
+	for i, p := range passes {
+		if p.Bust && i != first {
+			t.Errorf("pass %d busts (%s); the model changed at %d", i, p.Cause, first)
+		}
+	}
+}
+
+// parentHeader is how OpenCode names the parent of a subagent's session.
+const parentHeader = "X-Parent-Session-Id"
+
+// asSubagent has the model leave the work to a subagent.
+func asSubagent(d *drive) {
+	parent := d.world.session(d.oc)
+	d.rule = "subagent of " + parent
+	// In smaller steps towards the end a bust before the force level pays.
+	d.worker.lines = func(tokens int) int {
+		if tokens > largeWindow/2 {
+			return usualLines / 3
+		}
+		return usualLines
+	}
+	d.worker.until(relieved(3))
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(parentHeader) == parent })
+	d.play(parent, mockllm.Call("toolu_task", "task", map[string]any{
+		"description": "Read the log", "prompt": d.task().Text, "subagent_type": "general",
+	}), mockllm.Say("Nothing fails."))
+	if _, err := d.oc.Prompt(d.ctx, parent, opencodetest.Prompt{Text: "Have the log read.", Model: d.large}); err != nil {
+		d.t.Fatal(err)
+	}
+	d.wantInBody(d.last(parent), "Found nothing by step", true)
+	d.session = d.last(d.rule).Header.Get(sessionHeader)
+}
+
+// A subagent's session has no next turn to wait for.
+func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
+	checkRelief(t, relief{"pressure", 0.65, 0.85}, requests, passes)
+}
+
+// A window that is smaller than everybody believes: the provider refuses a
+// prompt, and the session goes on with the next.
+func TestOverflow(t *testing.T) {
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t), logFiles())
+	oc := w.start(w.withWindows())
+	var drives []*drive
+	for _, c := range dialects {
+		d := &drive{world: w, dialectCase: c, oc: oc, worker: w.worker(c.dialect)}
+		drives = append(drives, d)
+		d.worker.window = smallWindow
+		d.open()
+		d.worker.until(above(largeWindow))
+		_, err := oc.Prompt(w.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
+		if err == nil || !strings.Contains(err.Error(), "ContextOverflowError") {
+			t.Fatalf("the turn ends with %v, want an overflow", err)
+		}
+		d.worker.until(steps(3))
+		d.prompt(opencodetest.Prompt{Text: "Go on."})
+		// As much again as has overflowed: by now the window is known.
+		d.worker.until(steps(14))
+		d.prompt(opencodetest.Prompt{Text: "And on."})
+	}
+	w.stop(oc)
+	w.stopHost()
+	for _, d := range drives {
+		t.Run(string(d.dialect), func(t *testing.T) {
+			d.world = w.in(t)
+			requests, passes := d.requests(d.rule), d.journal(d.session)
+			d.checkAll(requests, passes)
+			checkOverflow(t, requests, passes)
+		})
+	}
+}
+
+func checkOverflow(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
+	var refused []int
+	for i, r := range requests {
+		if r.Tokens() > smallWindow {
+			refused = append(refused, i)
+		}
+	}
+	if len(refused) != 1 {
+		t.Fatalf("the provider refused the requests %v, want one", refused)
+	}
+	next := refused[0] + 1
+	if p := passes[next]; p.Cause != "overflow" || !p.Bust {
+		t.Errorf("the pass after the refusal is %s, %s", p.Verdict, p.Cause)
+	}
+	if last := requests[next].Messages; !strings.Contains(last[len(last)-1].Content[len(last[len(last)-1].Content)-1].Text, "Go on.") {
+		t.Errorf("the request after the refusal does not end in the user's prompt: %+v", last[len(last)-1])
+	}
+}
