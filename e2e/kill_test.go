@@ -51,7 +51,7 @@ func TestKilledHostChangesNothing(t *testing.T) {
 // tellAlone tells the story in this world and destroys it.
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
-	oc := w.start(w.withPlugin())
+	oc := w.start(w.withFlatPrices())
 	story := newStory(w.project, files)
 	session := w.session(oc)
 	steps := story.steps()

@@ -23,7 +23,7 @@ func TestLongSessions(t *testing.T) {
 	w := newWorld(t, suite.Root(t), files)
 	other := w.addProject("other", files)
 
-	options := [2]opencodetest.Options{w.withPlugin(), w.withPlugin()}
+	options := [2]opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
 	options[1].Project = other
 	var processes [2]*opencodetest.OpenCode
 	var sessions [2]string

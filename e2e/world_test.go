@@ -60,6 +60,14 @@ func (w *world) addProject(name string, files map[string]string) string {
 // bare is OpenCode without the shim, in the world's project.
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
+// withFlatPrices is OpenCode with the shim and prices at which any bust pays off:
+// the stories drop little, and their pressure is only said.
+func (w *world) withFlatPrices() opencodetest.Options {
+	o := w.withPlugin()
+	o.FlatPrices = true
+	return o
+}
+
 // withPlugin is OpenCode with the shim.
 func (w *world) withPlugin() opencodetest.Options {
 	return w.user.WithPlugin(product.Host, w.project, w.mock.URL())

@@ -230,11 +230,12 @@ func isWorthIt(d Decision, r Readings, freed, limit int) bool {
 	return d.Price.PaysOff()
 }
 
-// isRelief reports whether a bust gets at least half way from the high-water
-// mark to the low one: then the next episode is far.
+// isRelief reports whether the next episode is far after a bust: it gets half way
+// from the high-water mark to the low one, or leaves a tenth of the window below
+// the high one, where what age protects is most of what is left.
 func isRelief(d Decision, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
-	return d.Goal > 0 && d.Size.Current-freed <= (high+d.Goal)/2
+	return d.Goal > 0 && d.Size.Current-freed <= max((high+d.Goal)/2, high-limit/10)
 }
 
 // relief is what a bust that frees tokens leaves to be taken off the last

@@ -31,12 +31,15 @@ var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
 type object = map[string]any
 
 func config(mockURL string, o Options) object {
+	cost := object{"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75} // $ per million tokens
+	if o.FlatPrices {
+		cost = object{"input": 3, "output": 15, "cache_read": 3, "cache_write": 3}
+	}
 	model := func(id, name string, reasoning bool) object {
 		limits := cmp.Or(o.LimitsOf[id], o.Limits, DefaultLimits)
 		return object{
 			"name": name, "limit": limits, "reasoning": reasoning, "tool_call": true, "attachment": true,
-			// A Claude Sonnet's price list, $ per million tokens.
-			"cost":       object{"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75},
+			"cost":       cost,
 			"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
 		}
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	Limits Limits
 	// LimitsOf are the limits of single models, by "provider/model".
 	LimitsOf map[string]Limits
+	// FlatPrices makes reading from the provider's cache as dear as writing to
+	// it, so that any bust pays off; otherwise it is a Claude Sonnet's list.
+	FlatPrices bool
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	// Env holds more entries for the environment ("KEY=value").
