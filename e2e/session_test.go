@@ -155,6 +155,9 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 				}
 			}
 		}
+		if d.shell > 0 {
+			checkShownUntil(t, requests, d.shell, effect)
+		}
 		if d.gone == "" {
 			continue
 		}

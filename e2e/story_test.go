@@ -26,6 +26,9 @@ type drop struct {
 	// placeholders are the tags that leave a placeholder: texts, and tools that
 	// are among the newest 20.
 	placeholders []int
+	// shell is a text that is all the drop leaves of its message: for a provider
+	// that takes messages away the whole goes, without a placeholder.
+	shell int
 	// gone is the tool call that leaves the prompt altogether, and its tag.
 	gone    string
 	goneTag int
@@ -36,7 +39,7 @@ type drop struct {
 // when it takes effect, which would be protected.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
-	{step: 28, arg: "28,§29§", placeholders: []int{28}, gone: "toolu_00019", goneTag: 29},
+	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
 // percentAt is the pressure that the provider reports for a step: low, except

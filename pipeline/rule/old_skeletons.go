@@ -4,9 +4,9 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 // OldSkeletons drops the calls whose results are gone once they are no longer
 // among the newest tools: then they teach the model nothing (spec transform
-// §14.2), and in a small window their arguments add up. A drop that was asked
-// for keeps its skeleton (bug class A31); only pressure takes it, on a pass that
-// writes what follows again anyway.
+// §14.2), and in a small window their arguments add up. What was decided once
+// stays (bug class A31) up to the force level; from there a pass takes all that
+// is worth nothing.
 func OldSkeletons(v View, _ Knobs) []frozen.Edit {
 	skeletonFrom := newestTools(v.State, SkeletonWindow)
 	need := v.Need

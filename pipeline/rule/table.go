@@ -40,7 +40,7 @@ var Table = []Rule{
 	{"old reasoning", AnyBust, OldReasoning},
 	{"old text", AnyBust, OldText},
 	{"tool reclaim", Pressure, ToolReclaim},
-	{"old skeletons", Pressure, OldSkeletons},
+	{"old skeletons", Force, OldSkeletons},
 	{"tiered drop", Force, TieredDrop},
 	{"spent narration", Pressure, SpentNarration},
 	{"protected results", Emergency, ProtectedResults},
