@@ -165,7 +165,8 @@ func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: d.Size.Current, Ceiling: high, Target: int(r.LowMark / 100 * float64(limit)),
-		Measured: s.Meta.Episode.Relief == 0 || s.Meta.Episode.ReliefOf != d.Size.Answer || d.Percent >= EmergencyPercent,
+		// Where the provider reports nothing, the host's own count has seen the bust.
+		Measured: s.Meta.Episode.Relief == 0 || s.Meta.Episode.ReliefOf != d.Size.Answer || d.Size.Measured == 0 || d.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
 		price := r.Price

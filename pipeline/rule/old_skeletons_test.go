@@ -10,7 +10,9 @@ import (
 func TestOldSkeletons(t *testing.T) {
 	skeleton := call("read", 100).edited(frozen.Skeleton)
 	// Three of them, and the newest twenty tools behind.
-	behind := func(parts ...part) rule.View { return conversation(assistant(append(parts, many(20, call("read", 1))...)...)) }
+	behind := func(parts ...part) rule.View {
+		return conversation(assistant(append(parts, many(20, call("read", 1))...)...))
+	}
 	testRule(t, rule.OldSkeletons, []ruleCase{
 		{"nothing is needed", needing(0, behind(skeleton, skeleton)), rule.Knobs{}, "[]"},
 		{"the oldest first, until enough is free", needing(9, behind(skeleton, skeleton, skeleton)), rule.Knobs{}, "[{1 drop} {2 drop}]"}, // 8 each

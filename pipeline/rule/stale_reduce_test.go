@@ -12,8 +12,12 @@ import (
 // TestBugA1 there.
 func TestStaleReduceCalls(t *testing.T) {
 	reduce := call(rule.ReduceTool, 5)
-	four := func() rule.View { return conversation(assistant(reduce), assistant(text(1)), assistant(text(1), reduce), user(text(1))) }
-	k := func(protected int) rule.Knobs { return rule.Knobs{DropsStaleReduceCalls: true, ProtectedTags: protected} }
+	four := func() rule.View {
+		return conversation(assistant(reduce), assistant(text(1)), assistant(text(1), reduce), user(text(1)))
+	}
+	k := func(protected int) rule.Knobs {
+		return rule.Knobs{DropsStaleReduceCalls: true, ProtectedTags: protected}
+	}
 	testRule(t, rule.StaleReduceCalls, []ruleCase{
 		{"older than the newest three messages", four(), k(3), "[{1 drop}]"},
 		{"nothing is protected", four(), k(0), "[{1 drop} {4 drop}]"},

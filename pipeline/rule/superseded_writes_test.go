@@ -39,6 +39,7 @@ func TestSupersededWrites(t *testing.T) {
 		{"short arguments stay", steps(short, read), on, "[]"},
 		{"an edit is no copy of the file", steps(edit, read), on, "[]"},
 		{"a write that failed", steps(call("write", 5).knowing(rule.Facts{Path: "/a", Writes: true, LongInput: true, Failed: true}), read), on, "[]"},
+		{"a write of nobody knows what", steps(call("write", 5).knowing(rule.Facts{Writes: true, LongInput: true}), read), on, "[]"},
 		{"shortened already", steps(write.edited(frozen.Clamp), read), on, "[]"},
 		{"dropped already", steps(write.edited(frozen.Drop), read), on, "[]"},
 		{"age protects", steps(write, read), with(func(k *rule.Knobs) { k.ProtectedTags = 3 }), "[]"},

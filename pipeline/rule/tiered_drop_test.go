@@ -16,8 +16,14 @@ func planOfV06() tierPlan {
 		tag, bytes int
 		name       string
 	}{
-		{1, 40_000, "read"}, {2, 40_000, "bash"}, {3, 20_000, "edit"}, {4, 40_000, "read"}, {5, 20_000, "grep"},
-		{6, 60_000, "webfetch"}, {7, 8_000, "mcp_Read"}, {40, 4_000, "bash"},
+		{1, 40_000, "read"},
+		{2, 40_000, "bash"},
+		{3, 20_000, "edit"},
+		{4, 40_000, "read"},
+		{5, 20_000, "grep"},
+		{6, 60_000, "webfetch"},
+		{7, 8_000, "mcp_Read"},
+		{40, 4_000, "bash"},
 	} {
 		p.Candidates = append(p.Candidates, tierCandidate{tool.tag, tierOf(tool.name), tool.bytes / 4})
 		p.Tail += tool.bytes / 4
