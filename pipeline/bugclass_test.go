@@ -270,6 +270,10 @@ func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	s.shows(shown, true)
 	s.steady("restart")
 	s.shows(shown, true)
+	s.happen("assistant b1 (10%): fine\nuser v1: on\nflush") // it does not move on with each bust either
+	if !s.w.extends() {
+		t.Errorf("the list was moved:\n%s", s.w.text())
+	}
 	s.steady("assistant a3 (10%): " + fmt.Sprintf(todo, "c2", "B") + "\nuser u3: on")
 	s.shows(shown, true) // A, until a bust
 	s.steady("restart\nassistant a4 (10%): more\nuser u4: on")
@@ -349,6 +353,13 @@ func TestBugA33ReasoningBehindNothingIsFirst(t *testing.T) {
 	s.shows("a1 ", false)
 	s.shows(`a2 assistant: reasoning "why" text "§3§ two"`, true)
 	s.steady("restart")
+
+	s = begin(t, "anthropic", 1)
+	s.happen("user u1: q\nassistant a1: call read k1 {} -> \"A\" | think signed \"why\" | call read k2 {\"f\":2} -> \"B\"\nassistant t1..t20 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: n")
+	s.shows("why", false)
+	s.happen("drop 2\nflush")
+	s.shows("a1 assistant: reasoning \"why\" call read {\"f\":2}", true)
+	s.steady("restart")
 }
 
 // A43: subagents ran into the limit, because their one long turn had only one
@@ -401,8 +412,10 @@ func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
 		s.w.readings.Knobs.ReasoningAge = 1
-		s.happen("user u1: q\nassistant a1: think \"r1\" | x | call read c1 {} -> \"A\"\nassistant a2: think \"r2\" | y\nassistant a3 (10%): think \"r3\" | z\nuser u2: n\nassistant a4 (10%): v\nuser u3: m")
-		s.happen("flush\ndrop 5")
+		s.happen("user u0: q\nassistant a0: think signed \"r0\" | <think>z</think> w\nuser u1: q\nassistant a1: think \"r1\" | <think>z</think> x | call read c1 {} -> \"A\"\nassistant a2: think \"r2\" | y\nassistant a3 (10%): think \"r3\" | z\nuser u2: n\nassistant a4 (10%): v\nuser u3: m")
+		s.happen("flush\ndrop 7")
+		s.shows("<think>", false) // in a text it is nobody's but the model's
+		s.shows(`reasoning "r0"`, true)
 		for _, reasoning := range []string{"r1", "r2", "r3"} {
 			s.shows(fmt.Sprintf("reasoning %q", reasoning), !p.ForgetsReasoning)
 		}

@@ -102,9 +102,9 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 		if err := h.resync(ctx, s, p, ps.config, messages); err != nil {
 			return nil, err
 		}
-		s.bytes = 0
+		s.bytes.Store(0)
 	}
-	s.bytes += len(p.Messages)
+	s.bytes.Add(int64(len(p.Messages)))
 	ps.fresh = s.pipe.Update(p.Keep, messages)
 	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
