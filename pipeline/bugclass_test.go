@@ -37,6 +37,23 @@ func TestBugA10IdleBustsOncePerTurn(t *testing.T) {
 	}
 }
 
+// A10, too: it busted on every pass until the answer, however short the time
+// between the two was. What had its grace on the first would go on the second.
+func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
+	s.happen("pause 10m\nuser u3: back")
+	if s.w.decision.Cause != CauseIdle {
+		t.Fatalf("%s (%s)", s.w.decision.Verdict, s.w.decision.Cause)
+	}
+	s.steady("pause 1s")
+	s.steady("pause 1s\nrestart\nuser u4: hello?")
+	s.happen("pause 6m\nuser u5: still there?") // the provider has forgotten it again
+	if s.w.decision.Cause != CauseIdle {
+		t.Errorf("%s (%s)", s.w.decision.Verdict, s.w.decision.Cause)
+	}
+}
+
 // A31: a skeleton became a full drop once it had left the newest 20 tools.
 func TestBugA31SkeletonStaysASkeleton(t *testing.T) {
 	w := newWorld(t, true, 1)

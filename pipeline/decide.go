@@ -106,7 +106,7 @@ func (s *Session) Decide(r Readings) Decision {
 		ModelChanged: s.Meta.Passes > 0 && d.Model != s.Meta.Model,
 		Flush:        r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: d.Percent, Threshold: r.Threshold,
-		Now: r.Now, LastResponse: s.lastResponse(), TTL: r.TTL,
+		Now: r.Now, LastResponse: s.lastUse(), TTL: r.TTL,
 	})
 	if d.Percent < r.Threshold {
 		d.remember(s, false)
@@ -306,6 +306,18 @@ func (s *Session) Model() schema.Model {
 		}
 	}
 	return s.Meta.Model
+}
+
+// lastUse returns when the provider last had the prefix before it, Unix ms, 0
+// for never: when the model answered, or a pass made it a request that is not
+// answered yet. Else an idle session would bust with each pass until the answer
+// (bug class A10).
+func (s *Session) lastUse() int64 {
+	answered := s.lastResponse()
+	if answered == 0 {
+		return 0
+	}
+	return max(answered, s.Meta.At)
 }
 
 // lastResponse returns when the model last answered, Unix ms, 0 for never.

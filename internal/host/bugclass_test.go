@@ -365,6 +365,25 @@ func TestBugB17SpecialTokensAreText(t *testing.T) {
 	}
 }
 
+// B19: after a bust had taken the pile away, the tone of the last reminder kept
+// the next from being said.
+func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
+	h := reading(t, 40_000)
+	if h.after("read", 40_000) == "" {
+		t.Fatal("no reminder")
+	}
+	h.drop("call-1", "2,3")
+	h.flush()
+	h.tool("b1", "short", "tool-calls", 40_000)
+	h.pass()
+	if got := h.wire(); !strings.Contains(got, "[dropped §3§]") {
+		t.Fatalf("wire:\n%.300s", got)
+	}
+	if got := h.after("read", 80_000); !strings.Contains(got, "<system-reminder>") {
+		t.Errorf("nothing is said of a new pile: %q", got)
+	}
+}
+
 // B20: the one message of a session was burnt when nobody knew whether it was
 // time, and then never sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {

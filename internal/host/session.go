@@ -163,7 +163,7 @@ func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
 	if err != nil {
 		return pipeline.Meta{}, err
 	}
-	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode)}, nil
+	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode)}, nil
 }
 
 func chainFrom(messages int, text string) (pipeline.Chain, error) {

@@ -274,7 +274,7 @@ func (ps *pass) commit(ctx context.Context) error {
 		row.OverflowAt = 0
 	}
 	s.row = row
-	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
+	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, At: row.LastPassAt, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
 		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits), "size", d.Size.Current, "goal", d.Goal,
 		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast, "freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// planCase is vector V06 of spec transform §29 as the planner's input: tokens
+// planOfV06 is vector V06 of spec transform §29 as the planner's input: tokens
 // are the bytes by four, and the tail is all of them.
 func planOfV06() tierPlan {
 	p := tierPlan{MaxTag: 40, Protected: 20, Current: 108_000, Ceiling: 78_000}
