@@ -22,6 +22,7 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "A9", in: ".", test: "TestBugA9QueuedDropWaitsForTheEndOfTheTurn"},
 	{class: "A10", in: ".", test: "TestBugA10IdleBustsOncePerTurn"},
 	{class: "A10", in: ".", test: "TestBugA10IdleBustsOnceBeforeTheAnswer"},
+	{class: "A10", in: "../internal/host", test: "TestBugA10RestartDoesNotMakeTheSessionIdleAgain"},
 	{class: "A11", in: "../internal/host", test: "TestBugA11MidnightLeavesThePromptAlone"},
 	{class: "A12", in: "../internal/host", test: "TestBugA12DateWaitsForItsRequest"},
 	{class: "A13", in: "../internal/host", test: "TestBugA13HashIsText"},

@@ -105,6 +105,22 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
+// A10: what an idle session has been asked since is not forgotten by a restart.
+func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
+	h := turn(t)
+	h.clock.Advance(8 * time.Hour)
+	h.user("u9", "good morning")
+	if m := h.pass(); m.Cause != "idle" {
+		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	h.restart()
+	h.clock.Advance(time.Second)
+	h.user("u10", "hello?")
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
 // A11: midnight made another system prompt.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
