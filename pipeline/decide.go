@@ -106,7 +106,7 @@ func (s *Session) Decide(r Readings) Decision {
 		ModelChanged: s.Meta.Passes > 0 && d.Model != s.Meta.Model,
 		Flush:        r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: d.Percent, Threshold: r.Threshold,
-		Now: r.Now, LastResponse: s.lastResponse(), TTL: r.TTL,
+		Now: r.Now, LastResponse: s.lastUse(), TTL: r.TTL,
 	})
 	if d.Percent < r.Threshold {
 		d.remember(s, false)
@@ -170,6 +170,7 @@ func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: d.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
+		// Where the provider reports nothing, the host's own count has seen the bust.
 		Measured: d.Size.Measured == 0 || s.Meta.Episode.ReliefOf != d.Size.Measurement || d.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -320,6 +321,18 @@ func (s *Session) Model() schema.Model {
 		}
 	}
 	return s.Meta.Model
+}
+
+// lastUse returns when the provider last had the prefix before it, Unix ms, 0
+// for never: when the model answered, or a pass made it a request that is not
+// answered yet. Else an idle session would bust with each pass until the answer
+// (bug class A10).
+func (s *Session) lastUse() int64 {
+	answered := s.lastResponse()
+	if answered == 0 {
+		return 0
+	}
+	return max(answered, s.Meta.At)
 }
 
 // lastResponse returns when the model last answered, Unix ms, 0 for never.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -58,43 +59,223 @@ func TestDefectC8BlankTextGetsNoTag(t *testing.T) {
 	}
 }
 
-// B12, C17: a call that has no result yet is not dropped, and the drop is not lost.
-func TestRunningToolKeepsItsQueuedDrop(t *testing.T) {
-	w := newWorld(t, true, 1)
-	running := obj{"id": "p2", "type": "tool", "callID": "c1", "tool": "bash", "state": obj{"status": "running", "input": obj{}}}
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, running),
-		message("u2", "user", w.now, nil, textPart("p3", "q")), message("u3", "user", w.now, nil, textPart("p4", "q")))
+// C10: flush ignored protection.
+func TestDefectC10FlushKeepsProtection(t *testing.T) {
+	w := newWorld(t, true, 2)
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
+		message("u2", "user", w.now, nil, textPart("p3", "q")))
 	w.pass()
-	w.queue(2)
-	w.usage(70)
+	w.queue(1, 2, 3)
+	w.readings.Flush = true
 	w.pass()
-	if len(w.decision.Edits) != 0 || tagsOf(w.session.State.Queue()) != "2" {
-		t.Fatalf("edits %v, queue %s", w.decision.Edits, tagsOf(w.session.State.Queue()))
+	if got := fmt.Sprint(w.decision.Edits); got != "[{1 drop}]" || tagsOf(w.session.State.Queue()) != "2,3" {
+		t.Errorf("edits %s, queue %s", got, tagsOf(w.session.State.Queue()))
 	}
 }
 
-// A turn that collects tool results keeps its bytes; the drop comes at its end.
-func TestQueuedDropWaitsForTheEndOfTheTurn(t *testing.T) {
+// C11: the first pass after a restart took pressure for zero.
+func TestDefectC11PressureSurvivesARestart(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
+		message("u2", "user", w.now, nil, textPart("p3", "q")))
+	w.pass()
+	w.queue(1)
+	w.usage(90)
+	w.restart()
+	w.pass()
+	if w.decision.Cause != CauseForce || len(w.decision.Edits) != 1 {
+		t.Errorf("%s (%s), edits %v", w.decision.Verdict, w.decision.Cause, w.decision.Edits)
+	}
+}
+
+// C12: a drop anywhere made unrelated empty messages disappear.
+func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
-		message("a1", "assistant", w.now, obj{"finish": "tool-calls"}, toolPart("p2", "c1", "read", obj{}, "out")))
+		message("a0", "assistant", w.now, nil, obj{"id": "s", "type": "step-start"}, textPart("pb", " ")),
+		message("a1", "assistant", w.now, nil, toolPart("p2", "c1", "read", obj{}, "out")),
+		message("u2", "user", w.now, nil, textPart("p3", "q")))
 	w.pass()
 	w.queue(2)
-	w.add(message("a2", "assistant", w.now, obj{"finish": "tool-calls"}, toolPart("p3", "c2", "read", obj{}, "out2")))
 	w.usage(70)
 	w.pass()
-	if w.decision.Verdict != schema.Steady || w.decision.Cause != CauseMidTurn {
-		t.Fatalf("mid-turn: %s (%s)", w.decision.Verdict, w.decision.Cause)
+	if len(w.patches["a0"]) != 0 || !strings.Contains(w.text(), "a0 assistant: text \" \"\n") {
+		t.Errorf("patch of a0: %v\n%s", w.patches["a0"], w.text())
 	}
-	w.add(message("a3", "assistant", w.now, nil, textPart("p4", "done")), message("u2", "user", w.now, nil, textPart("p5", "next")))
-	w.usage(70)
+}
+
+// C18: a bust for idleness that came mid-turn was put off and then lost. The
+// prefix is gone then, so there is nothing to wait for.
+func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
+		message("a1", "assistant", w.now, obj{"finish": "tool-calls"}, toolPart("p2", "c1", "bash", obj{}, "slept for ten minutes")))
 	w.pass()
-	if w.decision.Verdict != schema.Soft || !strings.Contains(w.text(), "[dropped §2§]") {
-		t.Fatalf("boundary: %s (%s)\n%s", w.decision.Verdict, w.decision.Cause, w.text())
+	w.queue(1)
+	w.now += 600_000
+	w.pass()
+	if w.decision.Verdict != schema.Hard || len(w.session.State.Queue()) != 0 {
+		t.Errorf("%s (%s), queue %s", w.decision.Verdict, w.decision.Cause, tagsOf(w.session.State.Queue()))
 	}
-	if !w.result.Bust || w.result.BustCause != string(CausePressure) {
-		t.Errorf("bust %v, cause %q", w.result.Bust, w.result.BustCause)
+}
+
+// C3: what stands first was judged before the drops of the same pass and after
+// those of the next, so that the wire changed once more.
+func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
+	for _, first := range []string{
+		`think signed "r1" | call read k1 {} -> "A"`,
+		`think signed "r1" | x | call read k1 {} -> "A"`,
+		`x | call read k1 {} -> "A"`,
+		`call read k1 {} -> "A" | x`,
+		`x`,
+	} {
+		s := begin(t, "anthropic", 1)
+		s.happen("user u1: q\nassistant a1: " + first + "\nassistant a2: think signed \"r2\" | mid | call read k2 {\"f\":2} -> \"B\"\n" +
+			"assistant t1..t20 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: n")
+		s.happen("drop 2 3\nflush")
+		if !s.w.result.Bust {
+			t.Errorf("%s: the test needs a bust", first)
+		}
+		s.steady("")
+		s.steady("restart")
+		s.steady("resync\nassistant a9 (10%): done\nuser u9: m")
 	}
+}
+
+// C4: taking an injected block out of an answer cleared its reasoning, on that
+// pass only.
+func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
+	for _, signed := range []string{"", "signed "} {
+		s := begin(t, "anthropic", 1)
+		s.happen("user u1: q\nassistant a1 (10%): think " + signed + "\"why\" | so <system-reminder>x</system-reminder> it is\nuser u2: n")
+		s.shows("system-reminder", false) // the first pass may
+		s = begin(t, "anthropic", 1)
+		s.happen("user u1: q")
+		s.steady("assistant a1 (10%): think " + signed + "\"why\" | so <system-reminder>x</system-reminder> it is\nuser u2: n")
+		s.shows("system-reminder", true)
+		s.happen("flush")
+		s.shows(`a1 assistant: reasoning "why" text "§2§ so  it is"`, true)
+		s.steady("")
+		s.steady("restart")
+	}
+}
+
+// C5: the marks of pauses could not be switched on or off for what was tagged
+// already. They change when the prefix is gone anyway.
+func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.w.readings.Gaps = false
+	s.happen("user u1: go\nassistant a1 (10%): ok")
+	s.happen("pause 2h\nuser u2: back")
+	s.shows("<!-- +2h -->", false)
+	s.w.readings.Gaps = true
+	s.steady("assistant a2 (10%): hi\nuser u3: n")
+	s.happen("pause 1h\nuser u4: again")
+	s.shows("u2 user: text \"§3§ <!-- +2h -->", true)
+	s.shows("u4 user: text \"§6§ <!-- +1h -->", true)
+	s.w.readings.Gaps = false
+	s.steady("assistant a3 (10%): hi\nuser u5: n")
+	s.happen("user u6 (m2): other")
+	s.shows("<!--", false)
+}
+
+// C7: a message of which only reasoning was left beside a call of ctx_reduce
+// stayed, as reasoning alone.
+func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
+	for _, signed := range []string{"", "signed "} {
+		s := begin(t, "anthropic", 1)
+		s.happen("user u1: q")
+		s.steady("assistant a1 (10%): think " + signed + "\"why\" | call ctx_reduce c1 {} -> \"ok\"\nassistant a2 (10%): x\nuser u2: n")
+		s.happen("flush")
+		s.shows("a1 ", false)
+		s.steady("restart")
+	}
+}
+
+// C9: the literal [cleared] was sent, also to providers that miss the reasoning.
+func TestDefectC9NobodyGetsCleared(t *testing.T) {
+	for _, p := range render.Profiles {
+		s := begin(t, p.Name, 1)
+		s.w.readings.Knobs.ReasoningAge = 1
+		s.happen("user u1: q\nassistant a1: think \"r1\" | x | call read c1 {} -> \"A\"\nassistant a2: think signed \"r2\" | call read c2 {} -> \"B\"\n" +
+			"assistant t1..t20 (10%): think \"hm\" | call bash d# {\"n\":#} -> \"o#\"\nassistant a3: think \"r3\" | y\nuser u2: n")
+		s.happen("drop 2 3 4 5 6 25\nflush")
+		s.shows("[cleared]", false)
+		s.shows(`text ""`, false)
+		s.shows(`reasoning ""`, false)
+		s.steady("restart")
+	}
+}
+
+// C13: calls and results in the wire's own shapes got no tags. OpenCode sends
+// none, so we take them for content of its own: nothing is done to them.
+func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))
+	s.w.add(message("a1", "assistant", s.w.now, nil, textPart("p2", "x"), obj{"type": "tool_use", "id": "c1", "name": "read", "input": obj{}}))
+	s.w.add(message("u2", "user", s.w.now, nil, obj{"type": "tool_result", "tool_use_id": "c1", "content": "A"}))
+	s.happen("assistant a2 (10%): y\nuser u3: n")
+	if n := s.w.session.State.TagCounter; n != 4 {
+		t.Errorf("%d tags, want 4", n)
+	}
+	s.happen("drop 2 3\nflush")
+	s.shows(`a1 assistant: text "[dropped §2§]" other "{\"id\":\"c1\"`, true)
+	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
+}
+
+// C15: blanks in front kept an imitated tag from coming off.
+func TestDefectC15BlanksDoNotProtectImitatedTags(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "  §1§ hi"), textPart("p2", "\n\t§7§ §8§ ho"), textPart("p3", "  plain")))
+	w.pass()
+	if want := "u1 user: text \"§1§ hi\" text \"§2§ ho\" text \"§3§   plain\"\n"; w.text() != want {
+		t.Errorf("got %s", w.text())
+	}
+}
+
+// C16: compression made one line of a list, and facts of possibilities. Its own
+// tables are in pipeline/text.
+func TestDefectC16CompressedTextStillSaysTheSame(t *testing.T) {
+	w := newWorld(t, false, 1)
+	w.readings.Knobs.CompressFrom = 10
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "- one\n- just two\n- it could be deleted; clearly, I believe it. kindly")),
+		message("u2", "user", w.now, nil, textPart("p2", "n")))
+	w.pass()
+	lines := strings.Split(w.wire[0].Blocks[0].Text, "\n")
+	if len(lines) != 3 || lines[1] != "- two" || !strings.Contains(lines[2], "could be deleted") || strings.Contains(lines[2], ";,") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// C17: a call that still runs counted as having a result.
+func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	running := obj{"id": "r", "type": "tool", "callID": "c0", "tool": "bash", "state": obj{"status": "running", "input": obj{"command": strings.Repeat("x", 4000)}}}
+	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")), message("a1", "assistant", s.w.now, nil, running))
+	s.happen("assistant t1..t20 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{400 x}\"")
+	s.happen("drop 2\nassistant t21 (tool-calls, 99%): call bash c21 {} -> \"o\"")
+	if !s.w.session.State.ByTag(2).Active() || s.w.session.State.ByTag(3).Active() || !s.w.session.State.Queued(2) {
+		t.Errorf("%s (%s), edits %v", s.w.decision.Verdict, s.w.decision.Cause, s.w.decision.Edits)
+	}
+}
+
+// C19: a drop after the strips of its pass sent the reasoning's signature with
+// another text, and the pass after that none of it.
+func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: q\nassistant a0: think signed \"why\"\nassistant a1: think signed \"r1\" | call read c1 {} -> \"A\" | call read c2 {} -> \"B\"\n" +
+		"assistant a2: think signed \"r2\" | call read c3 {\"f\":3} -> \"C\"\nassistant t1..t20 (10%): call bash d# {\"n\":#} -> \"o#\"\nuser u2: n")
+	s.happen("drop 2 4\nflush")
+	for _, m := range s.w.wire {
+		for _, b := range m.Blocks {
+			if b.Kind == render.ReasoningBlock && !strings.Contains(string(b.Signature), "sig-"+b.Text) {
+				t.Errorf("%s: reasoning %q with signature %s", m.Key, b.Text, b.Signature)
+			}
+		}
+	}
+	s.shows("r2", false)
+	s.steady("")
+	s.steady("restart")
 }
 
 // A revert is the harness's doing, and is journalled as that.

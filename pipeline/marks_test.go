@@ -1,14 +1,90 @@
 package pipeline
 
-import "testing"
+import (
+	"math"
+	"testing"
 
-// What age protects may be more than the high mark. Aiming at it would end every
-// bust above the mark, and the next one would come a few steps later.
-func TestLowMarkIsAtMostHalfOfTheHighOne(t *testing.T) {
-	for _, floor := range []int{0, 500, 999, 1000, 1001, 5000} {
-		m := marks{high: 1000, floor: floor, growth: 10, price: TypicalPrice}
-		if low := m.low(); low > m.high/2 || low < min(floor, m.high/2) {
-			t.Errorf("with a floor of %d tokens the low mark is %d, the high one %d", floor, low, m.high)
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// At a quarter dearer to write and a tenth to read, a token written again costs
+// 1.15 more than one that is read.
+var quarterAndTenth = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
+
+// By hand, after the formula of design §9: reading r·(H+L)/2, writing
+// (w−r)·(L−P) over (H−L)/growth steps.
+func TestBill(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		m    marks
+		low  int
+		want float64
+	}{
+		{"reading 0.1·60, writing 1.15·10 over 20 steps", marks{high: 100, prefix: 10, growth: 4, price: quarterAndTenth}, 20, 6 + 0.575},
+		{"what the provider still has is not written", marks{high: 100, prefix: 30, growth: 4, price: quarterAndTenth}, 20, 6},
+		{"a growth nobody knows is one token a step", marks{high: 100, prefix: 10, price: quarterAndTenth}, 20, 6 + 11.5/80},
+		{"a write that costs no more than a read", marks{high: 100, growth: 4, price: schema.Price{Write: 0.5, Read: 1}}, 20, 60},
+	} {
+		if got := c.m.bill(c.low); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+}
+
+func TestLowMark(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		m    marks
+		want int
+	}{
+		{"with a floor above, half of the high mark", marks{high: 1000, floor: 600, growth: 10, price: quarterAndTenth}, 500},
+		{"at half, too", marks{high: 1000, floor: 500, growth: 10, price: quarterAndTenth}, 500},
+		// Reading alone: 0.1·(1000+L)/2 may be 5 % more than 0.1·500, so L is 50.
+		{"five percent dearer than the floor of nothing", marks{high: 1000, prefix: 1000, growth: 10, price: quarterAndTenth}, 50},
+		// 1.05·(1000+200) − 1000 = 260.
+		{"than a floor of 200", marks{high: 1000, floor: 200, prefix: 1000, growth: 10, price: quarterAndTenth}, 260},
+	} {
+		if got := c.m.low(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// Where tokens come in fast, bursts are soon, and each writes what stayed: the
+// mark goes down. Where they trickle in, it may stay up.
+func TestLowMarkFollowsGrowth(t *testing.T) {
+	m := marks{high: 100_000, price: quarterAndTenth}
+	m.growth = 100
+	slow := m.low()
+	m.growth = 10_000
+	if fast := m.low(); fast >= slow {
+		t.Errorf("fast %d, slow %d", fast, slow)
+	}
+}
+
+// The search finds what trying every mark finds.
+func TestLowMarkIsTheHighestWithinTheSlack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := marks{
+			high:   rapid.IntRange(10, 3000).Draw(t, "high"),
+			prefix: rapid.IntRange(0, 1000).Draw(t, "prefix"),
+			growth: rapid.IntRange(0, 500).Draw(t, "growth"),
+			price:  schema.Price{Write: rapid.Float64Range(0.01, 4).Draw(t, "write"), Read: rapid.Float64Range(0.01, 4).Draw(t, "read")},
+		}
+		m.floor = rapid.IntRange(0, m.high).Draw(t, "floor")
+		want := m.high / 2
+		if m.floor < m.high/2 {
+			want = m.floor
+			for low := m.floor; low < m.high/2; low++ {
+				if m.bill(low) <= 1.05*m.bill(m.floor) {
+					want = low
+				}
+			}
+		}
+		if got := m.low(); got != want {
+			t.Fatalf("%+v: %d, want %d", m, got, want)
+		}
+	})
 }

@@ -34,7 +34,9 @@ func TestSchedulerVectors(t *testing.T) {
 	}
 }
 
-// Vector V05: which soft passes wait for the end of a turn.
+// Vector V05: which soft passes wait for the end of a turn. Its first case, a
+// scheduler that defers at 90 %, cannot be here: the threshold is 80 % at most
+// (bug class A28), and force is decided by the same function.
 func TestMidTurnStaysStill(t *testing.T) {
 	for _, c := range []struct {
 		name                     string
@@ -48,6 +50,7 @@ func TestMidTurnStaysStill(t *testing.T) {
 		{"force does not wait", 85, false, false, true, schema.Soft, CauseForce},
 		{"a subagent does not wait", 70, true, false, true, schema.Soft, CausePressure},
 		{"the user does not wait", 70, false, true, true, schema.Soft, CauseFlush},
+		{"nor at the force level", 90, false, true, true, schema.Soft, CauseFlush},
 	} {
 		got, cause := Schedule(Signals{
 			Percent: c.percent, Threshold: 65, Subagent: c.subagent, Flush: c.flush,

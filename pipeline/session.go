@@ -14,6 +14,8 @@ import (
 type Meta struct {
 	// Passes counts the passes, Epoch the hard ones.
 	Passes, Epoch int
+	// At is when the last pass was, Unix milliseconds.
+	At int64
 	// Model is the one that the last pass was for.
 	Model schema.Model
 	// Wire and Raw identify what was sent last and what it was made from.

@@ -33,6 +33,7 @@ type vector struct {
 		Usage                []float64         `json:"usage"`
 		Out                  []vectorMessage   `json:"out"`
 		Tags                 map[string]string `json:"tags"`
+		Pending              []int             `json:"pending"`
 		PrefixEqualsPrevious *bool             `json:"prefixEqualsPrevious"`
 	} `json:"steps"`
 }
@@ -128,6 +129,9 @@ func playVector(t *testing.T, v vector) {
 			if diff := cmp.Diff(want.String(), w.text()); diff != "" {
 				t.Errorf("step %d, wire (-want +got):\n%s", i, diff)
 			}
+		}
+		if want := strings.Trim(strings.ReplaceAll(fmt.Sprint(step.Pending), " ", ","), "[]"); step.Pending != nil && tagsOf(w.session.State.Queue()) != want {
+			t.Errorf("step %d: queued are %s, want %s", i, tagsOf(w.session.State.Queue()), want)
 		}
 		for tag, want := range step.Tags {
 			n, err := strconv.Atoi(tag)

@@ -132,7 +132,7 @@ func (w *world) pass() {
 	if hits := render.Validate(render.ProfileNamed(d.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
 		w.t.Fatalf("the validator fired on our own wire: %v", hits)
 	}
-	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, Model: d.Model, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode}
+	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, At: w.now, Model: d.Model, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode}
 	w.store.setup = d.Setup
 	if d.Verdict == schema.Hard {
 		w.session.Meta.Epoch++

@@ -349,7 +349,7 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 }
 
 // Defect C6: a new date that comes with another change costs one bust, not two.
-func TestDateRidesOnAnotherChange(t *testing.T) {
+func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 	h := turn(t)
 	ask := func(text string) string {
 		t.Helper()
@@ -438,7 +438,9 @@ func TestUsageIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-func TestRemovedMessageTakesItsUnitsAlong(t *testing.T) {
+// B22: the units of tools were found by the id of their call only, so that they
+// outlived their message.
+func TestBugB22RemovedMessageTakesItsToolsAlong(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
 	event := `{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":"a1"}}`

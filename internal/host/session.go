@@ -42,15 +42,17 @@ type session struct {
 	// nil until it is read.
 	nudging nudging
 	nudged  *store.NudgeRow
-	bytes   int
-	used    uint64
+	// bytes is the size of its messages; read without mu.
+	bytes atomic.Int64
+	used  uint64
 	// took is the time of the last pass in µs; read without mu.
 	took atomic.Int64
 }
 
 // forget drops what is only memory; the next transform starts from the store.
 func (s *session) forget() {
-	s.pipe, s.known, s.unsaved, s.bytes = nil, false, nil, 0
+	s.pipe, s.known, s.unsaved = nil, false, nil
+	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
 }
 
@@ -93,10 +95,10 @@ func (ss *sessions) trim() {
 	defer ss.mu.Unlock()
 	for {
 		var oldest *session
-		count, bytes := 0, 0
+		count, bytes := 0, int64(0)
 		for _, s := range ss.byKey {
 			count++
-			bytes += s.bytes
+			bytes += s.bytes.Load()
 			if s.used != ss.tick && (oldest == nil || s.used < oldest.used) {
 				oldest = s
 			}
@@ -161,7 +163,7 @@ func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
 	if err != nil {
 		return pipeline.Meta{}, err
 	}
-	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode)}, nil
+	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode)}, nil
 }
 
 func chainFrom(messages int, text string) (pipeline.Chain, error) {

@@ -103,9 +103,9 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 		if err := h.resync(ctx, s, p, ps.config, messages); err != nil {
 			return nil, err
 		}
-		s.bytes = 0
+		s.bytes.Store(0)
 	}
-	s.bytes += len(p.Messages)
+	s.bytes.Add(int64(len(p.Messages)))
 	ps.fresh = s.pipe.Update(p.Keep, messages)
 	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
@@ -285,7 +285,7 @@ func (ps *pass) commit(ctx context.Context) error {
 		row.OverflowAt = 0
 	}
 	s.row = row
-	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
+	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, At: row.LastPassAt, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
 		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits), "size", d.Size.Current, "goal", d.Goal,
 		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast, "freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))

@@ -95,6 +95,28 @@ func TestRemindersOnlyBecomeGraver(t *testing.T) {
 	})
 }
 
+// Bug class B19: models were nagged about output that they could not drop, at
+// 25,000 tokens of a window of 272,000, and in the tone of a pile that was gone.
+func TestBugB19NobodyIsNagged(t *testing.T) {
+	state := frozen.NewState(0, nil, nil, nil)
+	for tag := 1; tag <= 20; tag++ {
+		state.Add(tool(tag, 10_000))
+	}
+	if p := Measure(state, 20); p.Reclaimable != 0 || len(p.Oldest) != 0 {
+		t.Errorf("protected output is %+v", p)
+	}
+	const window = 272_000 * 65 / 100
+	for _, pressure := range []float64{0.1, 0.5, 1} {
+		if level, _ := Remind(Reading{25_000, pressure, window}, Cycle{}); level != Quiet {
+			t.Errorf("at pressure %v of a large window: %s", pressure, level)
+		}
+	}
+	// A third of the pile went: what was urgent then is gentle now.
+	if level, _ := Remind(Reading{40_000, 0.9, 130_000}, Cycle{60_000, Urgent}); level != Gentle {
+		t.Errorf("after a drop: %s", level)
+	}
+}
+
 func tool(tag, tokens int) frozen.Unit {
 	return frozen.Unit{Tag: tag, Key: string(rune('a' + tag)), Kind: frozen.ToolUnit, Tool: "read", Tokens: tokens, InputTokens: 1}
 }

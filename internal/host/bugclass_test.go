@@ -1,0 +1,500 @@
+package host
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The bug classes of spec transform §27 that concern the host, each by its
+// number there. The index of all is in pipeline/bugindex_test.go.
+
+var testKey = store.Key{Harness: "opencode", Session: testSession}
+
+// ask is a request's system prompt as it goes out.
+func (h *harness) ask(prompt string) string {
+	h.t.Helper()
+	r, err := h.host.System(h.t.Context(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r.System[0]
+}
+
+func (h *harness) flush() {
+	h.t.Helper()
+	if _, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *harness) snapshot() store.Snapshot {
+	h.t.Helper()
+	snap, _, err := h.store.Load(h.t.Context(), testKey)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return snap
+}
+
+func (h *harness) busts() int {
+	n := 0
+	for _, p := range h.journal() {
+		if p.Bust {
+			n++
+		}
+	}
+	return n
+}
+
+// Vector V03 of spec transform §29 from the text of the TTL on. An idle session
+// is a hard pass here, because its prefix is gone.
+func TestSchedulerVectorsFromText(t *testing.T) {
+	for _, c := range []struct {
+		percent float64
+		last    int64
+		ttl     string
+		now     int64
+		want    schema.Verdict
+	}{
+		{0, 0, "5m", 900_000_000, schema.Steady},
+		{64.9, 1000, "5m", 2000, schema.Steady},
+		{65, 1000, "5m", 2000, schema.Soft},
+		{10, 1000, "5m", 301_000, schema.Steady},
+		{10, 1000, "5m", 301_001, schema.Hard},
+		{10, 1000, "bogus", 301_001, schema.Hard},
+		{10, 1000, "1h", 301_001, schema.Steady},
+		{10, 1000, "2000", 3001, schema.Hard},
+		{10, 0, "5m", 1_000_000_000, schema.Hard},
+	} {
+		cfg := config.Default()
+		cfg.CacheTTL = map[string]string{"default": c.ttl}
+		threshold, _ := config.Threshold(cfg, "p", "m", 100_000)
+		got, cause := pipeline.Schedule(pipeline.Signals{Percent: c.percent, Threshold: threshold, LastResponse: c.last, TTL: config.CacheTTL(cfg, "p", "m"), Now: c.now})
+		if got != c.want {
+			t.Errorf("%+v: %s (%s)", c, got, cause)
+		}
+	}
+}
+
+// A5: the wish for a bust was kept in what others cleared as well, and came
+// again with every pass.
+func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
+	h := turn(t)
+	h.flush()
+	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" {
+		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	for range 2 { // there was nothing to do, and still it is done
+		if m := h.pass(); m.Verdict != schema.Steady {
+			t.Errorf("again: %s (%s)", m.Verdict, m.Cause)
+		}
+		h.restart()
+	}
+}
+
+// A10: what an idle session has been asked since is not forgotten by a restart.
+func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
+	h := turn(t)
+	h.clock.Advance(8 * time.Hour)
+	h.user("u9", "good morning")
+	if m := h.pass(); m.Cause != "idle" {
+		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	h.restart()
+	h.clock.Advance(time.Second)
+	h.user("u10", "hello?")
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// A11: midnight made another system prompt.
+func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
+	h := turn(t)
+	h.ask("A\nToday's date: 1")
+	for range 2 {
+		if got := h.ask("A\nToday's date: 2"); got != "A\nToday's date: 1" {
+			t.Errorf("got %q", got)
+		}
+		h.restart()
+		h.pass()
+	}
+	if n := h.busts(); n != 0 {
+		t.Errorf("%d busts", n)
+	}
+}
+
+// A12: what a request was to take on was lost when the request did not come.
+func TestBugA12DateWaitsForItsRequest(t *testing.T) {
+	h := turn(t)
+	h.ask("A\nToday's date: 1")
+	h.clock.Advance(8 * time.Hour)
+	h.user("u9", "good morning")
+	if m := h.pass(); m.Verdict != schema.Hard {
+		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	h.restart() // the request of that pass was never made
+	h.tool("a9", "x", "tool-calls", 1000)
+	h.pass()
+	for range 2 {
+		if got := h.ask("A\nToday's date: 2"); got != "A\nToday's date: 2" {
+			t.Errorf("got %q", got)
+		}
+	}
+	if got := h.ask("A\nToday's date: 3"); got != "A\nToday's date: 2" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A13: a hash that looks like a number was stored as one, and never equal again.
+func TestBugA13HashIsText(t *testing.T) {
+	h := turn(t)
+	for _, hash := range []string{"0012345678901234567890123456789012345678", "1e5", "0x10", "12345678901234567890"} {
+		want := store.SystemState{StickyDate: "1", StickyDateEpoch: 1, SystemHash: hash}
+		if err := h.store.SaveSystem(t.Context(), testKey, want); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.row().System; got != want {
+			t.Errorf("stored %+v, read %+v", want, got)
+		}
+	}
+}
+
+// A14, A15: a tag that was taken already rolled the whole pass back; dropped
+// content reappeared, turn after turn until a restart.
+func TestBugA14TakenTagCostsOnePass(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	h.flush()
+	h.pass()
+	before := h.wire()
+	if !strings.Contains(before, "[dropped §2§]") {
+		t.Fatalf("wire:\n%s", before)
+	}
+	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(h.dir, "magicctx.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), `INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens)
+		VALUES ('opencode', 'ses_1', 5, 'foreign', 'foreign', 'text', '', 1, 1, 0, 0)`); err != nil {
+		t.Fatal(err)
+	}
+	h.user("u3", "more")
+	if _, err := h.transform(); err == nil {
+		t.Fatal("a tag was given twice")
+	}
+	h.pass()
+	if got := h.wire(); got != before+"u3: §6§ more\n" {
+		t.Errorf("wire:\n%s", got)
+	}
+	if n := h.busts(); n != 1 { // the flush
+		t.Errorf("%d busts", n)
+	}
+}
+
+// A22: a nudge was put where something had been sent already. It goes to the
+// end of an output that nobody has seen.
+func TestBugA22ReminderBustsNothing(t *testing.T) {
+	h := reading(t, 40_000)
+	before := h.wire()
+	reminder := h.after("read", 40_000)
+	if !strings.Contains(reminder, "<system-reminder>") {
+		t.Fatalf("reminder %q", reminder)
+	}
+	h.tool("b1", "out"+reminder, "tool-calls", 50_000)
+	h.pass()
+	after := h.wire()
+	if !strings.HasPrefix(after, before) || !strings.Contains(after[len(before):], "<system-reminder>") {
+		t.Errorf("wire:\n%.300s", after[min(len(after), len(before)):])
+	}
+	h.restart()
+	h.tool("b2", "out", "stop", 50_000)
+	h.pass()
+	if got := h.wire(); !strings.HasPrefix(got, after) || h.busts() != 0 {
+		t.Errorf("%d busts", h.busts())
+	}
+}
+
+// A26, and defect C14: what the model may do was read off whatever user message
+// came first, time and again.
+func TestBugA26ModeDoesNotFlap(t *testing.T) {
+	h := newHarness(t)
+	say := func(id, tools string) {
+		h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"user","time":{"created":%d},"tools":%s,"model":{"providerID":"anthropic","modelID":"m"}},`+
+			`"parts":[{"id":"p-%[1]s","type":"text","text":"hi"}]}`, id, h.clock.Now(), tools)
+	}
+	say("u1", `{"*":false}`)
+	h.pass()
+	say("u2", `{"ctx_reduce":true}`)
+	h.pass()
+	h.messages, h.told, h.revision = h.messages[1:], 0, 0 // the harness has cut the first one off
+	h.restart()
+	h.pass()
+	if got := h.wire(); got != "u2: hi\n" {
+		t.Errorf("the mode changed: %q", got)
+	}
+	h.event(`{"type":"session.deleted","properties":{"sessionID":"ses_1"}}`)
+	h.pass()
+	if got := h.wire(); got != "u2: §1§ hi\n" {
+		t.Errorf("a new session of that id was not judged anew: %q", got)
+	}
+}
+
+// A27: a queued message that the harness wraps until it is read changes then.
+func TestBugA27MessagesAreSynthetic(t *testing.T) {
+	h := full(t)
+	h.step("b1", "tool-calls")
+	if len(h.sent) != 1 || !h.sent[0].Synthetic {
+		t.Errorf("sent %+v", h.sent)
+	}
+}
+
+// A28: a threshold above the cap left a zone in which nothing was decided alike.
+func TestBugA28ThresholdIsCapped(t *testing.T) {
+	h := newHarness(t)
+	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
+	h.user("u1", "go")
+	h.tool("a1", found, "stop", 1000)
+	h.user("u2", "on")
+	h.pass()
+	h.drop("call-1", "2")
+	h.tool("a2", "x", "stop", 81_000)
+	h.user("u3", "on")
+	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "pressure" {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// A36: passes under way at the same time took each other's reasons.
+func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	h.flush()
+	before := h.row().Passes
+	messages, err := json.Marshal(h.messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 8
+	verdicts := make(chan string, n)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			m, err := h.host.Transform(context.Background(), h, schema.TransformParams{Session: testSession, Directory: "/p", Messages: messages})
+			if err != nil {
+				t.Error(err)
+			}
+			verdicts <- m.Cause
+		})
+	}
+	wg.Wait()
+	close(verdicts)
+	causes := map[string]int{}
+	for cause := range verdicts {
+		causes[cause]++
+	}
+	if causes["flush"] != 1 || len(causes) != 2 || h.row().Passes != before+n || h.busts() != 1 {
+		t.Errorf("causes %v, %d passes, %d busts", causes, h.row().Passes-before, h.busts())
+	}
+}
+
+// A38: the limit that one model's refusal has shown was held against the next.
+func TestBugA38LimitIsOfItsModel(t *testing.T) {
+	h := turn(t)
+	h.refuse("a9", 80_000)
+	say := func(id, model string) {
+		h.clock.Advance(time.Second)
+		h.add(`{"info":{"id":%q,"sessionID":"ses_1","role":"user","time":{"created":%d},"model":{"providerID":"anthropic","modelID":%q}},"parts":[{"id":"p-%[1]s","type":"text","text":"hi"}]}`, id, h.clock.Now(), model)
+		h.pass()
+	}
+	say("u3", "other")
+	if st := h.sessionStatus(); st.ContextTokens != 100_000 || st.LimitSource != schema.LimitCatalogue {
+		t.Errorf("the other model's window is %d by %s", st.ContextTokens, st.LimitSource)
+	}
+	say("u4", "m")
+	if st := h.sessionStatus(); st.ContextTokens != 80_000 || st.LimitSource != schema.LimitOverflow {
+		t.Errorf("the first model's window is %d by %s", st.ContextTokens, st.LimitSource)
+	}
+}
+
+// A39: a pass posted a message, which made the next pass, 1,700 times in a turn.
+func TestBugA39PassesSendNoMessages(t *testing.T) {
+	h := reading(t, 99_000)
+	for i := range 5 {
+		h.tool(fmt.Sprint("b", i), strings.Repeat("one two three\n", 500), "tool-calls", 99_000)
+		h.pass()
+		if len(h.sent) > 0 {
+			t.Fatalf("pass %d sent %+v", i, h.sent)
+		}
+	}
+	for i := range 5 {
+		h.step(fmt.Sprint("c", i), "tool-calls")
+		h.pass()
+	}
+	if len(h.sent) > 1 {
+		t.Errorf("%d messages in a turn", len(h.sent))
+	}
+}
+
+// A41: a limit out of a torn file, or the window in the place of the prompt.
+func TestBugA41LimitsAreSane(t *testing.T) {
+	for _, c := range []struct {
+		limits schema.ModelLimits
+		want   int
+	}{
+		{schema.ModelLimits{ContextTokens: 6_748}, 0},
+		{schema.ModelLimits{ContextTokens: 922_000, InputTokens: 400_000}, 400_000},
+		{schema.ModelLimits{ContextTokens: 400_000, InputTokens: 6_748}, 400_000},
+		{schema.ModelLimits{ContextTokens: 20_000}, 20_000},
+		{schema.ModelLimits{ContextTokens: 19_999}, 0},
+		{schema.ModelLimits{ContextTokens: 3_000_000}, 3_000_000},
+		{schema.ModelLimits{ContextTokens: 3_000_001}, 0},
+		{schema.ModelLimits{}, 0},
+	} {
+		if got := promptLimit(c.limits); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.limits, got, c.want)
+		}
+	}
+}
+
+// B17: a text that reads like a token of the vocabulary brought the count down.
+func TestBugB17SpecialTokensAreText(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "<EOT><META> <|endoftext|>")
+	h.pass()
+	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // 4 and 4 at least (spec transform §12)
+		t.Errorf("units %+v", units)
+	}
+}
+
+// B19: after a bust had taken the pile away, the tone of the last reminder kept
+// the next from being said.
+func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
+	h := reading(t, 40_000)
+	if h.after("read", 40_000) == "" {
+		t.Fatal("no reminder")
+	}
+	h.drop("call-1", "2,3")
+	h.flush()
+	h.tool("b1", "short", "tool-calls", 40_000)
+	h.pass()
+	if got := h.wire(); !strings.Contains(got, "[dropped §3§]") {
+		t.Fatalf("wire:\n%.300s", got)
+	}
+	if got := h.after("read", 80_000); !strings.Contains(got, "<system-reminder>") {
+		t.Errorf("nothing is said of a new pile: %q", got)
+	}
+}
+
+// B20: the one message of a session was burnt when nobody knew whether it was
+// time, and then never sent.
+func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
+	h := newHarness(t)
+	h.limits = schema.ModelLimits{}
+	h.user("u1", "read all of it")
+	h.pass()
+	for i := range 3 {
+		h.tool(fmt.Sprint("a", i), strings.Repeat("one two three\n", 1_500), "tool-calls", 55_000)
+		h.pass()
+	}
+	h.step("b1", "tool-calls")
+	if n := h.nudge(); len(h.sent) != 0 || n.Message == store.MessageDelivered {
+		t.Fatalf("sent %+v, stored %+v", h.sent, n)
+	}
+	h.limits = schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic"}
+	h.restart()
+	h.pass()
+	h.step("b2", "tool-calls")
+	h.step("b3", "tool-calls")
+	if n := h.nudge(); len(h.sent) != 1 || n.Message != store.MessageDelivered {
+		t.Errorf("sent %+v, stored %+v", h.sent, n)
+	}
+}
+
+// B23: a broken PNG had a size below zero.
+func TestBugB23BrokenImageHasASize(t *testing.T) {
+	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff\x08\x06\x00\x00\x00"
+	h := newHarness(t)
+	h.add(`{"info":{"id":"u1","sessionID":"ses_1","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},`+
+		`"parts":[{"id":"p1","type":"file","mime":"image/png","url":"data:image/png;base64,%s"}]}`, base64.StdEncoding.EncodeToString([]byte(png)))
+	h.pass()
+	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 1 || units[0].Tokens > 4500 {
+		t.Errorf("units %+v", units)
+	}
+}
+
+// An asker counts the questions to the harness.
+type asker struct {
+	*harness
+	questions int
+}
+
+func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	a.questions++
+	return a.harness.ModelLimits(ctx, p)
+}
+
+// B24: each pass looked up again, across a process, what does not change. That
+// it does not open the transcript again is TestSteadyPassRendersOnlyTheNewTail.
+func TestBugB24SteadyPassAsksNothing(t *testing.T) {
+	h := turn(t)
+	a := &asker{harness: h}
+	if _, err := h.host.Initialize(t.Context(), a, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	a.questions = 0
+	for i := range 5 {
+		h.tool(fmt.Sprint("b", i), "x", "tool-calls", 1000)
+		p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told}
+		var err error
+		if p.Messages, err = json.Marshal(h.messages[h.told:]); err != nil {
+			t.Fatal(err)
+		}
+		m, err := h.host.Transform(t.Context(), a, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.revision, h.told = m.Revision, len(h.messages)
+	}
+	if a.questions > 0 {
+		t.Errorf("%d questions", a.questions)
+	}
+}
+
+// C20: of removed messages the drops, edits and sources stayed for ever.
+func TestDefectC20RemovedMessageLeavesNothing(t *testing.T) {
+	h := turn(t)
+	h.drop("call-1", "2")
+	h.flush()
+	h.pass() // §2§ is edited
+	h.drop("call-2", "3,4")
+	for _, message := range []string{"a1", "a2"} {
+		h.event(`{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":%q}}`, message)
+	}
+	for range 2 {
+		snap := h.snapshot()
+		if len(snap.Units) != 2 || len(snap.Edits) != 0 || len(snap.Queued) != 1 || snap.Queued[0].Tag != 4 {
+			t.Errorf("left: units %+v, edits %+v, queued %+v", snap.Units, snap.Edits, snap.Queued)
+		}
+		h.messages = append(h.messages[:1:1], h.messages[len(h.messages)-1])
+		h.told, h.revision = 0, 0
+		h.pass()
+	}
+	if got := h.wire(); got != "u1: §1§ find it\nu2: §4§ thanks\n" {
+		t.Errorf("wire:\n%s", got)
+	}
+}

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The formula n = (w−r)/r · S/D − 1, worked out by hand.
+func TestBreakEven(t *testing.T) {
+	perMillion := schema.Price{Fresh: 3, Write: 3.75, Read: 0.30}
+	for _, c := range []struct {
+		name            string
+		price           schema.Price
+		resent, removed int
+		want            float64
+	}{
+		{"11.5 times half as much removed as sent again", quarterAndTenth, 10_000, 5_000, 22},
+		{"the unit of the price does not matter", perMillion, 10_000, 5_000, 22},
+		{"as much removed as the write costs", quarterAndTenth, 1_000, 11_500, 0},
+		{"nothing to send again pays off at once", quarterAndTenth, 0, 5_000, -1},
+		{"reading costs what writing does", schema.Price{Write: 1, Read: 1}, 10_000, 5_000, -1},
+		{"half a token more to write", schema.Price{Write: 1.5, Read: 1}, 10_000, 5_000, 0},
+		{"nothing removed", quarterAndTenth, 10_000, 0, 0},
+		{"reading is free", schema.Price{Write: 1}, 10_000, 5_000, 0},
+	} {
+		if got := breakEven(c.price, c.resent, c.removed); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPaysOff(t *testing.T) {
+	for _, c := range []struct {
+		price BustPrice
+		want  bool
+	}{
+		{BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, true},
+		{BustPrice{Removed: 1, BreakEven: 5.01, Forecast: 5}, false},
+		{BustPrice{Removed: 1, BreakEven: -1}, true},
+		{BustPrice{Removed: 0, BreakEven: 0, Forecast: 5}, false},
+	} {
+		if got := c.price.PaysOff(); got != c.want {
+			t.Errorf("%+v: %v", c.price, got)
+		}
+	}
+}
+
+// hundreds is a session of n messages of 100 tokens each.
+func hundreds(t *testing.T, n int) *world {
+	w := newWorld(t, true, 1)
+	for i := range n {
+		w.add(message(fmt.Sprintf("u%d", i), "user", w.now, nil, textPart(fmt.Sprintf("p%d", i), strings.Repeat("abc ", 100))))
+	}
+	w.pass()
+	return w
+}
+
+func TestPriceOfABust(t *testing.T) {
+	for _, c := range []struct {
+		name                    string
+		messages, first         int
+		breakpoints, removed    int
+		passes, current, forced int
+		resent, forecast        int
+	}{
+		{"all behind the change is sent again, less what went", 10, 7, 4, 50, 1, 0, 1000, 250, 20},
+		{"twenty messages behind it a breakpoint is found again", 30, 10, 4, 50, 1, 0, 1000, 1950, 20},
+		{"with more nothing is found but the system prompt", 30, 9, 4, 50, 1, 0, 1000, 2950, 20},
+		{"a provider that caches by itself finds everything", 30, 9, 0, 50, 1, 0, 1000, 2050, 20},
+		{"more removed than is there", 10, 9, 4, 5000, 1, 0, 1000, 0, 20},
+		{"a long session is expected to go on", 10, 7, 4, 50, 300, 0, 1000, 250, 300},
+		{"until space has to be freed anyway", 10, 7, 4, 50, 300, 995, 1000, 250, 5},
+		{"which may be now", 10, 7, 4, 50, 300, 2000, 1000, 250, 0},
+	} {
+		w := hundreds(t, c.messages)
+		w.session.Meta.Passes = c.passes
+		got := w.session.price(Readings{Price: quarterAndTenth}, c.breakpoints, c.first, c.removed, c.current, c.forced)
+		if got.Resent != c.resent || got.Removed != c.removed || got.Forecast != c.forecast {
+			t.Errorf("%s: %+v, want %d resent, forecast %d", c.name, got, c.resent, c.forecast)
+		}
+		if want := 11.5*float64(c.resent)/float64(c.removed) - 1; math.Abs(got.BreakEven-want) > 1e-9 {
+			t.Errorf("%s: break-even %v, want %v", c.name, got.BreakEven, want)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package rule_test
+
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+)
+
+func TestProtectedResults(t *testing.T) {
+	read := call("read", 100)
+	read5 := assistant(many(5, read)...)
+	testRule(t, rule.ProtectedResults, []ruleCase{
+		{"the newest three stay", needing(999, conversation(read5, user(text(1)))), rule.Knobs{ProtectedTags: 99}, "[{1 drop} {2 drop}]"},
+		{"no more than is needed", needing(100, conversation(read5, user(text(1)))), rule.Knobs{}, "[{1 drop}]"},
+		{"one token more", needing(101, conversation(read5, user(text(1)))), rule.Knobs{}, "[{1 drop} {2 drop}]"},
+		{"nothing is needed", needing(0, conversation(read5, user(text(1)))), rule.Knobs{}, "[]"},
+		{"results that the model has not read stay", needing(999, conversation(assistant(read), user(text(1)), read5)), rule.Knobs{}, "[{1 drop}]"},
+		{"dropped tools count among the newest three", needing(999, conversation(assistant(append(many(3, read), many(2, read.edited(frozen.Drop))...)...), user(text(1)))), rule.Knobs{}, "[{1 drop} {2 drop}]"},
+		{"a skeleton is not dropped by age's last resort", needing(999, conversation(assistant(append([]part{read.edited(frozen.Skeleton)}, many(4, read)...)...), user(text(1)))), rule.Knobs{}, "[{2 drop}]"},
+		{"a call without result", needing(999, conversation(assistant(append([]part{read.knowing(rule.Facts{Open: true})}, many(4, read)...)...), user(text(1)))), rule.Knobs{}, "[{2 drop}]"},
+		{"texts", needing(999, conversation(assistant(append([]part{text(900)}, many(3, read)...)...), user(text(1)))), rule.Knobs{}, "[]"},
+	})
+}
+
+func TestOldestTexts(t *testing.T) {
+	k := rule.Knobs{ProtectedTags: 1}
+	testRule(t, rule.OldestTexts, []ruleCase{
+		{"the oldest first, whoever said them, until enough is free", needing(93, conversation(user(text(100)), assistant(text(100)), assistant(text(100)), user(text(1)))), k, "[{1 drop} {2 drop}]"}, // 92 each
+		{"nothing is needed", needing(0, conversation(user(text(100)), user(text(1)))), k, "[]"},
+		{"the user's newest message stays, and what came after it", needing(9999, conversation(user(text(100)), user(text(100), file()), assistant(text(100)), assistant(text(1)))), k, "[{1 drop}]"},
+		{"also if age protects less of it", needing(9999, conversation(user(text(100)), user(text(100)), assistant(text(100), text(100)))), k, "[{1 drop}]"},
+		{"age protects", needing(9999, conversation(user(text(100)), user(text(100)), user(text(1)))), rule.Knobs{ProtectedTags: 2}, "[{1 drop}]"},
+		{"files are texts here", needing(9999, conversation(user(file()), user(text(1)))), k, "[{1 drop}]"},
+		{"tools are not", needing(9999, conversation(assistant(call("read", 900)), user(text(1)))), k, "[]"},
+		{"a text no longer than its placeholder", needing(9999, conversation(user(text(8)), user(text(1)))), k, "[]"},
+		{"what is dropped is dropped", needing(9999, conversation(user(text(100).edited(frozen.Drop)), user(text(1)))), k, "[]"},
+	})
+}

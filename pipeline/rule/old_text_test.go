@@ -1,0 +1,61 @@
+package rule_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+)
+
+// texts is n texts of 400 bytes, each a message.
+func texts(n int) rule.View {
+	var turns []turn
+	for range n {
+		turns = append(turns, user(text(100)))
+	}
+	return conversation(turns...)
+}
+
+func TestOldText(t *testing.T) {
+	levels := func(v rule.View, k rule.Knobs) string {
+		var got []string
+		for _, e := range rule.OldText(v, k) {
+			if e.Kind != frozen.Compress {
+				t.Errorf("edit %s", e)
+			}
+			got = append(got, fmt.Sprintf("%d:%d", e.Tag, e.Level))
+		}
+		return strings.Join(got, " ")
+	}
+	// The black-box example of spec transform §20: twelve texts, two protected.
+	k := rule.Knobs{CompressFrom: 400, ProtectedTags: 2}
+	const ofTen = "1:3 2:3 3:2 4:2 5:1 6:1"
+	if got := levels(texts(12), k); got != ofTen {
+		t.Errorf("got %s, want %s", got, ofTen)
+	}
+	if got := levels(texts(12), rule.Knobs{ProtectedTags: 2}); got != "" {
+		t.Errorf("switched off: %s", got)
+	}
+	if got := levels(texts(12), rule.Knobs{CompressFrom: 401, ProtectedTags: 2}); got != "" {
+		t.Errorf("smaller than the least: %s", got)
+	}
+
+	// Files, tools, short and dropped texts have no place among them.
+	mixed := conversation(
+		user(text(99), file(), text(100)), assistant(call("read", 500), text(100).edited(frozen.Drop)),
+		user(text(100), text(100)), assistant(text(100)), user(text(100)), user(text(1)),
+	)
+	if got := levels(mixed, rule.Knobs{CompressFrom: 400, ProtectedTags: 1}); got != "3:3 6:2 7:1" {
+		t.Errorf("among others: %s", got)
+	}
+
+	// A text is only ever compressed more (bug class A18: also one that no level
+	// makes shorter is decided once).
+	v := texts(12)
+	v.State.Freeze([]frozen.Edit{{Tag: 1, Kind: frozen.Compress, Level: 3}, {Tag: 3, Kind: frozen.Compress, Level: 3}, {Tag: 5, Kind: frozen.Compress, Level: 1}})
+	if got := levels(v, k); got != "2:3 4:2 6:1" {
+		t.Errorf("deeper only: %s", got)
+	}
+}

@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
+
+// weighing is a text of so many tokens.
+func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
+
+// said is a message of one text, of so many tokens. An answer reports the
+// prompt that it is the answer to, unless that is 0.
+func said(id, role string, tokens, prompt int) json.Value {
+	info := obj{}
+	if prompt > 0 {
+		info["tokens"] = obj{"input": 1, "cache": obj{"read": prompt - 3, "write": 2}, "output": 77}
+	}
+	return message(id, role, 1_000_000, info, textPart("p"+id, weighing(tokens)))
+}
+
+func TestSize(t *testing.T) {
+	unfinished := message("a1", "assistant", 1_000_000, obj{"finish": ""}, textPart("pa1", weighing(20)))
+	for _, c := range []struct {
+		name     string
+		messages []json.Value
+		edits    []frozen.Edit
+		episode  Episode
+		want     Size
+	}{
+		{"nothing was answered", []json.Value{said("u1", "user", 10, 0)}, nil, Episode{}, Size{}},
+		{"nor while the first answer is under way", []json.Value{said("u1", "user", 10, 0), unfinished}, nil, Episode{}, Size{}},
+		{
+			"the prompt, and what came since: the answer itself and the user's next", // of 10 tokens and 20 and 5
+			[]json.Value{said("u1", "user", 10, 0), said("a1", "assistant", 20, 1000), said("u2", "user", 5, 0)},
+			nil,
+			Episode{},
+			Size{Measurement: "a1/1000", Measured: 1000, Current: 1025},
+		},
+		{
+			"the newest report counts",
+			[]json.Value{said("a1", "assistant", 20, 1000), said("a2", "assistant", 30, 1500), said("u2", "user", 5, 0)},
+			nil,
+			Episode{},
+			Size{Measurement: "a2/1500", Measured: 1500, Current: 1535},
+		},
+		{
+			"an answer without report is part of what came since",
+			[]json.Value{said("a1", "assistant", 20, 1000), said("a2", "assistant", 30, 0), said("u2", "user", 5, 0)},
+			nil,
+			Episode{},
+			Size{Measurement: "a1/1000", Measured: 1000, Current: 1055},
+		},
+		{
+			"what was dropped since weighs its placeholder",
+			[]json.Value{said("a1", "assistant", 20, 1000), said("u2", "user", 50, 0)},
+			[]frozen.Edit{{Tag: 2, Kind: frozen.Drop}},
+			Episode{},
+			Size{Measurement: "a1/1000", Measured: 1000, Current: 1028},
+		},
+		{
+			"a bust has taken some of the measured prompt away",
+			[]json.Value{said("a1", "assistant", 20, 1000), said("u2", "user", 5, 0)},
+			nil,
+			Episode{ReliefOf: "a1/1000", Relief: 300},
+			Size{Measurement: "a1/1000", Measured: 1000, Current: 725},
+		},
+		{
+			"the next report has seen that",
+			[]json.Value{said("a1", "assistant", 20, 1000), said("a2", "assistant", 5, 900)},
+			nil,
+			Episode{ReliefOf: "a1/1000", Relief: 300},
+			Size{Measurement: "a2/900", Measured: 900, Current: 905},
+		},
+		{
+			"never below nothing",
+			[]json.Value{said("a1", "assistant", 20, 1000)},
+			nil,
+			Episode{ReliefOf: "a1/1000", Relief: 3000},
+			Size{Measurement: "a1/1000", Measured: 1000},
+		},
+		{
+			"a provider that never reports: the host's own count",
+			[]json.Value{said("u1", "user", 10, 0), said("a1", "assistant", 20, 0), said("u2", "user", 5, 0)},
+			nil,
+			Episode{Relief: 300},
+			Size{Current: 35},
+		},
+		{
+			"of what is still there",
+			[]json.Value{said("u1", "user", 100, 0), said("a1", "assistant", 20, 0), said("u2", "user", 5, 0)},
+			[]frozen.Edit{{Tag: 1, Kind: frozen.Drop}},
+			Episode{},
+			Size{Current: 33},
+		},
+	} {
+		w := newWorld(t, true, 1)
+		w.session.Update(0, c.messages)
+		w.session.State.Freeze(c.edits)
+		w.session.Meta.Episode = c.episode
+		if got := w.session.size(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	calmer := []int{1000} // 25 steps of 1000, then 20 of 10
+	for i := range 45 {
+		step := 1000
+		if i >= 25 {
+			step = 10
+		}
+		calmer = append(calmer, calmer[i]+step)
+	}
+	for _, c := range []struct {
+		name    string
+		prompts []int // 0: not reported
+		want    int
+	}{
+		{"no answer", nil, 1},
+		{"one answer says nothing", []int{1000}, 1},
+		{"two answers", []int{1000, 1300}, 300},
+		{"the median", []int{1000, 1100, 1600, 1800}, 200},
+		{"of an even number the higher one", []int{1000, 1100, 1600}, 500},
+		{"a bust is no growth", []int{1000, 1100, 400, 600, 700}, 100},
+		{"an answer without report is skipped", []int{1000, 0, 1300}, 300},
+		{"only shrinking", []int{1000, 900, 800}, 1},
+		{"only the newest twenty steps", calmer, 10},
+	} {
+		w := newWorld(t, true, 1)
+		var messages []json.Value
+		for i, prompt := range c.prompts {
+			messages = append(messages, said(fmt.Sprintf("a%d", i), "assistant", 1, prompt), said(fmt.Sprintf("u%d", i), "user", 1, 0))
+		}
+		w.session.Update(0, messages)
+		if got := w.session.growth(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
