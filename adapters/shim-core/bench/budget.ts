@@ -3,7 +3,8 @@
  * apply), through the real bridge and the real host, beside the budgets of the
  * design.
  *
- *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output
+ *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output,
+ *                                   and 5,000 of which all but the newest 20 are dropped
  *   npm run bench -- 1000           1,000 of them
  *   npm run bench -- --json         the figures as JSON
  */
@@ -22,6 +23,8 @@ const sizes = process.argv.slice(2).map(Number).filter(Boolean)
 
 interface Figures {
   messages: number
+  /** Whether all that may be dropped was dropped before. */
+  edited: boolean
   megabytes: number
   wholeP50: number
   wholeP95: number
@@ -34,7 +37,7 @@ interface Figures {
   binaryMB: number
 }
 
-async function measure(messages: number): Promise<Figures> {
+async function measure(messages: number, edited = false): Promise<Figures> {
   const dir = mkdtempSync(join(tmpdir(), "magicctx-bench-"))
   const runtime = join(dir, "run")
   mkdirSync(runtime, { mode: 0o700 })
@@ -66,6 +69,11 @@ async function measure(messages: number): Promise<Figures> {
     return { took, host: status.lastPassMs ?? 0, verdict: status.lastVerdict }
   }
   const firstPass = (await pass(0)).took
+  if (edited) {
+    await dropAll(host, dir, messages)
+    const { verdict } = await pass(0)
+    if (verdict !== "soft") throw new Error(`the pass that drops everything was ${verdict}`)
+  }
   const whole: number[] = []
   const hostTimes: number[] = []
   for (let i = 1; i < passes; i++) {
@@ -83,7 +91,32 @@ async function measure(messages: number): Promise<Figures> {
   await gone(limits.hostPid)
   rmSync(dir, { recursive: true, force: true })
   const megabytes = JSON.stringify(JSON.parse(history).slice(0, messages)).length / 1e6
-  return { messages, megabytes, wholeP50: at(whole, 0.5), wholeP95: at(whole, 0.95), hostP50: at(hostTimes, 0.5), hostP95: at(hostTimes, 0.95), firstPass, resync, memoryMB, startup, binaryMB: statSync(binary).size / 1e6 }
+  return { messages, edited, megabytes, wholeP50: at(whole, 0.5), wholeP95: at(whole, 0.95), hostP50: at(hostTimes, 0.5), hostP95: at(hostTimes, 0.95), firstPass, resync, memoryMB, startup, binaryMB: statSync(binary).size / 1e6 }
+}
+
+/** Has the model ask for all there is, and the user for a pass that applies it; each message of the session is one unit. */
+async function dropAll(host: Host, directory: string, messages: number): Promise<void> {
+  const atOnce = 1000 // more are refused
+  for (let from = 1; from <= messages; from += atOnce) {
+    const args = { drop: `${from}-${Math.min(messages, from + atOnce - 1)}` }
+    await host.call(Method.ToolExecute, { session: "ses_1", directory, tool: "ctx_reduce", callId: `drop-${from}`, args }, { timeoutMS: 20_000 })
+  }
+  await host.call(Method.CommandExecute, { session: "ses_1", directory, command: "ctx-flush", arguments: "" }, { timeoutMS: 5000 })
+}
+
+/**
+ * How much slower than the machine of the budgets this one is. There Bun writes the 29 MB of 5,000 messages as JSON in 44 ms
+ * (design §11); at least 1, so that a faster machine is measured by the budgets themselves.
+ */
+function slowness(): number {
+  const reference = 44
+  const array = JSON.parse(JSON.stringify(session(5000, 0))) as unknown
+  const times = Array.from({ length: 9 }, () => {
+    const t0 = performance.now()
+    JSON.stringify(array)
+    return performance.now() - t0
+  })
+  return Math.max(1, at(times, 0.5) / reference)
 }
 
 /**
@@ -135,24 +168,37 @@ const rows: [keyof Figures, string][] = [
   ["binaryMB", "binary, MB"],
 ]
 
+const slower = slowness()
 const figures: Figures[] = []
 for (const n of sizes.length ? sizes : [100, 1000, 5000]) figures.push(await measure(n))
+if (!sizes.length) figures.push(await measure(5000, true))
 if (process.argv.includes("--json")) console.log(JSON.stringify(figures, null, 2))
 else print(figures)
 
+/** Sizes are what they are; times are also seen as the machine of the budgets would have them. */
+function verdict(key: keyof Figures, value: number, budget: number): string {
+  if (value <= budget) return "ok"
+  const isTime = key !== "memoryMB" && key !== "binaryMB"
+  return isTime && value / slower <= budget ? "ok*" : "OVER"
+}
+
 function print(all: Figures[]): void {
   const cell = (text: string) => text.padStart(20)
-  console.log("".padEnd(26) + all.map((f) => cell(`${f.messages} messages`)).join(""))
+  console.log("".padEnd(26) + all.map((f) => cell(f.edited ? `${f.messages}, all dropped` : `${f.messages} messages`)).join(""))
   for (const [key, name] of rows) {
     const cells = all.map((f) => {
       const budget = { ...always, ...budgets[f.messages] }[key]
-      const value = f[key].toFixed(1)
-      return cell(budget ? `${value} / ${budget} ${f[key] <= budget ? "ok" : "OVER"}` : value)
+      const value = (f[key] as number).toFixed(1)
+      return cell(budget ? `${value} / ${budget} ${verdict(key, f[key] as number, budget)}` : value)
     })
     console.log(name.padEnd(26) + cells.join(""))
   }
-  const by = (n: number) => all.find((f) => f.messages === n)
+  const by = (n: number) => all.find((f) => f.messages === n && !f.edited)
   const [small, large] = [by(1000), by(5000)]
   if (small && large) console.log(`\nhost work, 5,000 : 1,000 messages   ${(large.hostP50 / small.hostP50).toFixed(2)} (budget 1.5)`)
+  if (slower > 1) {
+    console.log(`* within the budget of the machine that it was set on: this one is ${slower.toFixed(1)} times slower`)
+    console.log("  (Bun writes 29 MB of messages as JSON in that many times 44 ms)")
+  }
   console.log("figure / budget; p50 and p95 of " + (passes - 1) + " passes, each with one more step")
 }
