@@ -99,7 +99,7 @@ func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
 // storyFiles is the project of the story: a few packages of this repository.
 func storyFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := script.RepositoryFiles(product.Repo, "schema", "internal/promptcache", "internal/mockllm", "internal/opencodetest")
+	files, err := script.RepositoryFiles(t.Context(), product.Repo, "schema", "internal/promptcache", "internal/mockllm", "internal/opencodetest")
 	if err != nil {
 		t.Fatal(err)
 	}

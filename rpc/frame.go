@@ -147,7 +147,7 @@ func readExactly(r io.Reader, n int) ([]byte, error) {
 }
 
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -94,7 +94,7 @@ func (s *stream) options() []jsonrpc2.ConnOpt {
 // one that is not a plain end is logged here.
 func (s *stream) ReadObject(v any) error {
 	err := s.readObject(v)
-	if err == io.EOF && s.ended != nil {
+	if errors.Is(err, io.EOF) && s.ended != nil {
 		close(s.ended)
 		<-s.closed
 	}

@@ -122,7 +122,7 @@ func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 		decoder := json.NewDecoder(in)
 		for n := 1; ; n++ {
 			value, err := decoder.ReadValue()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			var f TraceFrame

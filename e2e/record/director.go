@@ -48,8 +48,12 @@ func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 	}
 	d.mock.Enqueue(steps...)
 	m, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model})
-	if m.Info.Error == nil {
-		d.fail(fmt.Errorf("%q ended with %v, want an error of the provider", text, err))
+	switch {
+	case m.Info.Error != nil:
+	case err != nil:
+		d.fail(fmt.Errorf("%q, which the provider should refuse: %w", text, err))
+	default:
+		d.fail(fmt.Errorf("%q was answered, want an error of the provider", text))
 	}
 }
 

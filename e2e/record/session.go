@@ -58,7 +58,7 @@ func (r *recording) traceDir() string { return filepath.Join(r.root, "trace") }
 
 // record plays the session and returns its trace.
 func (r *recording) record(ctx context.Context) (trace []byte, err error) {
-	if r.files, err = script.RepositoryFiles(r.product.Repo); err != nil {
+	if r.files, err = script.RepositoryFiles(ctx, r.product.Repo); err != nil {
 		return nil, err
 	}
 	if err := opencodetest.NewProject(ctx, r.project(), r.files); err != nil {

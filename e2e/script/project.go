@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,9 +19,9 @@ const maxFileBytes = 60_000
 // RepositoryFiles returns this repository's own source, path to content: the
 // files below the given folders (all if none is given) that are tracked, or
 // that git would track.
-func RepositoryFiles(repo string, folders ...string) (map[string]string, error) {
+func RepositoryFiles(ctx context.Context, repo string, folders ...string) (map[string]string, error) {
 	args := append([]string{"-C", repo, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
-	out, err := exec.Command("git", args...).Output()
+	out, err := exec.CommandContext(ctx, "git", args...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("list files of the repository: %w", err)
 	}

@@ -240,7 +240,7 @@ type Event struct {
 // and the events follow until ctx ends or the loop is left.
 func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
 	ctx, cancel := context.WithCancel(ctx)
-	res, err := c.do(ctx, http.MethodGet, "/event", nil)
+	res, err := c.do(ctx, http.MethodGet, "/event", nil) //nolint:bodyclose // closed when the loop over the events ends
 	if err != nil {
 		cancel()
 		return nil, err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -70,7 +71,7 @@ func isAskedForVersion() bool { return len(os.Args) == 2 && os.Args[1] == "--ver
 // because Windows knows no exec.
 func runReal() int {
 	signal.Ignore(os.Interrupt)
-	cmd := exec.Command(os.Getenv(realHost), os.Args[1:]...)
+	cmd := exec.CommandContext(context.Background(), os.Getenv(realHost), os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return max(cmd.ProcessState.ExitCode(), 1)
