@@ -302,3 +302,30 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 	}
 	return strings.Join(tags, ",")
 }
+
+// OpenAI refuses a text whose reasoning item is gone, and a reasoning item that
+// nothing follows. So reasoning stays as long as a text does, and goes with the
+// last thing that it led to.
+func TestReasoningStaysWithItsTextWhereItIsMissed(t *testing.T) {
+	for profile, want := range map[string]string{
+		"anthropic": "a1 assistant: text \"§2§ so\"\n",
+		"openai":    "a1 assistant: reasoning \"why\" text \"§2§ so\"\n",
+	} {
+		w := newWorld(t, true, 1)
+		w.readings.Profile = profile
+		w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
+			message("a1", "assistant", w.now, nil, reasoningPart("p2", "why", true), textPart("p3", "so"), toolPart("p4", "c1", "bash", obj{}, "out")),
+			message("a2", "assistant", w.now, nil, reasoningPart("p5", "why2", true), toolPart("p6", "c2", "bash", obj{}, "out")))
+		for i := range 20 {
+			w.add(message(fmt.Sprintf("b%d", i), "assistant", w.now, nil, toolPart(fmt.Sprintf("t%d", i), fmt.Sprintf("d%d", i), "bash", obj{"n": i}, "o")))
+		}
+		w.add(message("u2", "user", w.now, nil, textPart("p9", "q")))
+		w.pass()
+		w.queue(3, 4)
+		w.readings.Flush = true
+		w.pass()
+		if got := w.text(); !strings.Contains(got, want) || strings.Contains(got, "a2 ") {
+			t.Errorf("%s:\n%s", profile, got)
+		}
+	}
+}

@@ -16,8 +16,6 @@ type Size struct {
 	// Current is that prompt, plus what came after it by the host's count, less
 	// what a bust has freed of it meanwhile.
 	Current int
-	// Overhead is what of the prompt is no unit: system prompt and tools.
-	Overhead int
 }
 
 // size reads the size off the transcript and not off events, so that a

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,9 +23,11 @@ func (a anyway) String() string {
 	return fmt.Sprintf("%s %s %s %dk", a.trace, a.mode, a.profile, a.window/1000)
 }
 
+var whole = flag.Bool("whole", false, "replay the long trace in every mode for every profile, too (minutes)")
+
 // anyways are every mode with every profile on the traces that are quickly
-// replayed, and the long one once in each mode. The windows are so small that
-// pressure comes up again and again.
+// replayed, and the long one once in each mode, or with -whole in all. The windows
+// are so small that pressure comes up again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -35,6 +38,9 @@ func anyways() []anyway {
 	for i, profile := range render.Profiles {
 		for j, mode := range Modes {
 			window := []int{24_000, 32_000}[(i+j)%2]
+			if *whole {
+				all = append(all, anyway{"long.jsonl.gz", mode, profile.Name, 2 * window})
+			}
 			all = append(all, anyway{"short.jsonl.gz", mode, profile.Name, window}, anyway{edgeTrace, mode, profile.Name, window})
 		}
 	}

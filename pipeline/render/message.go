@@ -90,17 +90,19 @@ func (r *messageRenderer) contents() {
 			r.tool(p, u)
 		}
 	}
-	if lostArc && !r.keepsArc() {
+	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
 		// Reasoning goes with the last arc of its message: thinking without the
 		// call it led to is what providers reject, and a signed one may only be
-		// left out whole.
+		// left out whole. A provider that misses reasoning wants it with the text
+		// that it led to as well, so there it stays with one.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 }
 
-func (r *messageRenderer) keepsArc() bool {
+// keeps reports whether a part of that kind stays.
+func (r *messageRenderer) keeps(k transcript.Kind) bool {
 	for i := range r.m.Parts {
-		if r.m.Parts[i].Kind == transcript.Tool && !r.removed[i] {
+		if p := &r.m.Parts[i]; p.Kind == k && !p.Hidden && !r.removed[i] {
 			return true
 		}
 	}
