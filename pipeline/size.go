@@ -16,7 +16,8 @@ type Size struct {
 	// Current is that prompt, plus what came after it by the host's count, less
 	// what a bust has freed of it meanwhile.
 	Current int
-	// Overhead is what of the prompt is no unit: system prompt and tools.
+	// Overhead is meant for what of the prompt is no unit (system prompt and
+	// tools), and not filled yet.
 	Overhead int
 }
 
