@@ -26,7 +26,8 @@ type Readings struct {
 	Flush bool
 	// Overflow says that the provider has refused the newest prompt as too long.
 	Overflow bool
-	// Price is the model's. Without one no bust is weighed against its gain.
+	// Price is the model's. Without one no bust is weighed against its gain, and
+	// the low mark is chosen by TypicalPrice; the host always gives one.
 	Price schema.Price
 	// Profile names the provider profile, Gaps says whether pauses are to be
 	// shown; both take effect on a hard pass.
@@ -51,11 +52,12 @@ type Decision struct {
 	InputTokens int
 	Size        Size
 	Percent     float64
-	// Goal is the tokens that the pass wanted to get down to, 0 if none.
+	// Goal is the tokens that the pass wanted to get down to, 0 where pressure
+	// asked for nothing.
 	Goal int
 	// Price is what the bust costs and gains; zero when nothing was proposed.
 	Price BustPrice
-	// FreedBy counts the tokens freed by each rule, by name.
+	// FreedBy counts the tokens freed by each rule, by name; nil when steady.
 	FreedBy map[string]int
 	// Episode is what is remembered of the pressure episode.
 	Episode Episode
@@ -63,17 +65,18 @@ type Decision struct {
 
 // An Episode is what is remembered of a time of pressure, across restarts. It
 // opens when pressure reaches the high-water mark and ends with the bust that
-// frees down to the low one.
+// frees down to the low one, or takes all there is and stays above: then it is
+// stuck.
 type Episode struct {
 	// ReliefOf is the measurement that the last bust went by, Relief the tokens
-	// that it freed since. They correct the measurement until there is a newer
-	// one.
+	// that busts have freed of it since. They correct the measurement until there
+	// is a newer one.
 	ReliefOf string
 	Relief   int
 	// StuckTag is the highest tag there was when an episode ended above the
 	// high-water mark, StuckGrace what the two-pass reclaim could take then,
-	// StuckBand the band of pressure; all 0 for none. It is tried again when
-	// something new has become droppable.
+	// StuckBand the band of pressure; all 0 for none. It is tried again with a
+	// new tag, a moved grace, a higher band, or as long as a drop is queued.
 	StuckTag, StuckGrace, StuckBand int
 }
 
@@ -214,7 +217,7 @@ func (s *Session) forcedAt(d Decision, limit int) int {
 }
 
 // minEmergency is the tokens below which not even a nearly full window is worth
-// a bust (spec transform §16).
+// a bust (spec transform §16), unless the prompt then fits again.
 const minEmergency = 2000
 
 // isWorthIt weighs a bust of a live prefix (design §9). What the user asked for

@@ -7,7 +7,7 @@ import "github.com/magicctx/magicctx-host/schema"
 // publishes. Only the ratios matter here.
 var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
-// A Marks is what the low-water mark is chosen from, in tokens.
+// marks is what the low-water mark is chosen from, in tokens.
 type marks struct {
 	// high is the mark at which an episode opens, floor what is left when all
 	// that may go is gone, prefix what survives a bust in the provider's cache.

@@ -46,7 +46,8 @@ const (
 	// it is expected to save before space has to be freed anyway.
 	CausePrice Cause = "not-worth-it"
 	// CauseNoProgress: steady, although pressure asks for a bust: the rules have
-	// nothing that they had not when the last episode ended without relief.
+	// nothing that they had not when the last episode ended without relief, or
+	// nobody has measured yet what the last bust has brought.
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider has refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"

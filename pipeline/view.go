@@ -45,8 +45,8 @@ func (s *Session) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// floor returns what the prompt would weigh if every tool output that age does
-// not protect were dropped.
+// floor returns what the prompt would weigh if every tool arc that age does not
+// protect were dropped.
 func (s *Session) floor(current int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := range s.entries {

@@ -16,5 +16,5 @@
 //
 // It declares the Host interface that it calls, and alone turns errors into
 // codes. It may import internal/host for host.Client, schema and the leaf
-// helpers; only cmd imports it.
+// helpers; only cmd, internal/doctor and internal/replay import it.
 package rpc

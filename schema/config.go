@@ -23,7 +23,7 @@ type Config struct {
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true"`
 	// CacheTTL is how long the provider keeps a cached prompt, for all models or by model: a number with s, m or h, or bare milliseconds.
 	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=5m,pattern=^[0-9]+[smh]?$,example=5m"`
-	// ExecuteThresholdPercentage is the share of the window, in percent, at which history is folded, for all models or by model.
+	// ExecuteThresholdPercentage is the share of the window, in percent, from which a pass may free space, for all models or by model: the high-water mark.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. It wins over the percentage where the window is known, and counts as 80 % of the window at most.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000"`
@@ -31,7 +31,7 @@ type Config struct {
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75"`
 	// AutoDrop configures what is dropped without being asked, on passes that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
-	// ProtectedTags is the number of newest active tags that cannot be dropped.
+	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive, unless the next prompt may not fit.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10"`
@@ -86,8 +86,8 @@ type AutoDrop struct {
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0"`
 	// ProtectedTools are names or patterns (*, ?) of tools that these three leave alone.
 	ProtectedTools []string `json:"protected_tools" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*"`
-	// ProtectedPaths are patterns (**, *, ?) of files whose calls these three leave alone, and every rule below the force level. They
-	// are matched against the path as the tool got it and relative to the project.
+	// ProtectedPaths are patterns (**, *, ?) of files whose calls these three leave alone, and so do the rules that take tool output
+	// under pressure, until the next prompt may not fit. They are matched against the path as the tool got it and relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 // Package store keeps the durable state of the host in one SQLite file: the
 // frozen state of each session (units, edits, queued drops, the chain of the
-// last wire), the journal of its passes, and what is known of models.
+// last wire), the journal of its passes and what its model was
+// told; and what is known of models.
 //
 // It promises that a write that returned nil survives a killed host, that a
 // session is read in one consistent state, and that a file which is not ours,

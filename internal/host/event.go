@@ -19,8 +19,9 @@ type harnessEvent struct {
 	} `json:"properties"`
 }
 
-// Event takes note of what happens in the harness between passes. Nothing that a
-// pass depends on comes this way only: events are lost when the host is down.
+// Event takes note of what happens in the harness between passes. Events are lost
+// when the host is down, so nothing that a wire must be right about comes this way
+// only: a refusal that was missed makes room when the next one is heard of.
 func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schema.Empty, error) {
 	var e harnessEvent
 	if err := json.Unmarshal(p.Event, &e); err != nil {

@@ -1,7 +1,7 @@
 package frozen
 
-// Setup is what was decided for the session as a whole, and like the edits is
-// only changed by a pass that busts.
+// Setup is what was decided for the session as a whole. What of it shows on the
+// wire is, like the edits, only changed by a pass that busts.
 type Setup struct {
 	// Profile is the provider profile that the wire is rendered for. It changes
 	// on hard passes only: a catalogue that answers late must not cost a prefix.

@@ -10,7 +10,8 @@ const (
 	ToolUnit UnitKind = "tool"
 )
 
-// A Unit is one taggable piece of content.
+// A Unit is one taggable piece of content: what it is, which never changes, and
+// what was decided about it.
 type Unit struct {
 	// Tag is the number that the model sees as §N§. It is never reused.
 	Tag int
@@ -53,7 +54,8 @@ type State struct {
 }
 
 // NewState returns the state that was stored: units ascending by tag, edits of
-// those units, and the queue in its order.
+// those units in any order, and the queue in its order. The setup is the
+// caller's to set.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units))}
 	for _, u := range units {

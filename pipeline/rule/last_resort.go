@@ -6,9 +6,10 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // model is working with them.
 const keptArcs = 3
 
-// ProtectedResults drops tool outputs that age protects, oldest first, when the
-// next request would not fit otherwise (above spec history §18's 95 %): a
-// request that the provider refuses helps nobody.
+// ProtectedResults drops tool outputs even if age protects them, oldest first,
+// when the next request would not fit otherwise (from spec history §18's 95 %
+// on): a request that the provider refuses helps nobody. The newest stay, and so
+// does what the model has not read.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
@@ -25,8 +26,9 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	return edits
 }
 
-// OldestTexts drops the oldest texts when nothing else is left to drop and the
-// next request would not fit. The user's newest message stays.
+// OldestTexts drops the oldest texts and files when nothing else is left to drop
+// and the next request would not fit. The user's newest message stays, and what
+// is protected by its age.
 func OldestTexts(v View, k Knobs) []frozen.Edit {
 	protectedFrom := min(newestActive(v.State, k.ProtectedTags), newestUserTag(v))
 	need := v.Need

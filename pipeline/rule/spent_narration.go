@@ -4,8 +4,8 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 // SpentNarration drops what the model said beside calls that are gone: "now I
 // read X" is worth little without X. Answers that end a turn stay, and so does
-// the user's part. It comes after the tools, so it is only asked when they are
-// not enough: a session whose texts fill the window would bust again and again
+// the user's part. It comes after the tools, of the force level as well, so it
+// is only asked when they are not enough: a session whose texts fill the window would bust again and again
 // (design §3.12).
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)

@@ -5,7 +5,7 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // A Rule proposes edits.
 type Rule struct {
 	Name string
-	// On is when the rule is asked.
+	// On is the occasion from which the rule is asked.
 	On Occasion
 	// Propose returns what the rule wants. It is pure.
 	Propose func(View, Knobs) []frozen.Edit

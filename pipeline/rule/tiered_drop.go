@@ -15,12 +15,12 @@ const (
 	// tierReserve is the share of the newest tools of the better tiers that is
 	// spared.
 	tierReserve = 0.20
-	// minReclaim is the tokens below which an emergency changes nothing.
+	// minReclaim is the tokens below which the tiered drop changes nothing.
 	minReclaim = 2000
 )
 
-// tiers orders tools by how hard their output is to come by again: what the
-// third tier holds goes first.
+// tiers orders tools by what the model loses with their output: the third tier,
+// which is all other tools, goes first.
 var tiers = map[string]int{
 	"read": 1, "todowrite": 1, "task": 1, "aft_outline": 1, "aft_zoom": 1,
 	"edit": 2, "write": 2, "apply_patch": 2, "grep": 2, "glob": 2, "aft_search": 2,

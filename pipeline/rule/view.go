@@ -14,7 +14,8 @@ type View struct {
 	// PrefixIsGone says that the provider has nothing cached any more (a hard
 	// pass), so that nothing is worth waiting for.
 	PrefixIsGone bool
-	// Occasion is the last of the occasions that the pass is.
+	// Occasion is the gravest that the pass is: rules of it and of all before it
+	// are asked.
 	Occasion Occasion
 	Goal     Goal
 	// Need is how many tokens the goal still asks for; it is at most 0 when
@@ -25,11 +26,12 @@ type View struct {
 // Goal is what a pass wants to get down to, in tokens.
 type Goal struct {
 	// Current is the size of the next prompt, Ceiling the execute threshold,
-	// Target the size that the pass wants to reach.
+	// Target the low mark, the size that the pass wants to reach.
 	Current, Ceiling, Target int
-	// Measured says that the prompt has been measured since the last bust. An
-	// emergency on the same measurement twice would drop the rest of the tail
-	// (bug class A29).
+	// Measured says that the prompt has been measured since the last bust: acting
+	// on the same measurement twice would drop the rest of the tail (bug class
+	// A29). It is also set where what that bust freed still leaves an emergency,
+	// and where the provider reports nothing.
 	Measured bool
 }
 
@@ -112,11 +114,11 @@ type Knobs struct {
 	ErrorSteps int
 	// TurnProtection is how many of the newest steps those three leave alone.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath say what those three never touch;
-	// the rules under pressure leave protected paths alone, too.
+	// IsProtectedTool and IsProtectedPath say what those three never touch; the
+	// tool reclaim and the tiered drop leave protected paths alone, too.
 	IsProtectedTool, IsProtectedPath func(string) bool
-	// CompressFrom is the size in bytes from which old text is compressed;
-	// 0 switches it off.
+	// CompressFrom is the size in bytes from which old text is compressed; 0
+	// switches it off, as where the model can drop things itself.
 	CompressFrom int
 }
 
