@@ -63,6 +63,10 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 // something to migrate the first attempt, which has no such bound, does it.
 const openTimeout = 800 * time.Millisecond
 
+// mendTimeout bounds the making of an empty database in the place of a damaged
+// one: nobody else can hold it, but a slow disk has to take its whole schema.
+const mendTimeout = 3 * time.Second
+
 // Initialize opens the store if that is missing or failed, and then the directory.
 func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
@@ -168,7 +172,7 @@ func remedy(err error) string {
 // has c, whose pass met the damage, tell its user. If c cannot, whoever
 // initializes next hears of it.
 func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string) {
-	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
 	s.tryOpen(opening)
 	s.mu.RLock()

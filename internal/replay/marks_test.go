@@ -42,6 +42,9 @@ func openTrace(name string) func() (io.ReadCloser, error) {
 // A low mark that is lower than the one of the price busts a session deeper, and
 // a high mark that is never reached costs what an unmodified prompt does.
 func TestMarksAreBilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays the edge trace five times")
+	}
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50
 	done := 0
