@@ -18,25 +18,27 @@ import (
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.Needs(t)
 	const big = 5 // files of 44 kB, which OpenCode's read does not cut
-	files := map[string]string{}
+	// One output is a third of what may be filled before a pass may bust.
+	files := map[string]string{"magicctx.jsonc": `{"execute_threshold_percentage": 50}`}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
 	}
 	w := newWorld(t, suite.Root(t), files)
 	options := w.withPlugin()
-	options.Limits = opencodetest.Limits{Context: 60_000, Output: 8_192}
+	options.Limits = opencodetest.Limits{Context: 64_000, Output: 8_192}
 	oc := w.start(options)
 	session := w.session(oc)
 
 	var steps []mockllm.Step
 	for i := range big {
 		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), "read", map[string]any{"filePath": filepath.Join(w.project, fmt.Sprintf("big%d.txt", i))})
-		// A third of the 60,000 first: a gentle word. The fourth step is past the
-		// execute threshold, in the middle of the turn, so that at the fifth file
+		// A third of the 64,000 first: a gentle word. The fourth step is past the
+		// execute threshold with what it has read, in the middle of the turn, and below
+		// the force level, so that at the fifth file
 		// the tone is firm and nothing busts.
 		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
 		if i >= 3 {
-			step.Usage.Read = 44_900
+			step.Usage.Read = 29_900
 		}
 		steps = append(steps, step)
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"slices"
@@ -41,7 +42,11 @@ type drive struct {
 	rule    string // that answers its requests
 }
 
-// Sessions whose content fills the window, each in both dialects.
+// all plays every session in both dialects; otherwise what does not depend on the
+// dialect is played in one.
+var all = flag.Bool("all", false, "play every session in both dialects, and check that OpenCode repeats itself (minutes)")
+
+// Sessions whose content fills the window.
 func TestPressure(t *testing.T) {
 	suite.Needs(t)
 	w := newWorld(t, suite.Root(t), logFiles())
@@ -52,31 +57,35 @@ func TestPressure(t *testing.T) {
 		drive *drive
 		check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 	}
-	var all []played
+	var sessions []played
 	for _, tc := range []struct {
 		name  string
+		in    []dialectCase
 		play  func(*drive)
 		check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 	}{
-		{"to 85 percent", toForce, checkToForce},
-		{"over 95 percent at once", toEmergency, checkToEmergency},
-		{"with an image", withImage, checkWithImage},
-		{"to a smaller window", toSmallerWindow, checkToSmallerWindow},
-		{"as a subagent", asSubagent, checkAsSubagent},
+		{"to 85 percent", dialects, toForce, checkToForce},
+		{"over 95 percent at once", dialects, toEmergency, checkToEmergency},
+		{"with an image", dialects[:1], withImage, checkWithImage},
+		{"to a smaller window", dialects[1:], toSmallerWindow, checkToSmallerWindow},
+		{"as a subagent", dialects[:1], asSubagent, checkAsSubagent},
 	} {
-		for _, d := range dialects {
+		if *all {
+			tc.in = dialects
+		}
+		for _, d := range tc.in {
 			name := fmt.Sprintf("%s, %s", tc.name, d.dialect)
 			t.Run(name+"/play", func(t *testing.T) {
 				in := w.in(t)
 				drive := &drive{world: in, dialectCase: d, oc: oc, worker: in.worker(d.dialect)}
 				tc.play(drive)
-				all = append(all, played{name, drive, tc.check})
+				sessions = append(sessions, played{name, drive, tc.check})
 			})
 		}
 	}
 	w.stop(oc)
 	w.stopHost()
-	for _, p := range all {
+	for _, p := range sessions {
 		t.Run(p.name+"/check", func(t *testing.T) {
 			d := *p.drive
 			d.world = w.in(t)
