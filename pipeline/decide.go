@@ -1,13 +1,11 @@
 package pipeline
 
 import (
-	"slices"
 	"time"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -61,23 +59,6 @@ type Decision struct {
 	FreedBy map[string]int
 	// Episode is what is remembered of the pressure episode.
 	Episode Episode
-}
-
-// An Episode is what is remembered of a time of pressure, across restarts. It
-// opens when pressure reaches the high-water mark and ends with the bust that
-// frees down to the low one, or takes all there is and stays above: then it is
-// stuck.
-type Episode struct {
-	// ReliefOf is the measurement that the last bust went by, Relief the tokens
-	// that busts have freed of it since. They correct the measurement until there
-	// is a newer one.
-	ReliefOf string
-	Relief   int
-	// StuckTag is the highest tag there was when an episode ended above the
-	// high-water mark, StuckGrace what the two-pass reclaim could take then,
-	// StuckBand the band of pressure; all 0 for none. It is tried again with a
-	// new tag, a moved grace, a higher band, or as long as a drop is queued.
-	StuckTag, StuckGrace, StuckBand int
 }
 
 // Steady returns the decision without what it would have added, for when that
@@ -168,137 +149,6 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	return d
 }
 
-// goal is what the pass wants to get down to.
-func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
-	high := int(r.Threshold / 100 * float64(limit))
-	g := rule.Goal{
-		Current: d.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// Where the provider reports nothing, the host's own count has seen the bust.
-		Measured: d.Size.Measured == 0 || s.Meta.Episode.ReliefOf != d.Size.Measurement || d.Percent >= EmergencyPercent,
-	}
-	if r.LowMark <= 0 {
-		price := r.Price
-		if price.Read <= 0 || price.Write <= 0 {
-			price = TypicalPrice
-		}
-		units := 0
-		for i := range s.entries {
-			units += s.tokensOf(&s.entries[i])
-		}
-		g.Target = marks{
-			high: high, floor: s.floor(d.Size.Current, r.Knobs), prefix: max(0, d.Size.Current-units),
-			growth: s.growth(), price: price,
-		}.low()
-	}
-	return g
-}
-
-// occasionOf returns which rules a busting pass asks. A prefix that is gone
-// anyway is the time to free what the next episode would: half way up to it is
-// near enough.
-func occasionOf(d Decision, g rule.Goal) rule.Occasion {
-	switch {
-	case d.Percent >= EmergencyPercent:
-		return rule.Emergency
-	case d.Percent >= ForcePercent:
-		return rule.Force
-	case d.Size.Current >= g.Ceiling, d.Verdict == schema.Hard && d.Size.Current > (g.Ceiling+g.Target)/2:
-		return rule.Pressure
-	}
-	return rule.AnyBust
-}
-
-// forcedAt is the size at which the next bust comes whatever it costs.
-func (s *Session) forcedAt(d Decision, limit int) int {
-	if d.Percent >= ForcePercent {
-		return limit * EmergencyPercent / 100
-	}
-	return limit * ForcePercent / 100
-}
-
-// minEmergency is the tokens below which not even a nearly full window is worth
-// a bust (spec transform §16), unless the prompt then fits again.
-const minEmergency = 2000
-
-// isWorthIt weighs a bust of a live prefix (design §9). What the user asked for
-// is not weighed, nor is anything where nobody knows a price.
-func isWorthIt(d Decision, r Readings, freed, limit int) bool {
-	switch {
-	case d.Cause == CauseFlush || d.Cause == CauseOverflow || r.Price.Read <= 0:
-		return true
-	case d.Percent >= EmergencyPercent:
-		return freed >= minEmergency || (d.Size.Current-freed)*100 < limit*EmergencyPercent
-	case d.Percent >= ForcePercent && isRelief(d, r, freed, limit):
-		return true
-	}
-	return d.Price.PaysOff()
-}
-
-// isRelief reports whether the next episode is far after a bust: it gets half way
-// from the high-water mark to the low one, or leaves a tenth of the window below
-// the high one, where what age protects is most of what is left.
-func isRelief(d Decision, r Readings, freed, limit int) bool {
-	high := int(r.Threshold / 100 * float64(limit))
-	return d.Goal > 0 && d.Size.Current-freed <= max((high+d.Goal)/2, high-limit/10)
-}
-
-// relief is what a bust that frees tokens leaves to be taken off the last
-// measurement.
-func (s *Session) relief(d Decision, freed int) (measurement string, tokens int) {
-	if d.Size.Measured == 0 {
-		return "", 0 // the host's own count knows of the bust
-	}
-	if len(d.Edits) == 0 {
-		return s.Meta.Episode.ReliefOf, s.Meta.Episode.Relief
-	}
-	if s.Meta.Episode.ReliefOf == d.Size.Measurement {
-		freed += s.Meta.Episode.Relief
-	}
-	return d.Size.Measurement, freed
-}
-
-// remember notes whether the episode ended above the high-water mark.
-func (d *Decision) remember(s *Session, isStuck bool) {
-	e := &d.Episode
-	e.StuckTag, e.StuckGrace, e.StuckBand = 0, 0, 0
-	if isStuck {
-		e.StuckTag, e.StuckGrace, e.StuckBand = s.State.TagCounter, s.State.Setup.ReclaimUpTo, band(d.Percent)
-	}
-}
-
-// isStuck reports whether a pass under pressure would only find what the last
-// one found, or would act on the same measurement twice.
-func (s *Session) isStuck(d Decision) bool {
-	if d.Cause != CausePressure && d.Cause != CauseForce {
-		return false
-	}
-	ep := s.Meta.Episode
-	if d.Size.Measured > 0 && ep.ReliefOf == d.Size.Measurement && d.Percent < EmergencyPercent {
-		return true // nobody has measured yet what the last bust has brought (A29)
-	}
-	return ep.StuckTag > 0 && ep.StuckTag == s.State.TagCounter && ep.StuckGrace == s.State.Setup.ReclaimUpTo &&
-		ep.StuckBand >= band(d.Percent) && len(s.State.Queue()) == 0
-}
-
-// band is the band of pressure: below the force level, at it, at the emergency
-// level.
-func band(percent float64) int {
-	switch {
-	case percent >= EmergencyPercent:
-		return 3
-	case percent >= ForcePercent:
-		return 2
-	}
-	return 1
-}
-
-// todoAfter is the todo list to show once edits are applied.
-func (s *Session) todoAfter(p render.Profile, edits []frozen.Edit) frozen.Todo {
-	undo := s.State.Freeze(edits)
-	defer s.State.Thaw(undo)
-	return s.nextTodo(p, func(tag int) bool { return !s.State.ByTag(tag).Active() })
-}
-
 // drained lists the queued drops that edits settle, and those of units that
 // have nothing left to drop.
 func (s *Session) drained(edits []frozen.Edit) []int {
@@ -314,61 +164,4 @@ func (s *Session) drained(edits []frozen.Edit) []int {
 		}
 	}
 	return tags
-}
-
-// Model returns the model that the newest user message asks.
-func (s *Session) Model() schema.Model {
-	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.User && e.head.model.ID != "" {
-			return e.head.model
-		}
-	}
-	return s.Meta.Model
-}
-
-// lastUse returns when the provider last had the prefix before it, Unix ms, 0
-// for never: when the model answered, or a pass made it a request that is not
-// answered yet. Else an idle session would bust with each pass until the answer
-// (bug class A10).
-func (s *Session) lastUse() int64 {
-	answered := s.lastResponse()
-	if answered == 0 {
-		return 0
-	}
-	return max(answered, s.Meta.At)
-}
-
-// lastResponse returns when the model last answered, Unix ms, 0 for never.
-func (s *Session) lastResponse() int64 {
-	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant {
-			return max(e.head.created, e.head.completed)
-		}
-	}
-	return 0
-}
-
-// AnsweredAt returns when the newest answer that the provider measured was
-// complete, Unix ms, 0 for never.
-func (s *Session) AnsweredAt() int64 {
-	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant && e.head.usage.Prompt() > 0 {
-			return e.head.completed
-		}
-	}
-	return 0
-}
-
-// isMidTurn reports whether the newest assistant step ended in tool calls whose
-// results the model has not read. An error ends a turn.
-func (s *Session) isMidTurn() bool {
-	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant {
-			if e.head.errored {
-				return false
-			}
-			return e.head.finish == "tool-calls" || e.head.finish == "" && e.head.hasTools
-		}
-	}
-	return false
 }

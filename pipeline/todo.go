@@ -77,3 +77,10 @@ func todoPart(codec transcript.Codec, t frozen.Todo) json.Value {
 		Metadata: json.Value(`{"todos":` + t.State + `,"truncated":false}`),
 	})
 }
+
+// todoAfter is the todo list to show once edits are applied.
+func (s *Session) todoAfter(p render.Profile, edits []frozen.Edit) frozen.Todo {
+	undo := s.State.Freeze(edits)
+	defer s.State.Thaw(undo)
+	return s.nextTodo(p, func(tag int) bool { return !s.State.ByTag(tag).Active() })
+}

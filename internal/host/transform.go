@@ -14,7 +14,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
-	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -193,21 +192,6 @@ func weighingPrice(p schema.Price) schema.Price {
 		return pipeline.TypicalPrice
 	}
 	return p
-}
-
-// knobs are the settings that rules read, for a mode (spec transform §8).
-func knobs(c schema.Config, m mode, directory string) rule.Knobs {
-	k := rule.Knobs{
-		ProtectedTags: c.ProtectedTags, ReasoningAge: c.ClearReasoningAge,
-		Deduplicate: c.AutoDrop.Duplicates, ClampSupersededWrites: c.AutoDrop.SupersededWrites, ClampOldErrors: c.AutoDrop.OldErrors,
-		ErrorSteps: c.AutoDrop.ErrorSteps, TurnProtection: c.AutoDrop.TurnProtection,
-		IsProtectedTool: func(name string) bool { return config.MatchesName(c.AutoDrop.ProtectedTools, name) },
-		IsProtectedPath: func(path string) bool { return config.MatchesPath(c.AutoDrop.ProtectedPaths, directory, path) },
-	}
-	if c.CavemanTextCompression.Enabled && m == modePrimaryNoReduce {
-		k.CompressFrom = c.CavemanTextCompression.MinChars
-	}
-	return k
 }
 
 // nudgeBaseline is what the pass knows that nudges are decided on.

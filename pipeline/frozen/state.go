@@ -46,23 +46,24 @@ type State struct {
 	// TagCounter is the highest tag ever given.
 	TagCounter int
 	// Setup is what was decided for the session as a whole.
-	Setup Setup
-	units []Unit // ascending by tag
-	byKey map[string]int
-	byTag map[int]int
-	queue []QueuedDrop // in the order they were queued
+	Setup  Setup
+	units  []Unit // ascending by tag
+	byKey  map[string]int
+	byTag  map[int]int
+	queue  []QueuedDrop // in the order they were queued
+	queued map[int]bool // its tags
 }
 
 // NewState returns the state that was stored: units ascending by tag, edits of
 // those units in any order, and the queue in its order. The setup is the
 // caller's to set.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
-	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units))}
+	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units)), queued: make(map[int]bool)}
 	for _, u := range units {
 		s.insert(u)
 	}
 	s.Freeze(edits)
-	s.queue = append(s.queue, queue...)
+	s.Enqueue(queue...)
 	return s
 }
 
@@ -105,21 +106,14 @@ func (s *State) Queue() []QueuedDrop { return s.queue }
 // Enqueue adds drops for tags that have none queued yet.
 func (s *State) Enqueue(drops ...QueuedDrop) {
 	for _, d := range drops {
-		if !s.Queued(d.Tag) {
-			s.queue = append(s.queue, d)
+		if !s.queued[d.Tag] {
+			s.queue, s.queued[d.Tag] = append(s.queue, d), true
 		}
 	}
 }
 
 // Queued reports whether a drop of tag waits.
-func (s *State) Queued(tag int) bool {
-	for _, d := range s.queue {
-		if d.Tag == tag {
-			return true
-		}
-	}
-	return false
-}
+func (s *State) Queued(tag int) bool { return s.queued[tag] }
 
 // Freeze applies edits to their units and returns how to take them back.
 // Unknown tags are left alone.
@@ -152,9 +146,11 @@ func (s *State) Dequeue(tags []int) {
 	}
 	kept := s.queue[:0]
 	for _, d := range s.queue {
-		if !gone[d.Tag] {
-			kept = append(kept, d)
+		if gone[d.Tag] {
+			delete(s.queued, d.Tag)
+			continue
 		}
+		kept = append(kept, d)
 	}
 	s.queue = kept
 }
@@ -163,7 +159,7 @@ func (s *State) Dequeue(tags []int) {
 // was decided or queued about them. Their tags are not given again.
 func (s *State) Forget(messageKeys map[string]bool) {
 	units, queue := s.units, s.queue
-	s.units, s.queue = nil, nil
+	s.units, s.queue, s.queued = nil, nil, make(map[int]bool)
 	s.byKey, s.byTag = make(map[string]int, len(units)), make(map[int]int, len(units))
 	for _, u := range units {
 		if !messageKeys[u.MessageKey] {
@@ -172,7 +168,7 @@ func (s *State) Forget(messageKeys map[string]bool) {
 	}
 	for _, d := range queue {
 		if s.ByTag(d.Tag) != nil {
-			s.queue = append(s.queue, d)
+			s.Enqueue(d)
 		}
 	}
 }

@@ -31,16 +31,16 @@ func newestTag(m *Message) int {
 	return tag
 }
 
-// thought returns what the reasoning of the unit's message weighs, in tokens.
-func (v View) thought(tag int) int {
+// thoughts returns what the reasoning of a message weighs, in tokens, by the unit
+// at which a decision about it hangs.
+func (v View) thoughts() map[int]int {
+	weights := make(map[int]int)
 	for i := range v.Messages {
-		for _, it := range v.Messages[i].Items {
-			if it.Tag == tag {
-				return v.Messages[i].ThoughtTokens
-			}
+		if m := &v.Messages[i]; m.ThoughtTokens > 0 {
+			weights[newestTag(m)] = m.ThoughtTokens
 		}
 	}
-	return 0
+	return weights
 }
 
 // isUnthought reports whether any unit of the message carries the decision.

@@ -62,6 +62,7 @@ type Proposal struct {
 func Propose(v View, k Knobs) Proposal {
 	p := Proposal{By: make(map[string]int)}
 	var undo frozen.Undo
+	thoughts := v.thoughts()
 	for _, r := range Table {
 		if r.On > v.Occasion {
 			continue
@@ -77,7 +78,7 @@ func Propose(v View, k Knobs) Proposal {
 			}
 			freed := u.Freed(e)
 			if e.Kind == frozen.Unthink {
-				freed = v.thought(e.Tag)
+				freed = thoughts[e.Tag]
 			}
 			p.Freed += freed
 			if freed > 0 {

@@ -149,17 +149,16 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// isOpen reports whether the unit is a visible arc without its result. A unit
-// that is not visible may be edited.
-func (v View) isOpen(tag int) bool {
-	for i := len(v.Messages) - 1; i >= 0; i-- {
-		for _, it := range v.Messages[i].Items {
-			if it.Tag == tag {
-				return it.Open
-			}
+// open returns the visible arcs without a result. A unit that is not visible may
+// be edited.
+func (v View) open() map[int]bool {
+	open := make(map[int]bool)
+	v.eachItem(func(_ *Message, it *Item, _ *frozen.Unit) {
+		if it.Open {
+			open[it.Tag] = true
 		}
-	}
-	return false
+	})
+	return open
 }
 
 // cutoff is the highest tag that age alone no longer protects (spec transform
