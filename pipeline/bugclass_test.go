@@ -618,3 +618,24 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 		t.Errorf("%s (%s), bust %v", w.decision.Verdict, w.decision.Cause, w.result.Bust)
 	}
 }
+
+// After a revert the reverted units count as the newest, so that age protected
+// nothing of what is there: a result was dropped that the model had not read, and
+// the request ended with an answer of the model's own.
+func TestUnreadResultsStayAfterARevert(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
+		message("a1", "assistant", w.now, nil, reasoningPart("p2", "why", true)))
+	for i := range 8 {
+		w.add(message(fmt.Sprintf("r%d", i), "user", w.now, nil, textPart(fmt.Sprintf("pr%d", i), "again")))
+	}
+	w.pass()
+	w.raw, w.held = w.raw[:2], 2 // reverted, and then the same file read twice in one step
+	w.add(message("a2", "assistant", w.now, obj{"finish": "tool-calls"},
+		toolPart("p3", "c1", "read", obj{"filePath": "/a"}, "one"), toolPart("p4", "c2", "read", obj{"filePath": "/a"}, "two")))
+	w.readings.Flush = true
+	w.pass()
+	if got := w.text(); !strings.Contains(got, "one") || !strings.Contains(got, "two") {
+		t.Errorf("wire:\n%s", got)
+	}
+}

@@ -62,7 +62,7 @@ type Proposal struct {
 func Propose(v View, k Knobs) Proposal {
 	p := Proposal{By: make(map[string]int)}
 	var undo frozen.Undo
-	thoughts := v.thoughts()
+	thoughts, unread := v.thoughts(), v.unread()
 	for _, r := range Table {
 		if r.On > v.Occasion {
 			continue
@@ -72,6 +72,14 @@ func Propose(v View, k Knobs) Proposal {
 			continue
 		}
 		for _, e := range r.Propose(v, k) {
+			if unread[e.Tag] {
+				// Only what was asked for, and its call stays: the request has to end
+				// with something to answer.
+				if !v.State.Queued(e.Tag) {
+					continue
+				}
+				e.Kind = frozen.Skeleton
+			}
 			u := v.State.ByTag(e.Tag)
 			if u == nil || u.Covers(e) {
 				continue

@@ -32,7 +32,7 @@ func drops(name string, on rule.Occasion, asked *[]string, tags ...int) rule.Rul
 func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 	hundred := call("read", 100)
 	view := func(occasion rule.Occasion, target int) rule.View {
-		v := conversation(assistant(many(5, hundred)...))
+		v := conversation(assistant(many(5, hundred)...), user())
 		v.Occasion, v.Goal = occasion, rule.Goal{Current: 1000, Ceiling: 850, Target: target}
 		return v
 	}

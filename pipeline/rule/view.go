@@ -161,6 +161,21 @@ func (v View) open() map[int]bool {
 	return open
 }
 
+// unread returns the arcs whose results the model has not read: those of the
+// newest message, if it is the model's own. Age does not always protect them:
+// reverted messages count as newer.
+func (v View) unread() map[int]bool {
+	unread := make(map[int]bool)
+	if n := len(v.Messages); n > 0 && v.Messages[n-1].Role == Assistant {
+		for _, it := range v.Messages[n-1].Items {
+			if u := v.State.ByTag(it.Tag); u != nil && u.Kind == frozen.ToolUnit {
+				unread[it.Tag] = true
+			}
+		}
+	}
+	return unread
+}
+
 // cutoff is the highest tag that age alone no longer protects (spec transform
 // §15).
 func (v View) cutoff(k Knobs) int { return v.State.TagCounter - k.ProtectedTags }
