@@ -134,7 +134,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 		return d.Steady(CauseNothingToDo, s)
 	}
 	if len(p.Edits) > 0 {
-		d.Price = s.price(r, profile.Breakpoints, s.firstEdited(p.Edits), p.Freed, d.Size.Current, s.forcedAt(d, limit))
+		d.Price = s.price(r, profile.Breakpoints, s.firstEdited(p.Edits), p.Freed, d.Size.Current, forcedAt(d, limit))
 	}
 	if !isHard && !isWorthIt(d, r, p.Freed, limit) {
 		return d.Steady(CausePrice, s)

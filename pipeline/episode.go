@@ -63,7 +63,7 @@ func occasionOf(d Decision, g rule.Goal) rule.Occasion {
 }
 
 // forcedAt is the size at which the next bust comes whatever it costs.
-func (s *Session) forcedAt(d Decision, limit int) int {
+func forcedAt(d Decision, limit int) int {
 	if d.Percent >= ForcePercent {
 		return limit * EmergencyPercent / 100
 	}

@@ -78,6 +78,7 @@ type pass struct {
 	window  window
 	fresh   []frozen.Unit
 
+	readings pipeline.Readings
 	decision pipeline.Decision
 	wire     pipeline.Wire
 	thaw     func() // takes the decision back
@@ -136,7 +137,8 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 // run decides, renders and commits.
 func (ps *pass) run(ctx context.Context) error {
 	pipe := ps.s.pipe
-	ps.decision = pipe.Decide(ps.readings())
+	ps.readings = ps.read()
+	ps.decision = pipe.Decide(ps.readings)
 	ps.render(ps.decision)
 	if hits := ps.validate(ps.wire); len(hits) > 0 {
 		ps.h.Log.Error("the wire breaks a rule of the provider", "session", ps.s.key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
@@ -165,7 +167,8 @@ func (ps *pass) run(ctx context.Context) error {
 	return err
 }
 
-func (ps *pass) readings() pipeline.Readings {
+// read takes the facts of the moment, once for a pass.
+func (ps *pass) read() pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
 	return pipeline.Readings{
@@ -196,7 +199,7 @@ func weighingPrice(p schema.Price) schema.Price {
 
 // nudgeBaseline is what the pass knows that nudges are decided on.
 func (ps *pass) nudgeBaseline() nudgeBaseline {
-	r := ps.readings()
+	r := ps.readings
 	return nudgeBaseline{
 		limitTokens: r.LimitTokens, thresholdPercent: r.Threshold,
 		inputTokens: ps.decision.InputTokens, protectedTags: r.Knobs.ProtectedTags,

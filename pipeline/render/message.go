@@ -1,8 +1,6 @@
 package render
 
 import (
-	"slices"
-
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -205,9 +203,4 @@ func skeleton(p *transcript.Part, tag int) schema.Patch {
 		patch = append(patch, schema.PatchOp{Op: "remove", Path: p.AttachmentsPath})
 	}
 	return patch
-}
-
-// HasBlocks reports whether anything of a raw message reaches the provider.
-func HasBlocks(m *transcript.Message) bool {
-	return !m.Hidden && slices.ContainsFunc(m.Parts, func(p transcript.Part) bool { return !p.Hidden })
 }

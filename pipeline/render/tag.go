@@ -3,7 +3,6 @@ package render
 import (
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -146,18 +145,6 @@ func danglingLen(s string) int {
 // isWord is JavaScript's \w, which is ASCII.
 func isWord(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
-// isJSSpace is JavaScript's \s, which counts the byte order mark as a blank and
-// Go's unicode.IsSpace does not; NEL is the other way round.
-func isJSSpace(r rune) bool {
-	switch r {
-	case '\uFEFF':
-		return true
-	case '\u0085':
-		return false
-	}
-	return unicode.IsSpace(r)
 }
 
 // HasTag reports whether a whole tag stands anywhere in text.

@@ -49,3 +49,6 @@ func unlessBlank(changed, raw string) string {
 	}
 	return changed
 }
+
+// isJSSpace is text.IsJSSpace under a name that no parameter hides.
+func isJSSpace(r rune) bool { return text.IsJSSpace(r) }

@@ -90,7 +90,7 @@ func Compress(text string, level Level) string {
 			chunk = trimLeftJS(chunk)
 		}
 		if end == len(g.text) {
-			chunk = strings.TrimRightFunc(chunk, isJSSpace)
+			chunk = strings.TrimRightFunc(chunk, IsJSSpace)
 		}
 		b.WriteString(chunk)
 		at = end

@@ -9,9 +9,9 @@ import (
 // jsSpace is the class of JavaScript's \s, of which RE2's \s is a part only.
 const jsSpace = `[\s\x{0B}\x{FEFF}\p{Z}]`
 
-// isJSSpace is JavaScript's \s, which counts the byte order mark as a blank and
+// IsJSSpace reports whether r is of JavaScript's \s, which counts the byte order mark as a blank and
 // Go's unicode.IsSpace does not; NEL is the other way round.
-func isJSSpace(r rune) bool {
+func IsJSSpace(r rune) bool {
 	switch r {
 	case '\uFEFF':
 		return true
@@ -21,13 +21,13 @@ func isJSSpace(r rune) bool {
 	return unicode.IsSpace(r)
 }
 
-func trimJS(s string) string     { return strings.TrimFunc(s, isJSSpace) }
-func trimLeftJS(s string) string { return strings.TrimLeftFunc(s, isJSSpace) }
+func trimJS(s string) string     { return strings.TrimFunc(s, IsJSSpace) }
+func trimLeftJS(s string) string { return strings.TrimLeftFunc(s, IsJSSpace) }
 
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 
 // isBlank reports white space that stays within its line.
-func isBlank(r rune) bool { return isJSSpace(r) && !isLineEnd(r) }
+func isBlank(r rune) bool { return IsJSSpace(r) && !isLineEnd(r) }
 
 // isWordRune reports what a word consists of, in any script. JavaScript's \w is
 // ASCII, and would see the English article in the Polish "miała".

@@ -78,7 +78,7 @@ func FuzzStripInjections(f *testing.F) {
 			t.Fatalf("%q became %q without injection", in, got)
 		case len(got) > len(in), utf8.ValidString(in) && !utf8.ValidString(got):
 			t.Fatalf("%q became %q", in, got)
-		case HasInjection(in) && got != strings.TrimFunc(got, isJSSpace):
+		case HasInjection(in) && got != strings.TrimFunc(got, IsJSSpace):
 			t.Fatalf("%q is not trimmed", got)
 		}
 		IsInjectedOnly(in)

@@ -45,7 +45,7 @@ func remove(out []byte, f found) ([]byte, int) {
 	if len(before) == len(out) {
 		return before, afterBlanks(f.s, next) // as in "(just do it)"
 	}
-	if r := firstRune(f.s[next:]); r != 0 && !isJSSpace(r) && !in(r, pauses+sentenceEnds+closers) {
+	if r := firstRune(f.s[next:]); r != 0 && !IsJSSpace(r) && !in(r, pauses+sentenceEnds+closers) {
 		before = append(before, ' ')
 	}
 	return before, next
