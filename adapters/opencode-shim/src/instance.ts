@@ -1,7 +1,7 @@
 import { asError, Code, Method, Passes, ProtocolMajor, ProtocolMinor, Registrations, RpcError, type Host, type HostCalls, type InitializeResult, type Lease, type Log, type Opening } from "@magicctx/shim-core"
 import { handlers } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
-import { message } from "./projection.ts"
+import { message } from "./generated/message.ts"
 import { Sessions } from "./sessions.ts"
 
 /** Deadlines of the calls that are no pass, ms. */

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { clone, equal } from "@magicctx/shim-core"
 import { Random } from "../../shim-core/test/random.ts"
 import { vectors } from "../../shim-core/test/vectors.ts"
-import { message } from "../src/projection.ts"
+import { message } from "../src/generated/message.ts"
 
 interface Vector {
   about: string

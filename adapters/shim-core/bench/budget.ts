@@ -12,7 +12,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { message } from "../../opencode-shim/src/projection.ts"
+import { message } from "../../opencode-shim/src/generated/message.ts"
 import { Host, Passes, ProtocolMajor, ProtocolMinor, startHost, Method, silent } from "../src/index.ts"
 import { session, type RawMessage } from "./session.ts"
 

@@ -1,4 +1,4 @@
-import type { Projection } from "./projection.ts"
+import type { Projector } from "./projection.ts"
 
 /** What a transform request says of an array: the first keep messages of revision base stand, tail follows. */
 export interface Delta {
@@ -17,9 +17,9 @@ export interface Delta {
 export class DeltaEncoder {
   private kept: readonly unknown[] = []
   private revision = 0
-  private readonly message: Projection
+  private readonly message: Projector
 
-  constructor(message: Projection) {
+  constructor(message: Projector) {
     this.message = message
   }
 

@@ -4,11 +4,11 @@ import { DeltaEncoder, type Delta } from "./encoder.ts"
 import { Code, Method, type InitializeResult, type WireMutation } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 import type { Log } from "./log.ts"
-import type { Projection } from "./projection.ts"
+import type { Projector } from "./projection.ts"
 
 /** How a harness's messages are read. */
 export interface MessageFormat {
-  projection: Projection
+  projection: Projector
   key: MessageKey
 }
 

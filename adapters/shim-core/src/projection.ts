@@ -1,83 +1,18 @@
 /**
- * A projection names the members of a harness's message that the host uses. It
- * is declared once and used twice, to compare and to copy, so that what is
- * compared is what was sent.
+ * Compares and copies what the host uses of a harness's message. Written by
+ * `npm run generate` from a declaration (gen/declare.ts).
  *
  * Invariant: `same(copy(a), b)` holds exactly when `copy(a)` and `copy(b)` are
- * equal JSON. It rests on one rule for whoever declares a projection: what
- * `choose` and `when` decide by must itself be kept.
+ * equal JSON.
  */
-export interface Projection {
+export interface Projector {
   /** Whether copying raw would give kept again. Allocates nothing. */
   same(kept: unknown, raw: unknown): boolean
   /** The projected copy, which shares no object with raw; undefined is absent. */
   copy(raw: unknown): unknown
 }
 
-type Members = Record<string, unknown>
-
-/** Keeps a value whole. */
-export const all: Projection = { same: equal, copy: clone }
-
-/** Keeps the named members of an object, and any other kind of value whole. */
-export function fields(members: Record<string, Projection>): Projection {
-  const keys = Object.keys(members)
-  const projections = keys.map((key) => members[key]!)
-  return {
-    same(kept, raw) {
-      if (!isObject(raw)) return equal(kept, raw)
-      if (!isObject(kept)) return false
-      for (let i = 0; i < keys.length; i++) {
-        const key = keys[i]!
-        const a = kept[key]
-        const b = raw[key]
-        if (a !== b && !projections[i]!.same(a, b)) return false
-      }
-      return true
-    },
-    copy(raw) {
-      if (!isObject(raw)) return clone(raw)
-      const kept: Members = {}
-      for (let i = 0; i < keys.length; i++) {
-        const value = projections[i]!.copy(raw[keys[i]!])
-        if (value !== undefined) kept[keys[i]!] = value
-      }
-      return kept
-    },
-  }
-}
-
-/** Keeps every element of an array, in its place. */
-export function list(element: Projection): Projection {
-  return {
-    same(kept, raw) {
-      if (!Array.isArray(raw)) return equal(kept, raw)
-      if (!Array.isArray(kept) || kept.length !== raw.length) return false
-      for (let i = 0; i < raw.length; i++) if (!element.same(kept[i], raw[i])) return false
-      return true
-    },
-    copy(raw) {
-      return Array.isArray(raw) ? raw.map((value) => element.copy(value)) : clone(raw)
-    },
-  }
-}
-
-/** Keeps a value only where the condition holds. */
-export function when(condition: (raw: unknown) => boolean, projection: Projection): Projection {
-  return {
-    same: (kept, raw) => (condition(raw) ? projection.same(kept, raw) : kept === undefined),
-    copy: (raw) => (condition(raw) ? projection.copy(raw) : undefined),
-  }
-}
-
-/** Keeps a value as the projection that pick returns for it. */
-export function choose(pick: (raw: Members) => Projection): Projection {
-  const of = (raw: unknown) => (isObject(raw) ? pick(raw) : all)
-  return {
-    same: (kept, raw) => of(raw).same(kept, raw),
-    copy: (raw) => of(raw).copy(raw),
-  }
-}
+export type Members = Record<string, unknown>
 
 export function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,4 +1,4 @@
-import { all, choose, fields, isObject, list, when, type Projection } from "@magicctx/shim-core"
+import { all, cases, fields, list, nothing, type Projection } from "../../shim-core/gen/declare.ts"
 
 /**
  * What the host uses of an OpenCode message. Left out is what never reaches a
@@ -6,7 +6,7 @@ import { all, choose, fields, isObject, list, when, type Projection } from "@mag
  * summaries (filled in later, by themselves), snapshots, costs.
  */
 
-const summary = when((raw) => raw === true, all) // of a user it is an object of diffs
+const summary = cases([], [[true, all]], nothing) // of a user it is an object of diffs
 
 const info = fields({
   id: all,
@@ -34,8 +34,8 @@ const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: al
 // OpenCode gives a reminder that it adds in memory a new part id on every pass.
 const reminder = fields({ type: all, text: all, synthetic: all, ignored: all })
 
-const isInterrupted = (raw: unknown) => isObject(raw) && raw.interrupted === true
-const isCompacted = (raw: unknown) => isObject(raw) && raw.compacted !== undefined
+const compacted = cases(["compacted"], [[undefined, nothing]], fields({ compacted: all }))
+const interrupted = cases(["interrupted"], [[true, fields({ interrupted: all, output: all })]], nothing)
 
 const state = fields({
   status: all,
@@ -43,13 +43,13 @@ const state = fields({
   output: all,
   error: all,
   attachments: all,
-  time: when(isCompacted, fields({ compacted: all })),
-  metadata: when(isInterrupted, fields({ interrupted: all, output: all })),
+  time: compacted,
+  metadata: interrupted,
 })
 
 const tool = fields({ id: all, type: all, callID: all, tool: all, state })
 
-const parts = new Map<unknown, Projection>([
+const parts = [
   ["text", text],
   ["reasoning", fields({ id: all, type: all, text: all, metadata: all })],
   ["tool", tool],
@@ -59,16 +59,19 @@ const parts = new Map<unknown, Projection>([
   ["patch", marker],
   ["snapshot", marker],
   ["retry", marker],
-])
+] as const
 
 // What this version does not know is kept whole: compaction, subtask, agent, and what comes next.
-const part = choose((raw) => parts.get(raw.type) ?? all)
-const userPart = choose((raw) => (raw.type === "text" && raw.synthetic === true ? reminder : (parts.get(raw.type) ?? all)))
+const part = cases(["type"], parts, all)
+const userPart = cases(["type"], [...parts, ["text", cases(["synthetic"], [[true, reminder]], text)]], all)
 
-const assistantMessage = fields({ info, parts: list(part) })
-const userMessage = fields({ info, parts: list(userPart) })
+const messageOf = (part: Projection) => fields({ info, parts: list(part) })
 
-export const message = choose((raw) => {
-  const role = isObject(raw.info) ? raw.info.role : undefined
-  return role === "user" ? userMessage : role === "assistant" ? assistantMessage : all
-})
+export const message = cases(
+  ["info", "role"],
+  [
+    ["user", messageOf(userPart)],
+    ["assistant", messageOf(part)],
+  ],
+  all,
+)

@@ -1,0 +1,38 @@
+/**
+ * A projection names the members of a harness's message that the host uses. It
+ * is declared once, as data, and becomes two functions (generate.ts), one that
+ * compares and one that copies, so that what is compared is what was sent.
+ */
+export type Projection =
+  | { readonly kind: "all" }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "fields"; readonly members: Readonly<Record<string, Projection>> }
+  | { readonly kind: "list"; readonly element: Projection }
+  | { readonly kind: "cases"; readonly path: readonly string[]; readonly cases: ReadonlyMap<Literal, Projection>; readonly otherwise: Projection }
+
+export type Literal = string | number | boolean | null | undefined
+
+/** Keeps a value whole. */
+export const all: Projection = { kind: "all" }
+
+/** Leaves a value out. */
+export const nothing: Projection = { kind: "nothing" }
+
+/** Keeps the named members of an object, and any other kind of value whole. */
+export function fields(members: Record<string, Projection>): Projection {
+  return { kind: "fields", members }
+}
+
+/** Keeps every element of an array, in its place, and any other kind of value whole. */
+export function list(element: Projection): Projection {
+  return { kind: "list", element }
+}
+
+/**
+ * Keeps a value as the case says that its member at path falls under; an empty
+ * path is the value itself. The member must itself be kept, or a change from one
+ * case to another would go unseen.
+ */
+export function cases(path: readonly string[], of: ReadonlyArray<readonly [Literal, Projection]>, otherwise: Projection): Projection {
+  return { kind: "cases", path, cases: new Map(of), otherwise }
+}

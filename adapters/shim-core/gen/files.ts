@@ -1,0 +1,15 @@
+import { message } from "../../opencode-shim/gen/message.ts"
+import { generate } from "./generate.ts"
+import { sample } from "./sample.ts"
+
+/** The generated files of the shims, by path within adapters/. */
+export const files: Record<string, string> = {
+  "opencode-shim/src/generated/message.ts": generate("message", message, {
+    declaration: "adapters/opencode-shim/gen/message.ts",
+    runtime: "@magicctx/shim-core",
+  }),
+  "shim-core/test/generated/sample.ts": generate("sample", sample, {
+    declaration: "adapters/shim-core/gen/sample.ts",
+    runtime: "../../src/index.ts",
+  }),
+}

@@ -1,0 +1,10 @@
+// Writes what is generated from the projections, for `npm run generate`.
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { files } from "./files.ts"
+
+for (const [name, content] of Object.entries(files)) {
+  const path = join(import.meta.dirname, "../..", name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
