@@ -28,6 +28,9 @@ export const methodNotFound = -32601
 export const invalidParams = -32602
 export const internalError = -32603
 
+/** How long an end that no longer listens may go on talking, ms. */
+const lastAnswersMS = 1000
+
 /** Answers a request of the other end; an RpcError that it throws keeps its code. */
 export type RequestHandler = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>
 
@@ -87,7 +90,9 @@ export class Connection {
     })
     input.on("end", () => this.close(new EndOfOutput("the host closed its output")))
     input.on("error", (err) => this.close(err))
-    output.on("error", (err) => this.close(err))
+    // An end that stops listening has often answered before: those answers are on
+    // their way, and a pass that is asked for again is a second pass.
+    output.on("error", (err) => setTimeout(() => this.close(err), lastAnswersMS).unref())
   }
 
   /** Sends a request. The attachment is raw JSON that travels beside the body. Throws if it cannot be sent at all. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
-import { EventEmitter } from "node:events"
-import { PassThrough } from "node:stream"
+import { EventEmitter, once } from "node:events"
+import { PassThrough, Writable } from "node:stream"
 import { test, type TestContext } from "node:test"
 import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from "vscode-jsonrpc/node"
-import { Connection, ConnectionClosed, RpcError } from "../src/index.ts"
+import { Connection, ConnectionClosed, encodeFrame, RpcError } from "../src/index.ts"
 
 /** Our end of a connection, and that of the reference implementation of the framing. */
 function connect(t: TestContext, serve: (method: string, params: unknown, signal: AbortSignal) => Promise<unknown> = async () => ({})) {
@@ -75,6 +75,27 @@ test("all requests under way fail together when the other end is gone", async (t
   for (const call of calls) await assert.rejects(call, ConnectionClosed)
   assert.throws(() => ours.request("c", {}), ConnectionClosed)
   assert.match((await ours.closed).message, /closed its output/)
+})
+
+test("an end that no longer listens is heard out", async () => {
+  const fromPeer = new PassThrough()
+  const deaf = new Writable({ write: (_, __, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })) })
+  const ours = new Connection(fromPeer, deaf, async () => ({}))
+  const answered = ours.request("first", {}).answer
+  const lost = ours.request("second", {}).answer
+  await once(deaf, "error")
+  for (const piece of encodeFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { late: true } }))) fromPeer.write(piece)
+  assert.deepEqual(await answered, { late: true })
+  fromPeer.end()
+  await assert.rejects(lost, ConnectionClosed)
+})
+
+test("an end that no longer listens, and does not end, is given up", async () => {
+  const deaf = new Writable({ write: (_, __, done) => done(new Error("write EPIPE")) })
+  const ours = new Connection(new PassThrough(), deaf, async () => ({}))
+  const keepAlive = setTimeout(() => {}, 20_000)
+  await assert.rejects(ours.request("first", {}).answer, ConnectionClosed)
+  clearTimeout(keepAlive)
 })
 
 test("a stream that is not the protocol ends the connection", async (t) => {
