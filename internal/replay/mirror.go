@@ -90,6 +90,8 @@ func (m *mirror) render(e *mirrored) error {
 	}
 	before, after := m.codec.Decode(e.raw), m.codec.Decode(patched)
 	e.rendered = render.Rendered{Raw: render.Wire(&before), Wire: render.Wire(&after)}
+	e.rendered.Raw.Hash() // every pass compares and bills copies of it
+	e.rendered.Wire.Hash()
 	e.fresh = true
 	return nil
 }

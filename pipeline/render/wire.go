@@ -43,6 +43,8 @@ type WireMessage struct {
 	Key    string
 	Role   transcript.Role
 	Blocks []Block
+
+	hash Hash // the memo of Hash; a copy of the message has it as well
 }
 
 // Wire reads the blocks of a patched message.
@@ -77,12 +79,17 @@ func Wire(m *transcript.Message) WireMessage {
 // A Hash identifies wire bytes. The zero hash is that of nothing.
 type Hash [16]byte
 
-// Hash returns the identity of the message's wire bytes; the zero hash when the
-// provider does not see the message.
+// Hash returns the identity of the message's wire bytes, which do not change any
+// more once it was asked for; the zero hash when the provider does not see the
+// message.
 func (w *WireMessage) Hash() Hash {
-	if len(w.Blocks) == 0 {
-		return Hash{}
+	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
+		w.hash = w.sum()
 	}
+	return w.hash
+}
+
+func (w *WireMessage) sum() Hash {
 	h := sha256.New()
 	write(h, string(w.Role))
 	for i := range w.Blocks {
