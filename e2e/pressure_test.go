@@ -165,8 +165,8 @@ func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 					continue
 				}
 				shown++
-				if text, ok := k.thoughts[c.Signature]; !ok || c.Text != text {
-					t.Errorf("request %d: the thought %q signed %q was %q", r.Seq, c.Text, c.Signature, text)
+				if !k.thoughts[thought{c.Text, c.Signature}] {
+					t.Errorf("request %d: nobody thought %q signed %q", r.Seq, c.Text, c.Signature)
 				}
 			}
 		}
@@ -175,8 +175,8 @@ func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 		}
 		step := r.Messages[len(r.Messages)-2]
 		call := step.Content[len(step.Content)-1]
-		if want := k.thoughtOf[call.ID]; step.Content[0].Signature != want {
-			t.Errorf("request %d: call %s does not begin with its thought %s but with %+v", r.Seq, call.ID, want, step.Content[0])
+		if first := step.Content[0]; !isThinking(first) || (thought{first.Text, first.Signature}) != k.thoughtOf[call.ID] {
+			t.Errorf("request %d: call %s does not begin with its thought %+v but with %+v", r.Seq, call.ID, k.thoughtOf[call.ID], first)
 		}
 	}
 	if shown == 0 && k.dialect == mockllm.Anthropic {

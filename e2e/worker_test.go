@@ -34,14 +34,16 @@ type worker struct {
 	refused int
 	step    int
 	calls   int
-	// thoughts are the signed thoughts, by signature; thoughtOf the signature of
-	// the thought that led to a call.
-	thoughts, thoughtOf map[string]string
+	// thoughts are all that was thought, thought is the newest, and thoughtOf is
+	// the one that led to a call.
+	thoughts  map[thought]bool
+	thought   thought
+	thoughtOf map[string]thought
 }
 
 const (
 	// logLines is what the worker has to read.
-	logLines = 20_000
+	logLines = 4_000
 	// callsPerStep of usualLines make some 900 tokens; largeLines are 8,000.
 	callsPerStep = 2
 	usualLines   = 30
@@ -50,7 +52,7 @@ const (
 
 func (w *world) worker(d mockllm.Dialect) *worker {
 	return &worker{
-		dialect: d, project: w.project, thoughts: map[string]string{}, thoughtOf: map[string]string{},
+		dialect: d, project: w.project, thoughts: map[thought]bool{}, thoughtOf: map[string]thought{},
 		lines: func(int) int { return usualLines },
 	}
 }
@@ -92,13 +94,26 @@ func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 	return mockllm.Step{Blocks: blocks}
 }
 
+// A thought is what a provider checks when it gets its thinking back: a text with
+// its signature, or the data of which only it can read the text.
+type thought struct{ text, signature string }
+
+// think is the thinking that a step begins with; now and then the provider hides
+// the text.
 func (k *worker) think() []mockllm.Block {
 	if k.dialect != mockllm.Anthropic {
 		return nil
 	}
-	text, signature := fmt.Sprintf("Step %d: is it <here>?\n\tNot \"yet\".", k.step), fmt.Sprintf("c2lnbmF0dXJl%08d==", k.step)
-	k.thoughts[signature] = text
-	return []mockllm.Block{mockllm.Thinking(text, signature)}
+	var block mockllm.Block
+	if k.step%4 == 2 {
+		k.thought = thought{text: fmt.Sprintf("aGlkZGVu%08d==", k.step)}
+		block = mockllm.RedactedThinking(k.thought.text)
+	} else {
+		k.thought = thought{fmt.Sprintf("Step %d: is it <here>?\n\tNot \"yet\".", k.step), fmt.Sprintf("c2lnbmF0dXJl%08d==", k.step)}
+		block = mockllm.Thinking(k.thought.text, k.thought.signature)
+	}
+	k.thoughts[k.thought] = true
+	return []mockllm.Block{block}
 }
 
 // read is a call that reads the next lines, with the shell or without.
@@ -107,7 +122,7 @@ func (k *worker) read(lines int, shell bool) mockllm.Block {
 	first := k.calls*usualLines%(logLines-lines) + 1
 	k.calls++
 	if k.dialect == mockllm.Anthropic {
-		k.thoughtOf[id] = fmt.Sprintf("c2lnbmF0dXJl%08d==", k.step)
+		k.thoughtOf[id] = k.thought
 	}
 	if shell {
 		command := fmt.Sprintf("sed -n %d,%dp job.log", first, first+lines-1)

@@ -64,7 +64,9 @@ func (w *world) start(r release, project string) process {
 	if err := opencodetest.NewProject(w.ctx, dir, files); err != nil {
 		w.t.Fatal(err)
 	}
-	oc, err := opencodetest.Start(w.ctx, w.user.WithPlugin(r.host, dir, w.mock.URL()))
+	options := w.user.WithPlugin(r.host, dir, w.mock.URL())
+	options.Config["snapshot"] = false // nothing is edited, and each step would run git
+	oc, err := opencodetest.Start(w.ctx, options)
 	if err != nil {
 		w.t.Fatal(err)
 	}
