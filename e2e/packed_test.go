@@ -16,6 +16,7 @@ import (
 // network, its own command adds it to OpenCode, and the next prompt is tagged.
 func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
+	t.Parallel()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	installed := w.installPacked()
 	hosts, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "host-*", "bin", "magicctx-host*"))

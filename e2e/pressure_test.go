@@ -49,6 +49,7 @@ var all = flag.Bool("all", false, "play every session in both dialects, and chec
 // Sessions whose content fills the window.
 func TestPressure(t *testing.T) {
 	suite.Needs(t)
+	t.Parallel()
 	w := newWorld(t, suite.Root(t), logFiles())
 	oc := w.start(w.withWindows())
 
@@ -372,6 +373,7 @@ func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes
 // prompt, and the session goes on with the next.
 func TestOverflow(t *testing.T) {
 	suite.Needs(t)
+	t.Parallel()
 	w := newWorld(t, suite.Root(t), logFiles())
 	oc := w.start(w.withWindows())
 	var drives []*drive

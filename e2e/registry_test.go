@@ -18,6 +18,7 @@ import (
 // platform's host if that needed one.
 func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	suite.Needs(t)
+	t.Parallel()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	registry := w.registry(w.installPacked())
 	o := w.bare()

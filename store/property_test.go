@@ -178,6 +178,7 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 }
 
 func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
+	oneGoroutine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		s, err := Open(t.Context(), options(dir))
