@@ -9,12 +9,19 @@ import (
 
 // Model returns the model that the newest user message asks.
 func (s *Session) Model() schema.Model {
-	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.User && e.head.model.ID != "" {
-			return e.head.model
-		}
+	if m := s.asked(); m.ID != "" {
+		return m
 	}
 	return s.Meta.Model
+}
+
+// asked returns the model that the newest user message of the array asks, the
+// zero Model if none names one.
+func (s *Session) asked() schema.Model {
+	if len(s.entries) == 0 {
+		return schema.Model{}
+	}
+	return s.entries[len(s.entries)-1].head.asked
 }
 
 // lastUse returns when the provider last had the prefix before it, Unix ms, 0

@@ -94,11 +94,12 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	model              schema.Model
-	finish             string
-	hidden, hasTools   bool
-	errored            bool
-	usage              transcript.Usage
+	// asked is the model of the newest user message that names one, this or before.
+	asked            schema.Model
+	finish           string
+	hidden, hasTools bool
+	errored          bool
+	usage            transcript.Usage
 }
 
 // NewSession returns a session without messages.
@@ -150,8 +151,11 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, look: l, head: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
-		model: m.Model, finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage,
+		asked: s.asked(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage,
 	}}
+	if m.Role == transcript.User && m.Model.ID != "" {
+		e.head.asked = m.Model
+	}
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
