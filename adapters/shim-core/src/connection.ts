@@ -71,6 +71,7 @@ export class Connection {
   private nextID = 1
   private debt: (Debt & { pay(): void }) | undefined
   private gone: Error | undefined
+  private deaf: Error | undefined
   private markClosed!: (reason: Error) => void
 
   constructor(input: Readable, output: Writable, onRequest: RequestHandler) {
@@ -90,9 +91,7 @@ export class Connection {
     })
     input.on("end", () => this.close(new EndOfOutput("the host closed its output")))
     input.on("error", (err) => this.close(err))
-    // An end that stops listening has often answered before: those answers are on
-    // their way, and a pass that is asked for again is a second pass.
-    output.on("error", (err) => setTimeout(() => this.close(err), lastAnswersMS).unref())
+    output.on("error", (err) => this.hearOut(err))
   }
 
   /** Sends a request. The attachment is raw JSON that travels beside the body. Throws if it cannot be sent at all. */
@@ -103,7 +102,7 @@ export class Connection {
     const cancel = (reason: Error) => {
       const call = this.calls.get(id)
       if (!this.calls.delete(id)) return
-      if (!this.gone) this.send({ method: Method.Cancel, params: { id } })
+      if (this.listens) this.send({ method: Method.Cancel, params: { id } })
       call!.reject(reason)
     }
     return { answer, cancel }
@@ -112,6 +111,11 @@ export class Connection {
   /** Sends a notification. Throws if it cannot be sent. */
   notify(method: string, params: unknown): void {
     this.send({ method, params })
+  }
+
+  /** Whether what is sent now can arrive. */
+  get listens(): boolean {
+    return !this.gone && !this.deaf
   }
 
   /** The sign of life that the other end owes, if it does. */
@@ -144,8 +148,19 @@ export class Connection {
     this.markClosed(reason)
   }
 
+  /**
+   * Waits for the answers of an end that has stopped listening: those that are on
+   * their way are good, and a pass that is asked for again is a second pass.
+   */
+  private hearOut(broken: Error): void {
+    if (!this.listens) return
+    this.deaf = broken
+    setTimeout(() => this.close(broken), lastAnswersMS).unref()
+  }
+
   private send(message: Message, attachment?: string): void {
-    if (this.gone) throw new ConnectionClosed(this.gone.message)
+    const lost = this.gone ?? this.deaf
+    if (lost) throw new ConnectionClosed(lost.message)
     const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment)
     this.output.cork()
     for (const piece of frames) this.output.write(piece)
@@ -179,11 +194,11 @@ export class Connection {
       answer = { id, error: { code: err instanceof RpcError ? err.code : internalError, message: asError(err).message } }
     }
     this.serving.delete(id)
-    if (this.gone) return
+    if (!this.listens) return
     try {
       this.send(answer)
     } catch (err) {
-      if (!this.gone) this.send({ id, error: { code: internalError, message: asError(err).message } })
+      if (this.listens) this.send({ id, error: { code: internalError, message: asError(err).message } })
     }
   }
 }

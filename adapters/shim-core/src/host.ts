@@ -174,7 +174,7 @@ export class Host {
   /** Sends a notification in order with the calls. Kept for the next host if there is none, up to a bound. */
   notify<M extends keyof HostNotifications>(method: M, params: HostNotifications[M]): void {
     const send = (connection: Connection) => connection.notify(method, params)
-    if (!this.connection) {
+    if (!this.connection?.listens) {
       if (this.outbox.length < longestOutbox) this.outbox.push({ send, fail() {} })
     } else if (this.connection.backlog < longestUnread) {
       send(this.connection)

@@ -84,6 +84,8 @@ test("an end that no longer listens is heard out", async () => {
   const answered = ours.request("first", {}).answer
   const lost = ours.request("second", {}).answer
   await once(deaf, "error")
+  assert.equal(ours.listens, false)
+  assert.throws(() => ours.notify("third", {}), ConnectionClosed)
   for (const piece of encodeFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { late: true } }))) fromPeer.write(piece)
   assert.deepEqual(await answered, { late: true })
   fromPeer.end()
