@@ -48,7 +48,7 @@ func TestHandoverUnderLoad(t *testing.T) {
 
 	quiet := newWorld(t, root)
 	oc := quiet.start(older, "project")
-	want := quiet.work(oc, func() {})
+	want := quiet.work(oc, sessionsUnderLoad, func() {})
 	quiet.destroy(oc)
 	if t.Failed() {
 		return
@@ -61,7 +61,7 @@ func TestHandoverUnderLoad(t *testing.T) {
 	var before schema.StatusResult
 	var fresh []session
 	random := rand.New(rand.NewPCG(*handoverSeed, 0))
-	got := w.work(oc, sync.OnceFunc(func() {
+	got := w.work(oc, sessionsUnderLoad, sync.OnceFunc(func() {
 		go func() {
 			defer close(replaced)
 			var err error
@@ -69,7 +69,7 @@ func TestHandoverUnderLoad(t *testing.T) {
 				t.Errorf("host %q serves before the handover, want %s (%v)", before.Version, older.version, err)
 			}
 			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // the random moment itself
-			fresh = w.work(next, func() {})
+			fresh = w.work(next, 1, func() {})
 		}()
 	}))
 	<-replaced
@@ -110,11 +110,11 @@ func TestOlderReleaseJoinsNewerHost(t *testing.T) {
 	var before schema.StatusResult
 	var joined []session
 	done := make(chan struct{})
-	got := w.work(oc, sync.OnceFunc(func() {
+	got := w.work(oc, sessionsUnderLoad-1, sync.OnceFunc(func() {
 		go func() {
 			defer close(done)
 			before, _ = w.user.Status(w.ctx)
-			joined = w.work(old, func() {})
+			joined = w.work(old, 1, func() {})
 		}()
 	}))
 	<-done
@@ -131,10 +131,10 @@ type session struct {
 	requests []*mockllm.Request
 }
 
-// work lets sessions of one OpenCode work side by side to their end. midway is
+// work lets n sessions of one OpenCode work side by side to their end. midway is
 // called when the first of them is in the middle of its second turn.
-func (w *world) work(oc process, midway func()) []session {
-	all := make([]session, sessionsUnderLoad)
+func (w *world) work(oc process, n int, midway func()) []session {
+	all := make([]session, n)
 	for i := range all {
 		heard := func(n int) {
 			if i == 0 && n == stepsOfTurn+stepsOfTurn/2 {

@@ -23,11 +23,12 @@ func (a anyway) String() string {
 	return fmt.Sprintf("%s %s %s %dk", a.trace, a.mode, a.profile, a.window/1000)
 }
 
-var whole = flag.Bool("whole", false, "replay the long trace in every mode for every profile, too (minutes)")
+var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways are every mode with every profile on the traces that are quickly
-// replayed, and the long one twice, or with -whole in all. The windows
-// are so small that pressure comes up again and again.
+// anyways are, with -whole, every trace in every mode with every profile;
+// otherwise that of the short one, of the one with the edges every second, and
+// two of the long one. The windows are so small that pressure comes up again and
+// again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -35,11 +36,14 @@ func anyways() []anyway {
 	}
 	for i, profile := range render.Profiles {
 		for j, mode := range Modes {
-			window := []int{24_000, 32_000}[(i+j)%2]
+			window := []int{24_000, 32_000}[(i/2+j)%2]
+			all = append(all, anyway{"short.jsonl.gz", mode, profile.Name, window})
+			if *whole || (i+j)%2 == 0 {
+				all = append(all, anyway{edgeTrace, mode, profile.Name, window})
+			}
 			if *whole {
 				all = append(all, anyway{"long.jsonl.gz", mode, profile.Name, 2 * window})
 			}
-			all = append(all, anyway{"short.jsonl.gz", mode, profile.Name, window}, anyway{edgeTrace, mode, profile.Name, window})
 		}
 	}
 	return all
