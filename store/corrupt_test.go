@@ -43,7 +43,6 @@ func overwrite(data []byte, from, to int) []byte {
 }
 
 func TestDamagedDatabaseIsMovedAside(t *testing.T) {
-	oneGoroutine(t)
 	for name, change := range map[string]func([]byte) []byte{
 		"garbage":               func([]byte) []byte { return bytes.Repeat([]byte("not a database "), 1000) },
 		"a few bytes":           func(d []byte) []byte { return d[:60] },
@@ -99,7 +98,6 @@ func TestSidecarsMoveWithTheDamagedDatabase(t *testing.T) {
 }
 
 func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
-	oneGoroutine(t)
 	for name, lose := range map[string]func(path string) error{
 		"emptied": func(path string) error { return os.Truncate(path, 0) },
 		"removed": os.Remove,

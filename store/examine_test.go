@@ -53,7 +53,6 @@ func TestExamineFindsNothingAndMakesNothing(t *testing.T) {
 }
 
 func TestExamineNamesDamage(t *testing.T) {
-	oneGoroutine(t)
 	for name, ruin := range map[string]func(t *testing.T, path string){
 		"a page": func(t *testing.T, path string) {
 			file, err := os.OpenFile(path, os.O_RDWR, 0)

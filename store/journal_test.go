@@ -6,7 +6,6 @@ import (
 )
 
 func TestJournalKeepsTheNewestPasses(t *testing.T) {
-	oneGoroutine(t)
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	const extra = 7

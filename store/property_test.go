@@ -178,7 +178,6 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 }
 
 func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
-	oneGoroutine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		s, err := Open(t.Context(), options(dir))

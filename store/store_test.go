@@ -28,15 +28,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// oneGoroutine skips a test in -short, which is how the race detector runs: there
-// is nothing to find for it, and it makes SQLite ten times slower.
-func oneGoroutine(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("one goroutine, and slow")
-	}
-}
-
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func options(dir string) Options {
