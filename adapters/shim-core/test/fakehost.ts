@@ -97,8 +97,16 @@ export class FakeHost {
     })
   }
 
-  remove(): void {
-    rmSync(this.dir, { recursive: true, force: true })
+  /** Removes the directory, into which a host that is ending may still write. */
+  async remove(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return rmSync(this.dir, { recursive: true, force: true })
+      } catch (err) {
+        if (tries === 100) throw err
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
   }
 }
 
@@ -106,9 +114,9 @@ export class FakeHost {
 export function fakeHost(t: TestContext, script: Script = {}): { host: Host; fake: FakeHost } {
   const fake = new FakeHost(script)
   const host = new Host(() => startHost(fakeHostPath(), silent), silent)
-  t.after(() => {
+  t.after(async () => {
     host.stop()
-    fake.remove()
+    await fake.remove()
   })
   return { host, fake }
 }
