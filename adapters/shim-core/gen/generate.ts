@@ -3,8 +3,8 @@ import type { Literal, Projection } from "./declare.ts"
 /**
  * The module that exports `name`, the Projector of a projection. Each part of the
  * declaration gets functions of its own: an engine looks members up by where in
- * the code they are read, so one function that walks every projection is at least
- * twice as slow.
+ * the code they are read, so one function that walks every projection took three
+ * times as long for 5,000 messages (Bun, `npm run bench:shim`).
  */
 export function generate(name: string, projection: Projection, by: { declaration: string; runtime: string }): string {
   const module = new Module()
