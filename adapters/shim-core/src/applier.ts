@@ -5,34 +5,64 @@ import { clone } from "./projection.ts"
 /** What the applier must know of a harness's message. */
 export type MessageKey = (message: unknown) => string | undefined
 
+/** The patches of messages that follow each other; undefined where there is none. */
+type InPlace = ReadonlyArray<CompiledPatch | undefined>
+
 /** How the last good array became the wire. */
 interface State {
   head: readonly unknown[]
-  patches: ReadonlyMap<string, CompiledPatch>
+  patches: Map<string, CompiledPatch>
   /** The number of dropped messages, and the last of them, which is where a later array is cut. */
   start: number
   lastDropped: string | undefined
+  /** The patches of the messages from start on, so that none is looked up again for a message that stands. */
+  inPlace: InPlace
 }
 
-const nothing: State = { head: [], patches: new Map(), start: 0, lastDropped: undefined }
+/** The wire from message start on as far as it is known without the answer: element i was made with inPlace[i]. */
+export interface Draft {
+  readonly start: number
+  readonly inPlace: InPlace
+  readonly wire: readonly unknown[]
+}
+
+const noDraft: Draft = { start: 0, inPlace: [], wire: [] }
 
 /**
  * Turns the arrays of one session into the wire. It keeps head and patches
  * between passes. A failure leaves the array and what is kept as they were.
  */
 export class MutationApplier {
-  private state = nothing
+  private state: State | undefined
   private readonly key: MessageKey
 
   constructor(key: MessageKey) {
     this.key = key
   }
 
+  /**
+   * What can be made of the wire while the answer is awaited: the first keep
+   * messages are those of the last good array, and few answers change them.
+   */
+  draft(messages: readonly unknown[], keep: number): Draft {
+    if (!this.state) return noDraft
+    const { start, inPlace } = this.state
+    const wire: unknown[] = []
+    for (let i = start; i < keep; i++) wire.push(rendered(messages[i], inPlace[i - start]))
+    return { start, inPlace, wire }
+  }
+
   /** Applies the answer to a pass over messages, in place. A resync answers with everything. */
-  apply(messages: unknown[], mutation: WireMutation, resync: boolean): void {
-    const next = this.merge(messages, mutation, resync ? nothing : this.state)
-    replace(messages, this.render(messages, next))
-    this.state = next
+  apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): void {
+    const usable = resync ? noDraft : draft
+    const next = this.next(messages, mutation, resync, usable)
+    replace(messages, render(messages, next, usable))
+    this.keep(next)
+  }
+
+  /** Takes the answer to a pass whose wire nobody needs: the next answer builds on it. */
+  learn(messages: readonly unknown[], mutation: WireMutation): void {
+    this.keep(this.next(messages, mutation, false, noDraft))
   }
 
   /**
@@ -41,51 +71,87 @@ export class MutationApplier {
    * cut where the last good array was.
    */
   reapply(messages: unknown[]): boolean {
-    const { lastDropped } = this.state
-    if (this.state === nothing) return false
+    const { state } = this
+    if (!state) return false
     let start = 0
-    if (lastDropped !== undefined) {
-      start = messages.findIndex((message) => this.key(message) === lastDropped) + 1
+    if (state.lastDropped !== undefined) {
+      start = messages.findIndex((message) => this.key(message) === state.lastDropped) + 1
       if (start === 0) return false
     }
-    replace(messages, this.render(messages, { ...this.state, start }))
+    const inPlace = messages.slice(start).map((message) => state.patches.get(this.key(message) ?? ""))
+    replace(messages, render(messages, { head: state.head, start, inPlace }, noDraft))
     return true
   }
 
-  private merge(messages: readonly unknown[], mutation: WireMutation, from: State): State {
-    const { start } = mutation
+  private next(messages: readonly unknown[], mutation: WireMutation, resync: boolean, draft: Draft): Next {
+    const { start, headCleared } = mutation
     if (!Number.isInteger(start) || start < 0 || start > messages.length) {
       throw new RangeError(`start ${start} of ${messages.length} messages`)
     }
-    let head = mutation.headCleared ? nothing.head : from.head
-    if (mutation.head?.length) head = mutation.head
+    const from = resync ? undefined : this.state
+    const patches = from?.patches ?? new Map<string, CompiledPatch>()
+    const changed = compiled(mutation)
     return {
-      head,
-      patches: mergePatches(from.patches, mutation),
+      head: mutation.head?.length ? mutation.head : headCleared ? [] : (from?.head ?? []),
+      patches,
+      changed,
       start,
       lastDropped: start === 0 ? undefined : this.key(messages[start - 1]),
+      inPlace: this.inPlace(messages, start, patches, changed, draft),
     }
   }
 
-  private render(messages: readonly unknown[], state: State): unknown[] {
-    // Cloned, because other plugins may write into what they find in the array.
-    const wire = state.head.map(clone)
-    for (let i = state.start; i < messages.length; i++) {
-      const message = messages[i]
-      const patch = state.patches.size > 0 ? state.patches.get(this.key(message) ?? "") : undefined
-      wire.push(patch ? patched(message, patch) : message)
+  /** The patches of the messages from start on. Those of a draft stand unless the answer is about more than what follows it. */
+  private inPlace(messages: readonly unknown[], start: number, patches: State["patches"], changed: Changes, draft: Draft): InPlace {
+    const end = draft.start + draft.wire.length
+    const about = new Set(changed.keys())
+    for (let i = end; i < messages.length && about.size > 0; i++) about.delete(this.key(messages[i]) ?? "")
+    const inPlace = about.size === 0 && start === draft.start ? draft.inPlace.slice(0, draft.wire.length) : []
+    for (let i = start + inPlace.length; i < messages.length; i++) {
+      const key = this.key(messages[i]) ?? ""
+      inPlace.push(changed.has(key) ? changed.get(key) : patches.get(key))
     }
-    return wire
+    return inPlace
+  }
+
+  private keep({ changed, ...state }: Next): void {
+    for (const [key, patch] of changed) {
+      if (patch) state.patches.set(key, patch)
+      else state.patches.delete(key)
+    }
+    this.state = state
   }
 }
 
-function mergePatches(from: State["patches"], { edits, cleared }: WireMutation): State["patches"] {
-  const changed = Object.entries(edits ?? {})
-  if (changed.length === 0 && !cleared?.length) return from
-  const patches = new Map(from)
-  for (const key of cleared ?? []) patches.delete(key)
-  for (const [key, patch] of changed) patches.set(key, compile(patch))
-  return patches
+/** Patches by the message they are for; undefined where it has none any more. */
+type Changes = ReadonlyMap<string, CompiledPatch | undefined>
+
+/** The state after an answer, but for the changes of its patches. */
+interface Next extends State {
+  changed: Changes
+}
+
+function compiled({ edits, cleared }: WireMutation): Changes {
+  const changes = new Map<string, CompiledPatch | undefined>()
+  for (const key of cleared ?? []) changes.set(key, undefined)
+  for (const [key, patch] of Object.entries(edits ?? {})) changes.set(key, compile(patch))
+  return changes
+}
+
+/** The wire; what the draft made with the same patch is taken from there. */
+function render(messages: readonly unknown[], { head, start, inPlace }: Pick<State, "head" | "start" | "inPlace">, draft: Draft): unknown[] {
+  const drafted = start === draft.start ? draft.wire.length : 0
+  // Cloned, because other plugins may write into what they find in the array.
+  const wire = head.map(clone)
+  for (let i = 0; i < inPlace.length; i++) {
+    const isDrafted = i < drafted && inPlace[i] === draft.inPlace[i]
+    wire.push(isDrafted ? draft.wire[i] : rendered(messages[start + i], inPlace[i]))
+  }
+  return wire
+}
+
+function rendered(message: unknown, patch: CompiledPatch | undefined): unknown {
+  return patch ? patched(message, patch) : message
 }
 
 /** Gives target the elements of source. Not by splice(...source): a spread is an argument list, which has a limit. */

@@ -8,6 +8,8 @@ export interface Delta {
   attachment: string
   /** Hands the delta back to the encoder once the host has answered it. */
   readonly projected: readonly unknown[]
+  /** Whether the kept messages have yet to be compared. */
+  readonly isGuess: boolean
 }
 
 /**
@@ -17,6 +19,8 @@ export interface Delta {
 export class DeltaEncoder {
   private kept: readonly unknown[] = []
   private revision = 0
+  /** Whether the last array could have been guessed. */
+  private grows = true
   private readonly message: Projector
 
   constructor(message: Projector) {
@@ -25,11 +29,24 @@ export class DeltaEncoder {
 
   /** The difference between messages and the confirmed array; all of it if there is none. */
   encode(messages: readonly unknown[]): Delta {
-    const keep = this.revision === 0 ? 0 : this.firstDifference(messages)
-    const projected = this.kept.slice(0, keep)
-    for (let i = keep; i < messages.length; i++) projected.push(this.message.copy(messages[i]))
-    const tail = keep === 0 ? projected : projected.slice(keep)
-    return { base: this.revision, keep, attachment: JSON.stringify(tail), projected }
+    const keep = this.firstDifference(messages)
+    this.grows = keep === this.endOfCommon(messages)
+    return this.delta(messages, keep, false)
+  }
+
+  /**
+   * The difference as it is if messages has changed only at its end, as that of
+   * a session which goes on. It is there before a long array is compared; isRight
+   * must follow. An array that changed elsewhere is encoded whole the next time:
+   * what changed it, such as another plugin, may do so in each pass.
+   */
+  guess(messages: readonly unknown[]): Delta {
+    return this.grows ? this.delta(messages, this.endOfCommon(messages), true) : this.encode(messages)
+  }
+
+  /** Whether a delta of messages is their difference from the confirmed array. */
+  isRight({ isGuess, keep }: Delta, messages: readonly unknown[]): boolean {
+    return !isGuess || this.firstDifference(messages, keep) === keep
   }
 
   /** The host holds the array of delta as revision. */
@@ -44,9 +61,22 @@ export class DeltaEncoder {
     this.revision = 0
   }
 
-  private firstDifference(messages: readonly unknown[]): number {
-    const limit = Math.min(this.kept.length, messages.length)
+  private delta(messages: readonly unknown[], keep: number, isGuess: boolean): Delta {
+    const projected = this.kept.slice(0, keep)
+    for (let i = keep; i < messages.length; i++) projected.push(this.message.copy(messages[i]))
+    const tail = keep === 0 ? projected : projected.slice(keep)
+    return { base: this.revision, keep, attachment: JSON.stringify(tail), projected, isGuess }
+  }
+
+  private firstDifference(messages: readonly unknown[], limit = Math.min(this.kept.length, messages.length)): number {
     for (let i = 0; i < limit; i++) if (!this.message.same(this.kept[i], messages[i])) return i
     return limit
+  }
+
+  /** The number of messages up to the last that is the same in its place. */
+  private endOfCommon(messages: readonly unknown[]): number {
+    let end = Math.min(this.kept.length, messages.length)
+    while (end > 0 && !this.message.same(this.kept[end - 1], messages[end - 1])) end--
+    return end
   }
 }

@@ -1,4 +1,4 @@
-import { MutationApplier, type MessageKey } from "./applier.ts"
+import { MutationApplier, type Draft, type MessageKey } from "./applier.ts"
 import { asError, RpcError } from "./connection.ts"
 import { DeltaEncoder, type Delta } from "./encoder.ts"
 import { Code, Method, type InitializeResult, type WireMutation } from "./generated/protocol.ts"
@@ -31,6 +31,13 @@ interface SessionState {
   applier: MutationApplier
   generation: number
   last: Promise<unknown>
+}
+
+interface Answer {
+  /** What was asked. */
+  delta: Delta
+  mutation: WireMutation
+  draft?: Draft | undefined
 }
 
 /** Runs the passes of a harness's sessions: those of one session in order, different sessions side by side. */
@@ -73,10 +80,10 @@ export class Passes {
     try {
       await this.host.reach() // before the array is encoded, which is all of it after a failure
       if (state.generation !== this.host.generation) state.encoder.reset()
-      const { delta, mutation } = await this.ask(state.encoder, messages, of, limits)
+      const { delta, mutation, draft } = await this.answer(state, messages, of, limits)
       // What the host holds is what the next delta builds on only if its answer could be applied.
       state.encoder.reset()
-      state.applier.apply(messages, mutation, delta.base === 0)
+      state.applier.apply(messages, mutation, delta.base === 0, draft)
       state.encoder.confirm(delta, mutation.revision)
       state.generation = this.host.generation
       this.observe(undefined)
@@ -89,16 +96,30 @@ export class Passes {
     }
   }
 
-  private async ask(encoder: DeltaEncoder, messages: unknown[], of: PassOf, limits: InitializeResult) {
-    let delta = encoder.encode(messages)
+  /** What the host says of messages, and what was made of the wire meanwhile. */
+  private async answer(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Answer> {
+    const { encoder, applier } = state
+    const guess = encoder.guess(messages)
+    // Whether the guess is right shows while the host works on it.
+    const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
+    const [answer, draft] = await Promise.all([this.ask(encoder, guess, messages, of, limits), check()])
+    if (draft || answer.delta !== guess) return { ...answer, draft }
+    // The host holds the array that was guessed, and hears now how this one differs.
+    applier.learn(messages, answer.mutation)
+    encoder.confirm(guess, answer.mutation.revision)
+    return this.ask(encoder, encoder.encode(messages), messages, of, limits)
+  }
+
+  /** The answer to a delta of messages, or to all of them if the host does not hold its base. */
+  private async ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Answer> {
     try {
       return { delta, mutation: await this.send(delta, of, limits) }
     } catch (err) {
       if (!(err instanceof RpcError) || err.code !== Code.Resync || delta.base === 0) throw err
     }
     encoder.reset()
-    delta = encoder.encode(messages)
-    return { delta, mutation: await this.send(delta, of, limits) }
+    const all = encoder.encode(messages)
+    return { delta: all, mutation: await this.send(all, of, limits) }
   }
 
   private send({ base, keep, attachment }: Delta, of: PassOf, limits: InitializeResult): Promise<WireMutation> {

@@ -61,13 +61,13 @@ type Container = Record<string, unknown> | unknown[]
  * copied, the rest is shared. Throws PatchError if an operation has no target.
  */
 export function patched(message: unknown, patch: CompiledPatch): unknown {
-  const draft = new Draft(message, patch.length > 1)
-  for (const op of patch) draft.apply(op)
-  return draft.root
+  const copy = new CopyOnWrite(message, patch.length > 1)
+  for (const op of patch) copy.apply(op)
+  return copy.root
 }
 
-/** A copy on write of one message. */
-class Draft {
+/** One message, copied as far as it is written to. */
+class CopyOnWrite {
   root: unknown
   /** What is a copy already, if it can be met again. */
   private readonly own: Container[] | undefined
@@ -91,9 +91,14 @@ class Draft {
       return
     }
     const { name } = last
-    if (name === "__proto__" || (op !== "add" && !Object.hasOwn(parent, name))) throw missing(path)
+    if (name === "__proto__") throw missing(path)
+    if (op === "prepend") {
+      parent[name] = prepended(parent[name], value, path)
+      return
+    }
+    if (op !== "add" && !Object.hasOwn(parent, name)) throw missing(path)
     if (op === "remove") delete parent[name]
-    else parent[name] = op === "prepend" ? prepended(parent[name], value, path) : clone(value)
+    else parent[name] = clone(value)
   }
 
   /** The object or array that holds the last segment of path, copied along with all above it. */
@@ -106,7 +111,7 @@ class Draft {
         parent = parent[at] = this.copied(parent[at], path)
       } else {
         const { name } = segment
-        if (name === "__proto__" || !Object.hasOwn(parent, name)) throw missing(path)
+        if (name === "__proto__") throw missing(path) // all else that is inherited is no object
         parent = parent[name] = this.copied(parent[name], path)
       }
     }

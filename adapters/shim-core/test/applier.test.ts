@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { clone, MutationApplier, type WireMutation } from "../src/index.ts"
+import { Random } from "./random.ts"
 import { vectors } from "./vectors.ts"
 
 interface Vector {
@@ -77,4 +78,38 @@ test("a head is not shared with the wire, in which other plugins write", () => {
   const second = named("a")
   applier.apply(second, pass(0), false)
   assert.deepEqual(second[0], { id: "h", parts: [{ text: "history" }] })
+})
+
+test("a draft changes nothing but the time that an answer takes", () => {
+  const letters = [..."abcdefghij"]
+  for (let seed = 0; seed < 300; seed++) {
+    const random = new Random(seed)
+    const [drafting, plain] = [new MutationApplier(key), new MutationApplier(key)]
+    let before: string[] = []
+    for (let n = 0; n < 10; n++) {
+      const ids = random.chance(0.7) ? letters.slice(0, before.length + 1) : letters.filter(() => random.chance(0.6))
+      const keep = ids.findIndex((id, i) => id !== before[i])
+      const resync = n === 0 || random.chance(0.1)
+      const some = () => letters.filter(() => random.chance(0.15))
+      const mutation = pass(random.chance(0.8) ? 0 : random.below(ids.length + 1), {
+        edits: Object.fromEntries(some().map((id) => [id, [{ op: "add", path: "/x", value: random.json(1) }]])),
+        cleared: some(),
+        ...(random.chance(0.1) && { head: [{ id: `head ${n}` }] }),
+      })
+      const [a, b] = [named(...ids), named(...ids)] as [unknown[], unknown[]]
+      drafting.apply(a, mutation, resync, drafting.draft(a, keep < 0 ? ids.length : keep))
+      plain.apply(b, mutation, resync)
+      assert.deepEqual(a, b, `seed ${seed}, pass ${n + 1}`)
+      before = ids
+    }
+  }
+})
+
+test("an answer that was only learned is built upon", () => {
+  const applier = new MutationApplier(key)
+  applier.apply(named("a"), pass(0, { edits: { a: [{ op: "add", path: "/x", value: 1 }] } }), true)
+  applier.learn(named("a", "b"), pass(0, { edits: { b: [{ op: "add", path: "/x", value: 2 }] }, cleared: ["a"] }))
+  const third = named("a", "b", "c")
+  applier.apply(third, pass(0), false)
+  assert.deepEqual(third, [{ id: "a" }, { id: "b", x: 2 }, { id: "c" }])
 })

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { clone, DeltaEncoder, equal } from "../src/index.ts"
+import { clone, DeltaEncoder, equal, type Delta } from "../src/index.ts"
 import { sample as projection } from "./generated/sample.ts"
 import { Random } from "./random.ts"
 
@@ -80,6 +80,48 @@ test("deltas rebuild the projected array, whatever happens to it", () => {
       encoder.confirm(delta, revision)
     }
   }
+})
+
+test("a guess is right when it says what a comparison says, and else a step on the way", () => {
+  let [right, wrong] = [0, 0]
+  for (let seed = 0; seed < 300; seed++) {
+    const random = new Random(seed)
+    const encoder = new DeltaEncoder(projection)
+    let raw: unknown[] = []
+    let held: unknown[] = []
+    for (let revision = 2; revision < 40; revision += 2) {
+      raw = clone(change(random, raw))
+      const want = raw.map((m) => projection.copy(m))
+      const after = ({ keep, attachment }: Delta) => [...held.slice(0, keep), ...(JSON.parse(attachment) as unknown[])]
+      let delta = encoder.guess(raw)
+      const isRight = encoder.isRight(delta, raw)
+      assert.equal(isRight, sorted(after(delta)) === sorted(want), `seed ${seed}, revision ${revision}`)
+      if (delta.isGuess) isRight ? right++ : wrong++
+      if (!isRight) {
+        held = after(delta)
+        encoder.confirm(delta, revision - 1)
+        delta = encoder.encode(raw)
+      }
+      assert.equal(delta.keep, commonPrefix(held, want), `seed ${seed}, revision ${revision}`)
+      held = after(delta)
+      assert.deepEqual(held, want, `seed ${seed}, revision ${revision}`)
+      encoder.confirm(delta, revision)
+    }
+  }
+  assert.ok(right > 100 && wrong > 100, `${right} guesses were right, ${wrong} wrong`)
+})
+
+test("what changed inside a moment ago is compared first", () => {
+  const encoder = new DeltaEncoder(projection)
+  const pass = (texts: string) => {
+    const raw = [...texts].map((text, id) => ({ id, text }))
+    let delta = encoder.guess(raw)
+    const { isGuess } = delta
+    if (!encoder.isRight(delta, raw)) delta = encoder.encode(raw)
+    encoder.confirm(delta, 1)
+    return isGuess
+  }
+  assert.deepEqual(["ab", "abc", "xbcd", "ybcde", "ybcdef", "ybcdefg"].map(pass), [true, true, true, false, false, true])
 })
 
 function commonPrefix(a: unknown[], b: unknown[]): number {

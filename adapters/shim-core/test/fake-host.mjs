@@ -11,6 +11,7 @@
 //   deaf      true: a withdrawn request gets no answer either
 //   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
 //             answer an "error", answer a mutation that is "bad", or "die"
+//   drops     {n: id}: from the nth session/transform on, the text of that message is gone
 import { appendFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -61,6 +62,8 @@ function pass(id, params, attachment) {
   if (happens === "die") process.exit(1)
   if (happens === "forget") sessions.clear()
   const answer = happens === "error" ? { error: { code: -32603, message: "scripted" } } : transform(params, JSON.parse(attachment))
+  const dropped = script.drops?.[n]
+  if (dropped) answer.result.edits[dropped] = [{ op: "replace", path: "/text", value: "" }]
   if (happens === "bad") answer.result.start = 1e6
   if (happens !== "silent") send({ id, ...answer })
 }

@@ -20,6 +20,7 @@ export interface Script {
   brokenStarts?: number
   ask?: Record<string, [method: string, params: unknown]>
   passes?: Record<number, "forget" | "silent" | "error" | "bad" | "die">
+  drops?: Record<number, string>
 }
 
 export interface Entry {

@@ -38,6 +38,36 @@ test("a pass sends what is new and applies what comes back", async (t) => {
   ])
 })
 
+test("an array that changed inside becomes the wire that it would have become in any case", async (t) => {
+  const { run, deltas } = await start(t)
+  for (const ids of ["abcd", "abcde", "axcdef", "axcdefg", "axcdefgh"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
+  assert.deepEqual(deltas(), [
+    [0, 0, 4],
+    [1001, 4, 1],
+    [1002, 5, 1], // as if only f were new
+    [1003, 1, 5],
+    [1004, 6, 1],
+    [1005, 7, 1],
+  ])
+})
+
+test("what the answer to a wrong guess drops stays dropped", async (t) => {
+  const { run } = await start(t, { drops: { 2: "a" } })
+  await run("abc")
+  assert.deepEqual(await run("axcd"), { outcome: "applied", texts: ["", ...tagged("xcd")] })
+})
+
+test("a host that forgets during a guess gets everything", async (t) => {
+  const { run, deltas } = await start(t, { passes: { 2: "forget" } })
+  for (const ids of ["abc", "axcd", "axcde"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
+  assert.deepEqual(deltas(), [
+    [0, 0, 3],
+    [1001, 3, 1],
+    [0, 0, 4],
+    [1001, 4, 1],
+  ])
+})
+
 test("a host that does not hold the base gets everything in the same pass", async (t) => {
   const { run, deltas } = await start(t, { passes: { 2: "forget" } })
   for (const ids of ["ab", "abc"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
