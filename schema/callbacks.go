@@ -52,6 +52,9 @@ type MessageSendParams struct {
 	// MidTurn lets the message be stored while a turn runs, where the turn's next
 	// step reads it. Otherwise it waits until none runs.
 	MidTurn bool `json:"midTurn,omitzero"`
+	// Key names a message that its session gets once, however often it is sent:
+	// a host that has died may have sent it.
+	Key string `json:"key,omitzero"`
 }
 
 // HistoryReadParams reads messages from the harness's own store.

@@ -200,7 +200,7 @@ func TestMessageIsSentOnceInASession(t *testing.T) {
 		t.Errorf("text:\n%s", got.Text)
 	}
 	got.Text = ""
-	if want := (schema.MessageSendParams{Directory: "/p", Session: testSession, Synthetic: true, MidTurn: true}); got != want {
+	if want := (schema.MessageSendParams{Directory: "/p", Session: testSession, Synthetic: true, MidTurn: true, Key: nudgeKey}); got != want {
 		t.Errorf("params %+v, want %+v", got, want)
 	}
 	if n := h.nudge(); n.Message != store.MessageDelivered {

@@ -14,6 +14,9 @@ import (
 // included. It is less than the age at which a claim counts as dead.
 const sendTimeout = 100 * time.Second
 
+// nudgeKey names the message to the client.
+const nudgeKey = "output-to-drop"
+
 // The ways in which a step of the model ends that leave its session in order.
 const (
 	finishStop      = "stop"
@@ -55,7 +58,7 @@ func (h *Host) considerMessage(ctx context.Context, c Client, s *session, m *tra
 	}
 	params := schema.MessageSendParams{
 		Directory: s.row.Directory, Session: s.key.Session, Text: nudgeText("nudge_message.md", reclaimable, pile.Oldest),
-		Synthetic: true, MidTurn: midTurn,
+		Synthetic: true, MidTurn: midTurn, Key: nudgeKey,
 	}
 	// Not in the session's lane, in which the harness's next request waits.
 	h.sending.Go(func() { h.sendMessage(context.WithoutCancel(ctx), c, s.key, params) })

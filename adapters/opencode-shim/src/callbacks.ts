@@ -1,4 +1,4 @@
-import { asError, Method, type Handlers, type ModelLimits } from "@magicctx/shim-core"
+import { asError, ConnectionClosed, Method, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { PromptBody, Provider } from "./opencode.ts"
 
@@ -6,6 +6,27 @@ import type { PromptBody, Provider } from "./opencode.ts"
 export function handlers(instance: Instance): Handlers {
   const { client, sessions } = instance
   let providers: Promise<Provider[]> | undefined
+  /** The messages that a session gets once, by session and key. */
+  const once = new Map<string, Promise<void>>()
+
+  /** Stores a message of the host when the session's turn lets it. */
+  const store = (message: MessageSendParams, signal: AbortSignal) => {
+    const { session, text, reply, ignored, synthetic, midTurn } = message
+    const send = async () => {
+      const path = { id: session }
+      const { agent, model } = sessions.lastConversation(session)
+      const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored || synthetic === true }] }
+      // The message becomes the newest user message, which decides what the next turn runs on.
+      if (agent) body.agent = agent
+      if (model) {
+        body.model = { providerID: model.providerID, modelID: model.modelID }
+        if (model.variant) body.variant = model.variant
+      }
+      await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
+    }
+    // A message that no step of the turn reads makes OpenCode call the model once more when the turn ends.
+    return midTurn ? sessions.beforeNextRequest(session, send, signal) : sessions.whenIdle(session, send, signal)
+  }
 
   return {
     async [Method.ModelLimits]({ model }) {
@@ -24,21 +45,19 @@ export function handlers(instance: Instance): Handlers {
       return {}
     },
 
-    async [Method.MessageSend]({ session, text, reply, ignored, synthetic, midTurn }, signal) {
-      const path = { id: session }
-      const send = async () => {
-        const { agent, model } = sessions.lastConversation(session)
-        const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored || synthetic === true }] }
-        // The message becomes the newest user message, which decides what the next turn runs on.
-        if (agent) body.agent = agent
-        if (model) {
-          body.model = { providerID: model.providerID, modelID: model.modelID }
-          if (model.variant) body.variant = model.variant
-        }
-        await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
+    async [Method.MessageSend](message, signal) {
+      const { session, key } = message
+      if (key === undefined) {
+        await store(message, signal)
+        return {}
       }
-      // A message that no step of the turn reads makes OpenCode call the model once more when the turn ends.
-      await (midTurn ? sessions.beforeNextRequest(session, send, signal) : sessions.whenIdle(session, send, signal))
+      const name = JSON.stringify([session, key])
+      let storing = once.get(name)
+      if (!storing) {
+        once.set(name, (storing = store(message, withdrawal(signal))))
+        storing.catch(() => once.delete(name))
+      }
+      await storing
       return {}
     },
 
@@ -46,6 +65,16 @@ export function handlers(instance: Instance): Handlers {
       return { messages: await data(client.session.messages({ path: { id: session }, query: limit ? { limit } : {} })) }
     },
   }
+}
+
+/**
+ * A signal that a request was withdrawn. It outlives the connection: what a host
+ * has decided before it died goes on, as if it had not died.
+ */
+function withdrawal(signal: AbortSignal): AbortSignal {
+  const withdrawn = new AbortController()
+  signal.addEventListener("abort", () => signal.reason instanceof ConnectionClosed || withdrawn.abort(signal.reason), { once: true })
+  return withdrawn.signal
 }
 
 /** The payload of a client answer. The client resolves also when the request failed. */

@@ -121,20 +121,23 @@ test("a message of the host waits for the end of the turn and keeps the conversa
 })
 
 /** Lets the host ask for a message in the middle of a turn of session; done resolves with the answer. */
-async function midTurn(t: TestContext, session: string) {
+async function midTurn(t: TestContext, session: string, key?: string) {
   const { hooks, opencode, directory } = await load(t)
   await pass(hooks, [user("u1", "one", { agent: "plan", model: { providerID: "p", modelID: "m", variant: "high" } }, session)])
   const status = (type: string) => hooks.event!({ event: { type: "session.status", properties: { sessionID: session, status: { type } } } })
   await status("busy")
-  const params = { directory, session, text: "note", reply: false, ignored: false, synthetic: true, midTurn: true }
-  fake.follow({ ask: { "session/system": ["message/send", params] } })
-  const done = hooks["experimental.chat.system.transform"]!({ sessionID: session }, { system: [] })
+  const params = { directory, session, text: "note", reply: false, ignored: false, synthetic: true, midTurn: true, ...(key && { key }) }
+  const ask = () => {
+    fake.follow({ ask: { "session/system": ["message/send", params] } })
+    return hooks["experimental.chat.system.transform"]!({ sessionID: session }, { system: [] })
+  }
+  const done = ask()
   await fake.until(() => fake.received("session/system").some(({ params }) => params!.session === session))
   assert.deepEqual(opencode.prompts, [], "between two steps it would come into the middle of what was sent")
   const toolEnds = () => hooks["tool.execute.after"]!({ tool: "read", sessionID: session, callID: "c", args: {} }, { output: "out" })
   const parts = [{ type: "text", text: "note", ignored: false, synthetic: true }]
   const sent = [{ id: session, body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }]
-  return { opencode, status, toolEnds, sent, done }
+  return { hooks, opencode, status, ask, toolEnds, sent, done }
 }
 
 test("a message in the middle of a turn is stored before a tool returns, once", async (t) => {
@@ -153,6 +156,22 @@ test("a message whose turn calls no more tools is stored when the turn is over",
   await status("idle")
   await done
   assert.deepEqual(opencode.prompts, sent)
+})
+
+test("a message that a session gets once outlives the host that sent it", async (t) => {
+  const { hooks, opencode, ask, toolEnds, sent, done } = await midTurn(t, "ses_once", "note")
+  const starts = () => fake.story().filter((what) => what === "start").length
+  const before = starts()
+  fake.follow({ deadly: "session/transform" })
+  const blow = pass(hooks, [user("u1", "one", {}, "ses_other")])
+  await fake.until(() => starts() > before)
+  fake.follow({})
+  await Promise.all([blow, done])
+  assert.deepEqual(opencode.prompts, [])
+  await toolEnds()
+  assert.deepEqual(opencode.prompts, sent)
+  await ask()
+  assert.deepEqual(opencode.prompts, sent, "the next host cannot know that it came")
 })
 
 test("a message that cannot be stored does not hold up the tool", async (t) => {

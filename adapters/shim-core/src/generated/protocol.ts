@@ -261,6 +261,11 @@ export interface MessageSendParams {
    * waits until none runs.
    */
   midTurn?: boolean
+  /**
+   * key names a message that its session gets once, however often it is sent: a host that has died may have
+   * sent it.
+   */
+  key?: string
 }
 
 /** Model names a model of a provider. */
