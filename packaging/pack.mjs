@@ -39,7 +39,7 @@ function stageHost(folder, source, platform) {
   const env = { ...process.env, ...goEnv, GOOS: platform.goos, GOARCH: platform.goarch }
   const ldflags = `-s -w -X github.com/magicctx/magicctx-host/rpc.Version=${source.version}`
   // Without -buildvcs=false the state of the checkout would be in the binary.
-  run("go", ["build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
+  run("go", ["build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
   chmodSync(binary, 0o755)
   const { size } = statSync(binary)
   if (size > binaryLimitBytes) throw new Error(`the host for ${platform.os} ${platform.cpu} has ${size} bytes; ${binaryLimitBytes} are allowed`)
