@@ -52,7 +52,6 @@ func TestKilledHostChangesNothing(t *testing.T) {
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
 	options := w.withFlatPrices()
-	options.Config["snapshot"] = false // each step would run git, which has no part in this
 	oc := w.start(options)
 	story := newStory(w.project, files)
 	session := w.session(oc)

@@ -104,7 +104,6 @@ func (w *world) withWindows() opencodetest.Options {
 	o.Limits = opencodetest.Limits{Context: largeWindow, Output: 4_000}
 	small := opencodetest.Limits{Context: smallWindow, Output: 4_000}
 	o.LimitsOf = map[string]opencodetest.Limits{opencodetest.SmallModel: small, opencodetest.SmallGPTModel: small}
-	o.Config["snapshot"] = false // nothing is edited, and each step would run git
 	return o
 }
 

@@ -24,6 +24,7 @@ func TestLongSessions(t *testing.T) {
 	other := w.addProject("other", files)
 
 	options := [2]opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
+	options[0].Config["snapshot"] = true // as users have it
 	options[1].Project = other
 	var processes [2]*opencodetest.OpenCode
 	var sessions [2]string

@@ -21,7 +21,9 @@ func TestShortSessions(t *testing.T) {
 	w.mock.AddRule(mockllm.Rule{
 		Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
 	})
-	oc := w.start(w.withFlatPrices())
+	options := w.withFlatPrices()
+	options.Config["snapshot"] = true // a revert takes files back
+	oc := w.start(options)
 
 	var sessions []string // whose journal is compared with their requests at the end
 	for _, tc := range []struct {

@@ -160,8 +160,6 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	if r.compaction {
 		delete(options.Config, "compaction") // OpenCode's defaults
 	}
-	// Snapshots of the project cost time and are in no prompt.
-	options.Config["snapshot"] = false
 	return options, nil
 }
 

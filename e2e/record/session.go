@@ -72,6 +72,7 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	defer r.mock.Close()
 	options := user.WithPlugin(r.product.Host, r.project(), r.mock.URL())
 	options.Limits = r.limits
+	options.Config["snapshot"] = true // as users have it
 	options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traceDir())
 
 	if r.oc, err = opencodetest.Start(ctx, options); err != nil {

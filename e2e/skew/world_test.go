@@ -65,7 +65,6 @@ func (w *world) start(r release, project string) process {
 		w.t.Fatal(err)
 	}
 	options := w.user.WithPlugin(r.host, dir, w.mock.URL())
-	options.Config["snapshot"] = false // nothing is edited, and each step would run git
 	oc, err := opencodetest.Start(w.ctx, options)
 	if err != nil {
 		w.t.Fatal(err)

@@ -31,11 +31,12 @@ func NewUser(root string, p Product) (*User, error) {
 }
 
 // Bare is OpenCode without the shim. Like every user of the plugin, this one has
-// switched OpenCode's own compaction off.
+// switched OpenCode's own compaction off. Snapshots are off as well: each step
+// would run git twice, and few tests are about what that leaves.
 func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	return opencodetest.Options{
 		Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
-		Config: map[string]any{"compaction": map[string]any{"auto": false, "prune": false}},
+		Config: map[string]any{"compaction": map[string]any{"auto": false, "prune": false}, "snapshot": false},
 	}
 }
 
