@@ -86,7 +86,7 @@ type Signals struct {
 
 // Schedule returns what the pass may do to the cached prefix, and why. A hard
 // verdict is given exactly when the prefix is gone before we touch it, so it is
-// never put off; only a soft one waits for the end of a turn.
+// never put off; of the soft ones, that for pressure waits for the end of a turn.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:
