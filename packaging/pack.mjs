@@ -38,7 +38,7 @@ function stageHost(folder, source, platform) {
   mkdirSync(dirname(binary), { recursive: true })
   const env = { ...process.env, ...goEnv, GOOS: platform.goos, GOARCH: platform.goarch }
   const ldflags = `-s -w -X github.com/magicctx/magicctx-host/rpc.Version=${source.version}`
-  // Without -buildvcs=false the state of the checkout would be in the binary.
+  // Compiled as the Taskfile does, so that nothing is compiled twice. Without -buildvcs=false the state of the checkout would be in the binary.
   run("go", ["build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
   chmodSync(binary, 0o755)
   const { size } = statSync(binary)

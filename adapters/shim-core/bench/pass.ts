@@ -1,5 +1,6 @@
 /**
- * Measures the shim's own share of a steady pass: compare, encode, apply.
+ * Measures the shim's own share of a steady pass, step by step as Passes goes:
+ * compare (guess, encode, check) and apply (draft, apply).
  *
  *   npm run bench:shim              5,000 messages with 3.5 KB of tool output
  *   npm run bench:shim -- 1000      1,000 of them
@@ -34,12 +35,14 @@ for (let pass = 0; pass < passes; pass++) {
   const messages = (JSON.parse(json) as unknown[]).slice(0, count + pass)
   const resync = pass === 0
   const t0 = performance.now()
-  const delta = encoder.encode(messages)
+  const delta = encoder.guess(messages)
+  if (!encoder.isRight(delta, messages)) throw new Error(`pass ${pass}: the array has changed before its end`)
   const t1 = performance.now()
   encoder.confirm(delta, pass + 1)
   const added = pass === 0 ? { head, edits: edits(count) } : { edits: {} }
   const t2 = performance.now()
-  applier.apply(messages, { revision: pass + 1, verdict: "steady", start: count / 50, ...added }, resync)
+  const draft = applier.draft(messages, delta.keep)
+  applier.apply(messages, { revision: pass + 1, verdict: "steady", start: count / 50, ...added }, resync, draft)
   const t3 = performance.now()
   if (resync) {
     console.log(`first pass: encode ${(t1 - t0).toFixed(1)} ms (${(delta.attachment.length / 1e6).toFixed(1)} MB), apply ${(t3 - t2).toFixed(1)} ms`)
