@@ -12,22 +12,19 @@ const info = fields({
   id: all,
   sessionID: all,
   role: all,
-  time: all,
-  agent: all,
-  mode: all,
+  time: fields({ created: all, completed: all }),
   model: all,
   providerID: all,
   modelID: all,
-  variant: all,
-  parentID: all,
   finish: all,
-  tokens: all,
+  tokens: fields({ input: all, output: all, cache: fields({ read: all, write: all }) }),
   tools: all,
   error: fields({ name: all }),
   summary,
 })
 
-const marker = fields({ id: all, type: all })
+// Only that it is there matters: the place of every part behind it counts it.
+const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })
 

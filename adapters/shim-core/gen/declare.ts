@@ -1,7 +1,7 @@
 /**
  * A projection names the members of a harness's message that the host uses. It
- * is declared once, as data, and becomes two functions (generate.ts), one that
- * compares and one that copies, so that what is compared is what was sent.
+ * is declared once, as data, and becomes functions (generate.ts) that copy it and
+ * compare it, so that what is compared is what was sent.
  */
 export type Projection =
   | { readonly kind: "all" }

@@ -1,5 +1,5 @@
 import type { WireMutation } from "./generated/protocol.ts"
-import { compile, patched, type CompiledPatch } from "./patch.ts"
+import { compile, plan, write, type CompiledPatch, type Write } from "./patch.ts"
 import { clone } from "./projection.ts"
 
 /** What the applier must know of a harness's message. */
@@ -19,14 +19,19 @@ interface State {
   inPlace: InPlace
 }
 
-/** The wire from message start on as far as it is known without the answer: element i was made with inPlace[i]. */
+/**
+ * The writes to the messages from start on as far as they are known without the
+ * answer: those of plans[i] patch by inPlace[i]. They wait for it, because a host
+ * that has forgotten the session asks for the array as it was.
+ */
 export interface Draft {
   readonly start: number
   readonly inPlace: InPlace
-  readonly wire: readonly unknown[]
+  readonly plans: ReadonlyArray<readonly Write[]>
 }
 
-const noDraft: Draft = { start: 0, inPlace: [], wire: [] }
+const noDraft: Draft = { start: 0, inPlace: [], plans: [] }
+const noWrites: readonly Write[] = []
 
 /**
  * Turns the arrays of one session into the wire. It keeps head and patches
@@ -47,16 +52,16 @@ export class MutationApplier {
   draft(messages: readonly unknown[], keep: number): Draft {
     if (!this.state) return noDraft
     const { start, inPlace } = this.state
-    const wire: unknown[] = []
-    for (let i = start; i < keep; i++) wire.push(rendered(messages[i], inPlace[i - start]))
-    return { start, inPlace, wire }
+    const plans: Array<readonly Write[]> = []
+    for (let i = start; i < keep; i++) plans.push(planned(messages[i], inPlace[i - start]))
+    return { start, inPlace, plans }
   }
 
   /** Applies the answer to a pass over messages, in place. A resync answers with everything. */
   apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): void {
     const usable = resync ? noDraft : draft
     const next = this.next(messages, mutation, resync, usable)
-    replace(messages, render(messages, next, usable))
+    render(messages, next, usable)
     this.keep(next)
   }
 
@@ -79,7 +84,7 @@ export class MutationApplier {
       if (start === 0) return false
     }
     const inPlace = messages.slice(start).map((message) => state.patches.get(this.key(message) ?? ""))
-    replace(messages, render(messages, { head: state.head, start, inPlace }, noDraft))
+    render(messages, { head: state.head, start, inPlace }, noDraft)
     return true
   }
 
@@ -103,10 +108,10 @@ export class MutationApplier {
 
   /** The patches of the messages from start on. Those of a draft stand unless the answer is about more than what follows it. */
   private inPlace(messages: readonly unknown[], start: number, patches: State["patches"], changed: Changes, draft: Draft): InPlace {
-    const end = draft.start + draft.wire.length
+    const end = draft.start + draft.plans.length
     const about = new Set(changed.keys())
     for (let i = end; i < messages.length && about.size > 0; i++) about.delete(this.key(messages[i]) ?? "")
-    const inPlace = about.size === 0 && start === draft.start ? draft.inPlace.slice(0, draft.wire.length) : []
+    const inPlace = about.size === 0 && start === draft.start ? draft.inPlace.slice(0, draft.plans.length) : []
     for (let i = start + inPlace.length; i < messages.length; i++) {
       const key = this.key(messages[i]) ?? ""
       inPlace.push(changed.has(key) ? changed.get(key) : patches.get(key))
@@ -138,20 +143,22 @@ function compiled({ edits, cleared }: WireMutation): Changes {
   return changes
 }
 
-/** The wire; what the draft made with the same patch is taken from there. */
-function render(messages: readonly unknown[], { head, start, inPlace }: Pick<State, "head" | "start" | "inPlace">, draft: Draft): unknown[] {
-  const drafted = start === draft.start ? draft.wire.length : 0
-  // Cloned, because other plugins may write into what they find in the array.
-  const wire = head.map(clone)
+/** Turns messages into the wire, in place; what the draft planned with the same patch is taken from there. */
+function render(messages: unknown[], { head, start, inPlace }: Pick<State, "head" | "start" | "inPlace">, draft: Draft): void {
+  const drafted = start === draft.start ? draft.plans.length : 0
+  const plans: Array<readonly Write[]> = []
   for (let i = 0; i < inPlace.length; i++) {
     const isDrafted = i < drafted && inPlace[i] === draft.inPlace[i]
-    wire.push(isDrafted ? draft.wire[i] : rendered(messages[start + i], inPlace[i]))
+    plans.push(isDrafted ? draft.plans[i]! : planned(messages[start + i], inPlace[i]))
   }
-  return wire
+  // Cloned, because other plugins may write into what they find in the array.
+  const wire = [...head.map(clone), ...messages.slice(start)]
+  write(plans)
+  replace(messages, wire)
 }
 
-function rendered(message: unknown, patch: CompiledPatch | undefined): unknown {
-  return patch ? patched(message, patch) : message
+function planned(message: unknown, patch: CompiledPatch | undefined): readonly Write[] {
+  return patch ? plan(message, patch) : noWrites
 }
 
 /** Gives target the elements of source. Not by splice(...source): a spread is an argument list, which has a limit. */

@@ -6,8 +6,10 @@ export interface Delta {
   keep: number
   /** The projected messages after the kept ones, as JSON. */
   attachment: string
-  /** Hands the delta back to the encoder once the host has answered it. */
-  readonly projected: readonly unknown[]
+  /** The same messages as values: when the host confirms them, the harness's are the wire already. */
+  readonly tail: readonly unknown[]
+  /** The array of revision base. */
+  readonly kept: readonly unknown[]
   /** Whether the kept messages have yet to be compared. */
   readonly isGuess: boolean
 }
@@ -51,7 +53,7 @@ export class DeltaEncoder {
 
   /** The host holds the array of delta as revision. */
   confirm(delta: Delta, revision: number): void {
-    this.kept = delta.projected
+    this.kept = delta.kept.slice(0, delta.keep).concat(delta.tail.map((message) => this.message.keep(message)))
     this.revision = revision
   }
 
@@ -62,10 +64,8 @@ export class DeltaEncoder {
   }
 
   private delta(messages: readonly unknown[], keep: number, isGuess: boolean): Delta {
-    const projected = this.kept.slice(0, keep)
-    for (let i = keep; i < messages.length; i++) projected.push(this.message.copy(messages[i]))
-    const tail = keep === 0 ? projected : projected.slice(keep)
-    return { base: this.revision, keep, attachment: JSON.stringify(tail), projected, isGuess }
+    const tail = messages.slice(keep).map((message) => this.message.copy(message))
+    return { base: this.revision, keep, attachment: JSON.stringify(tail), tail, kept: this.kept, isGuess }
   }
 
   private firstDifference(messages: readonly unknown[], limit = Math.min(this.kept.length, messages.length)): number {

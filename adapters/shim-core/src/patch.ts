@@ -47,6 +47,7 @@ export function parsePointer(pointer: string): string[] {
   const segments = pointer.slice(1).split("/")
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i]!
+    if (segment === "__proto__") throw new PatchError(`bad path ${JSON.stringify(pointer)}`)
     if (!segment.includes("~")) continue
     if (/~(?![01])/.test(segment)) throw new PatchError(`bad path ${JSON.stringify(pointer)}`)
     segments[i] = segment.replaceAll("~1", "/").replaceAll("~0", "~")
@@ -54,87 +55,104 @@ export function parsePointer(pointer: string): string[] {
   return segments
 }
 
-type Container = Record<string, unknown> | unknown[]
+type Container = Record<string | number, unknown>
+
+/** A member of a message and its new value; undefined is none. */
+export interface Write {
+  readonly target: Container
+  readonly name: string | number
+  readonly value: unknown
+  readonly before: unknown
+}
 
 /**
- * The patched message. The given one is not touched: what the patch changes is
- * copied, the rest is shared. Throws PatchError if an operation has no target.
+ * The writes that patch a message. The message itself is not touched yet, so
+ * that a patch of another one can still fail: throws PatchError if an operation
+ * has no target.
  */
-export function patched(message: unknown, patch: CompiledPatch): unknown {
-  const copy = new CopyOnWrite(message, patch.length > 1)
-  for (const op of patch) copy.apply(op)
-  return copy.root
+export function plan(message: unknown, patch: CompiledPatch): Write[] {
+  const writes: Write[] = []
+  for (const op of patch) writes.push(writeOf(op, message, writes))
+  return writes
 }
 
-/** One message, copied as far as it is written to. */
-class CopyOnWrite {
-  root: unknown
-  /** What is a copy already, if it can be met again. */
-  private readonly own: Container[] | undefined
-
-  constructor(message: unknown, manyOps: boolean) {
-    this.root = message
-    this.own = manyOps ? [] : undefined
-  }
-
-  apply({ op, path, value }: CompiledOp): void {
-    const last = path[path.length - 1]!
-    const parent = this.writable(path)
-    if (Array.isArray(parent)) {
-      if (op === "add") {
-        parent.splice(last.name === "-" ? parent.length : index(last, parent.length + 1, path), 0, clone(value))
-        return
-      }
-      const at = index(last, parent.length, path)
-      if (op === "remove") parent.splice(at, 1)
-      else parent[at] = op === "prepend" ? prepended(parent[at], value, path) : clone(value)
-      return
-    }
-    const { name } = last
-    if (name === "__proto__") throw missing(path)
-    if (op === "prepend") {
-      parent[name] = prepended(parent[name], value, path)
-      return
-    }
-    if (op !== "add" && !Object.hasOwn(parent, name)) throw missing(path)
-    if (op === "remove") delete parent[name]
-    else parent[name] = clone(value)
-  }
-
-  /** The object or array that holds the last segment of path, copied along with all above it. */
-  private writable(path: readonly Segment[]): Container {
-    let parent = (this.root = this.copied(this.root, path))
-    for (let i = 0; i < path.length - 1; i++) {
-      const segment = path[i]!
-      if (Array.isArray(parent)) {
-        const at = index(segment, parent.length, path)
-        parent = parent[at] = this.copied(parent[at], path)
-      } else {
-        const { name } = segment
-        if (name === "__proto__") throw missing(path) // all else that is inherited is no object
-        parent = parent[name] = this.copied(parent[name], path)
+/** Makes the writes of all plans, or none if one of them fails, as in an object that another plugin has frozen. */
+export function write(plans: ReadonlyArray<readonly Write[]>): void {
+  const made: Write[] = []
+  try {
+    for (const plan of plans) {
+      for (const one of plan) {
+        put(one, one.value)
+        made.push(one)
       }
     }
-    return parent
-  }
-
-  private copied(value: unknown, path: readonly Segment[]): Container {
-    if (typeof value !== "object" || value === null) throw missing(path)
-    if (this.own?.includes(value as Container)) return value as Container
-    const copy = Array.isArray(value) ? value.slice() : { ...value }
-    this.own?.push(copy as Container)
-    return copy as Container
+  } catch (err) {
+    for (const one of made.reverse()) put(one, one.before)
+    throw err
   }
 }
 
-function index(segment: Segment, limit: number, path: readonly Segment[]): number {
-  if (segment.index < 0 || segment.index >= limit) throw missing(path)
-  return segment.index
+function put({ target, name }: Write, value: unknown): void {
+  if (value === undefined) delete target[name]
+  else target[name] = value
 }
 
-function prepended(target: unknown, value: unknown, path: readonly Segment[]): string {
-  if (typeof target !== "string") throw missing(path)
-  return (value as string) + target
+/** The write of one operation on a message in which the earlier writes are still to be made. */
+function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
+  const last = path.length - 1
+  let above: Container | undefined
+  let target = container(message, path)
+  for (let i = 0; i < last; i++) {
+    above = target
+    target = container(member(target, path[i]!, earlier), path)
+  }
+  if (Array.isArray(target) && (op === "add" || op === "remove")) {
+    if (!above) throw missing(path)
+    // Elements move: the array is replaced by a changed copy.
+    const array: Container = target
+    const changed = target.map((_, index) => member(array, { name: "", index }, earlier))
+    if (op === "remove") changed.splice(place(path[last]!, target.length, path), 1)
+    else changed.splice(path[last]!.name === "-" ? target.length : place(path[last]!, target.length + 1, path), 0, clone(value))
+    return { target: above, name: nameIn(above, path[last - 1]!), value: changed, before: target }
+  }
+  const name = nameIn(target, path[last]!)
+  const before = member(target, path[last]!, earlier)
+  switch (op) {
+    case "prepend":
+      if (typeof before !== "string") throw missing(path)
+      return { target, name, value: (value as string) + before, before }
+    case "replace":
+    case "remove":
+      if (!isJSON(before)) throw missing(path)
+  }
+  return { target, name, value: clone(value), before: isJSON(before) ? before : undefined }
+}
+
+/** The value of a member once the earlier writes are made. */
+function member(target: Container, segment: Segment, earlier: readonly Write[]): unknown {
+  for (let i = earlier.length - 1; i >= 0; i--) {
+    if (earlier[i]!.target === target && earlier[i]!.name === nameIn(target, segment)) return earlier[i]!.value
+  }
+  return Array.isArray(target) ? target[segment.index] : target[segment.name]
+}
+
+function nameIn(target: Container, { name, index }: Segment): string | number {
+  return Array.isArray(target) ? index : name
+}
+
+function container(value: unknown, path: readonly Segment[]): Container {
+  if (typeof value !== "object" || value === null) throw missing(path)
+  return value as Container
+}
+
+/** Whether a message can hold a value. What objects inherit are functions. */
+function isJSON(value: unknown): boolean {
+  return value !== undefined && typeof value !== "function"
+}
+
+function place({ index }: Segment, limit: number, path: readonly Segment[]): number {
+  if (index < 0 || index >= limit) throw missing(path)
+  return index
 }
 
 function missing(path: readonly Segment[]): PatchError {

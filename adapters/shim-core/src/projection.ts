@@ -1,42 +1,26 @@
 /**
- * Compares and copies what the host uses of a harness's message. Written by
+ * Copies and compares what the host uses of a harness's message. Written by
  * `npm run generate` from a declaration (gen/declare.ts).
  *
- * Invariant: `same(copy(a), b)` holds exactly when `copy(a)` and `copy(b)` are
- * equal JSON.
+ * Invariant: `same(keep(a), b)` holds exactly when `copy(a)` and `copy(b)` are
+ * the same as JSON text.
  */
 export interface Projector {
-  /** Whether copying raw would give kept again. Allocates nothing. */
-  same(kept: unknown, raw: unknown): boolean
-  /** The projected copy, which shares no object with raw; undefined is absent. */
+  /** The projected copy, to be sent; it shares no object with raw, and undefined is absent. */
   copy(raw: unknown): unknown
+  /** The projected copy as it is kept to be compared. */
+  keep(raw: unknown): unknown
+  /** Whether keeping raw would give kept again. Copies nothing. */
+  same(kept: unknown, raw: unknown): boolean
 }
+
+/** What becomes of the values that a projection has whole. */
+export type Whole = (value: unknown) => unknown
 
 export type Members = Record<string, unknown>
 
 export function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value)
-}
-
-/** Deep equality of JSON values; a member that is undefined counts as absent. */
-export function equal(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
-  if (Array.isArray(a)) {
-    if (!Array.isArray(b) || a.length !== b.length) return false
-    for (let i = 0; i < a.length; i++) if (!equal(a[i], b[i])) return false
-    return true
-  }
-  if (Array.isArray(b)) return false
-  let balance = 0
-  for (const key in a) {
-    const value = (a as Members)[key]
-    if (value === undefined) continue
-    if (!equal(value, (b as Members)[key])) return false
-    balance++
-  }
-  for (const key in b) if ((b as Members)[key] !== undefined) balance--
-  return balance === 0
 }
 
 /** A deep copy of a JSON value. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { clone, MutationApplier, type WireMutation } from "../src/index.ts"
+import { clone, MutationApplier, PatchError, type WireMutation } from "../src/index.ts"
 import { Random } from "./random.ts"
 import { vectors } from "./vectors.ts"
 
@@ -92,15 +92,25 @@ test("a draft changes nothing but the time that an answer takes", () => {
       const resync = n === 0 || random.chance(0.1)
       const some = () => letters.filter(() => random.chance(0.15))
       const mutation = pass(random.chance(0.8) ? 0 : random.below(ids.length + 1), {
-        edits: Object.fromEntries(some().map((id) => [id, [{ op: "add", path: "/x", value: random.json(1) }]])),
+        edits: Object.fromEntries(some().map((id) => [id, random.chance(0.5) ? [{ op: "prepend", path: "/text", value: "§1§ " }] : [{ op: "add", path: "/x", value: random.json(1) }]])),
         cleared: some(),
         ...(random.chance(0.1) && { head: [{ id: `head ${n}` }] }),
       })
-      const [a, b] = [named(...ids), named(...ids)] as [unknown[], unknown[]]
-      drafting.apply(a, mutation, resync, drafting.draft(a, keep < 0 ? ids.length : keep))
-      plain.apply(b, mutation, resync)
+      const messages = (): unknown[] => ids.map((id) => ({ id, text: id }))
+      const [a, b] = [messages(), messages()]
+      const draft = drafting.draft(a, keep < 0 ? ids.length : keep)
+      if (random.chance(0.1)) {
+        assert.equal(drafting.reapply(a), plain.reapply(b), `seed ${seed}, pass ${n + 1}`)
+      } else if (random.chance(0.1)) {
+        const id = random.pick(ids.slice(mutation.start))
+        const unfit = { ...mutation, edits: { ...mutation.edits, [id ?? ""]: [{ op: "remove", path: "/none" }] } } as WireMutation
+        if (id) assert.throws(() => drafting.apply(a, unfit, resync, draft), PatchError)
+      } else {
+        drafting.apply(a, mutation, resync, draft)
+        plain.apply(b, mutation, resync)
+        before = ids
+      }
       assert.deepEqual(a, b, `seed ${seed}, pass ${n + 1}`)
-      before = ids
     }
   }
 })

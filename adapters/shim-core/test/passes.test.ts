@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
-import { clone, equal, Method, Passes, silent, type InitializeResult } from "../src/index.ts"
+import { clone, isSame, keep, Method, Passes, silent, type InitializeResult } from "../src/index.ts"
 import { fakeHost, initialized, opening, type Script } from "./fakehost.ts"
 
 interface Message {
@@ -8,7 +8,7 @@ interface Message {
   text: string
 }
 
-const format = { projection: { same: equal, copy: clone }, key: (m: unknown) => (m as Message).id }
+const format = { projection: { copy: clone, keep, same: isSame }, key: (m: unknown) => (m as Message).id }
 const of = { session: "s", directory: "/p" }
 const message = (id: string): Message => ({ id, text: `text of ${id}` })
 const texts = (messages: Message[]) => messages.map((m) => m.text)

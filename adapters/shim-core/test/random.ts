@@ -1,3 +1,5 @@
+const longTexts = ["x".repeat(2000), "x".repeat(1999) + "y", "x".repeat(1999) + "é", "\u4e2d".repeat(1500)]
+
 /** A small deterministic generator (mulberry32), so that a failure can be run again by its seed. */
 export class Random {
   private state: number
@@ -26,7 +28,7 @@ export class Random {
   }
 
   json(depth: number): unknown {
-    if (depth === 0 || this.chance(0.5)) return this.pick([null, true, false, 0, 1, 2.5, "", "a", "§1§ é", "\ud800"])
+    if (depth === 0 || this.chance(0.5)) return this.pick([null, true, false, 0, 1, 2.5, "", "a", "§1§ é", "\ud800", ...longTexts])
     if (this.chance(0.5)) return Array.from({ length: this.below(3) }, () => this.json(depth - 1))
     return Object.fromEntries(Array.from({ length: this.below(4) }, () => [this.pick(["a", "b", "c", "__proto__"]), this.json(depth - 1)]))
   }
