@@ -18,7 +18,9 @@ import { Neighbour } from "./neighbour.ts"
 import { session, type RawMessage } from "./session.ts"
 
 /** Passes of a measurement: at least so many, and then until enough of them were undisturbed, or there are too many. */
-const passes = { least: 60, undisturbed: 40, most: 180 }
+const passes = { least: 100, undisturbed: 60, most: 200 }
+/** How long one measurement waits in all for neighbours to leave the core. */
+const patienceMS = 40_000
 const root = join(import.meta.dirname, "../../..")
 const binary = process.env.MAGICCTX_HOST ?? join(root, "bin/magicctx-host")
 const sizes = process.argv.slice(2).map(Number).filter(Boolean)
@@ -65,7 +67,9 @@ async function measure(messages: number, edited = false): Promise<Figures> {
 
   // The harness reads its database anew for each pass, so no string is shared with the pass before.
   const array = (steps: number) => (JSON.parse(history) as unknown[]).slice(0, messages + steps)
+  let patience = patienceMS
   const pass = async (steps: number, with_ = runner) => {
+    patience = neighbour.wait(patience)
     const all = array(steps)
     settle()
     const before = neighbour.sample()
