@@ -109,8 +109,8 @@ function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: rea
   if (Array.isArray(target) && (op === "add" || op === "remove")) {
     if (!above) throw missing(path)
     // Elements move: the array is replaced by a changed copy.
-    const array: Container = target
-    const changed = target.map((_, index) => member(array, { name: "", index }, earlier))
+    const changed = target.slice()
+    for (const one of earlier) if (one.target === target) changed[one.name as number] = one.value
     if (op === "remove") changed.splice(place(path[last]!, target.length, path), 1)
     else changed.splice(path[last]!.name === "-" ? target.length : place(path[last]!, target.length + 1, path), 0, clone(value))
     return { target: above, name: nameIn(above, path[last - 1]!), value: changed, before: target }
