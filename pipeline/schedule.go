@@ -84,9 +84,11 @@ type Signals struct {
 	TTL time.Duration
 }
 
-// Schedule returns what the pass may do to the cached prefix, and why. A hard
-// verdict is given exactly when the prefix is gone before we touch it, so it is
-// never put off; of the soft ones, that for pressure waits for the end of a turn.
+// Schedule returns what the pass may do to the cached prefix, and why. A steady
+// pass leaves it as it is; a soft one may add edits to a prefix that is alive,
+// which re-sends what is behind them. A hard verdict is given exactly when the
+// prefix is gone before we touch it, so it is never put off; of the soft ones,
+// that for pressure waits for the end of a turn.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:
