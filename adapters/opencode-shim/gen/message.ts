@@ -23,7 +23,7 @@ const info = fields({
   summary,
 })
 
-// Only that it is there matters: the place of every part behind it counts it.
+// Only its place matters: patches name parts by their index.
 const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })

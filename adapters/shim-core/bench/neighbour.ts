@@ -19,14 +19,17 @@ export class Neighbour {
     return took
   }
 
-  /** Waits until the neighbour is away, at most as long as patience lasts, in ms; returns what is left of it. Awake: an idle processor is slow at first. */
+  /**
+   * Waits until the neighbour is away, at most as long as patience lasts, in ms; returns what is left of it. Does not
+   * sleep: an idle processor is slow at first.
+   */
   wait(patience: number): number {
     const from = performance.now()
     while (!this.isAway(this.sample()) && performance.now() - from < patience);
     return Math.max(0, patience - (performance.now() - from))
   }
 
-  /** Whether a sample was taken alone on the core: the times are either near the fastest or 1.5 times that and more. */
+  /** Whether a sample was taken alone on the core: most times are either near the fastest or 1.5 times that and more. */
   isAway(sample: number): boolean {
     return sample < 1.3 * this.fastest
   }

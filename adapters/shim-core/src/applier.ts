@@ -151,18 +151,11 @@ function render(messages: unknown[], { head, start, inPlace }: Pick<State, "head
     const isDrafted = i < drafted && inPlace[i] === draft.inPlace[i]
     plans.push(isDrafted ? draft.plans[i]! : planned(messages[start + i], inPlace[i]))
   }
-  // Cloned, because other plugins may write into what they find in the array.
-  const wire = [...head.map(clone), ...messages.slice(start)]
   write(plans)
-  replace(messages, wire)
+  // Cloned, because other plugins may write into what they find in the array.
+  messages.splice(0, start, ...head.map(clone))
 }
 
 function planned(message: unknown, patch: CompiledPatch | undefined): readonly Write[] {
   return patch ? plan(message, patch) : noWrites
-}
-
-/** Gives target the elements of source. Not by splice(...source): a spread is an argument list, which has a limit. */
-function replace(target: unknown[], source: readonly unknown[]): void {
-  target.length = source.length
-  for (let i = 0; i < source.length; i++) target[i] = source[i]
 }
