@@ -1,4 +1,4 @@
-// Runs the tests of the shims twice, as the shims will run: in Node and in Bun.
+// Runs the tests of the shims in both runtimes that the shims run in: Node and Bun.
 //
 //   npm test                     all
 //   npm test -- --node passes    in Node only, those whose path contains "passes"
@@ -19,7 +19,7 @@ const tests = readdirSync(here)
   .flatMap((dir) => readdirSync(dir).map((name) => join(dir, name)))
   .filter((path) => path.endsWith(".test.ts") && words.every((word) => path.includes(word)))
 
-// Each test is bundled on its own: no runtime need know TypeScript or our workspaces.
+// Each test is bundled on its own, so the runtimes need to know neither TypeScript nor our workspaces.
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 await build({
@@ -34,7 +34,7 @@ await build({
 })
 const bundles = readdirSync(out).map((name) => join(out, name))
 
-// A process for each file: the shims share one host for each process.
+// Each file gets a process of its own, because all shims of a process share one host.
 const bun = join(here, "..", "node_modules", ".bin", "bun")
 const commands = {
   "--node": [[process.execPath, "--enable-source-maps", "--test", "--test-timeout=60000", ...bundles]],

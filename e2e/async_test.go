@@ -10,14 +10,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// in returns the world as a subtest sees it.
+// in returns the same world for the test t, which may be a subtest.
 func (w *world) in(t *testing.T) *world {
 	sub := *w
 	sub.t = t
 	return &sub
 }
 
-// playAndTell plays steps in a session, and tells of each request when it arrives.
+// playAndTell makes the mock answer a session with steps. The channel receives a value when a request
+// arrives.
 func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-chan struct{}) {
 	told := make(chan struct{}, len(steps))
 	answer := mockllm.InOrder(steps...)
@@ -32,7 +33,7 @@ func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-ch
 	return told
 }
 
-// abortAfter prompts and aborts the turn when its n-th request has arrived.
+// abortAfter starts a turn and aborts it when its n-th request has arrived.
 func (w *world) abortAfter(oc *opencodetest.OpenCode, session, text string, arrived <-chan struct{}, n int) {
 	w.t.Helper()
 	idle := w.promptAsync(oc, session, text)
@@ -45,8 +46,14 @@ func (w *world) abortAfter(oc *opencodetest.OpenCode, session, text string, arri
 	w.wait(idle, "the session to be idle")
 }
 
-// promptAsync starts a turn; the channel is closed when the session is idle.
+// promptAsync starts a turn. The returned channel is closed when the session is idle.
 func (w *world) promptAsync(oc *opencodetest.OpenCode, session, text string) (idle <-chan struct{}) {
+	w.t.Helper()
+	return w.promptAsyncTo(oc, session, opencodetest.Prompt{Text: text})
+}
+
+// promptAsyncTo is promptAsync for a prompt with all its options, for example a model.
+func (w *world) promptAsyncTo(oc *opencodetest.OpenCode, session string, p opencodetest.Prompt) (idle <-chan struct{}) {
 	w.t.Helper()
 	events, err := oc.Events(w.ctx)
 	if err != nil {
@@ -56,15 +63,15 @@ func (w *world) promptAsync(oc *opencodetest.OpenCode, session, text string) (id
 	go func() {
 		defer close(done)
 		for e := range events {
-			var p struct {
+			var of struct {
 				SessionID string `json:"sessionID"`
 			}
-			if e.Type == "session.idle" && json.Unmarshal(e.Properties, &p) == nil && p.SessionID == session {
+			if e.Type == "session.idle" && json.Unmarshal(e.Properties, &of) == nil && of.SessionID == session {
 				return
 			}
 		}
 	}()
-	if err := oc.PromptAsync(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
+	if err := oc.PromptAsync(w.ctx, session, p); err != nil {
 		w.t.Fatal(err)
 	}
 	return done
@@ -79,7 +86,7 @@ func (w *world) wait(signal <-chan struct{}, what string) {
 	}
 }
 
-// waitForFile waits for what a tool has left on disk, which is all it can signal with.
+// waitForFile waits for a file that a tool creates. A running tool has no other way to signal the test.
 func (w *world) waitForFile(path string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -7,11 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// The tests that compare two runs byte by byte rest on this: with equal paths
-// and a scripted model, OpenCode itself sends the same bodies in every run, so
-// nothing has to be normalised. What differs is in the headers (the session id)
-// and in the database (all ids, times and snapshots). The date in the system
-// prompt changes at midnight.
+// The tests that compare two runs byte by byte rely on this property. With equal paths and a scripted
+// model, OpenCode itself sends the same bodies in every run, so no test has to normalise them. Only the
+// headers (the session id) and the database (all ids, times and snapshots) differ. The date in the
+// system prompt changes at midnight.
 func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) {
 	suite.Needs(t)
 	if !*all {

@@ -1,7 +1,7 @@
-// Package e2e tests the product as a user has it: the real OpenCode, with the
-// bundled shim as its plugin, the real host process, and a scripted model. What
-// is asserted is what the model's provider received.
+// Package e2e tests the product as a user runs it: the real OpenCode, with the bundled shim as its
+// plugin, the real host process, and a scripted model. The tests assert on the requests that reach the
+// model's provider.
 //
-// The tests need node_modules (npm ci). Without them they are skipped, except
-// where CI=true; go test -short skips them as well.
+// The tests need node_modules (npm ci). Without it they are skipped, except if CI=true. go test -short
+// skips them as well.
 package e2e

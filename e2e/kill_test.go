@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// killSeed decides when the host is killed; another one is another test:
+// killSeed decides when the host is killed. Another seed gives another test:
 //
 //	go test ./e2e -run Killed -args -killseed=7
 var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which the host is killed")
@@ -20,14 +20,14 @@ var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which t
 const (
 	kills = 10
 
-	// killWindow is how long after the arrival of a request the host may be
-	// killed: a step takes 0.15 s on a quiet machine, so that the blow falls
-	// into the answer, the tools, the events or the next pass.
+	// killWindow is the range of the random delay between the arrival of a request and the kill. A step
+	// takes 0.15 s on a quiet machine, so the kill falls into the answer, the tools, the events or the
+	// next pass.
 	killWindow = 300 * time.Millisecond
 )
 
-// A restart of the host is invisible, whenever it happens: the provider receives
-// what it would have received without it, byte for byte.
+// A restart of the host is invisible, whenever it happens: the provider receives the same bytes as
+// without the restart.
 func TestKilledHostChangesNothing(t *testing.T) {
 	suite.Needs(t)
 	root := suite.Root(t)
@@ -40,7 +40,7 @@ func TestKilledHostChangesNothing(t *testing.T) {
 	}
 
 	rough := newWorld(t, root, files)
-	killer := &killer{w: rough, random: rand.New(rand.NewPCG(*killSeed, 0)), arrived: make(chan int, 1000)}
+	killer := newKiller(rough, len(newStory(rough.project, files).steps()))
 	got := rough.tellAlone(files, killer)
 	if killer.killed != kills {
 		t.Errorf("the host was killed %d times, want %d", killer.killed, kills)
@@ -48,7 +48,7 @@ func TestKilledHostChangesNothing(t *testing.T) {
 	checkBodies(t, want, got)
 }
 
-// tellAlone tells the story in this world and destroys it.
+// tellAlone tells the story in this world and then destroys the world.
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
 	options := w.withFlatPrices()
@@ -79,18 +79,23 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 type killer struct {
 	w       *world
 	random  *rand.Rand
-	arrived chan int // the request, counted from 0, that has just arrived
+	arrived chan int // receives the number of each arriving request, from 0
 	doomed  map[int]time.Duration
 	killed  int
 }
 
-// play answers a session as world.play does, and tells run what has arrived.
-func (k *killer) play(session string, steps []mockllm.Step) {
-	// Never two in neighbouring steps, so that there is a host to kill.
-	k.doomed = map[int]time.Duration{}
-	for _, slot := range k.random.Perm(len(steps) / 2)[:kills] {
+// newKiller returns a killer for a session with that many requests.
+func newKiller(w *world, requests int) *killer {
+	k := &killer{w: w, random: rand.New(rand.NewPCG(*killSeed, 0)), arrived: make(chan int, 1000), doomed: map[int]time.Duration{}}
+	// Two kills never come in neighbouring steps, so that there is a host to kill.
+	for _, slot := range k.random.Perm(requests / 2)[:kills] {
 		k.doomed[2*slot] = time.Duration(k.random.Int64N(int64(killWindow)))
 	}
+	return k
+}
+
+// play answers a session as world.play does, and sends the number of each arriving request to run.
+func (k *killer) play(session string, steps []mockllm.Step) {
 	next := 0
 	answer := mockllm.InOrder(steps...)
 	k.w.mock.AddRule(mockllm.Rule{
@@ -110,12 +115,12 @@ func (k *killer) run() {
 		if !ok {
 			continue
 		}
-		time.Sleep(delay) // the random moment itself
+		time.Sleep(delay) // the random delay
 		k.kill(request)
 	}
 }
 
-// kill kills the host, as soon as there is one.
+// kill kills the host. If none runs, it waits for one.
 func (k *killer) kill(request int) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -132,6 +137,6 @@ func (k *killer) kill(request int) {
 			k.w.t.Errorf("no host to kill after request %d: %v", request, err)
 			return
 		}
-		// The shim is starting another.
+		// No host runs now, and the shim is starting another one.
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// product is what TestMain built, for all tests.
+// product is the build that TestMain made for all tests.
 var product stage.Product
 
 func TestMain(m *testing.M) {

@@ -9,8 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// Without its host the plugin is not there: what goes out is what OpenCode alone
-// would send.
+// Without its host the plugin changes nothing: the provider receives what OpenCode alone would send.
 func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
 	suite.Needs(t)
 	root := suite.Root(t)

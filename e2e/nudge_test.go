@@ -12,13 +12,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A model that keeps reading big files hears that it could drop some: at the end
-// of an output, which from then on is the same in every request, and once in a
-// message that no request finds in the middle of what was sent.
+// A model that keeps reading big files is reminded that it could drop some of them. The reminder stands
+// at the end of a tool output, and from then on it is the same in every request. The model also gets
+// one message. That message always comes at the end of a request, never in the middle of content that
+// was sent before.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.Needs(t)
 	const big = 5 // files of 44 kB, which OpenCode's read does not cut
-	// One output is a third of what may be filled before a pass may bust.
+	// One output is a third of the tokens that may be filled before a pass may bust.
 	files := map[string]string{"magicctx.jsonc": `{"execute_threshold_percentage": 50}`}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
@@ -32,10 +33,9 @@ func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	var steps []mockllm.Step
 	for i := range big {
 		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), "read", map[string]any{"filePath": filepath.Join(w.project, fmt.Sprintf("big%d.txt", i))})
-		// A third of the 64,000 first: a gentle word. The fourth step is past the
-		// execute threshold with what it has read, in the middle of the turn, and below
-		// the force level, so that at the fifth file
-		// the tone is firm and nothing busts.
+		// The first steps report about a third of the 64,000 tokens, which causes a gentle reminder.
+		// With the fourth step, the prompt passes the execute threshold in the middle of the turn, but
+		// stays below the force level. So at the fifth file the reminder is firm, and no pass busts.
 		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
 		if i >= 3 {
 			step.Usage.Read = 29_900
@@ -84,8 +84,8 @@ func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 
 const reminderMark = "<system-reminder>"
 
-// reminders returns the reminders of a request: by call those at the end of
-// outputs, and those that are messages.
+// reminders returns the reminders in a request: those at the end of outputs by call, and those that are
+// messages.
 func reminders(r *mockllm.Request) (outputs map[string]string, messages []string) {
 	outputs = map[string]string{}
 	for _, m := range r.Messages {

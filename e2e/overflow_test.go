@@ -12,11 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// limitTimeout bounds the way of an event to the host.
+// limitTimeout bounds the time until an event has reached the host.
 const limitTimeout = 20 * time.Second
 
-// A refusal for length is believed until a larger prompt is accepted, as
-// OpenCode reports the two.
+// The host believes a refusal for length until the provider accepts a larger prompt. OpenCode reports
+// both.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	suite.Needs(t)
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "41\n"})
@@ -45,8 +45,8 @@ func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 	}
 }
 
-// wantLimit waits until status tells a window: events reach the host after
-// OpenCode has answered.
+// wantLimit waits until status reports a window, because events reach the host after OpenCode has
+// answered.
 func (w *world) wantLimit(session string, tokens int, source schema.LimitSource) {
 	w.t.Helper()
 	var seen schema.SessionStatus

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// What `task package` packs is what a user needs: npm installs it without a
-// network, its own command adds it to OpenCode, and the next prompt is tagged.
+// A user can install the packages that `task package` makes: npm installs them without a network, their
+// own command adds them to OpenCode, and the next prompt is tagged.
 func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -23,9 +23,9 @@ func TestPackedPluginWorks(t *testing.T) {
 	if err != nil || len(hosts) != 1 {
 		t.Fatalf("installed hosts: %q, %v", hosts, err)
 	}
-	w.user.Product.Host = hosts[0] // status asks with the program that serves
+	w.user.Product.Host = hosts[0] // status must run the same program as the one that serves
 
-	// The user's file, beside the one that the stage writes.
+	// The user's configuration file, beside the one that the stage writes.
 	config := filepath.Join(w.user.Home.Config, "opencode", "opencode.jsonc")
 	if err := os.WriteFile(config, []byte("{\n  // mine\n  \"username\": \"somebody\"\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestPackedPluginWorks(t *testing.T) {
 	checkTags(t, requests)
 }
 
-// installPacked packs the product for this platform and installs the tarballs
-// in an empty directory, which it returns.
+// installPacked packs the product for this platform and installs the tarballs in an empty directory,
+// which it returns.
 func (w *world) installPacked() string {
 	w.t.Helper()
 	packed, installed := filepath.Join(w.root, "packed"), filepath.Join(w.root, "installed")
-	// Building needs the caches of the home that we are in.
+	// The build needs the caches in the home of the developer who runs the test.
 	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--current", "--out", packed)
 	cmd.Dir = product.Repo
 	if out, err := cmd.CombinedOutput(); err != nil {

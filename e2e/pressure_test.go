@@ -14,14 +14,14 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The windows of the models. OpenCode's own prompt and tools take some 8,300
-// tokens of them, the newest 20 calls, which age protects, some 8,000.
+// The windows of the models. OpenCode's own prompt and tools take some 8,300 tokens of a window. The
+// newest 20 calls, which are protected because of their age, take some 8,000.
 const (
 	largeWindow = 40_000
 	smallWindow = 26_000
 )
 
-// A dialectCase is one of the two dialects, with a model of each window.
+// A dialectCase is one of the two dialects, with one model for each size of window.
 type dialectCase struct {
 	dialect      mockllm.Dialect
 	large, small string
@@ -32,18 +32,18 @@ var dialects = []dialectCase{
 	{mockllm.OpenAI, opencodetest.GPTModel, opencodetest.SmallGPTModel},
 }
 
-// A drive is a session that is driven to its window's end.
+// A drive is a session that fills its window.
 type drive struct {
 	*world
 	dialectCase
 	oc      *opencodetest.OpenCode
 	worker  *worker
 	session string
-	rule    string // that answers its requests
+	rule    string // the name of the mock's rule that answers its requests
 }
 
-// all plays every session in both dialects; otherwise what does not depend on the
-// dialect is played in one.
+// all plays every session in both dialects. Without it, a session that does not depend on the dialect
+// runs in one.
 var all = flag.Bool("all", false, "play every session in both dialects, and check that OpenCode repeats itself (minutes)")
 
 // Sessions whose content fills the window.
@@ -98,7 +98,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// withWindows is OpenCode with the shim and with models whose window is soon full.
+// withWindows returns the options for OpenCode with the shim and with models whose window is soon full.
 func (w *world) withWindows() opencodetest.Options {
 	o := w.withPlugin()
 	o.Limits = opencodetest.Limits{Context: largeWindow, Output: 4_000}
@@ -107,16 +107,17 @@ func (w *world) withWindows() opencodetest.Options {
 	return o
 }
 
-// open opens the session that the worker serves.
+// open opens the session and makes the worker answer it.
 func (d *drive) open() {
 	d.t.Helper()
 	d.session = d.world.session(d.oc)
 	d.rule = d.session
-	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == d.session })
+	session := d.session // a copy, because d.session changes if the drive goes on in a fork
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session })
 }
 
-// task is a prompt that no other drive has: with equal prompts they would find
-// each other's prefixes in the provider's cache.
+// task returns a prompt that no other drive has. With equal prompts, the drives would find each other's
+// prefixes in the provider's cache.
 func (d *drive) task() opencodetest.Prompt {
 	return opencodetest.Prompt{Text: "What fails in job.log? (" + d.t.Name() + ")"}
 }
@@ -131,7 +132,7 @@ func (d *drive) prompt(p opencodetest.Prompt) {
 	}
 }
 
-// checkAll asserts what holds for every session, whatever presses.
+// checkAll asserts the properties that every session must have.
 func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
 	d.t.Helper()
 	d.t.Cleanup(func() {
@@ -149,9 +150,8 @@ func (d *drive) checkAll(requests []*mockllm.Request, passes []store.PassRow) {
 	checkThoughts(d.t, d.worker, requests)
 }
 
-// checkThoughts asserts that signed thinking is what the model thought or not
-// there, and that the thought which the model is acting on is there: without it
-// Anthropic refuses the results.
+// checkThoughts asserts that a signed thought is either unchanged or absent. The thought that led to
+// the pending calls must be there, because without it Anthropic refuses their results.
 func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 	t.Helper()
 	shown := 0
@@ -184,29 +184,29 @@ func checkThoughts(t *testing.T, k *worker, requests []*mockllm.Request) {
 	}
 }
 
-// isMidTurn reports whether a request ends in results.
+// isMidTurn reports whether a request ends in tool results.
 func isMidTurn(r *mockllm.Request) bool {
 	last := r.Messages[len(r.Messages)-1]
 	return slices.ContainsFunc(last.Content, func(c mockllm.Content) bool { return c.Type == "tool_result" })
 }
 
-// relief is the one bust that a session is expected to have.
+// relief describes the one bust that a session is expected to have.
 type relief struct {
 	cause string
-	// from and to are the pressure at which it comes.
+	// from and to bound the pressure at which the bust comes.
 	from, to float64
 }
 
 const (
-	// protectedTags is the default of the configuration's protected_tags.
+	// protectedTags is the default of protected_tags in the configuration.
 	protectedTags = 20
-	// goalSlack is how far the next prompt may be from the goal: the provider
-	// counts otherwise than the host.
+	// goalSlack is the allowed distance between the next prompt and the goal, because provider and host
+	// count tokens differently.
 	goalSlack = largeWindow / 20
 )
 
-// checkRelief asserts that the session was relieved once, in the middle of a
-// turn: down to the pass's goal, or to what age protects. It returns where.
+// checkRelief asserts that the session had one relief, in the middle of a turn. It must reach the goal
+// of the pass, or leave only units that are protected by their age. It returns the place of the bust.
 func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes []store.PassRow) (at int) {
 	t.Helper()
 	var busts []int
@@ -237,7 +237,7 @@ func checkRelief(t *testing.T, want relief, requests []*mockllm.Request, passes 
 	return at
 }
 
-// toForce has pressure grow in small steps, in one turn.
+// toForce raises the pressure in small steps within one turn.
 func toForce(d *drive) {
 	d.open()
 	d.worker.until(relieved(3))
@@ -250,7 +250,7 @@ func checkToForce(t *testing.T, _ *drive, requests []*mockllm.Request, passes []
 	checkRelief(t, relief{"force", 0.85, 0.95}, requests, passes)
 }
 
-// toEmergency has a single result fill the window.
+// toEmergency fills the window with a single result.
 func toEmergency(d *drive) {
 	d.open()
 	d.worker.lines = func(tokens int) int {
@@ -273,7 +273,7 @@ func checkToEmergency(t *testing.T, _ *drive, requests []*mockllm.Request, passe
 	}
 }
 
-// withImage begins with an image. It stays until a bust after the first drop.
+// withImage begins the session with an image. The image stays until a bust after the first drop.
 func withImage(d *drive) {
 	d.open()
 	d.worker.until(relieved(1))
@@ -282,7 +282,7 @@ func withImage(d *drive) {
 	d.prompt(p)
 	flush := map[string]string{"command": "ctx-flush", "arguments": ""}
 	if err := d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/command", flush, nil); err == nil {
-		d.t.Error("OpenCode ran the command itself") // ours end in an error, for want of another way to stop it
+		d.t.Error("OpenCode ran the command itself") // the plugin's own commands end in an error, because a plugin has no other way to stop a command
 	}
 	d.worker.until(steps(1))
 	d.prompt(opencodetest.Prompt{Text: "Sure?"})
@@ -304,8 +304,7 @@ func checkWithImage(t *testing.T, d *drive, requests []*mockllm.Request, passes 
 	}
 }
 
-// toSmallerWindow has the user change to a model into whose window the session
-// does not fit.
+// toSmallerWindow switches to a model whose window is too small for the session.
 func toSmallerWindow(d *drive) {
 	d.open()
 	d.worker.until(above(smallWindow * 11 / 10))
@@ -337,14 +336,14 @@ func checkToSmallerWindow(t *testing.T, d *drive, requests []*mockllm.Request, p
 	}
 }
 
-// parentHeader is how OpenCode names the parent of a subagent's session.
+// parentHeader is the HTTP header in which OpenCode sends the id of a subagent's parent session.
 const parentHeader = "X-Parent-Session-Id"
 
-// asSubagent has the model leave the work to a subagent.
+// asSubagent makes the model delegate the work to a subagent.
 func asSubagent(d *drive) {
 	parent := d.world.session(d.oc)
 	d.rule = "subagent of " + parent
-	// In smaller steps towards the end a bust before the force level pays.
+	// With smaller steps towards the end, a bust pays off before the force level.
 	d.worker.lines = func(tokens int) int {
 		if tokens > largeWindow/2 {
 			return usualLines / 3
@@ -363,13 +362,13 @@ func asSubagent(d *drive) {
 	d.session = d.last(d.rule).Header.Get(sessionHeader)
 }
 
-// A subagent's session has no next turn to wait for.
+// The session of a subagent has no next turn for which a bust could wait.
 func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
 	checkRelief(t, relief{"pressure", 0.65, 0.85}, requests, passes)
 }
 
-// A window that is smaller than everybody believes: the provider refuses a
-// prompt, and the session goes on with the next.
+// The real window is smaller than the catalogue says. The provider refuses a prompt, and the session
+// goes on with the next one.
 func TestOverflow(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -388,7 +387,7 @@ func TestOverflow(t *testing.T) {
 		}
 		d.worker.until(steps(3))
 		d.prompt(opencodetest.Prompt{Text: "Go on."})
-		// As much again as has overflowed: by now the window is known.
+		// The worker reads as much again as caused the overflow. By now the host knows the window.
 		d.worker.until(steps(14))
 		d.prompt(opencodetest.Prompt{Text: "And on."})
 	}

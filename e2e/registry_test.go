@@ -13,9 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// A user may also write no more than the package's name into the configuration:
-// OpenCode then installs it, without install scripts, and so without its
-// platform's host if that needed one.
+// A user may also write only the package's name into the configuration. OpenCode then installs the
+// package without running install scripts. So the platform's host must not need an install script.
 func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -36,9 +35,9 @@ func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 	w.wantInBody(requests[0], "§1§ Hello?", true)
 }
 
-// registry serves what is packed for this platform, and no other platform's
-// host, as an npm registry does; it returns its address. The manifests are
-// taken from where the packages are installed.
+// registry serves the packages for this platform, and no host for another platform, as an npm registry
+// does. It returns the registry's address. The manifests come from the directory in which the packages
+// are installed.
 func (w *world) registry(installed string) string {
 	w.t.Helper()
 	manifests, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "*", "package.json"))
@@ -48,7 +47,7 @@ func (w *world) registry(installed string) string {
 	packuments := map[string][]byte{} // by path
 	tarballs := http.FileServer(http.Dir(filepath.Join(w.root, "packed")))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		// Not by a ServeMux, for which npm's @scope%2fname is one segment.
+		// A ServeMux would treat npm's @scope%2fname as one segment.
 		if packument, ok := packuments[r.URL.Path]; ok {
 			_, _ = rw.Write(packument)
 			return

@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Two OpenCode processes of one user, each with a long session, side by side.
+// Two OpenCode processes of one user run side by side, each with a long session.
 func TestLongSessions(t *testing.T) {
 	suite.Needs(t)
 	files := storyFiles(t)
@@ -24,7 +24,7 @@ func TestLongSessions(t *testing.T) {
 	other := w.addProject("other", files)
 
 	options := [2]opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
-	options[0].Config["snapshot"] = true // as users have it
+	options[0].Config["snapshot"] = true // snapshots are on, as users have them
 	options[1].Project = other
 	var processes [2]*opencodetest.OpenCode
 	var sessions [2]string
@@ -89,7 +89,7 @@ func checkOneHost(t *testing.T, w *world, pids ...int) {
 	}
 }
 
-// checkToolsRan asserts that the session did what its script says.
+// checkToolsRan asserts that the tools of the session ran as its script says.
 func checkToolsRan(t *testing.T, w *world, oc *opencodetest.OpenCode, session string) {
 	t.Helper()
 	messages, err := oc.Messages(w.ctx, session)
@@ -105,8 +105,8 @@ func checkToolsRan(t *testing.T, w *world, oc *opencodetest.OpenCode, session st
 	}
 }
 
-// checkBusts asserts that the journal tells the truth: each request extends the
-// one before, unless its pass is on record as a bust of a known cause.
+// checkBusts asserts that the journal is correct: each request extends the previous one, unless the
+// journal has its pass as a bust with a known cause.
 func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	if len(passes) != len(requests) {
@@ -126,8 +126,8 @@ func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkCache asserts what the user pays for: a pass that is no bust finds all
-// that the request before has left in the provider's cache.
+// checkCache asserts the property that saves the user money: if a pass is no bust, its request reads
+// everything that the previous request left in the provider's cache.
 func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i := 1; i < min(len(requests), len(passes)); i++ {
@@ -138,8 +138,8 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkDrops asserts that each drop takes effect at the first pass of the turn
-// after the pressure, which is a bust, and stays.
+// checkDrops asserts that each drop takes effect at the first pass of the turn after the pressure. That
+// pass is a bust, and the drop stays.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {
@@ -172,8 +172,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil asserts that the content of a tag is in all requests from its
-// first on, up to the one in which its drop takes effect, and in none from there.
+// checkShownUntil asserts that the content of a tag is in all requests from its first one until the one
+// in which its drop takes effect, and in none after that.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

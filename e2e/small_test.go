@@ -11,21 +11,21 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// Short sessions, one after the other in one OpenCode.
+// Short sessions run one after the other in one OpenCode.
 func TestShortSessions(t *testing.T) {
 	suite.Needs(t)
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{
-		Name: "title", Match: mockllm.Model("claude-mini"), Answer: mockllm.Always(mockllm.Say("A question")),
+		Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question")),
 	})
 	w.mock.AddRule(mockllm.Rule{
 		Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
 	})
 	options := w.withFlatPrices()
-	options.Config["snapshot"] = true // a revert takes files back
+	options.Config["snapshot"] = true // a revert restores files from snapshots
 	oc := w.start(options)
 
-	var sessions []string // whose journal is compared with their requests at the end
+	var sessions []string // at the end, their journal is compared with their requests
 	for _, tc := range []struct {
 		name string
 		test func(*world, *opencodetest.OpenCode) (session string)
@@ -58,7 +58,7 @@ func TestShortSessions(t *testing.T) {
 	}
 }
 
-// readNotes is a step that reads the project's only file.
+// readNotes returns a step that reads the project's only file.
 func (w *world) readNotes(id string) mockllm.Step {
 	return mockllm.Call(id, "read", map[string]any{"filePath": filepath.Join(w.project, "notes.txt")})
 }
@@ -73,7 +73,7 @@ func (w *world) last(session string) *mockllm.Request {
 	return requests[len(requests)-1]
 }
 
-// only returns the one request that a rule answered.
+// only returns the single request that a rule answered.
 func (w *world) only(rule string) *mockllm.Request {
 	w.t.Helper()
 	requests := w.requests(rule)
@@ -90,10 +90,10 @@ func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
 	}
 }
 
-// What OpenCode asks on its own account is not ours to change: titles, and the
-// summary of its own compaction.
+// The plugin must not change requests that OpenCode makes for itself: for titles, and for the summary
+// of its own compaction.
 func ownRequests(w *world, oc *opencodetest.OpenCode) string {
-	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // untitled
+	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // without a title, so that OpenCode asks for one
 	if err != nil {
 		w.t.Fatal(err)
 	}

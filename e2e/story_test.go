@@ -9,44 +9,41 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A story is the session that most tests play: three turns in which a model
-// reads, searches and edits, asks for two drops, and the pressure crosses the
-// execute threshold (65 %) at known steps.
+// A story is the session that most tests play. It has three turns in which a model reads, searches and
+// edits, and asks for two drops. The pressure crosses the execute threshold (65 %) at known steps.
 type story struct {
 	turns []script.Turn
-	// first is the first step of each turn, counted over the session.
+	// first holds the first step of each turn, counted over the whole session.
 	first []int
 }
 
-// A drop is a call of ctx_reduce in the story. The one in turn i takes effect at
-// the first request of turn i+1.
+// A drop is a call of ctx_reduce in the story. The drop in turn i takes effect at the first request of
+// turn i+1.
 type drop struct {
-	step int    // of the session
-	arg  string // what the model writes
-	// placeholders are the tags that leave a placeholder: texts, and tools that
-	// are among the newest 20.
+	step int    // counted over the whole session
+	arg  string // the argument that the model writes
+	// placeholders are the tags that leave a placeholder: texts, and tools among the newest 20.
 	placeholders []int
-	// shell is a text that is all the drop leaves of its message: for a provider
-	// that takes messages away the whole goes, without a placeholder.
+	// shell is the tag of a text after whose drop its message is empty. For some providers the whole
+	// message is then left out, without a placeholder.
 	shell int
-	// gone is the tool call that leaves the prompt altogether, and its tag.
+	// gone is the tool call that leaves the prompt without a trace, followed by its tag.
 	gone    string
 	goneTag int
 }
 
-// drops of the story. The tags of the second one are given in the second turn, so
-// that nothing has freed them before; they are older than the newest 20 units
-// when it takes effect, which would be protected.
+// drops of the story. The tags of the second one are given in the second turn, so that the first bust
+// cannot free them. When the second drop takes effect, they are older than the newest 20 units, which
+// would be protected.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
-// percentAt is the pressure that the provider reports for a step: low, except
-// for the last steps of the first two turns. There it is above the execute
-// threshold and below the force level, so that the bust has to wait until the
-// turn is over. A drop frees little; from the next turn on the report is low
-// again, as if much had been freed.
+// percentAt is the pressure that the provider reports for a step. It is low, except for the last steps
+// of the first two turns. There it lies between the execute threshold and the force level, so that the
+// bust has to wait until the turn is over. A drop of this story frees little. From the next turn on,
+// the reported pressure is low again, as if the drop had freed much.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {
@@ -85,7 +82,7 @@ func (s *story) steps() (all []mockllm.Step) {
 	return all
 }
 
-// tell sends the prompts of a story that the mock plays in a session.
+// tell sends the prompts of a story, which the mock plays in a session.
 func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
 	w.t.Helper()
 	for i, turn := range s.turns {
@@ -96,7 +93,7 @@ func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
 	}
 }
 
-// storyFiles is the project of the story: a few packages of this repository.
+// storyFiles returns the project of the story: a few packages of this repository.
 func storyFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := script.RepositoryFiles(t.Context(), product.Repo, "schema", "internal/promptcache", "internal/mockllm", "internal/opencodetest")

@@ -8,8 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// checkValid asserts what a provider insists on: it answers 400 to a request
-// that breaks any of it.
+// checkValid asserts the rules of a provider that answers 400 to a request which breaks one of them.
 func checkValid(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	turns := turnsOf(r)
@@ -19,8 +18,8 @@ func checkValid(t *testing.T, r *mockllm.Request) {
 	checkThinkingComesFirst(t, r)
 }
 
-// turnsOf returns the messages with those of the tools that follow each other in
-// one: there the OpenAI dialect has a message for each result.
+// turnsOf returns the messages with neighbouring tool messages joined, because in the OpenAI dialect
+// each result is a message of its own.
 func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	for _, m := range r.Messages {
 		if n := len(turns); m.Role == "tool" && n > 0 && turns[n-1].Role == "tool" {
@@ -32,8 +31,8 @@ func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	return turns
 }
 
-// checkRoles asserts that the user begins, and that the model is asked for an
-// answer; with Anthropic also that the two take turns.
+// checkRoles asserts that the user begins and that the last message asks the model for an answer. For
+// Anthropic, it also asserts that the two roles alternate.
 func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	if len(turns) == 0 {
@@ -56,11 +55,11 @@ func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// checkArcs asserts that each call is followed by its result, in the very next
-// message, that no result lacks its call, and that no two calls share an id.
+// checkArcs asserts that each call has its result in the very next message, that each result has its
+// call, and that no two calls share an id.
 func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
-	var open []string // calls of the message before
+	var open []string // the calls of the previous message
 	seen := map[string]bool{}
 	for i, m := range turns {
 		var calls []string
@@ -91,7 +90,7 @@ func checkArcs(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	}
 }
 
-// checkBlocks asserts that no message is empty, nor any text.
+// checkBlocks asserts that no message and no text is empty.
 func checkBlocks(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	for i, m := range r.Messages {
@@ -100,7 +99,7 @@ func checkBlocks(t *testing.T, r *mockllm.Request) {
 		}
 		calls := slices.ContainsFunc(m.Content, func(c mockllm.Content) bool { return c.Type == "tool_use" })
 		for j, c := range m.Content {
-			// Beside calls the OpenAI dialect has a text of no length for none.
+			// Beside calls, the OpenAI dialect has an empty text in place of no text.
 			isNone := r.Dialect == mockllm.OpenAI && calls && c.Text == ""
 			if c.Type == "text" && strings.TrimSpace(c.Text) == "" && !isNone {
 				t.Errorf("request %d, message %d (%s): text %d is blank", r.Seq, i, m.Role, j)
@@ -109,8 +108,7 @@ func checkBlocks(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// checkThinkingComesFirst asserts that a message has at most one block of
-// thinking, at its start.
+// checkThinkingComesFirst asserts that a message has at most one block of thinking, at its start.
 func checkThinkingComesFirst(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	for i, m := range r.Messages {

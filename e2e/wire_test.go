@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// guidanceHeading opens the text that explains the plugin to the model.
+// guidanceHeading is the heading of the text that explains the plugin to the model.
 const guidanceHeading = "## Magic Context"
 
-// sessionHeader is how OpenCode names the session to the provider.
+// sessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
 const sessionHeader = "X-Session-Id"
 
 // play makes the mock answer a session's requests with steps, in order.
@@ -27,13 +27,13 @@ func (w *world) play(session string, steps ...mockllm.Step) {
 	})
 }
 
-// requests returns what the provider received of a session's conversation: no
-// titles and summaries, which other rules answer.
+// requests returns the requests of a session's conversation. It leaves out titles and summaries, which
+// other rules answer.
 func (w *world) requests(session string) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
 }
 
-// checkRequest asserts what holds for every request of a conversation.
+// checkRequest asserts the properties of every request of a conversation.
 func checkRequest(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	checkValid(t, r)
@@ -41,7 +41,7 @@ func checkRequest(t *testing.T, r *mockllm.Request) {
 	checkBreakpoints(t, r)
 }
 
-// checkGuidance asserts that the model is told about tags once.
+// checkGuidance asserts that the model gets the explanation of tags once.
 func checkGuidance(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	if n := strings.Count(strings.Join(r.System, "\n"), guidanceHeading); n != 1 {
@@ -49,14 +49,14 @@ func checkGuidance(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// maxBreakpoints is what Anthropic allows in a request.
+// maxBreakpoints is the number of breakpoints that Anthropic allows in a request.
 const maxBreakpoints = 4
 
 // checkBreakpoints asserts that the prompt is cached up to its very end.
 func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	t.Helper()
 	if r.Dialect != mockllm.Anthropic {
-		return // it caches without being asked
+		return // OpenAI caches without breakpoints
 	}
 	if marks := r.Breakpoints(); len(marks) > maxBreakpoints {
 		t.Errorf("request %d has %d breakpoints: %v", r.Seq, len(marks), marks)
@@ -66,8 +66,8 @@ func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// extends reports whether b begins with all blocks of a, cache markers aside;
-// if not, where is the first block that differs.
+// extends reports whether b begins with all blocks of a, regardless of cache markers. If not, where is
+// the first block that differs.
 func extends(a, b *mockllm.Request) (where string, ok bool) {
 	for i, block := range a.Blocks {
 		if i == len(b.Blocks) {
@@ -82,11 +82,11 @@ func extends(a, b *mockllm.Request) (where string, ok bool) {
 
 // A unit is one taggable piece of a prompt as the provider sees it.
 type unit struct {
-	// id tells the unit from all others, whatever its tag: the id of a call, or
-	// the text.
+	// id distinguishes the unit from all others, independent of its tag. It is the id of a call, or the
+	// text.
 	id  string
 	tag int
-	// isDropped says that only a placeholder is left.
+	// isDropped is true if only a placeholder is left.
 	isDropped bool
 }
 
@@ -132,14 +132,14 @@ func tagsShown(r *mockllm.Request) map[int]bool {
 	return shown
 }
 
-// checkTags asserts that a unit keeps its number, and that no number has two units.
+// checkTags asserts that a unit keeps its tag, and that no tag belongs to two units.
 func checkTags(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	tags, ids := map[string]int{}, map[int]string{}
 	for _, r := range requests {
 		for _, u := range units(r) {
 			if u.id == "" {
-				continue // a placeholder of a text
+				continue // the placeholder of a text
 			}
 			if tag, seen := tags[u.id]; seen && tag != u.tag {
 				t.Errorf("request %d: unit %.60q is §%d§, and was §%d§", r.Seq, u.id, u.tag, tag)
@@ -171,6 +171,6 @@ func checkBodies(t *testing.T, want, got []*mockllm.Request) {
 			at++
 		}
 		t.Errorf("request %d differs at byte %d:\n got ...%.300s\nwant ...%.300s", i, at, b[max(0, at-100):], a[max(0, at-100):])
-		return // those after it differ as well
+		return // all later requests differ as well
 	}
 }

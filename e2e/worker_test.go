@@ -16,35 +16,45 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// A worker is a model that reads on in a log until it has read enough. What it
-// says depends on the size of the prompts that it gets, so that pressure comes
-// from content, and a bust relieves it.
+// A worker is a model that reads a log until it has read enough. Its answers depend on the size of the
+// prompts that it receives. So pressure comes from real content, and a bust relieves it.
 type worker struct {
 	// dialect decides whether the worker thinks, with a signature.
 	dialect mockllm.Dialect
 	project string
 
 	mu sync.Mutex
-	// enough says after a request of this size that the turn is over.
+	// enough reports whether the turn is over after a request of this size.
 	enough func(tokens int) bool
-	// lines is how many lines each call of the next step reads.
+	// lines returns the number of lines that each call of the next step reads.
 	lines func(tokens int) int
-	// window is the size from which the provider refuses, 0 for none.
+	// window is the size from which the provider refuses a prompt, 0 if it never does.
 	window  int
 	refused int
+	// thinksAgain gives some answers a second thought, right after the first one or after a text.
+	thinksAgain bool
+	// drops are the tags that the next step asks to drop.
+	drops string
+	// hangs is the number of requests until one whose answer never ends. When that request comes,
+	// hanging is closed. busy is the number of requests that the provider puts off.
+	hangs   int
+	hanging chan<- struct{}
+	busy    int
+	// arrived is called for each request with its number, from 0.
+	arrived func(n int)
 	step    int
 	calls   int
-	// thoughts are all that was thought, thought is the newest, and thoughtOf is
-	// the one that led to a call.
+	// thoughts are all thoughts so far, thought is the newest, and thoughtOf maps a call to the thought
+	// that led to it.
 	thoughts  map[thought]bool
 	thought   thought
 	thoughtOf map[string]thought
 }
 
 const (
-	// logLines is what the worker has to read.
+	// logLines is the number of lines that the worker has to read.
 	logLines = 4_000
-	// callsPerStep of usualLines make some 900 tokens; largeLines are 8,000.
+	// callsPerStep calls of usualLines each make some 900 tokens. A call of largeLines makes 8,000.
 	callsPerStep = 2
 	usualLines   = 30
 	largeLines   = 640
@@ -57,8 +67,8 @@ func (w *world) worker(d mockllm.Dialect) *worker {
 	}
 }
 
-// logFiles is the project of a worker. Its lines differ from each other, and the
-// host counts about as many tokens in them as the provider.
+// logFiles returns the project of a worker. All lines differ from each other. For these texts, the host
+// and the provider count about the same number of tokens.
 func logFiles() map[string]string {
 	var b strings.Builder
 	for i := range logLines {
@@ -67,7 +77,7 @@ func logFiles() map[string]string {
 	return map[string]string{"job.log": b.String()}
 }
 
-// answer is what the worker says to a request.
+// answer returns the worker's answer to a request.
 func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,11 +86,29 @@ func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 		k.refused++
 		return refusal(r.Dialect, tokens, k.window)
 	}
+	if k.arrived != nil {
+		k.arrived(k.step)
+	}
+	if k.busy > 0 {
+		k.busy--
+		return mockllm.Fail(http.StatusServiceUnavailable, "overloaded_error", "Overloaded")
+	}
 	k.step++
 	if k.enough(tokens) {
 		return mockllm.Step{Blocks: append(k.think(), mockllm.Text(fmt.Sprintf("Found nothing by step %d.", k.step)))}
 	}
 	blocks := k.think()
+	if k.drops != "" {
+		blocks = append(blocks, mockllm.Tool(fmt.Sprintf("toolu_drop%05d", k.step), "ctx_reduce", map[string]any{"drop": k.drops}))
+		k.drops = ""
+		return mockllm.Step{Blocks: blocks}
+	}
+	if k.hangs > 0 {
+		if k.hangs--; k.hangs == 0 {
+			close(k.hanging)
+			return mockllm.Step{Blocks: append(blocks, mockllm.Text("I shall")), Hang: true}
+		}
+	}
 	if k.step%3 == 0 {
 		blocks = append(blocks, mockllm.Text(fmt.Sprintf("Reading on, step %d.", k.step)))
 	}
@@ -94,12 +122,11 @@ func (k *worker) answer(r *mockllm.Request) mockllm.Step {
 	return mockllm.Step{Blocks: blocks}
 }
 
-// A thought is what a provider checks when it gets its thinking back: a text with
-// its signature, or the data of which only it can read the text.
+// A thought holds the part of a thinking block that a provider checks when the block comes back: a text
+// with its signature, or redacted data, whose text only the provider can read.
 type thought struct{ text, signature string }
 
-// think is the thinking that a step begins with; now and then the provider hides
-// the text.
+// think returns the thinking at the start of a step. From time to time the provider redacts its text.
 func (k *worker) think() []mockllm.Block {
 	if k.dialect != mockllm.Anthropic {
 		return nil
@@ -113,10 +140,17 @@ func (k *worker) think() []mockllm.Block {
 		block = mockllm.Thinking(k.thought.text, k.thought.signature)
 	}
 	k.thoughts[k.thought] = true
+	again := mockllm.Thinking(fmt.Sprintf("Step %d: or is it there?", k.step), "c2Vjb25k")
+	switch {
+	case k.thinksAgain && k.step%7 == 3:
+		return []mockllm.Block{block, again}
+	case k.thinksAgain && k.step%7 == 5:
+		return []mockllm.Block{block, mockllm.Text(fmt.Sprintf("It may be here, step %d.", k.step)), again}
+	}
 	return []mockllm.Block{block}
 }
 
-// read is a call that reads the next lines, with the shell or without.
+// read returns a call that reads the next lines, through the shell or with the read tool.
 func (k *worker) read(lines int, shell bool) mockllm.Block {
 	id := fmt.Sprintf("toolu_%05d", k.calls)
 	first := k.calls*usualLines%(logLines-lines) + 1
@@ -131,7 +165,7 @@ func (k *worker) read(lines int, shell bool) mockllm.Block {
 	return mockllm.Tool(id, "read", map[string]any{"filePath": filepath.Join(k.project, "job.log"), "offset": first, "limit": lines})
 }
 
-// refusal is how the providers say that a prompt is too long.
+// refusal is a provider's answer to a prompt that is too long.
 func refusal(d mockllm.Dialect, tokens, window int) mockllm.Step {
 	message := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, window)
 	if d == mockllm.OpenAI {
@@ -141,7 +175,7 @@ func refusal(d mockllm.Dialect, tokens, window int) mockllm.Step {
 	return mockllm.Fail(http.StatusBadRequest, "invalid_request_error", message)
 }
 
-// until makes the worker stop when enough says so.
+// until makes the worker stop when enough returns true.
 func (k *worker) until(enough func(tokens int) bool) *worker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -149,10 +183,10 @@ func (k *worker) until(enough func(tokens int) bool) *worker {
 	return k
 }
 
-// above is when a prompt is larger than that.
+// above is true for a prompt larger than the given size.
 func above(tokens int) func(int) bool { return func(n int) bool { return n > tokens } }
 
-// steps is after so many steps with calls.
+// steps is true after that many steps with calls.
 func steps(n int) func(int) bool {
 	return func(int) bool {
 		n--
@@ -160,7 +194,7 @@ func steps(n int) func(int) bool {
 	}
 }
 
-// relieved is n steps after a prompt was smaller than the one before.
+// relieved is true n steps after a prompt was smaller than the previous one.
 func relieved(n int) func(int) bool {
 	before, left := 0, -1
 	return func(tokens int) bool {
@@ -180,8 +214,8 @@ func (k *worker) serve(w *world, rule string, match func(*mockllm.Request) bool)
 	w.mock.AddRule(mockllm.Rule{Name: rule, Match: match, Answer: k.answer})
 }
 
-// picture is a small image as a user pastes it, and no smaller than what is
-// taken for one.
+// picture returns a small image such as a user pastes. It is large enough for magicctx to count it as
+// an image.
 func picture(t *testing.T) opencodetest.File {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 24, 24))

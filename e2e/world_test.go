@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// testTimeout bounds a whole test, on a machine that is busy with others.
+// testTimeout bounds a whole test, on a machine that also runs other tests.
 const testTimeout = 10 * time.Minute
 
 // A world is a user's machine: the user, a project, and the model's provider.
@@ -25,16 +25,16 @@ type world struct {
 	user    *stage.User
 	project string
 	mock    *mockllm.Server
-	// isGone says that the world was destroyed; then kept holds its logs.
+	// isGone is true after the world was destroyed. Then kept holds its logs.
 	isGone bool
 	kept   map[string]string
 }
 
-// newWorld makes a world at root; the same root twice, one after the other,
-// gives two worlds that no path tells apart.
+// newWorld creates a world at root. Two worlds that use the same root one after the other have the same
+// paths, so paths cannot make their requests differ.
 func newWorld(t *testing.T, root string, files map[string]string) *world {
 	t.Helper()
-	// t.Context would end before the cleanups, which need one.
+	// t.Context would end before the cleanups, which need a context.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 	t.Cleanup(cancel)
 	user, err := stage.NewUser(root, product)
@@ -43,11 +43,12 @@ func newWorld(t *testing.T, root string, files map[string]string) *world {
 	}
 	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
+	suite.Judge(t, w.mock)
 	w.project = w.addProject("project", files)
 	return w
 }
 
-// addProject makes another project of the same user.
+// addProject creates another project of the same user.
 func (w *world) addProject(name string, files map[string]string) string {
 	w.t.Helper()
 	dir := filepath.Join(w.root, name)
@@ -57,18 +58,18 @@ func (w *world) addProject(name string, files map[string]string) string {
 	return dir
 }
 
-// bare is OpenCode without the shim, in the world's project.
+// bare returns the options for OpenCode without the shim, in the world's project.
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
-// withFlatPrices is OpenCode with the shim and prices at which any bust pays off:
-// the stories drop little, and their pressure is only said.
+// withFlatPrices returns the options for OpenCode with the shim, at prices with which every bust pays
+// off. The stories need that: they drop little, and their pressure exists only in the reported usage.
 func (w *world) withFlatPrices() opencodetest.Options {
 	o := w.withPlugin()
 	o.FlatPrices = true
 	return o
 }
 
-// withPlugin is OpenCode with the shim.
+// withPlugin returns the options for OpenCode with the shim.
 func (w *world) withPlugin() opencodetest.Options {
 	return w.user.WithPlugin(product.Host, w.project, w.mock.URL())
 }
@@ -115,7 +116,7 @@ func (w *world) stopHost() {
 	}
 }
 
-// destroy ends everything in the world and empties its root for the next one.
+// destroy ends all processes of the world and empties its root for the next world.
 func (w *world) destroy(oc *opencodetest.OpenCode) {
 	w.t.Helper()
 	w.stop(oc)
@@ -124,7 +125,7 @@ func (w *world) destroy(oc *opencodetest.OpenCode) {
 	suite.Remove(w.t, w.root)
 }
 
-// session creates a session with a title, so that no title is asked for.
+// session creates a session with a title, so that OpenCode does not ask for one.
 func (w *world) session(oc *opencodetest.OpenCode) string {
 	w.t.Helper()
 	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "e2e"})

@@ -1,6 +1,6 @@
-// What is published: the manifests of the npm packages.
+// The manifests of the npm packages that are published.
 
-/** Where a host runs: npm's words (os, cpu) beside Go's (GOOS, GOARCH). */
+/** The platforms of the host, in npm's words (os, cpu) and in Go's (GOOS, GOARCH). */
 export const platforms = [
   { os: "linux", cpu: "x64", goos: "linux", goarch: "amd64" },
   { os: "linux", cpu: "arm64", goos: "linux", goarch: "arm64" },
@@ -10,29 +10,32 @@ export const platforms = [
   { os: "win32", cpu: "arm64", goos: "windows", goarch: "arm64" },
 ]
 
-// npm takes a package with a scope for a private one.
+// By default npm publishes a package with a scope as private.
 const publishConfig = { access: "public" }
 
-/** The package that the shim's locator asks for. */
+/** The package that the shim's locator looks for. */
 export const hostPackage = ({ os, cpu }) => `@magicctx/host-${os}-${cpu}`
 
 export const hostBinary = ({ os }) => (os === "win32" ? "magicctx-host.exe" : "magicctx-host")
 
-/** The shim's manifest: that of its workspace, source, without what only building needs. */
+/**
+ * The shim's published manifest. Source is the manifest of its workspace; the result leaves out everything that only
+ * the build needs.
+ */
 export function shimManifest(source) {
   const { scripts, devDependencies, private: isPrivate, ...published } = source
   return {
     ...published,
     publishConfig,
-    // The only one, so `npx @magicctx/opencode install opencode` needs no name.
+    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name.
     bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the one that fits and skips the others, without any script:
-    // OpenCode runs none when it installs a plugin.
+    // npm installs the package that fits and skips the others. It needs no install script, and OpenCode runs none
+    // when it installs a plugin.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }
 
-/** The manifest of one platform's host. It has no `exports`: the shim resolves its package.json. */
+/** The manifest of one platform's host. It has no `exports`, because the shim resolves its package.json. */
 export function hostManifest(source, platform) {
   const { version, license, engines: { node } } = source
   return {
@@ -45,7 +48,7 @@ export function hostManifest(source, platform) {
     cpu: [platform.cpu],
     files: ["bin", "NOTICES.txt"],
     publishConfig,
-    // Yarn's zipped packages cannot be executed.
+    // Yarn cannot execute a binary in a zipped package.
     preferUnplugged: true,
   }
 }

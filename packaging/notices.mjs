@@ -1,11 +1,11 @@
-// The licences that a host carries with it, whose texts must go where the binary goes.
+// Collects the licences of the code in the host. Their texts must be shipped with the binary.
 import { execFileSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 const licence = /^(licen[cs]e|copying|notice)/i
 
-/** The licence texts of Go and of all modules linked into the host, built with env. */
+/** The licence texts of Go and of all modules linked into the host, when it is built with env. */
 export function notices(repository, env) {
   const go = (...args) => execFileSync("go", args, { cwd: repository, env, encoding: "utf8" }).trim()
   const template = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}"

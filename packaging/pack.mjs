@@ -1,10 +1,10 @@
-// Packs what users install: the OpenCode shim, and the host for each platform.
+// Packs the packages that users install: the OpenCode shim, and the host for each platform.
 //
 //   node packaging/pack.mjs                      all platforms, to dist/npm
 //   node packaging/pack.mjs --current --out DIR  this machine's platform, to DIR
 //
-// The version is that of adapters/opencode-shim/package.json. The same sources,
-// Go, npm and Node make the same bytes.
+// The version comes from adapters/opencode-shim/package.json. The same sources, Go, npm and Node produce the same
+// bytes.
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -19,7 +19,7 @@ const repository = dirname(here)
 const shim = join(repository, "adapters", "opencode-shim")
 const binaryLimitBytes = 30_000_000
 
-/** Packs the shim and the hosts of the chosen platforms to directory out; returns a line for each tarball. */
+/** Packs the shim and the hosts of the chosen platforms to directory out. Returns a line for each tarball. */
 export function pack(chosen, out) {
   const source = JSON.parse(readFileSync(join(shim, "package.json"), "utf8"))
   const stage = mkdtempSync(join(tmpdir(), "magicctx-pack-"))
@@ -38,7 +38,8 @@ function stageHost(folder, source, platform) {
   mkdirSync(dirname(binary), { recursive: true })
   const env = { ...process.env, ...goEnv, GOOS: platform.goos, GOARCH: platform.goarch }
   const ldflags = `-s -w -X github.com/magicctx/magicctx-host/rpc.Version=${source.version}`
-  // Compiled as the Taskfile does, so that nothing is compiled twice. Without -buildvcs=false the state of the checkout would be in the binary.
+  // The flags are those of the Taskfile, so the build cache serves both. -buildvcs=false keeps the state of the
+  // checkout out of the binary.
   run("go", ["build", "-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags", ldflags, "-o", binary, "./cmd/magicctx-host"], { cwd: repository, env })
   chmodSync(binary, 0o755)
   const { size } = statSync(binary)
@@ -49,7 +50,7 @@ function stageHost(folder, source, platform) {
   return folder
 }
 
-/** What may not depend on whose machine this is: no C, the oldest processors of each kind. */
+/** Settings that must not depend on the machine: no C, and the oldest processors of each kind. */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 
 function stageShim(folder, source) {
@@ -65,13 +66,13 @@ function describe(folder, manifest, readme) {
   copyFileSync(join(repository, "LICENSE"), join(folder, "LICENSE"))
 }
 
-// npm gives all files of a tarball the same old date, and sorts them.
+// npm gives all files of a tarball the same old date and sorts them, so the bytes are reproducible.
 function tarball(folder, out) {
   const [{ filename, size, unpackedSize, files }] = JSON.parse(
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", out, folder], { shell: process.platform === "win32" }),
   )
   for (const { path, mode } of files) {
-    // Nobody sets the bit later: there are no install scripts.
+    // The mode must be right in the tarball: there are no install scripts that could set it later.
     if (/^(bin|dist\/launcher)/.test(path) && (mode & 0o111) !== 0o111) {
       throw new Error(`${filename}: ${path} is not executable; pack on Linux or macOS`)
     }
@@ -91,7 +92,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       console.log(`${(size / 1e6).toFixed(2).padStart(6)} MB packed ${(unpackedSize / 1e6).toFixed(2).padStart(6)} MB unpacked  ${path}`)
     }
   } catch (err) {
-    console.error(`pack: ${err.message}`) // a command's own words are on stderr already
+    console.error(`pack: ${err.message}`) // the command's own message is on stderr already
     process.exitCode = 1
   }
 }

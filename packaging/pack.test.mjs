@@ -1,5 +1,5 @@
-// Packs this machine's platform, installs it as a user would who has no network
-// and nothing but Node, and uses what was installed.
+// Packs this machine's platform, installs it like a user who has no network and no tools but Node, and uses the
+// result.
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -13,7 +13,7 @@ import { pack } from "./pack.mjs"
 
 const here = platforms.find(({ os, cpu }) => os === process.platform && cpu === process.arch)
 const { version } = JSON.parse(readFileSync(new URL("../adapters/opencode-shim/package.json", import.meta.url), "utf8"))
-const root = realpathSync(mkdtempSync(join(tmpdir(), "mcp"))) // short: a socket's path has 104 bytes
+const root = realpathSync(mkdtempSync(join(tmpdir(), "mcp"))) // kept short: a socket's path may have 104 bytes
 const project = join(root, "project")
 const scope = join(project, "node_modules", "@magicctx")
 const shimDir = join(scope, "opencode")
@@ -87,7 +87,7 @@ test("npx magicctx-host runs the packaged host, and exits as it does", () => {
   assert.equal(status, 2, stderr)
 })
 
-// Calls the plugin as OpenCode does, and prints the names of the tools that it got from its host.
+// Calls the plugin as OpenCode does, and prints the names of the tools that the plugin got from its host.
 const harness = `
   const { default: plugin } = await import(${JSON.stringify(pathToFileURL(join(shimDir, "dist", "index.js")).href)})
   const client = { app: { log: async () => ({}) }, session: { get: async () => ({ data: {} }) } }
@@ -95,7 +95,7 @@ const harness = `
   console.log(JSON.stringify(Object.keys(hooks.tool)))
 `
 const registeredTools = () => {
-  // A new state each time: the plugin remembers there what a host of earlier said.
+  // The state directory is new each time, because the plugin remembers the answers of earlier hosts there.
   const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
   const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: own })
   assert.equal(stderr, "")
@@ -128,7 +128,7 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
   assert.deepEqual(await once(echo, "close"), [7, null])
   assert.equal(printed, "from stdin 2:a b\n")
 
-  // The loop ends by itself: a launcher that loses the signal must fail this test, not hang it.
+  // The loop ends by itself. If the launcher loses the signal, this test must fail rather than hang.
   const caught = start(`trap 'exit 9' TERM; echo ready; for i in $(seq 200); do sleep 0.05 >&-; done`)
   await once(caught.stdout, "data")
   caught.kill("SIGTERM")
@@ -138,7 +138,7 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
   assert.deepEqual(await once(killed, "exit"), [null, "SIGINT"])
 })
 
-// Last: it takes the host away.
+// This test must be the last, because it removes the host.
 test("without its platform's host the plugin stays quiet, and the launcher says what to do", () => {
   rmSync(hostDir, { recursive: true })
   assert.deepEqual(registeredTools(), [])

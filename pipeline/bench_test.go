@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// longSession is n messages, most with 3.5 KB of tool output, as they arrive.
+// longSession returns n raw messages, most of them with 3.5 KB of tool output.
 func longSession(n int) []json.Value {
 	line := "  const value = compute(12, 34, \"item 56\")\\n"
 	output := strings.Repeat(line, 3500/len(line))
@@ -34,16 +34,16 @@ func benchSession(state *frozen.State) *Session {
 	return NewSession(Config{Options: render.Options{Codec: transcript.OpenCode{}, Prefixes: true}, CountText: tokens.Count, CountFile: tokens.Image}, Meta{}, state)
 }
 
-// A resync on a warm database: every unit is known.
+// BenchmarkResync measures a resync on a warm database, where every unit is known.
 func BenchmarkResync(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			messages := longSession(n)
 			known := benchSession(frozen.NewState(0, nil, nil, nil))
-			known.Update(0, messages)
+			known.Update(0, messages, "")
 			for b.Loop() {
 				s := benchSession(known.State)
-				s.Update(0, messages)
+				s.Update(0, messages, "")
 				s.Render(Decision{Verdict: schema.Steady})
 				s.Mutation()
 			}
@@ -51,17 +51,18 @@ func BenchmarkResync(b *testing.B) {
 	}
 }
 
-// A steady pass: one more step on a session of n messages.
+// BenchmarkSteady measures a steady pass that adds one step to a session of n
+// messages.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			messages := longSession(n + 1)
 			s := benchSession(frozen.NewState(0, nil, nil, nil))
-			s.Update(0, messages)
+			s.Update(0, messages, "")
 			s.Render(Decision{Verdict: schema.Steady})
 			s.Mutation()
 			for b.Loop() {
-				s.Update(n, messages[n:])
+				s.Update(n, messages[n:], "")
 				s.Render(Decision{Verdict: schema.Steady})
 				s.Mutation()
 			}

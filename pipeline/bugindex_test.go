@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// bugIndex says for each bug class of spec transform §27 which test shows that
-// ours does not have it, in a directory beside this one, or why there is none.
+// bugIndex lists every bug class of docs/defects.md. For each it names the test and
+// the test's directory, or the reason why there is no test.
 var bugIndex = []struct{ class, in, test, why string }{
 	{class: "A1", in: ".", test: "TestBugA1OldReduceCallGoesOnABustOnly"},
 	{class: "A2", in: ".", test: "TestBugA2ImageGoesOnABustOnly"},
@@ -58,7 +58,7 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "A42", why: "later: there is no budget for history yet"},
 	{class: "A43", in: ".", test: "TestBugA43SubagentBustsAsOftenAsItNeeds"},
 
-	{class: "B1", in: ".", test: "TestBugB1OneReasoningAndFirst"},
+	{class: "B1", in: ".", test: "TestBugB1ThinkingStandsFirst"},
 	{class: "B2", in: ".", test: "TestBugB2UserMessageIsNeverEmptied"},
 	{class: "B3", in: ".", test: "TestBugB3OtherProvidersKeepTheirReasoning"},
 	{class: "B4", in: ".", test: "TestBugB4NothingEmptyIsSent"},
@@ -111,8 +111,8 @@ var bugIndex = []struct{ class, in, test, why string }{
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
-// Every class has its line, and every test that the index names is there. A
-// class that is only put off, or left out, says why.
+// Every class has an entry. A test that the index names must exist. A class without a
+// test, because it is put off or impossible, must give its reason.
 func TestBugIndex(t *testing.T) {
 	tests := map[string]map[string]bool{}
 	for _, dir := range []string{".", "rule", "nudge", "../internal/host"} {

@@ -3,66 +3,92 @@ package pipeline
 import (
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Readings are the facts of the moment that a pass is decided on.
+// Readings are the facts of the moment from which Decide makes its decision.
 type Readings struct {
 	// Now is Unix milliseconds.
 	Now int64
-	// LimitTokens is the model's prompt limit, 0 when nobody knows.
+	// LimitTokens is the model's prompt limit in tokens, 0 if it is unknown.
 	LimitTokens int
-	// Threshold is the execute threshold in percent of the limit: the
-	// high-water mark. LowMark is the low one in percent, 0 to have it chosen.
+	// Threshold is the execute threshold in percent of the limit, for example 65: the
+	// high mark. LowMark is the low mark in percent. If it is 0, the pass chooses one.
 	Threshold, LowMark float64
-	TTL                time.Duration
-	Subagent           bool
+	// TTL is how long the provider keeps an unused prefix. Route describes how its
+	// cache behaves otherwise.
+	TTL      time.Duration
+	Route    route.Route
+	Subagent bool
 	// Flush says that the user asked for a bust.
 	Flush bool
-	// Overflow says that the provider has refused the newest prompt as too long.
+	// Overflow says that the provider refused the newest prompt as too long.
 	Overflow bool
-	// Price is the model's. Without one no bust is weighed against its gain, and
-	// the low mark is chosen by TypicalPrice; the host always gives one.
+	// OverflowTokens is the size of that prompt according to the provider, 0 if the
+	// provider did not name it.
+	OverflowTokens int
+	// Price is the model's price per token. If it is zero, no bust is weighed against
+	// its gain, and TypicalPrice is used to choose the low mark. The host always sets
+	// it.
 	Price schema.Price
-	// Profile names the provider profile, Gaps says whether pauses are to be
-	// shown; both take effect on a hard pass.
-	Profile string
-	Gaps    bool
-	Knobs   rule.Knobs
+	// Profile names the provider profile. Binds says that the model binds its thinking
+	// to its prompt. Gaps says whether pauses are shown. A change of any of them takes
+	// effect on the next hard pass.
+	Profile     string
+	Binds, Gaps bool
+	// SystemPending says that the harness's system prompt differs from the one that
+	// the session sends. The session adopts it when a turn begins.
+	SystemPending bool
+	// SystemIsOld says that the session adopted its system prompt on an earlier day,
+	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
+	// another reason.
+	SystemIsOld bool
+	Knobs       rule.Knobs
 }
 
-// A Decision is what a pass adds to the frozen state.
+// A Decision holds a pass's verdict and everything that the pass adds to the frozen
+// state.
 type Decision struct {
 	Verdict schema.Verdict
 	Cause   Cause
 	Edits   []frozen.Edit
-	// Setup is the session's from now on.
+	// Setup is the session's setup from this pass on.
 	Setup frozen.Setup
-	// Drained are the tags whose queued drop is done with.
+	// Drained lists the tags whose queued drop is finished.
 	Drained []int
-	// Model is the one that the pass is for.
+	// Model is the model that the pass is for. Agent is the harness's agent.
 	Model schema.Model
-	// InputTokens is the size of the last prompt that the provider reported,
-	// Size that of the next one, Percent the latter as pressure.
+	Agent string
+	// InputTokens is the size of the last prompt that the provider reported. Size is
+	// the size of the next prompt. Percent is that size in percent of the limit.
 	InputTokens int
 	Size        Size
 	Percent     float64
-	// Goal is the tokens that the pass wanted to get down to, 0 where pressure
-	// asked for nothing.
+	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the
+	// pass was not under pressure.
 	Goal int
-	// Price is what the bust costs and gains; zero when nothing was proposed.
+	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
+	// edit.
 	Price BustPrice
-	// FreedBy counts the tokens freed by each rule, by name; nil when steady.
+	// FreedBy counts the freed tokens by rule, for example "tiered drop". A steady
+	// pass leaves it nil.
 	FreedBy map[string]int
-	// Episode is what is remembered of the pressure episode.
+	// Episode and Gauge are stored with the pass: the state of the pressure episode,
+	// and the size that the pass believed.
 	Episode Episode
+	Gauge   Gauge
+	// perToken is the number of provider tokens that are freed with one token of the
+	// host's count. It is 1 until a refusal shows how far the two counts differ.
+	perToken float64
 }
 
-// Steady returns the decision without what it would have added, for when that
-// could not be stored or is not worth it. What shows nowhere on the wire stays.
+// Steady returns d as a steady decision, without its edits. A pass falls back to it
+// when the edits cannot be stored or are not worth a bust. Fields that do not show on
+// the wire keep their values.
 func (d Decision) Steady(cause Cause, before *Session) Decision {
 	grace := d.Setup.ReclaimUpTo
 	d.Verdict, d.Cause, d.Edits, d.Drained = schema.Steady, cause, nil, nil
@@ -73,31 +99,35 @@ func (d Decision) Steady(cause Cause, before *Session) Decision {
 	return d
 }
 
-// Decide returns what the pass over the current transcript adds. It changes nothing.
+// Decide returns the decision of a pass over the current transcript. It changes
+// nothing.
 func (s *Session) Decide(r Readings) Decision {
-	d := Decision{Model: s.Model(), Size: s.size(), Setup: s.State.Setup, Episode: s.Meta.Episode}
-	d.InputTokens = d.Size.Measured
+	d := Decision{Model: s.Model(), Agent: s.agent(), Setup: s.State.Setup, Episode: s.Meta.Episode, perToken: 1}
+	d.Size, d.Gauge = s.size()
 	limit := r.LimitTokens
 	if limit <= 0 {
 		limit = DefaultLimitTokens
 	}
-	if r.Overflow { // the provider has counted more than we did
-		d.Size.Current = max(d.Size.Current, limit)
+	if r.Overflow {
+		d.perToken = s.refused(&d.Size, &d.Gauge, limit, r.OverflowTokens)
 	}
+	d.InputTokens = d.Size.Measured
 	d.Percent = float64(d.Size.Current) / float64(limit) * 100
 	d.Verdict, d.Cause = Schedule(Signals{
-		FirstPass:    s.Meta.Passes == 0,
-		ModelChanged: s.Meta.Passes > 0 && d.Model != s.Meta.Model,
-		Flush:        r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
+		FirstPass:       s.Meta.Passes == 0,
+		ModelChanged:    s.Meta.Passes > 0 && d.Model != s.Meta.Model,
+		PreambleChanged: s.State.Setup.Binds && (r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && d.Agent != s.Meta.Agent),
+		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: d.Percent, Threshold: r.Threshold,
-		Now: r.Now, LastResponse: s.lastUse(), TTL: r.TTL,
+		Now: r.Now, LastResponse: s.lastUse(r.Now), TTL: r.TTL,
 	})
 	if d.Percent < r.Threshold {
 		d.remember(s, false)
 	}
 	if d.Cause == CauseMidTurn {
-		// The pass could have dropped what there is, but for the turn: that is
-		// the grace of the two-pass reclaim.
+		// Only the unfinished turn stops this pass from dropping. So the outputs that
+		// it could have dropped have had their grace, which the two-pass reclaim waits
+		// for.
 		d.Setup.ReclaimUpTo = max(d.Setup.ReclaimUpTo, s.State.TagCounter)
 	}
 	if d.Verdict == schema.Steady {
@@ -109,24 +139,26 @@ func (s *Session) Decide(r Readings) Decision {
 	return s.propose(d, r, limit)
 }
 
-// propose asks the rules, and weighs what they want.
+// propose asks the rules for edits, and weighs the bust against its gain.
 func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	isHard := d.Verdict == schema.Hard
 	if isHard {
-		d.Setup.Profile, d.Setup.Gaps = r.Profile, r.Gaps
+		d.Setup = setupAfter(d, r)
 	}
 	profile := render.ProfileNamed(d.Setup.Profile)
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
 	v := s.view(profile)
 	v.PrefixIsGone = isHard
-	v.Goal = s.goal(d, r, limit)
-	v.Occasion = occasionOf(d, v.Goal)
+	goal := s.goal(d, r, limit)
+	v.Goal = inOwnTokens(goal, d.perToken)
+	v.Occasion = occasionOf(d, goal)
 	p := rule.Propose(v, r.Knobs)
+	freed := int(d.perToken * float64(p.Freed))
 	if v.Occasion > rule.AnyBust {
-		d.Goal = v.Goal.Target
+		d.Goal = goal.Target
 	}
-	if d.Cause != CauseFirstPass { // nothing had its grace yet
+	if d.Cause != CauseFirstPass { // on the first pass no output has had its grace
 		d.Setup.ReclaimUpTo = max(d.Setup.ReclaimUpTo, s.State.TagCounter)
 	}
 	if len(p.Edits) == 0 && !isHard && d.Cause != CauseFlush {
@@ -136,21 +168,34 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	if len(p.Edits) > 0 {
 		d.Price = s.price(r, profile.Breakpoints, s.firstEdited(p.Edits), p.Freed, d.Size.Current, forcedAt(d, limit))
 	}
-	if !isHard && !isWorthIt(d, r, p.Freed, limit) {
+	if !isHard && !isWorthIt(d, r, freed, limit) {
 		return d.Steady(CausePrice, s)
 	}
 	d.Edits, d.FreedBy = p.Edits, p.By
 	d.Drained = s.drained(d.Edits)
 	if !r.Subagent {
-		d.Setup.Todo = s.todoAfter(profile, d.Edits)
+		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, d.Edits)
 	}
-	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, p.Freed)
-	d.remember(s, d.Size.Current-p.Freed >= v.Goal.Ceiling && d.Percent >= r.Threshold)
+	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed)
+	d.remember(s, d.Size.Current-freed >= goal.Ceiling && d.Percent >= r.Threshold)
 	return d
 }
 
-// drained lists the queued drops that edits settle, and those of units that
-// have nothing left to drop.
+// setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
+// change. But a new preamble invalidates all bound thinking. So the preamble is
+// numbered anew only if the request's system prompt, tools or model really change.
+func setupAfter(d Decision, r Readings) frozen.Setup {
+	setup := d.Setup
+	isNew := d.Cause != CauseIdle || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
+	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps
+	if isNew {
+		setup.Preamble++
+	}
+	return setup
+}
+
+// drained lists the queued drops that are finished: the edits settle them, or their
+// unit has nothing left to drop.
 func (s *Session) drained(edits []frozen.Edit) []int {
 	if len(s.State.Queue()) == 0 {
 		return nil

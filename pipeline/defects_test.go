@@ -73,7 +73,7 @@ func TestDefectC10FlushKeepsProtection(t *testing.T) {
 	}
 }
 
-// C11: the first pass after a restart took pressure for zero.
+// C11: the first pass after a restart assumed a pressure of zero.
 func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -88,7 +88,7 @@ func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	}
 }
 
-// C12: a drop anywhere made unrelated empty messages disappear.
+// C12: a drop in one message made unrelated empty messages disappear.
 func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -104,8 +104,8 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	}
 }
 
-// C18: a bust for idleness that came mid-turn was put off and then lost. The
-// prefix is gone then, so there is nothing to wait for.
+// C18: a bust for idleness in the middle of a turn was put off and then lost. Since
+// the prefix is gone, there is no reason to wait.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -119,8 +119,8 @@ func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	}
 }
 
-// C3: what stands first was judged before the drops of the same pass and after
-// those of the next, so that the wire changed once more.
+// C3: the first content of a message was determined before the drops of the same pass,
+// but after the drops when the next pass ran. So the wire changed once more.
 func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	for _, first := range []string{
 		`think signed "r1" | call read k1 {} -> "A"`,
@@ -142,13 +142,13 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	}
 }
 
-// C4: taking an injected block out of an answer cleared its reasoning, on that
-// pass only.
+// C4: when an injected block was removed from an answer, the answer's reasoning was
+// cleared, on that pass only.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
 		s.happen("user u1: q\nassistant a1 (10%): think " + signed + "\"why\" | so <system-reminder>x</system-reminder> it is\nuser u2: n")
-		s.shows("system-reminder", false) // the first pass may
+		s.shows("system-reminder", false) // the first pass may remove the reminder
 		s = begin(t, "anthropic", 1)
 		s.happen("user u1: q")
 		s.steady("assistant a1 (10%): think " + signed + "\"why\" | so <system-reminder>x</system-reminder> it is\nuser u2: n")
@@ -160,8 +160,8 @@ func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	}
 }
 
-// C5: the marks of pauses could not be switched on or off for what was tagged
-// already. They change when the prefix is gone anyway.
+// C5: marks of pauses could not be switched on or off for content that was tagged
+// already. They now change when the prefix is gone anyway.
 func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Gaps = false
@@ -179,8 +179,8 @@ func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s.shows("<!--", false)
 }
 
-// C7: a message of which only reasoning was left beside a call of ctx_reduce
-// stayed, as reasoning alone.
+// C7: a message held only reasoning and a call of ctx_reduce. When the call was
+// dropped, the reasoning stayed alone.
 func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -207,8 +207,8 @@ func TestDefectC9NobodyGetsCleared(t *testing.T) {
 	}
 }
 
-// C13: calls and results in the wire's own shapes got no tags. OpenCode sends
-// none, so we take them for content of its own: nothing is done to them.
+// C13: calls and results in the provider's own format got no tags. OpenCode sends no
+// such parts, so we treat them as unknown content and leave them alone.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))
@@ -223,18 +223,43 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// C15: blanks in front kept an imitated tag from coming off.
+// C15: blanks in front of an imitated tag kept it from being removed.
 func TestDefectC15BlanksDoNotProtectImitatedTags(t *testing.T) {
 	w := newWorld(t, true, 1)
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "  §1§ hi"), textPart("p2", "\n\t§7§ §8§ ho"), textPart("p3", "  plain")))
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "  §1§ hi")))
+	w.add(message("a1", "assistant", w.now, nil, textPart("p2", "\n\t§1§ §2§ ho"), textPart("p3", "  plain")))
 	w.pass()
-	if want := "u1 user: text \"§1§ hi\" text \"§2§ ho\" text \"§3§   plain\"\n"; w.text() != want {
+	if want := "u1 user: text \"§1§   §1§ hi\"\na1 assistant: text \"§2§ \\n\\tho\" text \"§3§   plain\"\n"; w.text() != want {
 		t.Errorf("got %s", w.text())
 	}
 }
 
-// C16: compression made one line of a list, and facts of possibilities. Its own
-// tables are in pipeline/text.
+// D2: a text may start with a number in the form of a tag, for example "§7§", before
+// the host gives that tag. When the tag is given later, the text must not lose its
+// number, because that would bust the prefix for no visible reason.
+func TestTextKeepsATagThatIsGivenLater(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "§5§ prompt")))
+	w.add(message("a1", "assistant", w.now, nil, textPart("p2", "§5§ answer"), toolPart("p3", "c1", "read", obj{}, "§5§ output")))
+	for n := range 8 {
+		id := fmt.Sprintf("u%d", n+2)
+		w.add(message(id, "user", w.now, nil, textPart("p-"+id, "more")))
+		w.pass()
+		if w.result.BustCause == BustUnexplained {
+			t.Fatalf("pass %d busts without a reason", n)
+		}
+		if n == 3 {
+			w.restart()
+		}
+	}
+	const want = "u1 user: text \"§1§ §5§ prompt\"\na1 assistant: text \"§2§ §5§ answer\" call read {} -> \"§3§ §5§ output\"\n"
+	if !strings.HasPrefix(w.text(), want) {
+		t.Errorf("got %s", w.text())
+	}
+}
+
+// C16: compression joined the lines of a list, and turned possibilities into facts.
+// The tables of compression are tested in pipeline/text.
 func TestDefectC16CompressedTextStillSaysTheSame(t *testing.T) {
 	w := newWorld(t, false, 1)
 	w.readings.Knobs.CompressFrom = 10
@@ -247,7 +272,7 @@ func TestDefectC16CompressedTextStillSaysTheSame(t *testing.T) {
 	}
 }
 
-// C17: a call that still runs counted as having a result.
+// C17: a call that was still running counted as having a result.
 func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	running := obj{"id": "r", "type": "tool", "callID": "c0", "tool": "bash", "state": obj{"status": "running", "input": obj{"command": strings.Repeat("x", 4000)}}}
@@ -259,8 +284,8 @@ func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 	}
 }
 
-// C19: a drop after the strips of its pass sent the reasoning's signature with
-// another text, and the pass after that none of it.
+// C19: a drop that came after the strips of its pass sent the reasoning's signature
+// with another text. The next pass left the signature out.
 func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: think signed \"why\"\nassistant a1: think signed \"r1\" | call read c1 {} -> \"A\" | call read c2 {} -> \"B\"\n" +
@@ -278,7 +303,7 @@ func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s.steady("restart")
 }
 
-// A revert is the harness's doing, and is journalled as that.
+// A revert is an action of the harness, and the journal says so.
 func TestRevertIsAnExplainedBust(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -303,9 +328,9 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 	return strings.Join(tags, ",")
 }
 
-// OpenAI refuses a text whose reasoning item is gone, and a reasoning item that
-// nothing follows. So reasoning stays as long as a text does, and goes with the
-// last thing that it led to.
+// OpenAI refuses a text whose reasoning item is gone, and a reasoning item that no
+// other item follows. So reasoning stays as long as its text, and goes with the last
+// item that it led to.
 func TestReasoningStaysWithItsTextWhereItIsMissed(t *testing.T) {
 	for profile, want := range map[string]string{
 		"anthropic": "a1 assistant: text \"§2§ so\"\n",

@@ -5,29 +5,29 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Episode is what is remembered of a time of pressure, across restarts. It
-// opens when pressure reaches the high-water mark and ends with the bust that
-// frees down to the low one, or takes all there is and stays above: then it is
-// stuck.
+// An Episode is the stored state of a pressure episode. An episode opens when the
+// prompt size reaches the high mark. It ends with the bust that frees space down to
+// the low mark. If a bust takes everything that the rules offer and the size stays
+// above the high mark, the episode is stuck.
 type Episode struct {
-	// ReliefOf is the measurement that the last bust went by, Relief the tokens
-	// that busts have freed of it since. They correct the measurement until there
-	// is a newer one.
+	// ReliefOf names the measurement that the last bust was based on. Relief is the
+	// number of tokens that busts have freed since that measurement. It is subtracted
+	// from the measurement until the provider reports a newer one.
 	ReliefOf string
 	Relief   int
-	// StuckTag is the highest tag there was when an episode ended above the
-	// high-water mark, StuckGrace what the two-pass reclaim could take then,
-	// StuckBand the band of pressure; all 0 for none. It is tried again with a
-	// new tag, a moved grace, a higher band, or as long as a drop is queued.
+	// The Stuck fields describe a stuck episode, and are 0 if there is none. StuckTag
+	// is the highest tag at its end, StuckGrace the highest tag that the two-pass
+	// reclaim could take then, StuckBand the band of pressure. The next attempt waits
+	// for a new tag, a moved grace, a higher band or a queued drop.
 	StuckTag, StuckGrace, StuckBand int
 }
 
-// goal is what the pass wants to get down to.
+// goal returns the prompt size that the pass wants to reach.
 func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: d.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// Where the provider reports nothing, the host's own count has seen the bust.
+		// If the provider reports no usage, the host's own count already includes the bust.
 		Measured: d.Size.Measured == 0 || s.Meta.Episode.ReliefOf != d.Size.Measurement || d.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -47,9 +47,18 @@ func (s *Session) goal(d Decision, r Readings, limit int) rule.Goal {
 	return g
 }
 
-// occasionOf returns which rules a busting pass asks. A prefix that is gone
-// anyway is the time to free what the next episode would: half way up to it is
-// near enough.
+// inOwnTokens converts the goal for the rules, which count in the host's tokens. For
+// example, if 3,000 tokens of the provider must be freed and perToken is 1.5, the
+// rules must free 2,000.
+func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
+	scale := func(size int) int { return g.Current - int(float64(g.Current-size)/perToken) }
+	g.Ceiling, g.Target = scale(g.Ceiling), scale(g.Target)
+	return g
+}
+
+// occasionOf returns how far a busting pass goes. If the prefix is gone anyway, the
+// pass also frees what the next episode would free, provided that the size is more
+// than half way from the low mark to the high one.
 func occasionOf(d Decision, g rule.Goal) rule.Occasion {
 	switch {
 	case d.Percent >= EmergencyPercent:
@@ -62,7 +71,7 @@ func occasionOf(d Decision, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt is the size at which the next bust comes whatever it costs.
+// forcedAt returns the size at which the next bust comes regardless of its cost.
 func forcedAt(d Decision, limit int) int {
 	if d.Percent >= ForcePercent {
 		return limit * EmergencyPercent / 100
@@ -70,12 +79,15 @@ func forcedAt(d Decision, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// minEmergency is the tokens below which not even a nearly full window is worth
-// a bust (spec transform §16), unless the prompt then fits again.
+// minEmergency is the least number of freed tokens that justifies a bust at the
+// emergency level. The next step would use up less space than that, so the prefix
+// would be sent again for almost nothing. A smaller bust is made only if the prompt
+// then falls below the emergency level.
 const minEmergency = 2000
 
-// isWorthIt weighs a bust of a live prefix (design §9). What the user asked for
-// is not weighed, nor is anything where nobody knows a price.
+// isWorthIt reports whether a bust of a live prefix is worth its cost. A flush by the
+// user and a refused prompt are never weighed, and neither is any bust while the price
+// is unknown.
 func isWorthIt(d Decision, r Readings, freed, limit int) bool {
 	switch {
 	case d.Cause == CauseFlush || d.Cause == CauseOverflow || r.Price.Read <= 0:
@@ -88,19 +100,20 @@ func isWorthIt(d Decision, r Readings, freed, limit int) bool {
 	return d.Price.PaysOff()
 }
 
-// isRelief reports whether the next episode is far after a bust: it gets half way
-// from the high-water mark to the low one, or leaves a tenth of the window below
-// the high one, where what age protects is most of what is left.
+// isRelief reports whether the bust puts the next episode far off. It does if the size
+// gets at least half way from the high mark down to the low one, or a tenth of the
+// window below the high mark. The tenth counts because age protects most of the rest.
+// docs/decisions.md has the measurements.
 func isRelief(d Decision, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return d.Goal > 0 && d.Size.Current-freed <= max((high+d.Goal)/2, high-limit/10)
 }
 
-// relief is what a bust that frees tokens leaves to be taken off the last
-// measurement.
+// relief returns the measurement that the bust was based on, and the tokens to
+// subtract from it afterwards.
 func (s *Session) relief(d Decision, freed int) (measurement string, tokens int) {
 	if d.Size.Measured == 0 {
-		return "", 0 // the host's own count knows of the bust
+		return "", 0 // the host's own count already includes the bust
 	}
 	if len(d.Edits) == 0 {
 		return s.Meta.Episode.ReliefOf, s.Meta.Episode.Relief
@@ -111,7 +124,7 @@ func (s *Session) relief(d Decision, freed int) (measurement string, tokens int)
 	return d.Size.Measurement, freed
 }
 
-// remember notes whether the episode ended above the high-water mark.
+// remember records in the episode whether it is stuck.
 func (d *Decision) remember(s *Session, isStuck bool) {
 	e := &d.Episode
 	e.StuckTag, e.StuckGrace, e.StuckBand = 0, 0, 0
@@ -120,22 +133,22 @@ func (d *Decision) remember(s *Session, isStuck bool) {
 	}
 }
 
-// isStuck reports whether a pass under pressure would only find what the last
-// one found, or would act on the same measurement twice.
+// isStuck reports whether a pass under pressure would find only what the last one
+// found, or would act on the same measurement twice.
 func (s *Session) isStuck(d Decision) bool {
 	if d.Cause != CausePressure && d.Cause != CauseForce {
 		return false
 	}
 	ep := s.Meta.Episode
 	if d.Size.Measured > 0 && ep.ReliefOf == d.Size.Measurement && d.Percent < EmergencyPercent {
-		return true // nobody has measured yet what the last bust has brought (A29)
+		return true // no usage shows yet how much the last bust freed; a second bust would drop the rest of the tail (A29 in docs/defects.md)
 	}
 	return ep.StuckTag > 0 && ep.StuckTag == s.State.TagCounter && ep.StuckGrace == s.State.Setup.ReclaimUpTo &&
 		ep.StuckBand >= band(d.Percent) && len(s.State.Queue()) == 0
 }
 
-// band is the band of pressure: below the force level, at it, at the emergency
-// level.
+// band returns the band of pressure: 1 below the force level, 2 from the force level,
+// 3 from the emergency level.
 func band(percent float64) int {
 	switch {
 	case percent >= EmergencyPercent:

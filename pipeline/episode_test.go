@@ -9,9 +9,9 @@ import (
 
 func TestIsWorthIt(t *testing.T) {
 	pays, not := BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
-	// The window is 100,000 tokens and the high mark 65,000; with a goal of
-	// 30,000 half way between the two is 47,500, a tenth of the window below the
-	// high mark 55,000.
+	// The window is 100,000 tokens and the high mark 65,000. With a goal of 30,000,
+	// half way between the two is 47,500. A tenth of the window below the high mark is
+	// 55,000.
 	at := func(current int, cause Cause, price BustPrice) Decision {
 		return Decision{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}
@@ -27,8 +27,12 @@ func TestIsWorthIt(t *testing.T) {
 		{"nobody knows a price", at(70_000, CausePressure, not), schema.Price{Write: 1}, 1, true},
 		{"under pressure the price decides", at(70_000, CausePressure, pays), quarterAndTenth, 1, true},
 		{"also against much relief", at(70_000, CausePressure, not), quarterAndTenth, 60_000, false},
+		// Measured in docs/decisions.md: a bust made early, before the end of the turn
+		// below the force level, costs more than the turn that it spares.
+		{"also just below the force level", at(84_999, CausePressure, not), quarterAndTenth, 60_000, false},
 		{"at the force level a tenth below the high mark is enough", at(86_000, CauseForce, not), quarterAndTenth, 31_000, true},
 		{"one token less is not", at(86_000, CauseForce, not), quarterAndTenth, 30_999, false},
+		{"nor just below the emergency level", at(94_999, CauseForce, not), quarterAndTenth, 39_998, false},
 		{"unless it pays off", at(86_000, CauseForce, pays), quarterAndTenth, 1, true},
 		{"in an emergency 2,000 tokens are enough", at(99_000, CauseForce, not), quarterAndTenth, 2000, true},
 		{"fewer are not", at(99_000, CauseForce, not), quarterAndTenth, 1999, false},
@@ -41,7 +45,7 @@ func TestIsWorthIt(t *testing.T) {
 		}
 	}
 	near := at(86_000, CauseForce, not)
-	near.Goal = 60_000 // half way is 62,500
+	near.Goal = 60_000 // half way to the goal is 62,500
 	if !isWorthIt(near, Readings{Price: quarterAndTenth, Threshold: 65}, 23_500, 100_000) {
 		t.Error("half way to a near goal is not enough")
 	}
@@ -128,8 +132,8 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// The life of an episode that could not be ended: it is not tried again before
-// something new is there, and forgotten when usage falls below the mark.
+// A stuck episode is not tried again until there is something new to take. It is
+// forgotten when the usage falls below the mark.
 func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0), said("u2", "user", 10, 0))
@@ -143,7 +147,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 		}
 	}
 	step(70, CauseNothingToDo)
-	step(70, CauseNothingToDo) // the grace of the tools moved on
+	step(70, CauseNothingToDo) // the grace of the tools has moved
 	step(70, CauseNoProgress)
 	w.restart()
 	step(71, CauseNoProgress)
@@ -151,7 +155,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(86, CauseNoProgress)
 	w.add(said("u3", "user", 10, 0))
 	step(86, CauseNothingToDo)
-	step(86, CauseNothingToDo) // its grace
+	step(86, CauseNothingToDo) // the grace has moved
 	step(86, CauseNoProgress)
 	step(64, CauseNone)
 	if e := w.session.Meta.Episode; e.StuckTag != 0 {
@@ -160,14 +164,15 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(70, CauseNothingToDo)
 }
 
-// A provider that never reports usage has its prompts counted by the host, and
-// that count has seen every bust: the tiered drop may be asked each time.
+// If a provider never reports usage, the host counts the prompts itself. Its count
+// includes every bust, so the tiered drop may be asked each time.
 func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))
 	w.pass()
 	w.session.Meta.Episode = Episode{Relief: 5000}
-	d := Decision{Size: w.session.size(), Percent: 90}
+	size, _ := w.session.size()
+	d := Decision{Size: size, Percent: 90}
 	if g := w.session.goal(d, w.readings, w.readings.LimitTokens); !g.Measured {
 		t.Error("a bust long ago keeps the tiered drop from being asked for ever")
 	}

@@ -12,27 +12,27 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// idempotent are the tools whose answer to the same arguments is the current
-// one, so that an older answer can go (spec dcp-and-crucible A10 P2, transform
-// §15.2). A shell is not among them: the same command may show two states that
-// the model compares.
+// idempotent names the tools that only read. If such a tool is called again with the
+// same arguments, its older result is superseded and can be dropped. Shells are
+// missing on purpose: the same command may show two states that the model compares,
+// for example a test run before and after a fix.
 var idempotent = map[string]bool{
 	"read": true, "grep": true, "glob": true, "list": true, "webfetch": true, "ast_grep_search": true,
 	"lsp_diagnostics": true, "lsp_symbols": true, "lsp_find_references": true, "lsp_goto_definition": true, "lsp_prepare_rename": true,
 }
 
-// fileTools are the tools that read or write the file their arguments name; the
-// value says whether the call carries what the file then holds.
+// fileTools names the tools that read or write the file in their arguments. The value
+// says whether the call's arguments hold the file's whole new content.
 var fileTools = map[string]bool{"read": false, "edit": false, "multiedit": false, "write": true}
 
-// factsOf reads what rules need to know of a unit's content.
+// factsOf collects the facts about a unit's content that rules need.
 func factsOf(role transcript.Role, p *transcript.Part) rule.Facts {
 	switch p.Kind {
 	case transcript.Text:
-		f := rule.Facts{Notice: role == transcript.Assistant && text.IsInjectedOnly(render.StripTags(p.Text))}
+		f := rule.Facts{Notice: role == transcript.Assistant && text.IsInjectedOnly(p.Text)}
 		if text.HasInjection(p.Text) {
 			f.Injected = true
-			f.InjectedOnly = strings.TrimSpace(render.StripTags(text.StripInjections(p.Text))) == ""
+			f.InjectedOnly = strings.TrimSpace(text.StripInjections(p.Text)) == ""
 		}
 		return f
 	case transcript.File:
@@ -55,8 +55,9 @@ func callFacts(p *transcript.Part) rule.Facts {
 	return f
 }
 
-// callIdentity is equal for the same tool with the same arguments, whatever
-// their order; arguments that are null count as absent. Zero is no call's.
+// callIdentity returns the same number for calls of one tool with the same arguments
+// in any order. Null arguments count as absent. It returns 0 if the input is not an
+// object.
 func callIdentity(tool string, input json.Value) uint64 {
 	var args map[string]any
 	if json.Unmarshal(input, &args) != nil {
@@ -92,27 +93,32 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// A look is what was read off a message when it came in, because opening it
-// again costs more than remembering.
+// A look is a summary of a message, made when the message arrives. Keeping it costs
+// less than decoding the message again.
 type look struct {
-	// facts belong to the parts, in their order.
+	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
-	// plain and signed say that there is reasoning of that kind, aloud that a
-	// text has thinking in it, solid that there is a part which is no unit.
+	// plain says that the message has unsigned reasoning, signed that it has signed
+	// reasoning. aloud says that a text contains inline thinking such as "<think>".
+	// solid says that a visible part is no unit and cannot be dropped.
 	plain, signed, aloud, solid bool
-	// thought is the bytes of the reasoning.
-	thought int
-	// todo is the arguments of the last call that wrote a todo list.
+	// thought is the size of all reasoning in bytes, thoughts the number of signed
+	// blocks.
+	thought, thoughts int
+	// silent says that the provider sees no part of the message.
+	silent bool
+	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
 }
 
 func lookAt(m *transcript.Message) look {
-	l := look{facts: make([]rule.Facts, len(m.Parts))}
+	l := look{facts: make([]rule.Facts, len(m.Parts)), silent: true}
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Hidden {
 			continue
 		}
+		l.silent = m.Hidden
 		l.facts[i] = factsOf(m.Role, p)
 		switch p.Kind {
 		case transcript.Text:
@@ -120,6 +126,9 @@ func lookAt(m *transcript.Message) look {
 		case transcript.Reasoning:
 			l.plain, l.signed = l.plain || p.Signature == nil, l.signed || p.Signature != nil
 			l.thought += len(p.Text)
+			if p.Signature != nil {
+				l.thoughts++
+			}
 		case transcript.Tool:
 			if p.Name == todoTool && p.HasResult() && !p.IsError {
 				l.todo = p.Input
@@ -131,14 +140,15 @@ func lookAt(m *transcript.Message) look {
 	return l
 }
 
-// thinksAloud reports whether a model without reasoning thought in its text.
+// thinksAloud reports whether a text contains inline thinking, such as "<think>",
+// beside other content. Models without a reasoning channel write it into their text.
 func thinksAloud(s string) bool {
 	rest := text.StripInlineThinking(s)
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut reports whether the provider lets the message's reasoning be left
-// out, and keeps whether some of it has to stay.
+// leavesOut reports whether some of the message's reasoning may be left out for this
+// provider, and whether some of it must stay.
 func (l *look) leavesOut(p render.Profile) (leaves, keeps bool) {
 	free := p.ForgetsReasoning
 	leaves = free && (l.plain || l.signed && !p.ChecksSignatures)

@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// providers are the models of the random histories: one for each profile.
+// providers has one model for each profile, for the random histories.
 var providers = map[string]string{
 	"anthropic": "anthropic", "amazon-bedrock": "bedrock", "google-vertex-anthropic": "vertex", "openai": "openai",
 	"github-copilot": "copilot", "local": "openai-compatible", "google": "google", "nobody": "unknown",
@@ -24,11 +24,11 @@ var providers = map[string]string{
 
 var models = slices.Sorted(maps.Keys(providers))
 
-// history drives a world through a random life: user turns, steps with tools,
-// text and signed reasoning, reminders that the harness adds in memory, drops,
-// pressure, model switches, pauses, reverts, late edits, a store that takes
-// nothing, and crashes of the host, under a random configuration. After every
-// pass it calls check.
+// history drives a world through a random life under a random configuration, and calls
+// check after every pass. A life has user turns, steps with tools, text and signed
+// reasoning, reminders that the harness adds in memory, drops, pressure, model
+// switches, pauses, reverts and late edits. It also has a store that refuses writes,
+// and crashes of the host.
 func history(t *testing.T, check func(t *rapid.T, w *world)) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -46,11 +46,15 @@ type life struct {
 	w     *world
 	n     int
 	model string
+	agent string
 }
 
 func newLife(rt *rapid.T, t *testing.T) *life {
 	w := newWorld(t, rapid.Bool().Draw(rt, "prefixes"), rapid.IntRange(1, 6).Draw(rt, "protected"))
 	w.profileOf = func(m schema.Model) string { return providers[m.Provider] }
+	if rapid.Bool().Draw(rt, "binding") { // Claude models bind their thinking on every route
+		w.bindsOf = func(m schema.Model) bool { return slices.Contains(fusing, providers[m.Provider]) }
+	}
 	r := &w.readings
 	r.Subagent = rapid.Bool().Draw(rt, "subagent")
 	r.LimitTokens = rapid.SampledFrom([]int{20_000, 100_000}).Draw(rt, "window")
@@ -72,8 +76,8 @@ func newLife(rt *rapid.T, t *testing.T) *life {
 func (h *life) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", prefix, h.n) }
 
 func (h *life) step() {
-	h.w.changed, h.w.busy = false, false
-	switch rapid.IntRange(0, 13).Draw(h.t, "what") {
+	h.w.changed, h.w.busy, h.w.forgot = false, false, false
+	switch rapid.IntRange(0, 14).Draw(h.t, "what") {
 	case 0, 1:
 		h.user()
 	case 2, 3, 4, 5:
@@ -91,7 +95,7 @@ func (h *life) step() {
 	case 9:
 		h.w.restart()
 	case 10:
-		switch rapid.IntRange(0, 3).Draw(h.t, "rare") {
+		switch rapid.IntRange(0, 5).Draw(h.t, "rare") {
 		case 0:
 			h.model = rapid.SampledFrom(models).Draw(h.t, "model")
 			h.user()
@@ -101,11 +105,19 @@ func (h *life) step() {
 			h.w.readings.Flush = true
 		case 3:
 			h.w.readings.Overflow = true
+		case 4:
+			h.agent = rapid.SampledFrom([]string{"build", "plan"}).Draw(h.t, "agent")
+			h.user()
+		case 5:
+			h.w.readings.SystemPending = true
 		}
 	case 11:
 		h.w.resync()
 	case 12:
 		h.w.busy = true
+		h.assistant()
+	case 14: // a request leaves without the host
+		h.w.sent = ""
 		h.assistant()
 	case 13: // a long turn
 		for range rapid.IntRange(1, 12).Draw(h.t, "turn") {
@@ -115,7 +127,7 @@ func (h *life) step() {
 }
 
 var userTexts = []string{
-	"hello", "§7§ imitated", " ", "go on", "before <system-reminder>do</system-reminder> after", "<system-reminder>only</system-reminder>",
+	"hello", "§7§ imitated", " ", "§12§ §823 BGB: go on", "before <system-reminder>do</system-reminder> after", "<system-reminder>only</system-reminder>",
 	strings.Repeat("I think we should just use the database because it is really simple. ", 20),
 }
 
@@ -127,33 +139,42 @@ func (h *life) user() {
 	if rapid.IntRange(0, 4).Draw(h.t, "synthetic") == 0 {
 		parts = append(parts, obj{"type": "text", "text": "file content", "synthetic": true})
 	}
-	h.w.add(message(h.id("u"), "user", h.w.now, obj{"model": obj{"providerID": h.model, "modelID": "m"}}, parts...))
+	h.w.add(message(h.id("u"), "user", h.w.now, obj{"agent": h.agent, "model": obj{"providerID": h.model, "modelID": "m"}}, parts...))
 }
 
 func (h *life) assistant() {
 	parts := []obj{{"id": h.id("p"), "type": "step-start"}}
-	for range rapid.IntRange(0, 2).Draw(h.t, "thinks") {
-		parts = append(parts, reasoningPart(h.id("p"), h.id("why"), rapid.Bool().Draw(h.t, "signed")))
+	think := func(most int) {
+		for range rapid.IntRange(0, most).Draw(h.t, "thinks") {
+			parts = append(parts, reasoningPart(h.id("p"), h.id("why"), rapid.Bool().Draw(h.t, "signed")))
+		}
 	}
+	think(2)
 	if rapid.Bool().Draw(h.t, "talks") {
-		parts = append(parts, textPart(h.id("p"), rapid.SampledFrom([]string{"so ", "<think>hm</think> so ", "[SYSTEM DIRECTIVE: X] ", strings.Repeat("word ", 200)}).Draw(h.t, "text")+h.id("x")))
+		parts = append(parts, textPart(h.id("p"), rapid.SampledFrom([]string{"§3§ so ", "<think>hm</think> §433 so ", "[SYSTEM DIRECTIVE: X] ", strings.Repeat("word ", 200)}).Draw(h.t, "text")+h.id("x")))
+	}
+	if rapid.IntRange(0, 4).Draw(h.t, "interleaved") == 0 {
+		think(1)
 	}
 	tools := rapid.IntRange(0, 3).Draw(h.t, "tools")
 	for range tools {
 		parts = append(parts, h.call())
 	}
+	if tools > 0 && rapid.IntRange(0, 4).Draw(h.t, "goes on") == 0 {
+		parts = append(parts, textPart(h.id("p"), "and now"))
+	}
 	info := obj{"providerID": h.model, "modelID": "m"}
 	if tools > 0 {
 		info["finish"] = "tool-calls"
 	}
-	h.w.add(message(h.id("a"), "assistant", h.w.now, info, parts...))
+	h.w.answer(message(h.id("a"), "assistant", h.w.now, info, parts...))
 	if rapid.Bool().Draw(h.t, "reports usage") {
 		h.w.measured()
 	}
 }
 
-// call is a finished tool call: reads that recur, writes to files that are read,
-// failures, todo lists, calls of ctx_reduce, with results small and large.
+// call returns a finished tool call with a small or large result: repeated reads,
+// writes to files that were read, failures, todo lists, calls of ctx_reduce.
 func (h *life) call() obj {
 	file := rapid.SampledFrom([]string{"/p/a.go", "/p/b.go"}).Draw(h.t, "file")
 	output := "result " + h.id("r") + strings.Repeat(" line", rapid.SampledFrom([]int{0, 1, 600, 3000}).Draw(h.t, "lines"))
@@ -179,7 +200,7 @@ func (h *life) call() obj {
 	return p
 }
 
-// revert takes the newest messages back, down to the first user message.
+// revert removes some of the newest messages, and the user writes a new prompt.
 func (h *life) revert() {
 	n := rapid.IntRange(1, len(h.w.raw)).Draw(h.t, "revert to")
 	h.w.raw = h.w.raw[:n]
@@ -193,7 +214,7 @@ func TestInvariant1SteadyIsAppendOnly(t *testing.T) {
 		if w.decision.Verdict == schema.Steady && !w.changed && !w.extends() {
 			t.Fatalf("a steady pass (%s) changed what had been sent", w.decision.Cause)
 		}
-		if w.result.Bust != !w.extends() && w.session.Meta.Passes > 1 {
+		if w.result.Bust != !w.extends() && w.session.Meta.Passes > 1 && !w.forgot {
 			t.Fatalf("bust %v, but extends %v", w.result.Bust, w.extends())
 		}
 		if w.result.BustCause == BustUnexplained {
@@ -233,7 +254,7 @@ func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
 		asked := w.decision.Percent >= w.readings.Threshold
 		switch w.decision.Cause {
-		case CauseFirstPass, CauseModelChanged, CauseIdle, CauseFlush, CauseOverflow:
+		case CauseFirstPass, CauseModelChanged, CausePreamble, CauseIdle, CauseFlush, CauseOverflow:
 			asked = true
 		}
 		if len(w.decision.Edits) > 0 && !asked {
@@ -285,18 +306,19 @@ func TestInvariant8SignedContentIsUntouchable(t *testing.T) {
 	})
 }
 
-// The twin never restarts and loses nothing; after every pass both must agree.
+// The twin never restarts and loses nothing. After every pass both must agree.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newLife(rt, t)
 		w := h.w
 		twin := newWorld(t, w.prefixes, w.readings.Knobs.ProtectedTags)
-		twin.readings, twin.profileOf = w.readings, w.profileOf
+		twin.readings, twin.profileOf, twin.bindsOf = w.readings, w.profileOf, w.bindsOf
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)
 			h.step()
-			w.busy = false // what a busy store has not taken may get another tag, if it is reverted before the crash
+			w.busy = false // units that a busy store refused may get other tags if they are reverted before the crash
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
+			twin.readings.SystemPending, twin.sent = w.readings.SystemPending, w.sent
 			twin.readings.Flush, twin.readings.Overflow, twin.busy = w.readings.Flush, w.readings.Overflow, w.busy
 			for _, q := range w.store.queue[min(queued, len(w.store.queue)):] {
 				twin.queue(q.Tag)
@@ -307,11 +329,11 @@ func TestInvariant9RestartIsInvisible(t *testing.T) {
 			case 1: // the pass runs, but neither its commit nor its answer gets out
 				before := w.store
 				w.store.units = append([]frozen.Unit(nil), before.units...)
-				wire, previous := w.wire, w.previous
-				flush, overflow := w.readings.Flush, w.readings.Overflow
+				wire, previous, sent, answered := w.wire, w.previous, w.sent, w.isAnswered
+				flush, overflow, pending := w.readings.Flush, w.readings.Overflow, w.readings.SystemPending
 				w.pass()
-				w.store, w.wire, w.previous = before, wire, previous
-				w.readings.Flush, w.readings.Overflow = flush, overflow
+				w.store, w.wire, w.previous, w.sent, w.isAnswered = before, wire, previous, sent, answered
+				w.readings.Flush, w.readings.Overflow, w.readings.SystemPending = flush, overflow, pending
 				w.restart()
 			}
 			w.pass()
@@ -350,8 +372,8 @@ func TestInvariant10OnePlaceholder(t *testing.T) {
 	})
 }
 
-// isShell reports whether the message was decided to be an empty shell, which
-// some providers need a text for.
+// isShell reports whether a pass marked the message as a shell. Some providers need a
+// text in its place.
 func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
@@ -371,8 +393,27 @@ func TestInvariant11UserTurnsStay(t *testing.T) {
 	})
 }
 
-// An episode is one bust: what pressure makes a pass do it does at once, and the
-// same transcript gives no reason for another.
+// The model names units by their tags. So a tag that the model has read once stands
+// for the same unit for ever (D6).
+func TestTagIsNeverGivenTwice(t *testing.T) {
+	seen := map[*world]map[int]string{}
+	history(t, func(t *rapid.T, w *world) {
+		given := seen[w]
+		if given == nil {
+			given = map[int]string{}
+			seen[w] = given
+		}
+		for _, u := range w.session.State.Units() {
+			if key, ok := given[u.Tag]; ok && key != u.Key {
+				t.Fatalf("tag %d was that of %q, and is that of %q", u.Tag, key, u.Key)
+			}
+			given[u.Tag] = u.Key
+		}
+	})
+}
+
+// An episode is one bust. A pass under pressure does all its work at once, and the
+// same transcript gives no reason for another bust.
 func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
 		isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
@@ -390,8 +431,8 @@ func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
 	})
 }
 
-// When nothing can be stored, or the wire turned out wrong, the pass is the last
-// one again plus what is new, and nothing of what it wanted to decide is left.
+// If the pass cannot be stored, or its wire turns out wrong, it sends the last wire
+// and the new messages. None of its decisions remain.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	history(t, func(t *rapid.T, w *world) {
 		if !w.busy {
@@ -408,7 +449,43 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	})
 }
 
-// A steady pass opens what is new and nothing else.
+// For a model that binds its thinking, no wire contains a block whose prompt has
+// changed. A pass without a bust leaves out no valid block.
+func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
+	kept, lost := 0, 0
+	type past struct {
+		preamble int
+		valid    []string
+	}
+	before := map[*world]past{}
+	history(t, func(t *rapid.T, w *world) {
+		if !w.decision.Setup.Binds {
+			delete(before, w)
+			return
+		}
+		valid, invalid := w.thinking()
+		if len(invalid) > 0 {
+			t.Fatalf("the thinking of %v is sent behind another prompt:\n%s", invalid, w.text())
+		}
+		if preamble := w.decision.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
+			for _, key := range before[w].valid {
+				if !slices.Contains(valid, key) {
+					t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
+				}
+			}
+			if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) {
+				t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
+			}
+		}
+		before[w] = past{w.decision.Setup.Preamble, valid}
+		kept, lost = kept+len(valid), lost+len(w.result.Lost)
+	})
+	if kept == 0 || lost == 0 {
+		t.Errorf("%d blocks were kept and %d lost: the test needs both", kept, lost)
+	}
+}
+
+// A steady pass decodes and renders only the new messages.
 func TestSteadyPassRendersOnlyTheNewTail(t *testing.T) {
 	w := newWorld(t, true, 5)
 	for i := range 500 {

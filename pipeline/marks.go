@@ -2,30 +2,31 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// TypicalPrice stands for a price list that nobody knows: writing to the cache
-// a quarter dearer than fresh tokens and reading a tenth of them, as Anthropic
-// publishes. Only the ratios matter here.
+// TypicalPrice is used if a model's price is unknown. Only the ratios matter. They are
+// Anthropic's published ones for a cache life of five minutes: writing costs 1.25
+// times a fresh token, reading a tenth.
 var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
-// marks is what the low-water mark is chosen from, in tokens.
+// marks holds the figures from which the low mark is chosen, in tokens.
 type marks struct {
-	// high is the mark at which an episode opens, floor what is left when all
-	// that may go is gone, prefix what survives a bust in the provider's cache.
+	// high is the high mark. floor is the size that remains if every tool arc that may
+	// go is dropped. prefix is the part that stays in the provider's cache after a
+	// bust, such as the system prompt.
 	high, floor, prefix int
-	// growth is the tokens that a step adds.
+	// growth is the number of tokens that a step adds.
 	growth int
 	price  schema.Price
 }
 
-// lowMarkSlack is how much dearer than the cheapest a low mark may be: near the
-// optimum the bill is flat, and each token less to drop is one more for the
+// lowMarkSlack is how much more than the cheapest low mark the chosen one may cost.
+// Near the optimum the bill is flat, and a higher mark leaves more content for the
 // model to see.
 const lowMarkSlack = 1.05
 
-// low returns the low-water mark: the highest one whose bill is within the slack
-// of the cheapest (design §9). It is at most half of the high one, even if the
-// rules that take tools only cannot get there: closer marks would be one episode
-// after the other.
+// low returns the low mark: the highest mark whose bill is within the slack of the
+// cheapest. It is at most half of the high mark, even if the rules that only take
+// tools cannot get there. If the marks were closer together, one episode would follow
+// another.
 func (m marks) low() int {
 	if m.floor >= m.high/2 {
 		return m.high / 2
@@ -43,9 +44,11 @@ func (m marks) low() int {
 	return below
 }
 
-// bill is what a step costs on average over a cycle from low to high and back:
-// reading what lies in between, and writing again what stays when it is folded
-// (design §9; what does not depend on low is left out). It grows with low.
+// bill is the average price of a step over one cycle, in which the prompt grows from
+// low to high and a bust takes it back to low. The average step reads a prompt half
+// way between the marks. Each cycle writes the remaining content to the cache once,
+// except the prefix; that cost is spread over the cycle's steps. Costs that do not
+// depend on low are left out. The bill grows with low.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

@@ -9,12 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// At a quarter dearer to write and a tenth to read, a token written again costs
-// 1.15 more than one that is read.
+// At these prices a token written again costs 1.15 more than a token that is read.
 var quarterAndTenth = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
-// By hand, after the formula of design §9: reading r·(H+L)/2, writing
-// (w−r)·(L−P) over (H−L)/growth steps.
+// Calculated by hand: reading costs r·(H+L)/2, writing costs (w−r)·(L−P) spread over
+// (H−L)/growth steps. H and L are the high and the low mark, P is the prefix, w and r
+// are the prices of writing and reading a token.
 func TestBill(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -41,7 +41,8 @@ func TestLowMark(t *testing.T) {
 	}{
 		{"with a floor above, half of the high mark", marks{high: 1000, floor: 600, growth: 10, price: quarterAndTenth}, 500},
 		{"at half, too", marks{high: 1000, floor: 500, growth: 10, price: quarterAndTenth}, 500},
-		// Reading alone: 0.1·(1000+L)/2 may be 5 % more than 0.1·500, so L is 50.
+		// Only reading costs here: 0.1·(1000+L)/2 may be 5 % more than 0.1·500, so L
+		// is 50.
 		{"five percent dearer than the floor of nothing", marks{high: 1000, prefix: 1000, growth: 10, price: quarterAndTenth}, 50},
 		// 1.05·(1000+200) − 1000 = 260.
 		{"than a floor of 200", marks{high: 1000, floor: 200, prefix: 1000, growth: 10, price: quarterAndTenth}, 260},
@@ -52,8 +53,9 @@ func TestLowMark(t *testing.T) {
 	}
 }
 
-// Where tokens come in fast, bursts are soon, and each writes what stayed: the
-// mark goes down. Where they trickle in, it may stay up.
+// If the prompt grows fast, busts follow each other soon, and each one writes the
+// remaining content again: the low mark goes down. If the prompt grows slowly, the low
+// mark may stay high.
 func TestLowMarkFollowsGrowth(t *testing.T) {
 	m := marks{high: 100_000, price: quarterAndTenth}
 	m.growth = 100
@@ -64,7 +66,7 @@ func TestLowMarkFollowsGrowth(t *testing.T) {
 	}
 }
 
-// The search finds what trying every mark finds.
+// The search finds the same mark as a trial of every mark.
 func TestLowMarkIsTheHighestWithinTheSlack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := marks{

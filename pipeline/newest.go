@@ -7,7 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Model returns the model that the newest user message asks.
+// Model returns the model that the newest user message asks for. If no message names a
+// model, it is the last pass's model.
 func (s *Session) Model() schema.Model {
 	if m := s.asked(); m.ID != "" {
 		return m
@@ -15,8 +16,8 @@ func (s *Session) Model() schema.Model {
 	return s.Meta.Model
 }
 
-// asked returns the model that the newest user message of the array asks, the
-// zero Model if none names one.
+// asked returns the model that the newest user message of the array asks for, the zero
+// Model if no message names one.
 func (s *Session) asked() schema.Model {
 	if len(s.entries) == 0 {
 		return schema.Model{}
@@ -24,19 +25,43 @@ func (s *Session) asked() schema.Model {
 	return s.entries[len(s.entries)-1].head.asked
 }
 
-// lastUse returns when the provider last had the prefix before it, Unix ms, 0
-// for never: when the model answered, or a pass made it a request that is not
-// answered yet. Else an idle session would bust with each pass until the answer
-// (bug class A10).
-func (s *Session) lastUse() int64 {
+// agent returns the agent that the newest message with an agent names, empty if no
+// message names one.
+func (s *Session) agent() string {
+	if len(s.entries) == 0 {
+		return ""
+	}
+	return s.entries[len(s.entries)-1].head.agent
+}
+
+// lastUse returns the last time when the provider used the prefix, in Unix
+// milliseconds, 0 for never. That is the later of the model's newest answer and the
+// last pass, whose request may still be unanswered. Without the pass's time, an idle
+// session would bust on every pass until the answer arrives (A10 in docs/defects.md).
+//
+// If the clock was set back, stored times can lie in the future. They are ignored,
+// because the session could not become idle until the clock catches up. If only such
+// times exist, the prefix counts as just used, and this pass's own time serves the
+// next pass.
+func (s *Session) lastUse(now int64) int64 {
 	answered := s.lastResponse()
 	if answered == 0 {
 		return 0
 	}
-	return max(answered, s.Meta.At)
+	last := int64(-1)
+	for _, at := range []int64{answered, s.Meta.At} {
+		if at <= now {
+			last = max(last, at)
+		}
+	}
+	if last < 0 {
+		return now
+	}
+	return last
 }
 
-// lastResponse returns when the model last answered, Unix ms, 0 for never.
+// lastResponse returns the time of the model's newest answer in Unix milliseconds, 0
+// for never.
 func (s *Session) lastResponse() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.head.role == transcript.Assistant {
@@ -46,8 +71,8 @@ func (s *Session) lastResponse() int64 {
 	return 0
 }
 
-// AnsweredAt returns when the newest answer that the provider measured was
-// complete, Unix ms, 0 for never.
+// AnsweredAt returns when the newest answer with a reported usage was complete, in
+// Unix milliseconds, 0 for never.
 func (s *Session) AnsweredAt() int64 {
 	for _, e := range slices.Backward(s.entries) {
 		if e.head.role == transcript.Assistant && e.head.usage.Prompt() > 0 {
@@ -57,8 +82,21 @@ func (s *Session) AnsweredAt() int64 {
 	return 0
 }
 
+// Answer returns the usage that the provider reported for the last pass's request, and
+// when the answer was complete, in Unix milliseconds. Until that report arrives, ok is
+// false.
+func (s *Session) Answer() (usage transcript.Usage, completed int64, ok bool) {
+	for _, e := range slices.Backward(s.entries) {
+		if e.head.role == transcript.Assistant {
+			h := &e.head
+			return h.usage, h.completed, s.Meta.At > 0 && h.completed >= s.Meta.At && h.usage.Prompt() > 0
+		}
+	}
+	return transcript.Usage{}, 0, false
+}
+
 // isMidTurn reports whether the newest assistant step ended in tool calls whose
-// results the model has not read. An error ends a turn.
+// results the model has not read yet. A failed answer ends the turn.
 func (s *Session) isMidTurn() bool {
 	for _, e := range slices.Backward(s.entries) {
 		if e.head.role == transcript.Assistant {

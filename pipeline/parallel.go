@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// inParallel calls f for each number below n. Few calls, as on every steady
-// pass, are made one after another; many, as on a resync, on all cores. The
-// calls must not depend on each other.
+// inParallel calls f for each number below n. Fewer than 128 calls, as on every steady
+// pass, run one after another. More calls, as on a resync, run on all cores. The calls
+// must not depend on each other.
 func inParallel(n int, f func(int)) {
 	const chunk = 64
 	workers := min(runtime.GOMAXPROCS(0), n/chunk)
@@ -28,8 +28,8 @@ func inParallel(n int, f func(int)) {
 			for from := range chunks {
 				for i := from; i < min(from+chunk, n); i++ {
 					f(i)
-					// With all cores taken, whoever asks for the status would wait
-					// for the scheduler's 10 ms slice at each hop.
+					// If this loop kept all cores busy, a status request would wait
+					// for the scheduler's 10 ms time slice at each hop.
 					runtime.Gosched()
 				}
 			}

@@ -2,20 +2,25 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A BustPrice says what a bust of ours costs and gains.
+// A BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
-	// Resent is the tokens behind the first changed byte, which are written to
-	// the provider's cache again; Removed those that are not sent any more.
+	// Resent is the number of tokens behind the first changed byte, which the provider
+	// must write to its cache again. Removed is the number of tokens that the wire
+	// loses.
 	Resent, Removed int
-	// BreakEven is the number of passes after which what is no longer read has
-	// paid for what was written again; Forecast how many passes the session is
-	// expected to have before it must free space whatever it costs.
+	// BreakEven is the number of passes after which the tokens no longer read have
+	// paid for the tokens written again. Forecast is the number of passes that the
+	// session is expected to have before it must free space regardless of the cost.
 	BreakEven float64
 	Forecast  int
+	// Thinking is the number of tokens of bound thinking that the bust invalidates.
+	// They count like resent tokens, because the model has to think again.
+	Thinking int
 }
 
-// breakEven returns after how many passes removing tokens has paid off: at w a
-// token written and r a token read, n = (w−r)/r · S/D − 1 (S resent, D removed).
+// breakEven returns the number of passes after which a bust has paid off: n = (w−r)/r
+// · S/D − 1. Here w is the price of writing a token, r the price of reading one, S the
+// resent tokens and D the removed ones.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0
@@ -23,33 +28,31 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// PaysOff reports whether the bust is expected to be cheaper than waiting.
+// PaysOff reports whether the bust is expected to cost less than waiting.
 func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float64(b.Forecast) }
 
-// shortSession is how many more passes a session is expected to have at least:
-// a turn of a coding agent has about as many steps.
+// shortSession is the least number of further passes that a session is expected to
+// have. A turn of a coding agent has about as many steps.
 const shortSession = 20
 
-// lookbackBlocks is how far before a breakpoint a provider with breakpoints
-// still finds a cached prefix (Anthropic documents 20 blocks). The harness sets
-// its breakpoints on the system prompt and the newest messages only.
-const lookbackBlocks = 20
-
-// price prices a bust whose first changed message is at first and that takes
-// removed tokens away. Forced is the size in tokens at which space is freed
-// whatever it costs.
+// price prices a bust that removes removed tokens and changes message first as the
+// first one. Forced is the size in tokens at which space is freed regardless of the
+// cost. On a route with breakpoints, the provider looks for a cached prefix only some
+// blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
+// breakpoints on the system prompt and the newest messages only. So if the change is
+// further back, only the system prompt is read from the cache.
 func (s *Session) price(r Readings, breakpoints, first, removed, current, forced int) BustPrice {
 	from := first
-	if breakpoints > 0 && len(s.entries)-first > lookbackBlocks {
-		from = 0 // nothing between the system prompt and the change is found again
+	if lookback := r.Route.Lookback; breakpoints > 0 && lookback > 0 && len(s.entries)-first > lookback {
+		from = 0 // the provider finds no cached prefix between the system prompt and the change
 	}
 	resent := -removed
 	for i := from; i < len(s.entries); i++ {
 		resent += s.tokensOf(&s.entries[i])
 	}
-	b := BustPrice{Resent: max(0, resent), Removed: removed}
-	b.BreakEven = breakEven(r.Price, b.Resent, removed)
-	// A session is expected to last as long as it has lasted.
+	b := BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(first)}
+	b.BreakEven = breakEven(r.Price, b.Resent+b.Thinking, removed)
+	// A session is expected to last as long again as it has lasted so far.
 	b.Forecast = min(max(shortSession, s.Meta.Passes), max(0, forced-current)/s.growth())
 	return b
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The formula n = (w−r)/r · S/D − 1, worked out by hand.
+// The expected values of n = (w−r)/r · S/D − 1 are worked out by hand.
 func TestBreakEven(t *testing.T) {
 	perMillion := schema.Price{Fresh: 3, Write: 3.75, Read: 0.30}
 	for _, c := range []struct {
@@ -49,7 +50,7 @@ func TestPaysOff(t *testing.T) {
 	}
 }
 
-// hundreds is a session of n messages of 100 tokens each.
+// hundreds returns a session of n messages with 100 tokens each.
 func hundreds(t *testing.T, n int) *world {
 	w := newWorld(t, true, 1)
 	for i := range n {
@@ -78,7 +79,7 @@ func TestPriceOfABust(t *testing.T) {
 	} {
 		w := hundreds(t, c.messages)
 		w.session.Meta.Passes = c.passes
-		got := w.session.price(Readings{Price: quarterAndTenth}, c.breakpoints, c.first, c.removed, c.current, c.forced)
+		got := w.session.price(Readings{Price: quarterAndTenth, Route: route.Named("anthropic")}, c.breakpoints, c.first, c.removed, c.current, c.forced)
 		if got.Resent != c.resent || got.Removed != c.removed || got.Forecast != c.forecast {
 			t.Errorf("%s: %+v, want %d resent, forecast %d", c.name, got, c.resent, c.forecast)
 		}

@@ -6,95 +6,109 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ForcePercent is the pressure at which a pass frees space even mid-turn (spec
-// transform §3).
+// ForcePercent is the pressure at which a pass frees space even in the middle of a
+// turn. Long turns would otherwise run into the limit before they end.
+// docs/decisions.md says what such a pass may do.
 const ForcePercent = 85
 
-// EmergencyPercent is the pressure at which the next request may not fit (spec
-// history §18).
+// EmergencyPercent is the pressure at which the next request may not fit, so that even
+// protected tool output is dropped.
 const EmergencyPercent = 95
 
-// DefaultLimitTokens stands for the window of a model that nobody knows (spec
-// transform §3).
+// DefaultLimitTokens is the prompt limit that we assume for an unknown model. If the
+// assumption were too large, the provider would refuse prompts, so it is a small
+// window.
 const DefaultLimitTokens = 128_000
 
-// A Cause is why a pass is not steady, or why a pass that wanted to bust had to wait.
+// A Cause says why a pass is not steady, or why a pass that wanted to bust had to
+// wait.
 type Cause string
 
 // The causes of a verdict.
 const (
-	// CauseNone: nothing asks for a bust.
+	// CauseNone: there is no reason for a bust.
 	CauseNone Cause = ""
-	// CauseFirstPass: nothing was ever sent.
+	// CauseFirstPass: the session has sent no wire yet.
 	CauseFirstPass Cause = "first-pass"
-	// CauseModelChanged: the other model has nothing of this session cached.
+	// CauseModelChanged: the new model has no part of this session in its cache.
 	CauseModelChanged Cause = "model-changed"
-	// CauseIdle: the provider has forgotten the prefix meanwhile.
+	// CausePreamble: the next request has another system prompt or other tools. A
+	// model that binds its thinking then rejects all earlier thinking.
+	CausePreamble Cause = "preamble-changed"
+	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
-	// CauseFlush: the user asked.
+	// CauseFlush: the user asked for a bust.
 	CauseFlush Cause = "flush"
 	// CauseForce: pressure is at the force level.
 	CauseForce Cause = "force"
 	// CausePressure: pressure is at the execute threshold.
 	CausePressure Cause = "pressure"
-	// CauseMidTurn: steady, although pressure asks for a bust, because the
+	// CauseMidTurn: pressure asks for a bust, but the pass stays steady because the
 	// turn is still collecting tool results.
 	CauseMidTurn Cause = "mid-turn"
-	// CauseNothingToDo: steady, although a bust was allowed: no rule had anything.
+	// CauseNothingToDo: a bust was allowed, but the pass stays steady because no rule
+	// proposed an edit.
 	CauseNothingToDo Cause = "nothing-to-do"
-	// CausePrice: steady, although a bust was allowed: it would cost more than
-	// it is expected to save before space has to be freed anyway.
+	// CausePrice: a bust was allowed, but the pass stays steady because the bust would
+	// cost more than it saves before space must be freed anyway.
 	CausePrice Cause = "not-worth-it"
-	// CauseNoProgress: steady, although pressure asks for a bust: the rules have
-	// nothing that they had not when the last episode ended without relief, or
-	// nobody has measured yet what the last bust has brought.
+	// CauseNoProgress: pressure asks for a bust, but the pass stays steady. Either the
+	// rules can take nothing new since the last episode ended without relief, or the
+	// provider has not yet measured the effect of the last bust.
 	CauseNoProgress Cause = "no-progress"
-	// CauseOverflow: the provider has refused the last prompt as too long.
+	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
 )
 
-// The causes of a bust that no verdict of ours explains.
+// The causes of a bust that the pass's verdict does not explain.
 const (
-	// BustTranscript: the harness changed messages that had been sent (a
-	// revert, its own compaction, a reminder that moved on).
+	// BustTranscript: the harness changed messages that had been sent. Examples are a
+	// revert, the harness's own compaction, and a reminder that moved.
 	BustTranscript = "transcript-changed"
 	// BustSystem: the system prompt changed.
 	BustSystem = "system-changed"
-	// BustUnexplained is a broken invariant.
+	// BustUnexplained: no known cause, so an invariant of the host is broken.
 	BustUnexplained = "unexplained"
 )
 
-// Signals are what the verdict is made from.
+// Signals are the facts from which Schedule makes its verdict.
 type Signals struct {
 	FirstPass    bool
 	ModelChanged bool
+	// PreambleChanged says that the next request has another system prompt or other
+	// tools. It is set only for a model that binds its thinking.
+	PreambleChanged bool
 	// Flush says that the user asked for a bust.
 	Flush    bool
 	Subagent bool
-	// Overflow says that the provider has refused the last prompt.
+	// Overflow says that the provider refused the last prompt as too long.
 	Overflow bool
-	// MidTurn says that the newest assistant turn is still collecting results.
+	// MidTurn says that the newest assistant turn is still collecting tool results.
 	MidTurn bool
-	// Percent is the pressure in percent of the window, Threshold the execute
-	// threshold in the same unit.
+	// Percent is the pressure in percent of the window, for example 72.5. Threshold is
+	// the execute threshold in the same unit.
 	Percent, Threshold float64
-	// Now and LastResponse are Unix milliseconds; LastResponse 0 means none.
+	// Now and LastResponse are Unix milliseconds. LastResponse is 0 if the model has
+	// not answered yet.
 	Now, LastResponse int64
 	// TTL is how long the provider keeps an unused prefix.
 	TTL time.Duration
 }
 
-// Schedule returns what the pass may do to the cached prefix, and why. A steady
-// pass leaves it as it is; a soft one may add edits to a prefix that is alive,
-// which re-sends what is behind them. A hard verdict is given exactly when the
-// prefix is gone before we touch it, so it is never put off; of the soft ones,
-// that for pressure waits for the end of a turn.
+// Schedule returns the verdict of a pass and its cause. A steady pass leaves the
+// cached prefix as it is. A soft pass may add edits to a live prefix, and everything
+// behind the first edit is then sent again. A pass is hard exactly if the prefix is
+// lost before the pass touches it, so there is no reason to put the work off. Of the
+// soft passes, only one under pressure below the force level waits for the end of the
+// turn.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:
 		return schema.Hard, CauseFirstPass
 	case s.ModelChanged:
 		return schema.Hard, CauseModelChanged
+	case s.PreambleChanged:
+		return schema.Hard, CausePreamble
 	case isIdle(s):
 		return schema.Hard, CauseIdle
 	case s.Flush:
@@ -111,11 +125,11 @@ func Schedule(s Signals) (schema.Verdict, Cause) {
 	return schema.Steady, CauseNone
 }
 
-// isIdle reports whether the provider has forgotten the prefix. Exactly at the
-// TTL it is still taken to be there.
+// isIdle reports whether the provider has dropped the prefix for lack of use. If the
+// pause is exactly the TTL, the prefix still counts as cached.
 func isIdle(s Signals) bool {
 	if s.LastResponse == 0 && s.Percent == 0 {
-		return false // nothing was ever answered
+		return false // the model has not answered yet
 	}
 	return time.Duration(s.Now-s.LastResponse)*time.Millisecond > s.TTL
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Vector V03 of spec transform §29: "execute" there is any verdict that may
-// bust. An idle session is a hard pass here, because its prefix is gone.
+// Reference vector V03. Its "execute" stands for any verdict that may bust. Here an
+// idle session is a hard pass, because its prefix is gone.
 func TestSchedulerVectors(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -34,9 +34,9 @@ func TestSchedulerVectors(t *testing.T) {
 	}
 }
 
-// Vector V05: which soft passes wait for the end of a turn. Its first case, a
-// scheduler that defers at 90 %, cannot be here: the threshold is 80 % at most
-// (bug class A28), and force is decided by the same function.
+// Reference vector V05: the soft passes that wait for the end of a turn. Its first
+// case, a scheduler that defers at 90 %, cannot happen here. The threshold is 80 % at
+// most (A28 in docs/defects.md), and Schedule itself decides about the force level.
 func TestMidTurnStaysStill(t *testing.T) {
 	for _, c := range []struct {
 		name                     string

@@ -10,17 +10,21 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Meta is what a session remembers of its last pass, across restarts.
+// Meta is the stored state of a session's last pass.
 type Meta struct {
-	// Passes counts the passes, Epoch the hard ones.
+	// Passes counts all passes, Epoch the hard ones.
 	Passes, Epoch int
-	// At is when the last pass was, Unix milliseconds.
+	// At is the time of the last pass in Unix milliseconds.
 	At int64
-	// Model is the one that the last pass was for.
+	// Model is the model that the last pass was for. Agent is the harness's agent,
+	// empty if the harness does not name one.
 	Model schema.Model
-	// Wire and Raw identify what was sent last and what it was made from.
+	Agent string
+	// Wire identifies the last wire, Raw the raw messages that it was made from.
 	Wire, Raw Chain
 	Episode   Episode
+	// Gauge is the size that the last pass believed of the newest measured prompt.
+	Gauge Gauge
 }
 
 // A Chain identifies a sequence of messages that a provider sees.
@@ -29,8 +33,8 @@ type Chain struct {
 	Hash     render.Hash
 }
 
-// next returns the chain with one more message; nothing changes for a message
-// that the provider does not see.
+// next returns the chain with one more message. A message that the provider does not
+// see has the zero hash and leaves the chain unchanged.
 func (c Chain) next(h render.Hash) Chain {
 	if h == (render.Hash{}) {
 		return c
@@ -38,16 +42,16 @@ func (c Chain) next(h render.Hash) Chain {
 	return Chain{c.Messages + 1, c.Hash.Next(h)}
 }
 
-// Config is fixed for a session.
+// Config holds the settings that stay the same for a session.
 type Config struct {
 	render.Options
-	// CountText returns the tokens of a text, CountFile those of a file by its URL.
+	// CountText returns the number of tokens in a text. CountFile takes a file's URL.
 	CountText, CountFile func(string) int
 }
 
-// A Session is what stays in memory of a session between passes: its
-// transcript, its frozen state, and the rendering of each message as a memo of
-// the two. It is not safe for concurrent use.
+// A Session is the part of a session that stays in memory between passes: its
+// transcript, its frozen state, and the memo, which is the rendering of each message
+// with that state. It is not safe for concurrent use.
 type Session struct {
 	Config
 	Meta  Meta
@@ -55,30 +59,50 @@ type Session struct {
 
 	entries []entry
 	index   map[string]int // message key -> entry
-	// sent is the patches that the client holds.
+	own     int            // the host's count of all entries, in tokens
+	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// unsent names the messages whose patch may differ from the one sent.
+	// stamped holds the fingerprints that are not stored yet, by tag.
+	stamped map[int]int64
+	// unsent holds the keys of the messages whose patch may differ from the one in
+	// sent.
 	unsent map[string]bool
 	// rendered counts the leading entries whose memo and chains are valid.
 	rendered int
 	stale    []int // edited entries below rendered
-	// frame is the session's part of what the memo was rendered with.
+	// unsettled is the first entry below rendered that settle must visit.
+	unsettled int
+	// sentWire is the token of the wire that the newest request left with, as reported
+	// by the client. It is empty if the request left with another wire.
+	sentWire string
+	// unstored holds the bindings that no pass has committed yet.
+	unstored []frozen.Binding
+	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
 }
 
-// entry is one message with the memo of its rendering.
+// An entry is one message with the memo of its rendering.
 type entry struct {
 	raw  json.Value
 	head header
-	// decoded is only there until the first rendering: a long session would be
+	// decoded is dropped after the first rendering. Otherwise a long session would be
 	// in memory twice.
 	decoded *transcript.Message
-	// items are the message's units, ascending by part.
+	// items are the message's units, in the order of their parts.
 	items []rule.Item
 	look  look
-	// fused says that it was rendered as the continuation of the assistant
-	// message before it, and joins that the next one would be its own.
+	// fused says that the message was rendered as the continuation of the assistant
+	// message before it. joins says that the next assistant message would continue
+	// this one.
 	fused, joins bool
+	// unbound says that the message was rendered without its thinking, because the
+	// prompt in front of it has changed.
+	unbound bool
+	// rawJoins is joins for the raw message.
+	rawJoins bool
+
+	// own is the host's count of the active units, in tokens.
+	own int
 
 	patch         schema.Patch
 	hash, rawHash render.Hash
@@ -89,16 +113,18 @@ type entry struct {
 	bytesUpTo      int
 }
 
-// header is what the pass reads of a message without opening it again.
+// A header holds the fields of a message that a pass needs without decoding it again.
 type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model of the newest user message that names one, this or before.
+	// asked is the model that the newest user message up to this one names. agent is
+	// the agent that the newest message up to this one names.
 	asked            schema.Model
+	agent            string
 	finish           string
 	hidden, hasTools bool
-	errored          bool
+	errored, summary bool
 	usage            transcript.Usage
 }
 
@@ -107,13 +133,15 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	return &Session{
 		Config: c, Meta: meta, State: state,
 		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
+		stamped: make(map[int]int64),
 	}
 }
 
 // Len returns the number of messages.
 func (s *Session) Len() int { return len(s.entries) }
 
-// ForgetClient makes the next mutation carry every patch: the client holds none.
+// ForgetClient makes the next mutation carry every patch, because the client no longer
+// holds any.
 func (s *Session) ForgetClient() {
 	clear(s.sent)
 	for key := range s.index {
@@ -121,14 +149,17 @@ func (s *Session) ForgetClient() {
 	}
 }
 
-// Update replaces the messages after the first keep by raws, and returns the
-// units that were seen for the first time, with their new tags. Tags are given
-// in the order of the transcript, so that a restarted host, which may have lost
-// the newest ones, gives the same again.
-func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
+// Update keeps the first keep messages, replaces the rest by raws, and returns the
+// units that it saw for the first time, with their new tags. It gives tags in the
+// order of the transcript. So a restarted host that lost the newest tags gives the
+// same ones again. Sent is the token (Wire.Token) of the newest request. It is empty
+// if that request left without a wire of this host.
+func (s *Session) Update(keep int, raws []json.Value, sent string) []frozen.Unit {
+	s.sentWire = sent
 	for _, e := range s.entries[keep:] {
 		delete(s.index, e.head.key)
 		s.unsent[e.head.key] = true
+		s.own -= e.own
 	}
 	s.entries = s.entries[:keep]
 	s.rendered = min(s.rendered, keep)
@@ -143,18 +174,22 @@ func (s *Session) Update(keep int, raws []json.Value) []frozen.Unit {
 		fresh = append(fresh, units...)
 		s.index[e.head.key] = len(s.entries)
 		s.entries = append(s.entries, e)
+		s.weigh(len(s.entries) - 1)
 	}
 	return fresh
 }
 
-// read takes one message in and finds or gives the tags of its units.
+// read adds one message and finds the tags of its units, or gives new ones.
 func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []frozen.Unit) {
 	e := entry{raw: raw, decoded: m, look: l, head: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
-		asked: s.asked(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, usage: m.Usage,
+		asked: s.asked(), agent: s.agent(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, usage: m.Usage,
 	}}
 	if m.Role == transcript.User && m.Model.ID != "" {
 		e.head.asked = m.Model
+	}
+	if m.Agent != "" {
+		e.head.agent = m.Agent
 	}
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
@@ -169,12 +204,15 @@ func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []
 		u := s.State.ByKey(key)
 		if u == nil {
 			measured := s.measure(m.Key, key, p)
+			measured.Fingerprint = fingerprint(m, p)
 			if p.Kind == transcript.Text {
-				measured.GapSeconds, gap = gap, 0 // the first text shows it
+				measured.GapSeconds, gap = gap, 0 // only the first text shows the pause
 			}
 			added := s.State.Add(measured)
 			fresh = append(fresh, added)
 			u = &added
+		} else {
+			s.stamp(u, m, p)
 		}
 		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: l.facts[i]})
 	}
@@ -182,10 +220,10 @@ func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []
 	return e, fresh
 }
 
-// gapBefore returns the seconds between the message before and m, if m is the
-// user's and came after a pause that is worth showing; else 0. It is measured
-// once, like a unit's size: the message before may be gone one day (spec
-// transform §21).
+// gapBefore returns the length of the pause before m in seconds, if m is a user
+// message and the pause is worth showing. Otherwise it returns 0. Like a unit's size,
+// the pause is measured only once: the message before m may later disappear, and the
+// mark would change with it (A19 in docs/defects.md).
 func (s *Session) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0
@@ -205,7 +243,7 @@ func (s *Session) gapBefore(m *transcript.Message) int {
 	return int(seconds)
 }
 
-// measure counts a unit, once in its life.
+// measure counts the bytes and tokens of a new unit. It runs once in a unit's life.
 func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Unit {
 	u := frozen.Unit{Key: key, MessageKey: messageKey}
 	switch p.Kind {
@@ -221,8 +259,8 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// Freeze adds what a decision adds to the frozen state, and returns how to take
-// it back, for when it could not be stored.
+// Freeze adds the decision to the frozen state. If the decision cannot be stored, the
+// caller undoes it with thaw.
 func (s *Session) Freeze(d Decision) (thaw func()) {
 	setup := s.State.Setup
 	undo := s.State.Freeze(d.Edits)
@@ -235,12 +273,13 @@ func (s *Session) Freeze(d Decision) (thaw func()) {
 	}
 }
 
-// Sent notes that a wire has gone out which could not be stored, so that the
-// next one is compared with it.
+// Sent records a wire that was sent but could not be stored. The next pass compares
+// its own wire with it.
 func (s *Session) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
 
 // touch marks the messages of edited units for rendering.
 func (s *Session) touch(edits []frozen.Edit) {
+	s.weighMessages(edits)
 	for _, e := range edits {
 		u := s.State.ByTag(e.Tag)
 		if u == nil {
@@ -252,16 +291,21 @@ func (s *Session) touch(edits []frozen.Edit) {
 	}
 }
 
-// Forget removes what is known of messages that the harness has deleted.
+// Forget removes all state about messages that the harness has deleted.
 func (s *Session) Forget(messageKeys []string) {
 	gone := make(map[string]bool, len(messageKeys))
 	for _, k := range messageKeys {
 		gone[k] = true
 	}
 	s.State.Forget(gone)
+	for key := range gone {
+		if i, ok := s.index[key]; ok {
+			s.weigh(i)
+		}
+	}
 }
 
-// Has reports whether the transcript holds the message.
+// Has reports whether the transcript contains the message.
 func (s *Session) Has(messageKey string) bool {
 	_, ok := s.index[messageKey]
 	return ok

@@ -3,54 +3,213 @@ package pipeline
 import (
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Size is how large the next prompt is going to be, in tokens.
+// A Size is the expected size of the next prompt, in tokens.
 type Size struct {
-	// Measurement identifies the usage that was reported last, Measured is the
-	// prompt that it was about; empty and 0 for none.
+	// Measurement names our belief about the newest usage in the array. Measured is
+	// the size of the prompt that the usage reports (Gauge.Tokens). They are empty and
+	// 0 if the array has no usage.
 	Measurement string
 	Measured    int
-	// Current is that prompt, plus what came after it by the host's count, less
-	// what a bust has freed of it meanwhile.
+	// Current is Measured, plus the host's count of everything after it, minus the
+	// tokens that a bust has freed since.
 	Current int
 }
 
-// size reads the size off the transcript and not off events, so that a
-// restarted host knows the same. Where the provider reports nothing, the host's
-// own count has to do.
-func (s *Session) size() Size {
-	var size Size
-	answered := false
-	tail := 0
-	i := len(s.entries) - 1
-	for ; i >= 0; i-- {
+// A Gauge relates the provider's count of a prompt to the host's count. The harness
+// stores a usage in the message of an answer, and the usage does not say which edits
+// its prompt was made with. So if the array or the edits have changed since, the usage
+// may mislead. After a revert to before a bust, the newest usage in the array reports
+// a prompt that still had all its content. In a copy of the session that lost the
+// edits, it reports a prompt that had lost most of it. The gauge records the host's
+// belief about the newest usage, and it is stored (D5 in docs/defects.md).
+type Gauge struct {
+	// Of names the usage. Tokens is the believed size of its prompt: the reported
+	// size, or our estimate for today's wire if the usage reports another wire.
+	Of     string
+	Tokens int
+	// Own is the host's count of the messages in that prompt.
+	Own int
+	// Base is the estimated size of the prompt without its messages: system prompt and
+	// tools.
+	Base int
+}
+
+// size computes the size from the transcript and the frozen state, not from events, so
+// that a restarted host gets the same result. If the provider reports no usage, size
+// uses the host's own count.
+func (s *Session) size() (Size, Gauge) {
+	measured, tail, own, answered := -1, 0, s.own, false
+	for i := len(s.entries) - 1; i >= 0 && measured < 0; i-- {
 		e := &s.entries[i]
 		tail += s.tokensOf(e)
-		if e.head.role != transcript.Assistant {
-			continue
-		}
-		answered = answered || e.head.finish != ""
-		if n := e.head.usage.Prompt(); n > 0 {
-			size.Measurement, size.Measured, size.Current = e.head.key+"/"+strconv.Itoa(n), n, n+tail
-			break
+		own -= e.own
+		answered = answered || e.head.role == transcript.Assistant && e.head.finish != ""
+		if e.isMeasured() {
+			measured = i
 		}
 	}
-	if size.Measured == 0 {
-		if answered {
-			size.Current = tail
+	if measured < 0 {
+		if !answered {
+			return Size{}, s.Meta.Gauge
 		}
-		return size
+		return Size{Current: s.Meta.Gauge.estimate(tail)}, s.Meta.Gauge
 	}
+	g := s.gauge(measured, own)
+	size := Size{Measurement: g.measurement(), Measured: g.Tokens, Current: g.Tokens + tail}
 	if ep := &s.Meta.Episode; ep.ReliefOf == size.Measurement {
 		size.Current = max(0, size.Current-ep.Relief)
 	}
-	return size
+	return size, g
 }
 
-// tokensOf is what the active units of a message weigh.
+// gauge returns our belief about the usage of entry i. The host counts that usage's
+// prompt as own tokens.
+func (s *Session) gauge(i, own int) Gauge {
+	last := s.Meta.Gauge
+	reported := s.entries[i].head.usage.Prompt()
+	g := Gauge{Of: s.entries[i].measurement(), Tokens: reported, Own: own, Base: last.Base}
+	switch at, stands := s.index[messageOf(last.Of)]; {
+	case last.Of == g.Of:
+		return last
+	case last.Of == "": // the first usage of the session that this host sees
+		grown := s.grown()
+		g.Base = grown.Base
+		if ep := &s.Meta.Episode; ep.ReliefOf == g.Of {
+			g.Own += ep.Relief // the usage was measured before that bust
+		} else if expected := grown.estimate(own); reported*4 < expected*3 {
+			g.Tokens = expected // the edits that its prompt was made with are lost
+		}
+	case stands && at <= i: // the usage answers a wire that was sent later
+		g.Base = min(g.Base, reported)
+	default: // the last measured answer is gone, so this usage is older than the edits
+		g.Tokens = max(1, last.estimate(own))
+	}
+	return g
+}
+
+// estimate returns the expected size of a prompt whose messages the host counts as own
+// tokens.
+func (g Gauge) estimate(own int) int {
+	return max(0, g.Tokens+int(g.perToken()*float64(own-g.Own)))
+}
+
+// measurement names the belief about the usage, for example "msg_1/52000". The name
+// changes with the belief, so a bust's relief is subtracted only from the belief that
+// the bust was based on.
+func (g Gauge) measurement() string { return messageOf(g.Of) + "/" + strconv.Itoa(g.Tokens) }
+
+// perToken returns the number of provider tokens in one token of the host's count.
+func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
+
+// refused corrects the size after the provider refused a prompt, and returns the
+// number of provider tokens in one token of the host's count. A refused prompt had at
+// least limit tokens, or named tokens if the provider gave a number (0 if not).
+func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken float64) {
+	if real := max(limit, named); real > size.Current {
+		size.Current = real
+		if i, ok := s.index[messageOf(g.Of)]; ok && size.Measured > 0 {
+			tail := 0
+			for j := i; j < len(s.entries); j++ {
+				tail += s.entries[j].own
+			}
+			// Without this correction, the next pass would believe the old count
+			// again.
+			g.Tokens, g.Own = max(1, real-tail), s.own-tail
+			size.Measurement, size.Measured = g.measurement(), g.Tokens
+		}
+	}
+	return ratio(size.Current-g.Base, s.own)
+}
+
+// HasLostGauge reports whether the answer whose usage the last pass believed is gone
+// from the array. Either the user reverted it, or the harness compacted the session.
+func (s *Session) HasLostGauge() bool {
+	last := messageOf(s.Meta.Gauge.Of)
+	return last != "" && !s.Has(last)
+}
+
+// ratio returns the provider's count divided by the host's. Vocabularies differ by at
+// most a factor of two, so ratio limits the result to 0.5 to 2. Beyond that, the two
+// counts are about different content.
+func ratio(theirs, own int) float64 {
+	if own <= 0 || theirs <= 0 {
+		return 1
+	}
+	return min(max(0.5, float64(theirs)/float64(own)), 2)
+}
+
+// grown estimates, from an array that the host sees for the first time, the size of
+// the prompt without its messages, and the provider's tokens per token of the host. It
+// reads usages up to the first prompt that is smaller than the prompt before it,
+// because up to there no content had been dropped.
+func (s *Session) grown() Gauge {
+	var first, last Gauge
+	raw := 0
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.isMeasured() {
+			n := e.head.usage.Prompt()
+			if n < last.Tokens {
+				break
+			}
+			last = Gauge{Tokens: n, Own: raw}
+			if first.Tokens == 0 {
+				first = last
+			}
+		}
+		for _, it := range e.items {
+			if u := s.State.ByTag(it.Tag); u != nil {
+				raw += u.Tokens + u.InputTokens
+			}
+		}
+	}
+	last.Base = max(0, first.Tokens-first.Own)
+	return last
+}
+
+// isMeasured reports whether the provider reported the size of the session's prompt
+// with this message. A summary does not count: the harness requested it with a prompt
+// of its own.
+func (e *entry) isMeasured() bool {
+	return e.head.role == transcript.Assistant && !e.head.summary && e.head.usage.Prompt() > 0
+}
+
+// measurement names the message's usage.
+func (e *entry) measurement() string {
+	return e.head.key + "/" + strconv.Itoa(e.head.usage.Prompt())
+}
+
+// messageOf returns the message key in the name of a measurement.
+func messageOf(measurement string) string {
+	return measurement[:max(0, strings.LastIndexByte(measurement, '/'))]
+}
+
+// weigh updates the host's count of entry i and of the whole array.
+func (s *Session) weigh(i int) {
+	e := &s.entries[i]
+	n := s.tokensOf(e)
+	s.own += n - e.own
+	e.own = n
+}
+
+// weighMessages calls weigh for the messages of the edited units.
+func (s *Session) weighMessages(edits []frozen.Edit) {
+	for _, e := range edits {
+		if u := s.State.ByTag(e.Tag); u != nil {
+			if i, ok := s.index[u.MessageKey]; ok {
+				s.weigh(i)
+			}
+		}
+	}
+}
+
+// tokensOf returns the host's count of a message's active units.
 func (s *Session) tokensOf(e *entry) int {
 	n := 0
 	for _, it := range e.items {
@@ -61,11 +220,11 @@ func (s *Session) tokensOf(e *entry) int {
 	return n
 }
 
-// growthSteps bounds how many steps of the model the growth is read from.
+// growthSteps limits how many of the newest steps growth reads.
 const growthSteps = 20
 
-// growth returns by how many tokens a step lets the prompt grow, the median of
-// the newest steps that reported it; at least 1.
+// growth returns how many tokens a step typically adds to the prompt: the median of
+// the newest steps with a reported usage, at least 1.
 func (s *Session) growth() int {
 	var deltas []int
 	later := 0

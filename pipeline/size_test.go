@@ -9,11 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// weighing is a text of so many tokens.
+// weighing returns a text of the given number of tokens.
 func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
 
-// said is a message of one text, of so many tokens. An answer reports the
-// prompt that it is the answer to, unless that is 0.
+// said returns a message with one text of the given number of tokens. If prompt is not
+// 0, the message is an answer that reports this prompt size.
 func said(id, role string, tokens, prompt int) json.Value {
 	info := obj{}
 	if prompt > 0 {
@@ -34,7 +34,7 @@ func TestSize(t *testing.T) {
 		{"nothing was answered", []json.Value{said("u1", "user", 10, 0)}, nil, Episode{}, Size{}},
 		{"nor while the first answer is under way", []json.Value{said("u1", "user", 10, 0), unfinished}, nil, Episode{}, Size{}},
 		{
-			"the prompt, and what came since: the answer itself and the user's next", // of 10 tokens and 20 and 5
+			"the prompt, and what came since: the answer itself and the user's next", // the messages weigh 10, 20 and 5 tokens
 			[]json.Value{said("u1", "user", 10, 0), said("a1", "assistant", 20, 1000), said("u2", "user", 5, 0)},
 			nil,
 			Episode{},
@@ -98,17 +98,17 @@ func TestSize(t *testing.T) {
 		},
 	} {
 		w := newWorld(t, true, 1)
-		w.session.Update(0, c.messages)
+		w.session.Update(0, c.messages, "")
 		w.session.State.Freeze(c.edits)
 		w.session.Meta.Episode = c.episode
-		if got := w.session.size(); got != c.want {
+		if got, _ := w.session.size(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 }
 
 func TestGrowth(t *testing.T) {
-	calmer := []int{1000} // 25 steps of 1000, then 20 of 10
+	calmer := []int{1000} // 25 steps of 1000 tokens, then 20 steps of 10
 	for i := range 45 {
 		step := 1000
 		if i >= 25 {
@@ -136,7 +136,7 @@ func TestGrowth(t *testing.T) {
 		for i, prompt := range c.prompts {
 			messages = append(messages, said(fmt.Sprintf("a%d", i), "assistant", 1, prompt), said(fmt.Sprintf("u%d", i), "user", 1, 0))
 		}
-		w.session.Update(0, messages)
+		w.session.Update(0, messages, "")
 		if got := w.session.growth(); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}

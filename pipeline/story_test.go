@@ -23,21 +23,23 @@ import (
 
 var update = flag.Bool("update", false, "write the .want sections of the stories anew")
 
-// TestStories runs the stories in testdata. Each is an archive: a sentence that
-// says what must hold, an optional section `host` with settings, and for each
-// pass a section with what happens before it and one with what it sends.
+// TestStories runs the stories in testdata. A story is an archive. It begins with a
+// sentence about the property that must hold, and may have a section `host` with
+// settings. Each pass has two sections: the events before it, and the wire that it
+// sends.
 //
-// A line of a pass adds a message, or replaces the one with its id:
+// A line of a pass adds a message, or replaces the message with the same id:
 //
 //	user u1: find it | file image
 //	assistant a1 (tool-calls, 70%): think signed "hm" | so | call read c1 {"f":"a"} -> "AA"
 //	assistant t1..t20: call read c# {"n":#} -> "o#"
 //
-// or is an operation: drop 2 3, flush, restart, resync, pause 6m, pressure 70%,
-// revert a1 (the last message that stays).
+// A line can also be an operation: drop 2 3, flush, restart, resync, pause 6m,
+// pressure 70%, or revert a1, which keeps a1 as the last message.
 //
-// What is sent is told against the pass before: `= a1..u2` stands, `- a1` is
-// gone, and the rest is written out.
+// The wire is written as a difference from the pass before. `= a1..u2` means that
+// these messages are unchanged, `- a1` that the message is gone. All other messages
+// are written out.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	must(t, err)
@@ -58,8 +60,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tell runs a story and reports whether a .want section differs; it holds what
-// the pass did from then on.
+// tell runs a story, and reports whether a .want section differs. Afterwards the .want
+// sections of the archive hold the actual outcome.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}}
@@ -118,7 +120,7 @@ func (s *story) settings(text string) {
 	}
 }
 
-// happen does what stands in the section of a pass, and runs the pass.
+// happen performs the events in the section of a pass, and runs the pass.
 func (s *story) happen(text string) {
 	s.t.Helper()
 	s.pass++
@@ -152,7 +154,7 @@ func (s *story) happen(text string) {
 			s.t.Fatalf("unknown line %q", l)
 		}
 	}
-	// OpenCode makes its reminders anew, with another id, for every pass.
+	// For every pass OpenCode makes its reminders again, with new ids.
 	for i, raw := range s.w.raw {
 		if again := reminderID.ReplaceAll(raw, fmt.Appendf(nil, `"reminder-%d`, s.pass)); !bytes.Equal(again, raw) {
 			s.w.replace(i, again)
@@ -218,7 +220,7 @@ func (s *story) put(role, id, options, text string) {
 
 var callPart = regexp.MustCompile(`^call (\w+) (\w+) (.*?) -> (?:(error|interrupted|pruned) )?(".*?")( \+ image)?$`)
 
-// part reads one part: a text, unless it begins with a word of the notation.
+// part reads one part. It is a text, unless it begins with a keyword of the notation.
 func (s *story) part(id, p string) obj {
 	s.t.Helper()
 	// A long string is written {600 x}.
@@ -252,7 +254,7 @@ func (s *story) call(id, p string) obj {
 		s.t.Fatalf("cannot read %q", p)
 	}
 	part := toolPart(id, m[2], m[1], mjson.Value(m[3]), s.unquote(m[5]))
-	// encoding/json must not reorder what the story writes.
+	// encoding/json must not reorder the arguments as the story writes them.
 	part["state"].(obj)["input"] = json.RawMessage(m[3])
 	state := part["state"].(obj)
 	switch m[4] {
@@ -272,7 +274,7 @@ func (s *story) call(id, p string) obj {
 	return part
 }
 
-// outcome tells the last pass.
+// outcome describes the last pass.
 func (s *story) outcome() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "verdict: %s\n", strings.TrimSpace(fmt.Sprintf("%s %s", s.w.decision.Verdict, s.w.decision.Cause)))
@@ -293,7 +295,7 @@ func (s *story) outcome() string {
 	return b.String()
 }
 
-// against tells a wire by what differs from the one before.
+// against describes a wire by its differences from the wire before.
 func against(before, after []render.WireMessage) string {
 	var b strings.Builder
 	var run []string

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
@@ -8,14 +10,14 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// todoTool is the harness's tool that keeps the model's todo list.
+// todoTool is the name of OpenCode's tool that writes the model's todo list.
 const todoTool = "todowrite"
 
-// nextTodo returns the todo list that is shown again from this bust on: the
-// newest one, at the end of the newest answer, if the call that wrote it has
-// lost its content and something in it is still to do (spec transform §22). A
-// list that is already shown stays where it is.
-func (s *Session) nextTodo(p render.Profile, isDropped func(tag int) bool) frozen.Todo {
+// nextTodo returns the synthetic todo list that the wire shows from this bust on. It
+// shows the newest list if that list still has an open item and the call that wrote it
+// has been dropped. The list goes to the end of the newest answer that may carry it. A
+// list that is already shown keeps its place for as long as that place is allowed.
+func (s *Session) nextTodo(p render.Profile, binds bool, isDropped func(tag int) bool) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
 	}
@@ -23,10 +25,18 @@ func (s *Session) nextTodo(p render.Profile, isDropped func(tag int) bool) froze
 	if state == "" || tag > 0 && !isDropped(tag) {
 		return frozen.Todo{}
 	}
-	if now := s.State.Setup.Todo; now.State == state && s.isAnswer(now.MessageKey) {
+	// While thinking is on, Anthropic requires that a final answer with calls starts
+	// with thinking. A synthetic call at the end of the newest answer could turn it
+	// into such an answer. So the list goes to an earlier one. A model that binds its
+	// thinking is free of this rule.
+	end := len(s.entries)
+	if p.FusesAssistants && !binds && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
+		end = s.newestAnswer()
+	}
+	if now := s.State.Setup.Todo; now.State == state && s.isAnswer(now.MessageKey) && s.index[now.MessageKey] < end {
 		return now
 	}
-	for i := len(s.entries) - 1; i >= 0; i-- {
+	for i := end - 1; i >= 0; i-- {
 		if key := s.entries[i].head.key; s.isAnswer(key) {
 			return frozen.Todo{MessageKey: key, State: state}
 		}
@@ -34,8 +44,19 @@ func (s *Session) nextTodo(p render.Profile, isDropped func(tag int) bool) froze
 	return frozen.Todo{}
 }
 
-// newestTodo returns the state of the newest list, "" when nothing is to do,
-// and the tag of the call that wrote it.
+// newestAnswer returns the index of the newest assistant message that the provider
+// sees, 0 if there is none.
+func (s *Session) newestAnswer() int {
+	for i := len(s.entries) - 1; i > 0; i-- {
+		if e := &s.entries[i]; e.head.role == transcript.Assistant && !e.look.silent {
+			return i
+		}
+	}
+	return 0
+}
+
+// newestTodo returns the state of the newest todo list and the tag of the call that
+// wrote it. The state is empty if the list has no open item.
 func (s *Session) newestTodo() (state string, tag int) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := &s.entries[i]
@@ -59,13 +80,15 @@ func (s *Session) newestTodo() (state string, tag int) {
 	return "", 0
 }
 
-// isAnswer reports whether the message is an answer that the provider sees.
+// isAnswer reports whether the provider sees the message and it is an answer of the
+// model with at least one unit.
 func (s *Session) isAnswer(key string) bool {
 	i, ok := s.index[key]
 	return ok && key != "" && s.entries[i].head.role == transcript.Assistant && !s.entries[i].head.hidden && len(s.entries[i].items) > 0
 }
 
-// todoPart is the call that shows a list again, in the harness's shape.
+// todoPart returns the call that shows a list again, as a part in the harness's
+// format.
 func todoPart(codec transcript.Codec, t frozen.Todo) json.Value {
 	p, ok := text.NewTodoPart([]byte(t.State))
 	if !ok {
@@ -78,9 +101,9 @@ func todoPart(codec transcript.Codec, t frozen.Todo) json.Value {
 	})
 }
 
-// todoAfter is the todo list to show once edits are applied.
-func (s *Session) todoAfter(p render.Profile, edits []frozen.Edit) frozen.Todo {
+// todoAfter returns the todo list to show once the edits are applied.
+func (s *Session) todoAfter(p render.Profile, binds bool, edits []frozen.Edit) frozen.Todo {
 	undo := s.State.Freeze(edits)
 	defer s.State.Thaw(undo)
-	return s.nextTodo(p, func(tag int) bool { return !s.State.ByTag(tag).Active() })
+	return s.nextTodo(p, binds, func(tag int) bool { return !s.State.ByTag(tag).Active() })
 }

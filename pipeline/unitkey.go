@@ -6,15 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// unitKeys names the units of one message so that they are found again when the
-// array is rebuilt: by the harness's part id, by the call id of a tool, or,
-// where the harness gives no id that lasts, by content. Never by position: parts
-// move (bug class C2), and never by call id alone: providers use one again in
-// later turns (B10, C1).
+// unitKeys names the units of one message, so that the host finds them again when the
+// array is rebuilt. It uses the harness's part id or, if parts have no lasting id, the
+// call id of a tool or a hash of the content. It never uses the position, because
+// parts move inside a message (C2 in docs/defects.md). It always includes the
+// message's key, because providers reuse call ids in later turns (B10, C1).
 type unitKeys struct {
 	message string
 	seen    map[string]int
@@ -22,9 +21,9 @@ type unitKeys struct {
 
 func newUnitKeys(m *transcript.Message) *unitKeys { return &unitKeys{message: m.Key} }
 
-// of returns the key of the unit that p is, or "" when p is none: a part that
-// the provider does not see, blank text (C8), reasoning, or a part of a message
-// without id.
+// of returns the key of the unit in part p, or "" if p holds no unit. That is the case
+// for a hidden part, a blank text (C8 in docs/defects.md), reasoning, and a part of a
+// message without id.
 func (k *unitKeys) of(p *transcript.Part) string {
 	if k.message == "" || p.Hidden {
 		return ""
@@ -32,7 +31,7 @@ func (k *unitKeys) of(p *transcript.Part) string {
 	content := ""
 	switch p.Kind {
 	case transcript.Text:
-		if strings.TrimSpace(render.StripTags(p.Text)) == "" {
+		if strings.TrimSpace(p.Text) == "" {
 			return ""
 		}
 		content = p.Text

@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// vector is a pass vector of spec transform §29, in its form.
+// A vector is a reference vector for whole passes, in the format of
+// testdata/vectors.json.
 type vector struct {
 	ID     string `json:"id"`
 	Pass   string `json:"pass"`
@@ -38,7 +39,7 @@ type vector struct {
 	} `json:"steps"`
 }
 
-// vectorMessage is [id, role, part, ...], or [id, part, ...] in an outcome.
+// A vectorMessage is [id, role, part, ...], or [id, part, ...] in an outcome.
 type vectorMessage []json.RawMessage
 
 func (m vectorMessage) id() string {
@@ -70,11 +71,16 @@ func (m vectorMessage) raw(role, provider string) []byte {
 	return raw
 }
 
-// The pass vectors. They write an empty text where the harness would send
-// nothing; our wire leaves the part out, which is the same to the provider, so
-// both are compared as the provider sees them. V22 and V26 expect what is right
-// instead of what the reference does: the issue wants duplicates found across
-// messages, and the spec calls V26 a defect.
+// TestPassVectors runs the reference vectors. They contain an empty text where the
+// harness would send nothing, while our wire leaves the part out. The provider sees no
+// difference, so the test compares both as the provider sees them.
+//
+// In five vectors we expect something else than the reference. V15: a user's text
+// keeps content that looks like a tag. V18: an answer that ends a turn stays as a
+// placeholder in a session with reasoning, because it may be the last answer one day
+// (rule.EmptyShells says why). V21: a request that the harness makes by itself
+// is accepted, but the newest step may not lack signed thinking. V22: duplicates are
+// found across messages. V26: the pass after a bust sends the same wire.
 func TestPassVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/vectors.json")
 	must(t, err)

@@ -7,19 +7,21 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// view is what the rules may look at.
+// view returns the part of the session that rules may read.
 func (s *Session) view(p render.Profile) rule.View {
 	v := rule.View{State: s.State, Messages: make([]rule.Message, len(s.entries))}
 	step := 0
 	for i := range s.entries {
 		e := &s.entries[i]
 		m := &v.Messages[i]
-		m.Items = e.items
+		m.Items, m.Silent = e.items, e.look.silent
 		if e.head.role == transcript.Assistant {
 			step++
 			m.Role = rule.Assistant
 			leaves, keeps := e.look.leavesOut(p)
+			keeps = keeps && !s.hasLostThinking(e)
 			m.Thinks, m.Solid = leaves || e.look.aloud, e.look.solid || keeps
+			m.Reasons, m.Signed = e.look.plain || e.look.signed, e.look.signed
 			if leaves {
 				m.ThoughtTokens = e.look.thought / bytesPerToken
 			}
@@ -29,10 +31,11 @@ func (s *Session) view(p render.Profile) rule.View {
 	return v
 }
 
-// bytesPerToken is what content weighs that no unit has counted.
+// bytesPerToken is our estimate for content that is not part of a counted unit, such
+// as reasoning.
 const bytesPerToken = 4
 
-// firstEdited returns the first message that edits change.
+// firstEdited returns the index of the first message that the edits change.
 func (s *Session) firstEdited(edits []frozen.Edit) int {
 	first := len(s.entries)
 	for _, e := range edits {
@@ -45,8 +48,8 @@ func (s *Session) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// floor returns what the prompt would weigh if every tool arc that age does not
-// protect were dropped.
+// floor returns the size of the prompt if every tool arc that age does not protect
+// were dropped.
 func (s *Session) floor(current int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := range s.entries {

@@ -12,61 +12,75 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Wire is what a pass sends, and how it compares with what was sent before.
+// A Wire is the result of a pass: the messages as they are sent, compared with the
+// previous wire.
 type Wire struct {
-	// Wire and Raw become the session's Meta once the pass is committed.
+	// Wire and Raw become part of the session's Meta once the pass is committed.
 	Wire, Raw Chain
-	// Tokens and Bytes are those of the whole wire; PrefixTokens those of the
-	// part that the last wire began with, unchanged.
+	// Tokens and Bytes count the whole wire. PrefixTokens counts its unchanged
+	// beginning, which it shares with the previous wire.
 	Tokens, Bytes, PrefixTokens int
-	// Bust says that the wire is no extension of the last one, BustCause why.
+	// Bust says that the wire does not extend the previous one. BustCause says why.
 	Bust      bool
 	BustCause string
-	// Rendered are the messages that were rendered anew, in their order, for the
-	// validator, and Position says which ends of the wire they reach.
+	// Rendered holds the messages that this pass rendered, in order, for the
+	// validator. Position says which ends of the wire they reach.
 	Rendered []render.Rendered
 	Position render.Position
-	anew     map[int]render.Rendered
-	// Err is the first message that could not be patched; it stays raw.
+	// Token names the wire together with its preamble. If the request leaves with this
+	// wire, the client returns the token with the next pass.
+	Token string
+	// Lost holds the keys of the messages whose thinking this pass removes for good,
+	// because the prompt in front of it has changed. LostBlocks counts their thinking
+	// blocks. LostTokens estimates their size.
+	Lost                   []string
+	LostBlocks, LostTokens int
+
+	anew map[int]render.Rendered
+	// Err is the error of the first message that could not be patched. Such a message
+	// is sent raw.
 	Err error
 }
 
-// Render renders the transcript with the frozen state. Messages that neither
-// is new in are not opened.
+// Render renders the transcript with the frozen state. It skips messages with no new
+// content and no new edit.
 func (s *Session) Render(d Decision) Wire {
 	w := Wire{anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
 	slices.Sort(s.stale)
-	firstStale := len(s.entries)
 	for _, i := range slices.Compact(s.stale) {
 		if i < s.rendered {
-			firstStale = min(firstStale, i)
-			if s.keep(i, s.renderEntry(i, s.entries[i].fused), &w) {
+			s.unsettled = min(s.unsettled, i)
+			if s.keep(i, s.renderEntry(i), &w) {
 				firstChanged = min(firstChanged, i)
 			}
 		}
 	}
 	s.stale = s.stale[:0]
 	tail := make([]rendering, len(s.entries)-s.rendered)
-	inParallel(len(tail), func(i int) { tail[i] = s.renderEntry(s.rendered+i, false) })
+	inParallel(len(tail), func(i int) {
+		e := &s.entries[s.rendered+i]
+		e.fused, e.unbound = false, s.isUnboundAtSight(e)
+		tail[i] = s.renderEntry(s.rendered + i)
+	})
 	for i := range tail {
-		s.entries[s.rendered+i].fused = false
 		s.keep(s.rendered+i, tail[i], &w)
 	}
-	firstChanged = min(firstChanged, s.fuse(min(firstStale, s.rendered), &w))
-	s.link(firstChanged)
+	firstChanged = min(firstChanged, s.settle(min(s.unsettled, s.rendered), &w))
 	s.rendered = len(s.entries)
+	s.unsettled = s.rendered
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
 		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wire, last.rawChain, last.tokensUpTo, last.bytesUpTo
+		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.head.key)
 	}
 	s.compare(d, &w, firstChanged)
 	s.collect(&w)
 	return w
 }
 
-// collect orders what was rendered anew, and finds out whether it holds the
+// collect sorts the newly rendered messages, and finds out whether they include the
 // first and the last message that the provider sees.
 func (s *Session) collect(w *Wire) {
 	w.Rendered = make([]render.Rendered, 0, len(w.anew))
@@ -75,24 +89,31 @@ func (s *Session) collect(w *Wire) {
 	}
 	isVisible := func(e entry) bool { return e.hash != (render.Hash{}) }
 	_, w.Position.First = w.anew[slices.IndexFunc(s.entries, isVisible)]
-	for i := len(s.entries) - 1; i >= 0; i-- {
-		if isVisible(s.entries[i]) {
-			_, w.Position.Last = w.anew[i]
-			break
-		}
+	last := len(s.entries) - 1
+	for last >= 0 && !isVisible(s.entries[last]) {
+		last--
 	}
+	_, w.Position.Last = w.anew[last]
+	_, w.Position.Continues = s.joinsBefore(last)
+	w.Position.Binds = s.frame.Binds
 	w.anew = nil
 }
 
-// reframe finds what the session's setup changes about renderings that stand.
+// reframe marks the renderings that a change of the session's setup makes stale.
 func (s *Session) reframe() {
 	before, now := s.frame, s.State.Setup
 	s.frame = now
-	switch {
-	case s.rendered == 0 || before == now:
-	case before.Profile != now.Profile || before.Gaps != now.Gaps:
+	if s.rendered == 0 || before == now {
+		return
+	}
+	if before.Profile != now.Profile || before.Gaps != now.Gaps || before.Binds != now.Binds {
 		s.rendered = 0
-	case before.Todo != now.Todo:
+		return
+	}
+	if before.Preamble != now.Preamble {
+		s.unsettled = 0
+	}
+	if before.Todo != now.Todo {
 		for _, key := range []string{before.Todo.MessageKey, now.Todo.MessageKey} {
 			if i, ok := s.index[key]; ok {
 				s.stale = append(s.stale, i)
@@ -101,27 +122,27 @@ func (s *Session) reframe() {
 	}
 }
 
-// fuse renders again, from entry i on, what turns out to continue the assistant
-// message before it, or no longer does so, for a provider to which that matters.
-// It returns the first entry whose wire bytes that changed.
-func (s *Session) fuse(i int, w *Wire) int {
+// settle visits the messages from entry i on, in order, and completes the results that
+// depend on earlier messages. These are: whether the provider fuses a message with the
+// one before it, whether its thinking still stands behind the prompt that it was
+// produced for, and the chains and sums. It returns the index of the first entry whose
+// wire bytes changed.
+func (s *Session) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
-	if !render.ProfileNamed(s.frame.Profile).FusesAssistants {
-		return firstChanged
-	}
-	joins := false
-	for j := i - 1; j >= 0; j-- {
-		if s.entries[j].hash != (render.Hash{}) {
-			joins = s.entries[j].joins
-			break
-		}
+	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
+	joins, rawJoins := s.joinsBefore(i)
+	before := &entry{}
+	if i > 0 {
+		before = &s.entries[i-1]
 	}
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
-		if e.fused != joins && e.head.role == transcript.Assistant {
-			e.fused = joins
-			if e.look.plain || e.look.signed {
-				if s.keep(i, s.renderEntry(i, joins), w) {
+		if e.head.role == transcript.Assistant && (e.look.plain || e.look.signed) {
+			fused := fuses && joins && !rawJoins // some answers are fused in the raw array already
+			unbound := s.frame.Binds && !s.holds(i, before.wire, w)
+			if e.fused != fused || e.unbound != unbound {
+				e.fused, e.unbound = fused, unbound
+				if s.keep(i, s.renderEntry(i), w) {
 					firstChanged = min(firstChanged, i)
 				}
 			}
@@ -129,18 +150,42 @@ func (s *Session) fuse(i int, w *Wire) int {
 		if e.hash != (render.Hash{}) {
 			joins = e.joins
 		}
+		if e.rawHash != (render.Hash{}) {
+			rawJoins = e.rawJoins
+		}
+		e.wire, e.rawChain = before.wire.next(e.hash), before.rawChain.next(e.rawHash)
+		e.tokensUpTo, e.bytesUpTo = before.tokensUpTo+e.tokens, before.bytesUpTo+e.bytes
+		before = e
 	}
 	return firstChanged
 }
 
-// RenderAnew renders every message again, for when a rendering turned out to be
+// joinsBefore reports whether the provider fuses entry i with the message that is sent
+// before it. rawJoins is the same for the raw array.
+func (s *Session) joinsBefore(i int) (joins, rawJoins bool) {
+	for j := i - 1; j >= 0; j-- {
+		if s.entries[j].hash != (render.Hash{}) {
+			joins = s.entries[j].joins
+			break
+		}
+	}
+	for j := i - 1; j >= 0; j-- {
+		if s.entries[j].rawHash != (render.Hash{}) {
+			rawJoins = s.entries[j].rawJoins
+			break
+		}
+	}
+	return joins, rawJoins
+}
+
+// RenderAnew renders every message again. It is used if a rendering turned out to be
 // wrong.
 func (s *Session) RenderAnew(d Decision) Wire {
 	s.rendered = 0
 	return s.Render(d)
 }
 
-// A rendering is one message, rendered.
+// A rendering is the result of rendering one message.
 type rendering struct {
 	render.Rendered
 	patch         schema.Patch
@@ -150,7 +195,7 @@ type rendering struct {
 }
 
 // renderEntry renders one message. It reads the session and changes nothing.
-func (s *Session) renderEntry(i int, fused bool) rendering {
+func (s *Session) renderEntry(i int) rendering {
 	m := s.entries[i].decoded
 	if m == nil {
 		again := s.Codec.Decode(s.entries[i].raw)
@@ -168,7 +213,7 @@ func (s *Session) renderEntry(i int, fused bool) rendering {
 			activeBytes += u.Bytes + u.InputBytes
 		}
 		return u
-	}, s.frameOf(i, fused))
+	}, s.frameOf(i))
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
 	if len(r.patch) > 0 {
@@ -182,73 +227,74 @@ func (s *Session) renderEntry(i int, fused bool) rendering {
 		}
 	}
 	r.bytes = r.Wire.Bytes()
-	// What no unit has counted (reasoning, placeholders) is taken at four
-	// bytes a token, and so is what was shortened.
+	// Content outside the counted units, such as reasoning and placeholders, is
+	// estimated at four bytes per token. So is the difference that shortening makes.
 	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/4)
 	return r
 }
 
-// frameOf is what entry i is rendered in.
-func (s *Session) frameOf(i int, fused bool) render.Frame {
-	f := render.Frame{Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: fused}
-	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == s.entries[i].head.key {
+// frameOf returns the surroundings in which entry i is rendered.
+func (s *Session) frameOf(i int) render.Frame {
+	e := &s.entries[i]
+	f := render.Frame{
+		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
+		Binds: s.frame.Binds, Unbound: e.unbound,
+	}
+	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
 		f.Todo = todoPart(s.Codec, t)
 	}
 	return f
 }
 
-// joins reports whether the provider takes an assistant message that follows w
-// for a part of it.
-func joins(w *render.WireMessage) bool {
-	n := len(w.Blocks)
-	return n > 0 && w.Role == transcript.Assistant && w.Blocks[n-1].Kind != render.ResultBlock
-}
-
-// identified adds to the hash of a raw message the ids that its units are found
-// by: a reverted prompt that is typed again looks the same and is another one,
-// with another tag.
+// identified adds to a raw message's hash everything else that its wire depends on.
+// Otherwise a change by the harness would look like a mistake of the host. It adds:
+//
+//   - The ids of the message and its parts. A prompt that is reverted and typed
+//     again has the same content, but new ids and therefore a new tag.
+//   - Whether a call has a result. An empty result shows its tag, a missing one
+//     cannot.
+//   - Whether the answer failed. If we take the last text or call from a failed
+//     answer, the harness leaves the whole answer out. It sends the rest of any
+//     other answer.
+//   - Where a step of the answer starts.
 func identified(h render.Hash, m *transcript.Message) render.Hash {
 	if h == (render.Hash{}) {
 		return h
 	}
 	ids := []byte(m.Key)
+	if m.Errored {
+		ids = append(ids, 0, 2) // no id looks like this
+	}
 	for i := range m.Parts {
+		if m.Parts[i].StartsStep {
+			ids = append(ids, 0, 3)
+		}
 		if p := &m.Parts[i]; !p.Hidden {
 			ids = append(append(ids, 0), p.ID...)
+			if p.Kind == transcript.Tool && p.TextPath == "" {
+				ids = append(ids, 0, 1)
+			}
 		}
 	}
 	sum := sha256.Sum256(ids)
 	return h.Next(render.Hash(sum[:16]))
 }
 
-// keep makes a rendering the memo of its message, and reports whether its wire
+// keep stores a rendering as the memo of its message, and reports whether its wire
 // bytes changed.
 func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
-	e.joins = joins(&r.Wire)
+	e.joins, e.rawJoins = r.Wire.Joins(), r.Raw.Joins()
 	s.unsent[e.head.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)
 	return changed
 }
 
-// link recomputes chains and sums from entry i on.
-func (s *Session) link(i int) {
-	var before entry
-	if i > 0 {
-		before = s.entries[i-1]
-	}
-	for ; i < len(s.entries); i++ {
-		e := &s.entries[i]
-		e.wire, e.rawChain = before.wire.next(e.hash), before.rawChain.next(e.rawHash)
-		e.tokensUpTo, e.bytesUpTo = before.tokensUpTo+e.tokens, before.bytesUpTo+e.bytes
-		before = *e
-	}
-}
-
-// compare finds out whether the wire extends the last one.
+// compare finds out whether the wire extends the previous one, and the cause if it
+// does not.
 func (s *Session) compare(d Decision, w *Wire, firstChanged int) {
 	last := s.Meta.Wire
 	if last.Messages == 0 {
@@ -273,7 +319,7 @@ func (s *Session) compare(d Decision, w *Wire, firstChanged int) {
 	}
 }
 
-// at returns the first entry up to which the messages form the chain c.
+// at returns the first entry whose chain, including that entry, equals c.
 func (s *Session) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	i, found := slices.BinarySearchFunc(s.entries, c.Messages, func(e entry, n int) int {
 		return cmp.Compare(chainOf(&e).Messages, n)
@@ -281,8 +327,8 @@ func (s *Session) at(c Chain, chainOf func(*entry) Chain) (int, bool) {
 	return i, found && chainOf(&s.entries[i]) == c
 }
 
-// Mutation returns the patches that the client does not hold yet and the
-// messages whose patch it must forget, and takes it that the client gets them.
+// Mutation returns the patches that the client does not hold yet, and the messages
+// whose patch it must forget. It assumes that the client receives them.
 func (s *Session) Mutation() (edits map[string]schema.Patch, cleared []string) {
 	edits = make(map[string]schema.Patch)
 	for key := range s.unsent {
@@ -299,8 +345,8 @@ func (s *Session) Mutation() (edits map[string]schema.Patch, cleared []string) {
 			edits[key], s.sent[key] = patch, patch
 		}
 	}
-	// Not cleared: clearing a map costs what it once held, which after a resync
-	// is the session.
+	// The map is replaced, not cleared. Clearing costs time for its largest size so
+	// far, which after a resync is the whole session.
 	s.unsent = make(map[string]bool)
 	slices.Sort(cleared)
 	return edits, cleared

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	mjson "github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
@@ -17,25 +20,40 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A world is a harness and a host in miniature: it keeps the raw array, runs
-// passes over it, applies the mutations as the shim would, and can restart the
-// host from what a store would hold.
+// A world is a small harness with a host. It keeps the raw array, runs passes over it,
+// applies the mutations as the shim would, and can restart the host from the stored
+// state.
 type world struct {
 	t        testing.TB
 	prefixes bool
 	raw      []mjson.Value
-	held     int // how many of raw the session was told of, unchanged
+	held     int // how many leading messages of raw the session has, unchanged
 	changed  bool
 	session  *Session
 	store    stored
 	patches  map[string]schema.Patch
 	now      int64
 	readings Readings
-	// profileOf names the provider profile of a model; nil keeps readings.Profile.
+	// profileOf returns the provider profile of a model. If it is nil,
+	// readings.Profile stays.
 	profileOf func(schema.Model) string
-	// busy says that the store takes nothing.
+	// busy says that the store refuses writes. Unsaved units then wait in a file,
+	// which survives the host.
 	busy    bool
 	unsaved []frozen.Unit
+	// forgot says that the host was killed before a busy store took the bindings of
+	// thinking. Such thinking is lost, and the provider sees a bust.
+	forgot bool
+	// sent is the token of the newest request. It is empty if the request left without
+	// the host.
+	sent string
+	// bindsOf reports whether a model binds its thinking. If it is nil, no model does.
+	bindsOf func(schema.Model) bool
+	// thought maps each answer with thinking to the prompt that it was produced for,
+	// as the provider remembers it. isAnswered says that the newest request has its
+	// answer.
+	thought    map[string]string
+	isAnswered bool
 
 	decision Decision
 	result   Wire
@@ -43,7 +61,7 @@ type world struct {
 	previous []render.WireMessage
 }
 
-// stored is what survives a crash of the host.
+// stored is the state that survives a crash of the host.
 type stored struct {
 	meta    Meta
 	counter int
@@ -51,28 +69,52 @@ type stored struct {
 	edits   []frozen.Edit
 	queue   []frozen.QueuedDrop
 	setup   frozen.Setup
+	// bound holds the bindings by message key.
+	bound map[string]frozen.Binding
+}
+
+// bind stores bindings and losses in a copy of the map, because a crash returns to the
+// earlier one.
+func (s *stored) bind(bound []frozen.Binding, lost []string) {
+	all := maps.Clone(s.bound)
+	if all == nil {
+		all = map[string]frozen.Binding{}
+	}
+	for _, b := range bound {
+		all[b.MessageKey] = b
+	}
+	for _, key := range lost {
+		if b, ok := all[key]; ok {
+			b.Lost = true
+			all[key] = b
+		}
+	}
+	s.bound = all
 }
 
 func newWorld(t testing.TB, prefixes bool, protected int) *world {
 	w := &world{t: t, prefixes: prefixes, patches: map[string]schema.Patch{}, now: 1_000_000}
 	w.readings = Readings{
-		LimitTokens: 100_000, Threshold: 65, TTL: 5 * time.Minute, Profile: "anthropic", Gaps: true,
+		LimitTokens: 100_000, Threshold: 65, TTL: 5 * time.Minute, Route: route.Named("anthropic"), Profile: "anthropic", Gaps: true,
 		Knobs: rule.Knobs{ProtectedTags: protected, ReasoningAge: 50, Deduplicate: true, ClampSupersededWrites: true, ClampOldErrors: true, ErrorSteps: 4},
 	}
 	w.restart()
 	return w
 }
 
-// restart forgets everything that is not stored; the client keeps its patches
-// and resyncs.
+// restart forgets all state that is not stored. The client keeps its patches and
+// resyncs.
 func (w *world) restart() {
 	cfg := Config{
 		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: w.prefixes},
 		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 },
 	}
-	w.unsaved = nil
-	state := frozen.NewState(w.store.counter, slices.Clone(w.store.units), w.store.edits, w.store.queue)
+	if w.session != nil && len(w.session.Unstored()) > 0 {
+		w.changed, w.forgot = true, true
+	}
+	state := frozen.NewState(w.store.counter, slices.Concat(w.store.units, w.unsaved), w.store.edits, w.store.queue)
 	state.Setup = w.store.setup
+	state.Bind(slices.Collect(maps.Values(w.store.bound))...)
 	w.session = NewSession(cfg, w.store.meta, state)
 	w.held = 0
 }
@@ -92,6 +134,9 @@ func (w *world) replace(i int, m mjson.Value) {
 func (w *world) queue(tags ...int) {
 	for _, tag := range tags {
 		d := frozen.QueuedDrop{Tag: tag, QueuedAt: w.now, Source: "test"}
+		if u := w.session.State.ByTag(tag); u != nil {
+			d.Key = u.Key
+		}
 		if !w.session.State.Queued(tag) {
 			w.store.queue = append(w.store.queue, d)
 		}
@@ -99,28 +144,32 @@ func (w *world) queue(tags ...int) {
 	}
 }
 
-// pass runs one pass and commits it, unless lost says that the host dies
-// before its commit reaches the disk.
+// pass runs one pass and commits it. If the store is busy, the pass falls back to a
+// steady one.
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
 		w.session.ForgetClient()
 		w.patches = map[string]schema.Patch{}
 	}
-	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]))...)
+	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
 	w.held = len(w.raw)
 	w.readings.Now = w.now
 	if w.profileOf != nil {
 		w.readings.Profile = w.profileOf(w.session.Model())
 	}
+	if w.bindsOf != nil {
+		w.readings.Binds = w.bindsOf(w.session.Model())
+	}
 	d := w.session.Decide(w.readings)
 	thaw := w.session.Freeze(d)
 	r := w.session.Render(d)
-	if w.busy { // what the host does when nothing can be stored
+	if w.busy { // the host does the same if the pass cannot be stored
 		thaw()
 		d = d.Steady("busy", w.session)
 		r = w.session.Render(d)
 		w.session.Sent(r)
+		w.session.Meta.Gauge = d.Gauge
 		w.decision, w.result = d, r
 		w.apply()
 		return
@@ -132,7 +181,7 @@ func (w *world) pass() {
 	if hits := render.Validate(render.ProfileNamed(d.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
 		w.t.Fatalf("the validator fired on our own wire: %v", hits)
 	}
-	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, At: w.now, Model: d.Model, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode}
+	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, At: w.now, Model: d.Model, Agent: d.Agent, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode, Gauge: d.Gauge}
 	w.store.setup = d.Setup
 	if d.Verdict == schema.Hard {
 		w.session.Meta.Epoch++
@@ -143,12 +192,17 @@ func (w *world) pass() {
 	w.unsaved = nil
 	w.store.edits = append(w.store.edits, d.Edits...)
 	w.store.queue = slices.Clone(w.session.State.Queue())
-	w.readings.Flush, w.readings.Overflow = false, false
+	w.store.bind(w.session.Unstored(), r.Lost)
+	w.session.Stored(r)
+	w.readings.Flush, w.readings.Overflow, w.readings.OverflowTokens, w.readings.SystemPending = false, false, 0, false
 	w.decision, w.result = d, r
 	w.apply()
 }
 
-// apply does what the shim does, and checks that the host saw the same wire.
+// watch, if it is set, is called with every wire of every world.
+var watch func(w *world)
+
+// apply does the shim's work, and checks that the host computed the same wire.
 func (w *world) apply() {
 	w.t.Helper()
 	edits, cleared := w.session.Mutation()
@@ -178,9 +232,13 @@ func (w *world) apply() {
 	if chain != w.result.Wire {
 		w.t.Fatalf("the client's wire is not the one that the host journalled")
 	}
+	w.sent, w.isAnswered = w.result.Token, false
 	profile := render.ProfileNamed(w.decision.Setup.Profile)
-	if hits := render.Validate(profile, whole, render.Position{First: true, Last: true}); len(hits) > 0 {
+	if hits := render.Validate(profile, whole, render.Whole(whole, w.decision.Setup.Binds)); len(hits) > 0 {
 		w.t.Fatalf("%s would refuse the whole wire: %v\n%s", profile.Name, hits, w.text())
+	}
+	if watch != nil {
+		watch(w)
 	}
 }
 
@@ -197,12 +255,91 @@ func (w *world) extends() bool {
 	return true
 }
 
-// usage makes the newest answer report a prompt of that share of the window.
+// prompt returns the first n messages of the wire in the form in which the provider
+// compares prompts.
+func (w *world) prompt(n int) string {
+	var b strings.Builder
+	fmt.Fprint(&b, w.decision.Model, w.decision.Agent)
+	for i := range n {
+		fmt.Fprintln(&b, w.wire[i].Hash())
+	}
+	return b.String()
+}
+
+// answer adds the model's answer to the newest request. A second answer belongs to a
+// request that the host does not know.
+func (w *world) answer(m mjson.Value) {
+	w.add(m)
+	key := transcript.OpenCode{}.Decode(m).Key
+	if w.thought == nil {
+		w.thought = map[string]string{}
+	}
+	w.thought[key] = "a request without the host, answered by " + key
+	if w.sent != "" && !w.isAnswered {
+		w.thought[key] = w.prompt(len(w.wire))
+	}
+	w.isAnswered = true
+}
+
+// thinking returns the messages of the wire with signed thinking: the valid ones,
+// whose thinking the provider accepts, and the invalid ones, whose thinking it
+// refuses.
+func (w *world) thinking() (valid, invalid []string) {
+	raws := map[string]render.WireMessage{}
+	for _, raw := range w.raw {
+		m := transcript.OpenCode{}.Decode(raw)
+		raws[m.Key] = render.Wire(&m)
+	}
+	for i := range w.wire {
+		m := &w.wire[i]
+		raw := raws[m.Key].Blocks
+		thinks, isValid := false, w.thought[m.Key] == w.prompt(i)
+		for j := range m.Blocks {
+			if b := &m.Blocks[j]; b.Kind == render.ReasoningBlock && b.Signature != nil {
+				thinks = true
+				for k := range j { // the earlier blocks of the same answer
+					same := k < len(raw) && (m.Blocks[k].Kind == render.ResultBlock || cmp.Equal(m.Blocks[k], raw[k]))
+					isValid = isValid && same
+				}
+			}
+		}
+		switch {
+		case thinks && isValid:
+			valid = append(valid, m.Key)
+		case thinks:
+			invalid = append(invalid, m.Key)
+		}
+	}
+	return valid, invalid
+}
+
+// bound returns the message with signed thinking that answered the newest request. It
+// is empty if another message stands between them.
+func (w *world) bound() string {
+	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
+		return ""
+	}
+	key := w.wire[len(w.previous)].Key
+	for _, raw := range w.raw {
+		m := transcript.OpenCode{}.Decode(raw)
+		if m.Key != key || m.Role != transcript.Assistant {
+			continue
+		}
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Kind == transcript.Reasoning && p.Signature != nil && w.thought[key] == w.prompt(len(w.previous)) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// usage makes the newest answer report a prompt of the given percentage of the window.
 func (w *world) usage(percent float64) {
 	for i := len(w.raw) - 1; i >= 0; i-- {
 		var m struct {
 			Info  map[string]any  `json:"info"`
-			Parts json.RawMessage `json:"parts"` // their bytes stay
+			Parts json.RawMessage `json:"parts"` // raw, so that the bytes of the parts stay the same
 		}
 		must(w.t, json.Unmarshal(w.raw[i], &m))
 		if m.Info["role"] == "assistant" {
@@ -216,8 +353,7 @@ func (w *world) usage(percent float64) {
 	}
 }
 
-// measured makes the newest answer report what the wire and a system prompt
-// come to.
+// measured makes the newest answer report the size of the wire and a system prompt.
 func (w *world) measured() {
 	const overhead = 2000
 	bytes := 0
@@ -227,7 +363,7 @@ func (w *world) measured() {
 	w.usage(float64(overhead+bytes/4) / float64(w.readings.LimitTokens) * 100)
 }
 
-// text renders the wire for people: one line a message.
+// text renders the wire for people, with one line per message.
 func (w *world) text() string {
 	var b strings.Builder
 	for i := range w.wire {
@@ -268,7 +404,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// obj is a JSON object under construction.
+// An obj is a JSON object under construction.
 type obj = map[string]any
 
 func message(id, role string, created int64, info obj, parts ...obj) mjson.Value {

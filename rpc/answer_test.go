@@ -14,8 +14,9 @@ import (
 )
 
 func TestPayloadsPassByteForByte(t *testing.T) {
-	// What JavaScript writes and Go's encoding/json would change: a lone
-	// surrogate, HTML characters, member order, a long number, escaped slashes.
+	// odd holds JSON that JavaScript writes and that Go's encoding/json would
+	// change: a lone surrogate, HTML characters, member order, a long number,
+	// escaped slashes.
 	const odd = `{"z":"a\ud800b <&> \u2028 \/","a":1.0,"n":12345678901234567890}`
 	const messages = "[" + odd + ", \n" + odd + "]"
 	const text = "<b> & \u2028"
@@ -152,7 +153,8 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{context.Canceled, schema.CodeCancelled},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), schema.CodeTimeout},
 		{errors.New("disk on fire"), -32603},
-		// What the harness answered to us is not our answer.
+		// An error code with which the harness answered us must not become the
+		// code of our own answer.
 		{fmt.Errorf("limits: %w", &Error{Method: "models/limits", Code: -32601}), -32603},
 	} {
 		r := newRig(t, &scriptedHost{
@@ -209,7 +211,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 			close(began)
 			<-ctx.Done()
 			cause = context.Cause(ctx)
-			<-release // a handler that needs a moment
+			<-release // the handler takes a moment to return
 			close(ended)
 			return m, ctx.Err()
 		},
@@ -231,7 +233,8 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	}()
 	wait(t, "the pass to begin", began)
 
-	// By hand, because our client does not wait for the answer to what it cancels.
+	// The test sends the cancel by hand, because our client does not wait for
+	// the answer to a call that it withdraws.
 	if err := c.Notify(schema.MethodCancel, schema.CancelParams{ID: raw("2")}); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +245,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	go func() {
 		next <- c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
 	}()
-	mustCall(t, c, schema.MethodStatus, nil, nil) // gives a wrong lane the time to run the next call
+	mustCall(t, c, schema.MethodStatus, nil, nil) // this round trip gives a faulty lane the time to run the next call
 	close(release)
 	if err := <-next; err != nil {
 		t.Error(err)
@@ -276,7 +279,7 @@ func TestCancelledWhileWaitingNeverRuns(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	mustCall(t, c, schema.MethodStatus, nil, nil) // the cancel has been read
+	mustCall(t, c, schema.MethodStatus, nil, nil) // now the cancel has been read
 	close(release)
 	mustCall(t, c, schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
 }
@@ -289,7 +292,7 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 				return schema.InitializeResult{TransformTimeoutMS: 2000, ResyncTimeoutMS: 9000}, nil
 			},
 			transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
-				<-release // a handler that does not look at its context
+				<-release // the handler ignores its context
 				return m, nil
 			},
 		})
@@ -305,7 +308,8 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			if took := time.Since(start); took != test.want {
 				t.Errorf("%s: answered after %v, want %v", test.session, took, test.want)
 			}
-			// What waits behind it misses its own deadline, but other sessions do not.
+			// A call that waits behind it misses its own deadline, but other
+			// sessions are not affected.
 			start = time.Now()
 			err = c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
@@ -338,8 +342,8 @@ func TestHandlerCanStillFallBackAtItsDeadline(t *testing.T) {
 	})
 }
 
-// An event has its time from when it runs: what it tells must not be lost
-// because the session was busy.
+// The clock of an event starts when the event runs, because its content must
+// not be lost while the session is busy.
 func TestEventOutlastsABusySession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)

@@ -68,8 +68,8 @@ func BenchmarkAttachment(b *testing.B) {
 	}
 }
 
-// BenchmarkBridged is what a shim sees: its call goes through the bridge to a
-// host of its own process.
+// BenchmarkBridged measures a call as a shim does: it goes through the bridge
+// to a host in another process.
 func BenchmarkBridged(b *testing.B) {
 	for name, messages := range map[string][]byte{
 		"small": []byte(`["hello"]`),

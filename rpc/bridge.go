@@ -11,20 +11,22 @@ import (
 	"time"
 )
 
-// ErrHostGone says that the host ended before the shim did.
+// ErrHostGone says that the host closed the connection before the shim did, for
+// example because it crashed.
 var ErrHostGone = errors.New("the host has gone")
 
-// lastAnswersTimeout bounds the wait for the host after the shim has ended: it
-// gives calls in flight a grace period of its own.
+// lastAnswersTimeout bounds how long a bridge waits for the host after the shim
+// has ended. It covers the grace period that the host gives to calls in flight,
+// and some time to write the answers.
 const lastAnswersTimeout = defaultGrace + 3*time.Second
 
-// Bridge copies bytes between a shim and a host until either ends. When the shim
-// ends its input, or ctx ends, the host learns of it and its last answers are
-// still copied; the result is nil. When the host ends first it is ErrHostGone.
-// Bridge closes host; it may leave a goroutine behind that reads from shim, since
-// nothing interrupts reading from a blocking pipe.
+// Bridge copies bytes between a shim and a host until either ends. When the
+// shim ends its input, or ctx ends, Bridge tells the host, still copies the
+// host's last answers, and returns nil. When the host ends first, Bridge
+// returns ErrHostGone. Bridge closes host. It may leave behind a goroutine that
+// reads from shim, because nothing interrupts a read from a blocking pipe.
 //
-// With a recorder, every frame is recorded before it is passed on.
+// With a recorder, Bridge records every frame before it passes the frame on.
 func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *Recorder) error {
 	defer host.Close()
 	fromShim, fromHost := make(chan error, 1), make(chan error, 1)
@@ -83,15 +85,16 @@ func closeWrite(c io.Closer) error {
 	return c.Close()
 }
 
-// startPoll is how long to wait between two dials to a host that is starting. A
-// dial that finds nobody takes microseconds, and the user is waiting.
+// startPoll is the pause between two dials to a host that is starting. A failed
+// dial takes microseconds, and the user is waiting, so the pause is short.
 const startPoll = 3 * time.Millisecond
 
-// Connect dials the host of the endpoint. If none is running it calls start,
-// which starts one and returns a channel that tells when it ended, and dials
-// until it answers or ctx ends. A host of an older release is asked to make
-// place first; its clients come back to the new one. Of any number of processes
-// that connect at the same time, one starts a host.
+// Connect dials the host of the endpoint. If no host is running, Connect calls
+// start and then dials until the new host answers or ctx ends. The channel that
+// start returns receives when the new process ends. If the running host is of
+// an older release, Connect asks it to stop and starts a new one; the older
+// host's clients reconnect to the new host. However many processes connect at
+// the same time, only one of them starts a host.
 func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, err error)) (net.Conn, error) {
 	conn, err := dialCurrent(ctx, e)
 	if !needsStart(err) {
@@ -102,7 +105,7 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return nil, fmt.Errorf("wait for the host to start: %w", err)
 	}
 	defer unlock()
-	// Whoever held the lock before has most likely started one.
+	// The process that held the lock before us has most likely started a host.
 	conn, err = dialCurrent(ctx, e)
 	if !needsStart(err) {
 		return conn, err
@@ -123,7 +126,8 @@ func needsStart(err error) bool {
 	return errors.Is(err, ErrNoHost) || errors.As(err, new(*outdatedError))
 }
 
-// dialCurrent is Dial, but fails with an outdatedError for a host of an older release.
+// dialCurrent is Dial, but returns an outdatedError if the running host is of
+// an older release.
 func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 	version, err := hostVersion(ctx, e)
 	if err != nil {

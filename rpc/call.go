@@ -29,22 +29,24 @@ type call struct {
 	id     jsonrpc2.ID
 	notif  bool
 	bound  bound
-	bytes  int // size of the payload
+	bytes  int // size of params and attachment together
 	within time.Duration
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	timer    *time.Timer // answers with a timeout
+	timer    *time.Timer // fires at the deadline and answers with a timeout
 	answered atomic.Bool
 }
 
-// answerMargin is the part of a deadline that a handler does not get: it is for
-// answering with a fallback and for the way back.
+// answerMargin is the part of a deadline that the handler does not get: a
+// tenth, at most 250 ms. It leaves time to answer with a fallback and to send
+// the answer.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
-// start sets the clock of a request, which runs from its arrival, as it does at
-// the other end. A notification has its time from when it runs: nobody waits for
-// it, and what it tells must not be lost because the session was busy.
+// start starts the clock of a request. The clock runs from the request's
+// arrival, as it does at the other end. The clock of a notification starts only
+// when the notification runs. Nobody waits for a notification, and its content
+// must not be lost because the session was busy.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -63,14 +65,16 @@ func (c *call) start(ctx context.Context) {
 	})
 }
 
-// run does the work and answers. It returns when the handler does.
+// run calls the host and answers. It returns when the handler returns, which
+// may be after the answer.
 func (c *call) run() {
 	defer c.conn.end(c)
-	if c.answered.Load() { // cancelled or timed out while it waited
+	if c.answered.Load() { // the call was cancelled or timed out while it waited
 		return
 	}
-	// What a notification tells still counts when its sender has left; an answer
-	// that nobody reads does not.
+	// If the client has left, a notification still runs, because the event that
+	// it reports did happen. A request is cancelled, because no client is left
+	// to read its answer.
 	if !c.notif && c.conn.hasLeft() {
 		c.cancel(errLeft)
 		return
@@ -89,7 +93,7 @@ func (c *call) run() {
 	c.succeed(result)
 }
 
-// invoke calls the host. A panic becomes an error.
+// invoke calls the host. It turns a panic into an error.
 func (c *call) invoke(ctx context.Context) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -120,10 +124,12 @@ func (c *call) succeed(result any) {
 	c.answer(&jsonrpc2.Response{ID: c.id, Result: (*stdjson.RawMessage)(&body)})
 }
 
-// envelopeBytes is room for the members around a result; an id may be a string.
+// envelopeBytes is room for the other members of a response beside its result,
+// for example an id that is a string.
 const envelopeBytes = 64 << 10
 
-// fail answers with err and reports whether it was the first answer.
+// fail answers the call with err. It reports whether this was the call's first
+// answer.
 func (c *call) fail(err error) bool {
 	code := codeOf(err)
 	if code == jsonrpc2.CodeInternalError {
@@ -142,7 +148,7 @@ func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2
 	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: method + ": " + err.Error()}}
 }
 
-// answer sends the first response of a request and swallows all others.
+// answer sends the first response of a request and discards all later ones.
 func (c *call) answer(resp *jsonrpc2.Response) bool {
 	if !c.answered.CompareAndSwap(false, true) {
 		return false

@@ -13,9 +13,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Handler answers what the host asks of its client. Notifications come one
-// after another on the reader goroutine, so that they keep their order: handling
-// one must not wait for the connection. Requests come on goroutines of their own.
+// A Handler answers requests of the host to its client, for example
+// models/limits. Notifications arrive one after another on the reader
+// goroutine, so that they keep their order. A handler of a notification must
+// therefore not wait for the connection. Each request gets a goroutine.
 type Handler func(ctx context.Context, method string, params json.Value) (result any, err error)
 
 // A Client is the shim's end of a connection, in Go: for the command line,
@@ -29,11 +30,11 @@ type Client struct {
 
 	mu     sync.Mutex
 	closed bool
-	wg     sync.WaitGroup // the writer and the handlers of requests
+	wg     sync.WaitGroup // counts the writer and the handlers of requests
 }
 
-// NewClient speaks to a host over rwc. A nil handler refuses what the host asks,
-// a nil log discards. Close it after use.
+// NewClient starts a connection to a host over rwc. A nil handler refuses every
+// request of the host; a nil log discards. The caller must Close the client.
 func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -54,25 +55,27 @@ func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Clien
 	return c
 }
 
-// Call calls the host and decodes the result into result, unless that is nil.
-// An answered error is an *Error. When ctx ends first the call is withdrawn.
+// Call calls the host and decodes the answer into result, unless result is nil.
+// If the host answers with an error, Call returns an *Error. If ctx ends first,
+// Call withdraws the request with $/cancelRequest.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
 }
 
-// CallWithAttachment is Call with raw bytes beside the params. The client owns
-// the attachment until the call returns.
+// CallWithAttachment is Call with raw bytes beside the params, for example the
+// message array of a session/transform. The caller must not change the
+// attachment until CallWithAttachment returns.
 func (c *Client) CallWithAttachment(ctx context.Context, method string, params any, attachment []byte, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, attachment, result)
 }
 
-// Notify tells the host something that it does not answer.
+// Notify sends a notification, which the host does not answer.
 func (c *Client) Notify(method string, params any) error { return notify(c.rpc, method, params) }
 
 // Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
 
-// Close writes out what was sent, for as long as ctx lasts, and ends the
+// Close writes everything that was sent, for as long as ctx lasts, and ends the
 // connection. Calls in progress fail.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.stream.out.flush(ctx)
@@ -88,16 +91,16 @@ func (c *Client) Close(ctx context.Context) error {
 func (c *Client) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
 	if req.Notif {
-		_, _ = c.handler(ctx, req.Method, rawParams(req)) // nobody to tell
+		_, _ = c.handler(ctx, req.Method, rawParams(req)) // a notification has no answer to carry an error
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed { // nothing may join those that Close waits for
+	if c.closed { // after Close no handler may join the wait group
 		return
 	}
 	c.wg.Go(func() {
-		_ = c.rpc.SendResponse(ctx, c.respond(ctx, req)) // fails only when the connection is gone
+		_ = c.rpc.SendResponse(ctx, c.respond(ctx, req)) // an error means that the connection is gone
 	})
 }
 

@@ -25,13 +25,14 @@ type conn struct {
 	rpc    *jsonrpc2.Conn
 	ready  chan struct{} // closed when rpc is set
 	peer   *peer
-	lastID atomic.Uint64 // of calls to the other end
+	lastID atomic.Uint64 // id of the last call to the other end
 
-	// ctx ends when the handlers of this connection have to.
+	// ctx ends when the handlers of this connection must end.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// quick has a token for each running call that overtakes the lanes.
+	// quick holds a token for each running call that bypasses the lanes, such
+	// as status.
 	quick    chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
 
@@ -40,12 +41,12 @@ type conn struct {
 	mu       sync.Mutex
 	calls    map[jsonrpc2.ID]*call
 	stopping bool
-	shutdown *jsonrpc2.ID // answered last of all
+	shutdown *jsonrpc2.ID // the shutdown request, answered after all other calls
 	client   clientInfo
 }
 
-// maxQuickCalls bounds the status calls and the like that one connection runs
-// at the same time.
+// maxQuickCalls bounds how many calls that bypass the lanes, such as status,
+// one connection runs at the same time.
 const maxQuickCalls = 32
 
 func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
@@ -58,7 +59,8 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		calls:     map[jsonrpc2.ID]*call{},
 	}
 	c.peer = &peer{conn: c}
-	// The handlers outlive ctx by the grace period: they end through cancel.
+	// The handlers outlive ctx by the grace period, so ctx must not cancel
+	// them. They end through cancel.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stream = newStream(rwc, s.log, func(err error) {
 		if !isEnd(err) {
@@ -73,8 +75,9 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	return c
 }
 
-// Handle implements jsonrpc2.Handler. It runs on the reader goroutine, so that
-// calls are decoded and queued in the order they came, and never blocks.
+// Handle implements jsonrpc2.Handler. It runs on the reader goroutine and never
+// blocks. Calls are therefore decoded and queued in the order in which they
+// arrived.
 func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
 	var err error
@@ -112,11 +115,12 @@ func attachmentOf(req *jsonrpc2.Request) []byte {
 	return nil
 }
 
-// dispatch decodes a call and hands it to its lane, or to a goroutine of its own.
+// dispatch decodes a call. It then hands the call to its session's lane or, for
+// a method that bypasses the lanes, to a new goroutine.
 func (c *conn) dispatch(req *jsonrpc2.Request) error {
 	m, ok := methods[req.Method]
 	if !ok && req.Notif && strings.HasPrefix(req.Method, "$/") {
-		return nil // optional, says the language server protocol; its libraries send some
+		return nil // LSP calls methods with "$/" optional, and its client libraries send some
 	}
 	if !ok {
 		return refuse(jsonrpc2.CodeMethodNotFound, "no such method")
@@ -165,7 +169,7 @@ func (c *conn) submit(key laneKey, cl *call) error {
 	return nil
 }
 
-// begin registers a call. Each is ended by end.
+// begin registers a call. The caller must end every registered call with end.
 func (c *conn) begin(cl *call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,8 +200,8 @@ func (c *conn) end(cl *call) {
 	c.inflight.Done()
 }
 
-// cancelCall answers the call and tells its handler, which may still need a
-// moment: the lane waits for it.
+// cancelCall answers the call and cancels its handler. The handler may still
+// need a moment to return; the lane waits for it.
 func (c *conn) cancelCall(params json.Value) error {
 	var p schema.CancelParams
 	if err := decodeParams(params, &p); err != nil {
@@ -210,14 +214,15 @@ func (c *conn) cancelCall(params json.Value) error {
 	c.mu.Lock()
 	cl := c.calls[id]
 	c.mu.Unlock()
-	if cl != nil { // else it has been answered, which is no error
+	if cl != nil { // a call that was answered already is no longer here, which is no error
 		cl.cancel(errCancelled)
 		cl.fail(refuse(schema.CodeCancelled, "%v", errCancelled))
 	}
 	return nil
 }
 
-// beginShutdown lets no further call begin. ServeConn does the rest.
+// beginShutdown refuses all further calls. ServeConn then ends the connection
+// and answers the shutdown.
 func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	var p schema.ShutdownParams
 	if err := decodeParams(rawParams(req), &p); err != nil {
@@ -239,8 +244,8 @@ func (c *conn) beginShutdown(req *jsonrpc2.Request) error {
 	return nil
 }
 
-// close ends the connection in good order: no new calls, those in flight finish
-// within the grace period, the answers are written.
+// close ends the connection in good order. It accepts no new calls, lets those
+// in flight finish within the grace period, and writes their answers.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.stopping = true
@@ -270,11 +275,12 @@ func (c *conn) close() {
 	c.cancel(errStopping)
 }
 
-// lingerTimeout bounds the wait for a client that asked for shutdown to hang up.
+// lingerTimeout bounds how long the server waits for a client to hang up after
+// its shutdown was answered.
 const lingerTimeout = time.Second
 
-// linger lets the client hang up first: a bridge in between takes a host that
-// does for one that died.
+// linger waits for the client to hang up first. If the host hung up first, a
+// bridge between the two would report that the host died.
 func (c *conn) linger() {
 	timer := time.NewTimer(lingerTimeout)
 	defer timer.Stop()
@@ -287,8 +293,8 @@ func (c *conn) linger() {
 
 var errStopping = errors.New("the host is stopping")
 
-// flushTimeout bounds the writing of the last answers, to a peer that may have
-// stopped reading.
+// flushTimeout bounds the writing of the last answers, because the peer may
+// have stopped reading.
 const flushTimeout = 2 * time.Second
 
 func (c *conn) flush() {
@@ -321,7 +327,8 @@ func (c *conn) running() []string {
 	return names
 }
 
-// hasLeft reports whether nobody reads the answers any more.
+// hasLeft reports whether the client has disconnected, so that it reads no more
+// answers.
 func (c *conn) hasLeft() bool {
 	select {
 	case <-c.rpc.DisconnectNotify():
@@ -331,8 +338,8 @@ func (c *conn) hasLeft() bool {
 	}
 }
 
-// send writes a response. It does not wait for the other end; one that has
-// fallen too far behind is disconnected.
+// send queues a response and does not wait for the other end. A client that has
+// fallen too far behind with reading is disconnected.
 func (c *conn) send(resp *jsonrpc2.Response) {
 	err := c.rpc.SendResponse(c.ctx, resp)
 	if err == nil || errors.Is(err, jsonrpc2.ErrClosed) || isEnd(err) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Serve accepts connections from l and serves them until ctx ends, a client
-// asks the host to stop, or no client has been there for idle (0 waits for
-// ever). It then stops listening, gives the calls in flight the grace period,
-// and returns when the last connection is closed.
+// Serve accepts connections from l and serves them. It ends when ctx ends, when
+// a client asks the host to stop, or when no client has been connected for idle
+// (0 waits for ever). Serve then stops listening, gives the calls in flight the
+// grace period, and returns when the last connection is closed.
 func (s *Server) Serve(ctx context.Context, l *Listener, idle time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -46,7 +46,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener, idle time.Duration) err
 	}
 	closeErr := l.Close()
 	if err == nil {
-		<-accepted // no conns.Go after this
+		<-accepted // after this no goroutine joins conns
 	}
 	stop(errStopping)
 	conns.Wait()
@@ -63,7 +63,8 @@ func (s *Server) accept(l *Listener, serve func(net.Conn)) error {
 		case err == nil:
 			serve(conn)
 		case errors.As(err, &temporary) && temporary.Temporary():
-			// Out of file descriptors, most likely; some client will leave.
+			// The process is most likely out of file descriptors. A retry
+			// succeeds when some client leaves.
 			s.log.Warn("accept", "cause", err)
 			time.Sleep(100 * time.Millisecond)
 		default:
@@ -72,11 +73,11 @@ func (s *Server) accept(l *Listener, serve func(net.Conn)) error {
 	}
 }
 
-// firstClientTimeout is how long a new host waits at least: whoever started it
-// has yet to connect.
+// firstClientTimeout is the least time that a new host waits for its first
+// client. The process that started the host has yet to connect.
 const firstClientTimeout = 30 * time.Second
 
-// An idleTimer fires when nobody has been there for a while.
+// An idleTimer fires when no client has been connected for a while.
 type idleTimer struct {
 	idle  time.Duration
 	timer *time.Timer
@@ -94,7 +95,7 @@ func newIdleTimer(idle time.Duration, fire func()) *idleTimer {
 		t.mu.Lock()
 		present := t.present
 		t.mu.Unlock()
-		if present == 0 { // nobody came in between
+		if present == 0 { // no client connected since the timer fired
 			fire()
 		}
 	})

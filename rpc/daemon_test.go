@@ -81,7 +81,7 @@ func beBridge() error {
 		return err
 	}
 	host, err := Connect(ctx, e, func() (<-chan error, error) {
-		// One line for each host that any bridge has started.
+		// The file gets one line for each host that a bridge has started.
 		starts, err := os.OpenFile(filepath.Join(dataDir, "starts"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, err
@@ -104,13 +104,14 @@ type stdio struct{}
 func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
 func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 
-// A place is a data directory with a runtime directory, and with an end for the
-// host that may run there.
+// A place is a data directory with a runtime directory. When the test ends, it
+// ends the host that may run there.
 type place struct {
 	t    testing.TB
 	data string
 	idle time.Duration
-	// version is what the next bridge, and a host that it starts, take themselves for.
+	// version is the release that the next bridge, and a host that it starts,
+	// pretend to be.
 	version string
 	Endpoint
 }
@@ -175,7 +176,7 @@ func (p *place) bridge() *bridge {
 	return b
 }
 
-// hostPID returns the process that serves the bridge.
+// hostPID returns the pid of the host that serves the bridge.
 func (b *bridge) hostPID(t testing.TB) int {
 	t.Helper()
 	var st schema.StatusResult
@@ -185,7 +186,7 @@ func (b *bridge) hostPID(t testing.TB) int {
 	return st.PID
 }
 
-// end ends the bridge as a harness does, and returns how its process ended.
+// end ends the bridge as a harness does, and returns the error of its process.
 func (b *bridge) end() error {
 	b.Close(context.Background())
 	return b.cmd.Wait()
@@ -251,7 +252,7 @@ func TestKilledHostEndsItsBridgesAndIsReplaced(t *testing.T) {
 			t.Errorf("bridge %d ended with %v and said %q", i, err, b.stderr.String())
 		}
 	}
-	next := p.bridge() // finds the socket of the dead
+	next := p.bridge() // finds the socket of the dead host
 	if pid := next.hostPID(t); pid == old || pid == 0 {
 		t.Errorf("served by process %d after %d was killed", pid, old)
 	}
@@ -279,7 +280,7 @@ func TestNewerReleaseTakesOver(t *testing.T) {
 		t.Errorf("the log of the hosts does not say %q (%v):\n%s", want, err, log)
 	}
 
-	p.version = "v1.9.0" // the older client comes back
+	p.version = "v1.9.0" // the older client reconnects
 	again := p.bridge()
 	if pid := again.hostPID(t); pid != next {
 		t.Errorf("the older client is served by process %d, want the newer host %d", pid, next)
@@ -290,7 +291,8 @@ func TestNewerReleaseTakesOver(t *testing.T) {
 	p.awaitEnd()
 }
 
-// An older host that hangs keeps a newer release from starting; the user can end it.
+// If an older host hangs, a newer release cannot start. The error names the
+// process, so that the user can end it.
 func TestStuckOlderHostIsNamedWithARemedy(t *testing.T) {
 	p := newPlace(t)
 	stuck, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.socket(), Net: "unix"})
@@ -349,7 +351,7 @@ func TestHostEndsWhenIdle(t *testing.T) {
 	}
 }
 
-// serveAt serves in this process until the test ends.
+// serveAt serves the place in this process until the test ends.
 func (p *place) serveAt(change func(*Listener)) *logBuffer {
 	p.t.Helper()
 	lock, err := LockHost(patience(p.t), p.Endpoint)
@@ -390,7 +392,7 @@ func (p *place) dial() *Client {
 
 func TestOnlyThisUserMayConnect(t *testing.T) {
 	p := newPlace(t)
-	log := p.serveAt(func(l *Listener) { l.uid++ }) // the host of somebody else
+	log := p.serveAt(func(l *Listener) { l.uid++ }) // now the socket belongs to another user's host
 	c := p.dial()
 	if err := c.Call(patience(t), schema.MethodStatus, nil, nil); err == nil {
 		t.Error("a foreign user was served")
@@ -435,7 +437,7 @@ func TestSecondHostIsRefused(t *testing.T) {
 	if _, err := LockHost(patience(t), p.Endpoint); !errors.Is(err, ErrRunning) {
 		t.Errorf("got %v, want %v", err, ErrRunning)
 	}
-	mustCall(t, p.dial(), schema.MethodStatus, nil, nil) // the first still serves
+	mustCall(t, p.dial(), schema.MethodStatus, nil, nil) // the first host still serves
 }
 
 func TestDataDirectoriesHaveHostsOfTheirOwn(t *testing.T) {
@@ -510,7 +512,7 @@ func TestForeignRuntimeDirectoryIsRefused(t *testing.T) {
 		}
 	}
 	path := filepath.Join(base, "new")
-	for range 2 { // made, then found
+	for range 2 { // the first call creates it, the second finds it
 		if got, err := privateDir(path); err != nil || got != path {
 			t.Errorf("own directory: %q, %v", got, err)
 		}
@@ -537,7 +539,7 @@ func TestHostWaitsForItsClients(t *testing.T) {
 		fired := make(chan time.Time, 1)
 		timer := newIdleTimer(idle, func() { fired <- time.Now() })
 		defer timer.stop()
-		time.Sleep(firstClientTimeout - 1) // whoever started the host is slow
+		time.Sleep(firstClientTimeout - 1) // the client that started the host is slow
 		timer.enter()
 		timer.enter()
 		time.Sleep(time.Hour)

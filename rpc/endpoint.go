@@ -11,15 +11,17 @@ import (
 	"strconv"
 )
 
-// An Endpoint is where the host of a data directory is reached. Each data
-// directory has its own.
+// An Endpoint is the place where clients reach the host of a data directory,
+// for example the socket $XDG_RUNTIME_DIR/magicctx/NAME.sock. Each data
+// directory has one endpoint.
 type Endpoint struct {
 	dir  string // the runtime directory
-	name string // of the data directory in it
+	name string // names the data directory within dir
 }
 
-// NewEndpoint returns the endpoint of the host of dataDir, whether or not one
-// runs. It creates the runtime directory, the first of RuntimeDirs that is fit.
+// NewEndpoint returns the endpoint of the host of dataDir, whether or not a
+// host runs. It creates the runtime directory: the first of RuntimeDirs that is
+// usable.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -32,8 +34,8 @@ func NewEndpoint(dataDir string) (Endpoint, error) {
 	return EndpointIn(dir, dataDir), nil
 }
 
-// EndpointIn returns the endpoint of the host of dataDir, which is absolute, in
-// one of its RuntimeDirs. It makes nothing.
+// EndpointIn returns the endpoint of the host of dataDir in runtimeDir, one of
+// its RuntimeDirs. dataDir must be absolute. EndpointIn creates nothing.
 func EndpointIn(runtimeDir, dataDir string) Endpoint {
 	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
 		dataDir = real
@@ -47,19 +49,22 @@ func (e Endpoint) String() string { return e.socket() }
 
 func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") }
 
-// tcp is the file with address and token of a host that has no socket.
+// tcp is the path of the token file. A host that cannot listen on a Unix socket
+// writes its TCP address and its token there.
 func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
 
-// hostLock is held by the host for as long as it lives.
+// hostLock is the path of the lock that a host holds for as long as it lives.
 func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock") }
 
-// startLock is held by the one bridge that starts a host.
+// startLock is the path of the lock that a bridge holds while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
 // RuntimeDirs returns the directories in which the host of dataDir may have its
-// socket, best first, whether or not they exist and are fit: magicctx below
-// XDG_RUNTIME_DIR if that is ours, magicctx-<uid> below the system's directory
-// for temporary files, run in dataDir.
+// socket, best first, whether or not they exist and are usable:
+//
+//	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
+//	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files
+//	<dataDir>/run
 func RuntimeDirs(dataDir string) []string {
 	dirs := []string{temporaryRuntimeDir(), filepath.Join(dataDir, "run")}
 	if base := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) && checkOwner(base) == nil {
@@ -68,12 +73,12 @@ func RuntimeDirs(dataDir string) []string {
 	return dirs
 }
 
-// CheckRuntimeDir returns why no host can have its socket in dir, nil when one
-// can. Unlike NewEndpoint it makes nothing, so it has to believe what the system
-// says of permissions.
+// CheckRuntimeDir returns the reason why no host can have its socket in dir, or
+// nil if a host can. Unlike NewEndpoint it creates nothing, so it relies on the
+// permissions that the system reports.
 func CheckRuntimeDir(dir string) error {
 	err := checkOwner(dir)
-	if errors.Is(err, os.ErrNotExist) { // a host makes it
+	if errors.Is(err, os.ErrNotExist) { // a host creates the directory when it starts
 		return checkAccess(filepath.Dir(dir))
 	}
 	if err != nil {
@@ -89,8 +94,9 @@ func temporaryRuntimeDir() string {
 	return filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid()))
 }
 
-// runtimeDir returns the first directory that is fit. It asks the file system
-// again each time, and everybody gets the same answer.
+// runtimeDir returns the first usable runtime directory. It examines the file
+// system again on each call, so that bridge and host arrive at the same
+// directory.
 func runtimeDir(dataDir string) (string, error) {
 	var unfit error
 	for _, path := range RuntimeDirs(dataDir) {
@@ -104,14 +110,14 @@ func runtimeDir(dataDir string) (string, error) {
 		if unfit == nil {
 			unfit = err
 		} else {
-			unfit = fmt.Errorf("%w; %w", unfit, err) // one line: the shim shows it
+			unfit = fmt.Errorf("%w; %w", unfit, err) // joined on one line, because the shim shows the message
 		}
 	}
 	return "", unfit
 }
 
-// checkWritable creates a file, because a mode says nothing of a read-only file
-// system.
+// checkWritable creates a file to test dir. The directory's mode does not show
+// that a file system is read-only.
 func checkWritable(dir string) error {
 	file, err := os.CreateTemp(dir, "probe.*")
 	if err != nil {
@@ -120,8 +126,9 @@ func checkWritable(dir string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// privateDir makes path a directory that nobody else can look into, and refuses
-// one that somebody else made: the directory for temporary files is everybody's.
+// privateDir creates path as a directory that no other user can read. It
+// refuses a directory that another user created, because anybody may create
+// directories below the system's directory for temporary files.
 func privateDir(path string) (string, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err

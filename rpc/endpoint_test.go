@@ -34,7 +34,8 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 		if got := filepath.Dir(e.String()); got != want {
 			t.Errorf("socket in %s, want %s", got, want)
 		}
-		// A file in its place makes it unfit, for root too.
+		// If a file has the directory's name, the directory is unusable, even
+		// for root.
 		if err := os.Remove(want); err != nil {
 			t.Fatal(err)
 		}

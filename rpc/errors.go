@@ -10,10 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// coded is implemented by errors that have a code of their own in the protocol.
+// coded is implemented by errors that bring a protocol code, for example
+// schema.CodeResync.
 type coded interface{ RPCCode() int }
 
-// A requestError is refused by this package itself.
+// A requestError is a refusal by this package, for example of an unknown
+// method.
 type requestError struct {
 	code    int
 	message string
@@ -28,7 +30,7 @@ func (e *requestError) Error() string { return e.message }
 // RPCCode implements coded.
 func (e *requestError) RPCCode() int { return e.code }
 
-// codeOf is the one place where an error becomes a code:
+// codeOf is the only place that turns an error into a code:
 //
 //	has RPCCode() int          its code
 //	context.DeadlineExceeded   schema.CodeTimeout
@@ -48,12 +50,12 @@ func codeOf(err error) int {
 	}
 }
 
-// An Error is what the other end answered a call with.
+// An Error is an error with which the other end answered a call.
 type Error struct {
 	Method  string
 	Code    int
 	Message string
 }
 
-// Error returns the message, which names the method, and the code.
+// Error returns the other end's message, which names the method, and the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }

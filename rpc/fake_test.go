@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A scriptedHost does what the test says. A method without a script answers with
-// zero values.
+// A scriptedHost answers with the functions that a test sets. A method without
+// one answers with zero values.
 type scriptedHost struct {
 	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)
 	transform    func(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
@@ -140,7 +140,7 @@ func (l *logBuffer) String() string {
 
 func (l *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// A rig is a server and what it logs.
+// A rig is a server with its log.
 type rig struct {
 	t      testing.TB
 	server *Server
@@ -152,7 +152,8 @@ func newRig(t testing.TB, h Host) *rig {
 	return &rig{t: t, log: log, server: NewServer(h, Options{Log: log.logger()})}
 }
 
-// connect returns a client of the server over a pipe. It is closed with the test.
+// connect returns a client of the server over a pipe. The client is closed when
+// the test ends.
 func (r *rig) connect(handler Handler) *Client {
 	r.t.Helper()
 	ours, theirs := net.Pipe()
@@ -162,7 +163,8 @@ func (r *rig) connect(handler Handler) *Client {
 	return client
 }
 
-// serve serves the connection until it ends; the test waits for that.
+// serve serves the connection until it ends. The test does not finish before
+// that.
 func (r *rig) serve(rwc io.ReadWriteCloser) (served <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {

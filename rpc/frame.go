@@ -12,9 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A frame is one message on the pipe: the header of the language server
-// protocol, a JSON body and, where the body would be too large for the JSON-RPC
-// library, raw bytes that belong to it:
+// A frame is one message on the pipe: a header as in the language server
+// protocol, a JSON body and an optional attachment. The attachment holds raw
+// bytes that belong to the body and would be too large for the JSON-RPC
+// library:
 //
 //	Content-Length: 71\r\n
 //	Attachment-Length: 5800000\r\n
@@ -34,19 +35,20 @@ const (
 	headerContent    = "Content-Length"
 	headerAttachment = "Attachment-Length"
 
-	// A header is two short lines; anything much longer is not ours.
+	// A header has two short lines. Anything much longer was not written by a
+	// shim or a host.
 	maxHeaderLines     = 16
 	maxHeaderLineBytes = 1 << 10
 
 	readBufferBytes = 256 << 10
-	// firstGrowBytes is what a length in a header may make us allocate before
-	// its bytes arrive.
+	// firstGrowBytes bounds the memory that readExactly allocates because a
+	// header announces a length, before any of the bytes arrive.
 	firstGrowBytes = 4 << 20
 )
 
 // readFrame reads the next frame. It returns io.EOF if the stream ends between
-// frames, and errMalformedFrame, errOversizedFrame or io.ErrUnexpectedEOF
-// (wrapped) for what cannot be read on from.
+// frames. If reading cannot go on, the error wraps errMalformedFrame,
+// errOversizedFrame or io.ErrUnexpectedEOF.
 func readFrame(r *bufio.Reader) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {
@@ -123,8 +125,9 @@ func parseLength(name, value string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// readExactly reads n bytes into memory that grows as they arrive, fourfold, so
-// that a lying header costs little and a long attachment is copied once or twice.
+// readExactly reads n bytes. Its memory grows fourfold as the bytes arrive. A
+// header with a false length therefore costs little, and a long attachment is
+// copied only once or twice.
 func readExactly(r io.Reader, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
@@ -153,7 +156,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// appendHeader appends the header of a frame.
+// appendHeader appends the header of a frame to b.
 func appendHeader(b []byte, bodyBytes, attachmentBytes int) []byte {
 	b = append(b, headerContent+": "...)
 	b = strconv.AppendInt(b, int64(bodyBytes), 10)
@@ -164,7 +167,7 @@ func appendHeader(b []byte, bodyBytes, attachmentBytes int) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// writeFrame writes f, the attachment without copying it.
+// writeFrame writes f. It does not copy the attachment.
 func writeFrame(w io.Writer, f frame) error {
 	head := appendHeader(make([]byte, 0, 64+len(f.body)), len(f.body), len(f.attachment))
 	if _, err := w.Write(append(head, f.body...)); err != nil {

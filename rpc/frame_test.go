@@ -144,7 +144,8 @@ func FuzzReadFrame(f *testing.F) {
 		if err == nil {
 			t.Fatal("reading ended without an error")
 		}
-		// What was read is what was written, when it is written again.
+		// If the frames that were read are written again, the bytes are the
+		// same.
 		var b bytes.Buffer
 		for _, fr := range frames {
 			if err := writeFrame(&b, fr); err != nil {

@@ -12,15 +12,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// handoverTimeout bounds the wait for an older host to finish and leave.
+// handoverTimeout bounds the wait for an older host to finish its calls and
+// leave.
 const handoverTimeout = defaultGrace + 5*time.Second
 
-// probeTimeout bounds the wait for a host to say its version, which waits
-// behind nothing there.
+// probeTimeout bounds the wait for a host to answer with its version. The
+// answer needs no lane, so it comes at once from a healthy host.
 const probeTimeout = 5 * time.Second
 
 // hostVersion asks the running host for its version. A host that is about to
-// stop counts as none: the error is ErrNoHost.
+// stop counts as absent, and the error is ErrNoHost.
 func hostVersion(ctx context.Context, e Endpoint) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -45,8 +46,9 @@ func hostVersion(ctx context.Context, e Endpoint) (string, error) {
 	}
 }
 
-// askToStop asks the host of the endpoint to stop, and waits until it no longer
-// listens. It may still be finishing then; the next host waits for its lock.
+// askToStop asks the host of the endpoint to stop, and waits until that host no
+// longer listens. The host may still be finishing its calls then; its successor
+// waits for the host lock.
 func askToStop(ctx context.Context, e Endpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
 	defer cancel()
@@ -72,7 +74,7 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	}
 }
 
-// stopCause says in the log of the older host who takes its place.
+// stopCause returns the line for the older host's log that names its successor.
 func stopCause(p schema.ShutdownParams) string {
 	if p.Version == "" {
 		return "a client asked for it"
@@ -80,14 +82,16 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
-// An outdatedError says that the host that runs is of an older release.
+// An outdatedError says that the running host is of an older release than this
+// build.
 type outdatedError struct{ version string }
 
 func (e *outdatedError) Error() string {
 	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, Version)
 }
 
-// takeOver makes the older host stop. That there is none any more is fine.
+// takeOver makes the older host stop. If that host has gone meanwhile, takeOver
+// succeeds.
 func (e *outdatedError) takeOver(ctx context.Context, at Endpoint) error {
 	if err := askToStop(ctx, at); err != nil && !errors.Is(err, ErrNoHost) {
 		return fmt.Errorf("%w, and the older one does not make place: %w; end its process and try again", e, err)
@@ -95,7 +99,8 @@ func (e *outdatedError) takeOver(ctx context.Context, at Endpoint) error {
 	return nil
 }
 
-// isOlder reports whether release a precedes release b, both like v1.2.3.
+// isOlder reports whether release a precedes release b, both written like
+// v1.2.3.
 func isOlder(a, b string) bool {
 	va, okA := parseRelease(a)
 	vb, okB := parseRelease(b)
@@ -110,8 +115,8 @@ func isOlder(a, b string) bool {
 	return false
 }
 
-// parseRelease reads the three numbers of a release version. A pre-release or a
-// pseudo-version is none.
+// parseRelease reads the three numbers of a release version such as v1.2.3. It
+// refuses a pre-release such as v1.2.3-rc.1, and a pseudo-version.
 func parseRelease(v string) (numbers [3]int, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(v, "v"), ".")
 	if len(parts) != len(numbers) {

@@ -13,10 +13,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// protocol is what this build speaks.
+// protocol is the protocol version of this build.
 var protocol = schema.Version{Major: schema.ProtocolMajor, Minor: schema.ProtocolMinor}
 
-// clientInfo is what a connection's initialize calls have told.
+// clientInfo is the client's description of itself, from the initialize calls
+// of a connection.
 type clientInfo struct {
 	initialized bool
 	status      schema.ClientStatus
@@ -25,8 +26,8 @@ type clientInfo struct {
 
 type transformTimeouts struct{ delta, resync time.Duration }
 
-// admit checks an initialize before the host sees it. The first one fixes the
-// harness of the connection.
+// admit checks an initialize before the host sees it. The first initialize of a
+// connection fixes its harness.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
 		message := versionMismatch(p)
@@ -72,7 +73,8 @@ func versionMismatch(p *schema.InitializeParams) string {
 		Version, protocol.Major, protocol.Minor, remedy)
 }
 
-// complete adds to a result what only the connection or the server knows.
+// complete fills in the fields of a result that only the connection or the
+// server knows, for example HostPID.
 func (c *conn) complete(params, result any) any {
 	switch r := result.(type) {
 	case schema.InitializeResult:
@@ -102,8 +104,9 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// deadline is how long a call may take: for a transform what the directory's
-// initialize result promised, else the method's own.
+// deadline returns the time limit of a call. For a transform it is the limit
+// that the directory's initialize result promised, for any other call that of
+// its method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {
@@ -131,7 +134,8 @@ func (c *conn) harness() schema.Harness {
 	return c.client.status.Harness
 }
 
-// status describes the connection, if it has initialized.
+// status describes the connection. The second result is false before the first
+// initialize.
 func (c *conn) status() (schema.ClientStatus, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,19 +7,20 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Host does what the methods of the protocol ask for. Its methods are safe
-// for concurrent use, except that those of one session are never called at the
-// same time.
+// A Host implements the methods of the protocol. Its methods are safe for
+// concurrent use, except that the server never calls two methods of the same
+// session at the same time.
 //
-// A method's context ends a little before its answer is due, so that a method
-// which can fall back on something still has the time to answer with it. The
-// Client of a call is the same value for all calls of a connection.
+// A method's context ends a little before its answer is due. A method with a
+// fallback therefore still has time to answer with it. The Client argument is
+// the same value for all calls of a connection.
 //
-// An error that has an `RPCCode() int` method is answered with that code.
+// If an error has a method `RPCCode() int`, the call is answered with that
+// code.
 type Host interface {
-	// Initialize opens a directory. Protocol, HostVersion and HostPID of the
-	// result are filled in by the caller. Harness and Directory are empty for a
-	// client that only reads status.
+	// Initialize opens a directory. The caller fills in Protocol, HostVersion
+	// and HostPID of the result. Harness and Directory are empty for a client
+	// that only reads status.
 	Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error)
 
 	Transform(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
@@ -32,13 +33,15 @@ type Host interface {
 	ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 	CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 
-	// Status reports on the store and the sessions. Version, Protocol, PID,
-	// StartedAt, Bugs and Clients of the result are filled in by the caller.
+	// Status reports on the store and the sessions. The caller fills in
+	// Version, Protocol, PID, StartedAt, Bugs and Clients of the result.
 	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
 	SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
-	// Subscribe asks for Client.SessionChanged after each matching pass.
+	// Subscribe asks for a call of Client.SessionChanged after each pass that
+	// matches.
 	Subscribe(context.Context, host.Client, schema.SubscribeParams) (schema.Empty, error)
 
-	// Disconnected is the last call for a client, after all others returned.
+	// Disconnected is the last call for a client. All others have returned
+	// before it.
 	Disconnected(host.Client)
 }

@@ -6,31 +6,32 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A laneKey names a session.
+// A laneKey identifies a session.
 type laneKey struct {
 	harness schema.Harness
 	session string
 }
 
-// lanes runs the calls of each session one after another. A call whose deadline
-// has passed is answered at once but keeps its lane until it really returns:
-// what follows in the session must not see it half done.
+// lanes runs the calls of each session one after another. A call that misses
+// its deadline is answered at once, but keeps its lane until its handler
+// returns. The next call of the session must not see half of its work.
 type lanes struct {
 	mu      sync.Mutex
-	waiting map[laneKey][]*call // present while the lane's goroutine lives
-	bytes   int                 // payload of all waiting calls
+	waiting map[laneKey][]*call // a key is present while its lane's goroutine lives
+	bytes   int                 // size of all waiting calls
 
-	running chan struct{} // one token for each call that runs
+	running chan struct{} // one token for each running call
 }
 
 const (
-	// maxLaneCalls is how many calls may wait in one session. A harness asks for
-	// one thing at a time; only its events come in bursts.
+	// maxLaneCalls bounds how many calls may wait in one session. A harness
+	// makes one request at a time; only its events arrive in bursts.
 	maxLaneCalls = 1024
-	// maxLaneBytes bounds the payload that waits in all lanes together.
+	// maxLaneBytes bounds the size of all waiting calls together.
 	maxLaneBytes = 1 << 30
-	// maxRunning bounds the sessions that work at the same time. A pass uses one
-	// processor for milliseconds, but may wait for its harness in between.
+	// maxRunning bounds how many sessions work at the same time. A pass uses
+	// one processor for milliseconds only, but may wait for its harness in
+	// between.
 	maxRunning = 64
 )
 
@@ -38,10 +39,10 @@ func newLanes() *lanes {
 	return &lanes{waiting: map[laneKey][]*call{}, running: make(chan struct{}, maxRunning)}
 }
 
-// submit queues c in the lane of its session. When the lane or all lanes
-// together are full it refuses: a request is answered so, and a notification
-// dropped and logged by the caller. The reader never waits, because the next
-// frame may be a cancel.
+// submit queues c in the lane of its session. If that lane is full, or all
+// lanes together are, submit refuses the call. The caller then answers a
+// request with the refusal; it drops and logs a notification. The reader never
+// waits for a lane, because the next frame may be a $/cancelRequest.
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +56,7 @@ func (l *lanes) submit(key laneKey, c *call) error {
 	l.waiting[key] = append(queue, c)
 	l.bytes += c.bytes
 	if !alive {
-		go l.run(key) // ends with its last call, which its connection waits for
+		go l.run(key) // ends with the lane's last call, for which the call's connection waits
 	}
 	return nil
 }
@@ -68,7 +69,8 @@ func (l *lanes) run(key laneKey) {
 	}
 }
 
-// next takes the lane's next call, or ends the lane.
+// next removes and returns the lane's next call. If none waits, it ends the
+// lane and returns nil.
 func (l *lanes) next(key laneKey) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +81,8 @@ func (l *lanes) next(key laneKey) *call {
 	}
 	c := queue[0]
 	queue[0] = nil
-	// Not nil even when empty: the key stays for as long as this goroutine does.
+	// The slice stays in the map even when it is empty. The key's presence
+	// means that the lane's goroutine lives.
 	l.waiting[key] = queue[1:]
 	l.bytes -= c.bytes
 	return c

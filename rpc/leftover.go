@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// leftoverTimeout bounds the wait for an answer to a connection, which the
-// system gives at once where somebody listens.
+// leftoverTimeout bounds the wait for a connection to be accepted. If a host
+// listens, the system accepts at once.
 const leftoverTimeout = time.Second
 
-// Leftovers returns the sockets and token files in a runtime directory that
-// nobody listens at: their hosts were killed. A host that starts replaces its
-// own. Lock files stay for ever and are none; see lock.
+// Leftovers returns the sockets and token files in a runtime directory on which
+// no host listens, because their hosts were killed. A host that starts replaces
+// its own leftover. Lock files are not leftovers, because they stay for ever;
+// see lock.
 func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	entries, err := os.ReadDir(runtimeDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -35,8 +36,8 @@ func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	return found, nil
 }
 
-// RemoveLeftover removes what Leftovers found, unless a host has begun to serve
-// there in between.
+// RemoveLeftover removes a file that Leftovers returned, unless a host has
+// started there meanwhile.
 func RemoveLeftover(ctx context.Context, path string) error {
 	e, ok := endpointOf(path)
 	if !ok {
@@ -44,7 +45,7 @@ func RemoveLeftover(ctx context.Context, path string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()
-	unlock, err := lock(ctx, e.hostLock()) // held by a host for as long as it lives
+	unlock, err := lock(ctx, e.hostLock()) // a host holds this lock for as long as it lives
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func RemoveLeftover(ctx context.Context, path string) error {
 	return nil
 }
 
-// endpointOf returns the endpoint that a socket or token file belongs to.
+// endpointOf returns the endpoint to which a socket or token file belongs.
 func endpointOf(path string) (Endpoint, bool) {
 	for _, suffix := range []string{".sock", ".tcp"} {
 		if name, ok := strings.CutSuffix(filepath.Base(path), suffix); ok && name != "" {
@@ -68,8 +69,8 @@ func endpointOf(path string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// isServed tells whether somebody listens at the endpoint. That it takes long
-// means yes: the system refuses at once where nobody does.
+// isServed reports whether a host listens at the endpoint. A dial that times
+// out counts as yes, because the system refuses at once if no process listens.
 func isServed(ctx context.Context, e Endpoint) bool {
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()

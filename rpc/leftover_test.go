@@ -9,7 +9,7 @@ import (
 )
 
 func TestLeftoversAreWhatNobodyListensAt(t *testing.T) {
-	dir, err := os.MkdirTemp("", "mch") // that of the test may be too long for a socket
+	dir, err := os.MkdirTemp("", "mch") // the test's own directory may have a path too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestLeftoversAreWhatNobodyListensAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead.SetUnlinkOnClose(false) // as when it is killed
+	dead.SetUnlinkOnClose(false) // a killed host leaves its socket behind
 	dead.Close()
 	for name, content := range map[string]string{"0000cccc.tcp": `{"address":"127.0.0.1:1","token":"x"}`, "0000bbbb.lock": "", "0000bbbb.start": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {

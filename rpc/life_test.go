@@ -47,7 +47,8 @@ func newBlockingPass(t *testing.T) *blockingPass {
 
 func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	b := newBlockingPass(t)
-	// Long enough that writing it takes many turns of the reader at the other end.
+	// The message is so long that the reader at the other end needs many turns
+	// for it.
 	head := json.Quote(strings.Repeat("x", 4<<20))
 	pass := b.transform
 	b.transform = func(ctx context.Context, c host.Client, p schema.TransformParams) (schema.WireMutation, error) {
@@ -84,7 +85,7 @@ func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	wait(t, "ServeConn to return", served)
 }
 
-// isStopping reports whether the server's only connection takes no more calls.
+// isStopping reports whether the server's only connection refuses new calls.
 func isStopping(s *Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,9 +120,9 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	if err := c.Notify(schema.MethodEvent, schema.EventParams{Session: "s", Event: raw("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, c, schema.MethodStatus, nil, nil) // everything before has been read
+	mustCall(t, c, schema.MethodStatus, nil, nil) // now all earlier frames have been read
 	lossy.broken.Store(true)
-	_ = c.Call(patience(t), schema.MethodStatus, nil, nil) // its answer finds out
+	_ = c.Call(patience(t), schema.MethodStatus, nil, nil) // writing its answer meets the error
 	close(b.release)
 	wait(t, "the event", heard)
 	wait(t, "Disconnected", b.left)
@@ -129,7 +130,7 @@ func TestLostConnectionDropsRequestsButNotEvents(t *testing.T) {
 	c.Close(context.Background())
 }
 
-// A failingWriter stops taking data, as a pipe whose reader has died.
+// A failingWriter fails every write, like a pipe whose reader has died.
 type failingWriter struct {
 	io.ReadWriteCloser
 	broken atomic.Bool
@@ -142,7 +143,7 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 	return w.ReadWriteCloser.Write(p)
 }
 
-// callsOf lists the session calls in flight of a server's only connection.
+// callsOf lists the session calls in flight on a server's only connection.
 func callsOf(s *Server) (calls []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +174,7 @@ func TestShutdownFinishesThenAnswersThenCloses(t *testing.T) {
 		}
 		shut <- err
 	}()
-	// From the moment the shutdown is read on, nothing new begins.
+	// Once the shutdown has been read, no new call begins.
 	for {
 		err := c.Call(patience(t), schema.MethodStatus, nil, nil)
 		if err == nil {
@@ -224,7 +225,7 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		if err := c.Call(t.Context(), schema.MethodInitialize, hello(), nil); err != nil {
 			t.Fatal(err)
 		}
-		go transform(t.Context(), c, "s", 0, "[]") // has 30 s
+		go transform(t.Context(), c, "s", 0, "[]") // this call has a deadline of 30 s
 		<-b.began
 		start := time.Now()
 		stop()
@@ -376,7 +377,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// FuzzServeConn sends a server anything. It must end with its input.
+// FuzzServeConn sends arbitrary bytes to a server. The server must end when its
+// input ends.
 func FuzzServeConn(f *testing.F) {
 	frames := func(bodies ...string) string {
 		var b bytes.Buffer
@@ -399,7 +401,7 @@ func FuzzServeConn(f *testing.F) {
 	})
 }
 
-// readOnly is a connection to a client that only talks.
+// readOnly is a connection to a client that sends and never reads.
 type readOnly struct{ io.Reader }
 
 func (readOnly) Write(p []byte) (int, error) { return len(p), nil }

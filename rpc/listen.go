@@ -17,14 +17,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Listener accepts the connections of one data directory's host, and no
-// others: over a Unix socket only from this user, over TCP only from who can
-// read the token file.
+// A Listener accepts connections to the host of one data directory, and only
+// from permitted clients. Over a Unix socket these are processes of this user.
+// Over TCP these are processes that can read the token file.
 type Listener struct {
 	net   net.Listener
-	uid   int    // who may connect to a Unix socket
-	token string // who knows it may connect over TCP
-	file  string // removed at the end
+	uid   int    // the user who may connect to a Unix socket
+	token string // the secret that a TCP client must send
+	file  string // socket or token file, removed at the end
 }
 
 var (
@@ -34,15 +34,16 @@ var (
 	ErrNoHost = errors.New("no host is running")
 )
 
-// A HostLock makes this process the host of an endpoint.
+// A HostLock makes this process the host of an endpoint. At most one process
+// holds it.
 type HostLock struct {
 	endpoint Endpoint
 	unlock   func()
 }
 
-// LockHost makes this process the host of the endpoint. While another one is
-// ending it waits, for as long as ctx lasts; if one is running the error is
-// ErrRunning.
+// LockHost makes this process the host of the endpoint. If another host is
+// ending, LockHost waits for as long as ctx lasts. If another host is running,
+// the error is ErrRunning.
 func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, lockPoll)
@@ -63,12 +64,13 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	}
 }
 
-// Release lets another process become the host. It comes after everything that
-// two hosts must not do at the same time.
+// Release lets another process become the host. Call it last, after all work
+// that two hosts must not do at the same time, such as closing the database.
 func (l *HostLock) Release() { l.unlock() }
 
-// Listen starts to listen. Nobody else can be listening, so a socket that is
-// there was left behind by a host that was killed.
+// Listen starts to listen. No other process can be listening, because this one
+// holds the host lock. An existing socket was therefore left behind by a host
+// that was killed, and is replaced.
 func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	listener, err := listenUnix(l.endpoint)
 	if err != nil {
@@ -87,7 +89,8 @@ func listenUnix(e Endpoint) (*Listener, error) {
 	if err := os.Remove(e.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	// The directory is private already, so nobody can dial before the chmod.
+	// The directory is already private, so no other user can dial before the
+	// chmod.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: e.socket(), Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -96,14 +99,15 @@ func listenUnix(e Endpoint) (*Listener, error) {
 		l.Close()
 		return nil, err
 	}
-	os.Remove(e.tcp()) // of a host that could not listen on a socket
+	os.Remove(e.tcp()) // left by a host that listened on TCP instead
 	return &Listener{net: l, uid: os.Getuid(), file: e.socket()}, nil
 }
 
-// noSockets lets people and tests choose the way of Windows elsewhere.
+// noSockets lets people and tests choose TCP, the transport for Windows, on
+// other systems.
 func noSockets() bool { return os.Getenv("MAGICCTX_NO_SOCKETS") != "" }
 
-// tcpAddress is what the token file holds.
+// tcpAddress is the content of the token file.
 type tcpAddress struct {
 	Address string `json:"address"`
 	Token   string `json:"token"`
@@ -128,7 +132,8 @@ func listenTCP(ctx context.Context, e Endpoint, noUnix error) (*Listener, error)
 	return &Listener{net: l, token: token, file: e.tcp()}, nil
 }
 
-// writePrivate replaces the file at path, so that readers find all of it or nothing.
+// writePrivate replaces the file at path atomically: a reader finds all of the
+// new content or none of it.
 func writePrivate(path string, content []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
@@ -142,14 +147,14 @@ func writePrivate(path string, content []byte) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// Accept returns the next connection, unchecked: check it on a goroutine of its
-// own, because the other end may take its time.
+// Accept returns the next connection without checking it. Call Check on another
+// goroutine, because the client may take its time to send its token.
 func (l *Listener) Accept() (net.Conn, error) { return l.net.Accept() }
 
-// tokenTimeout bounds the wait for the token of a new TCP connection.
+// tokenTimeout bounds the wait for the token on a new TCP connection.
 const tokenTimeout = 5 * time.Second
 
-// Check fails unless the other end of conn may speak to this host.
+// Check fails unless the client at the other end of conn may use this host.
 func (l *Listener) Check(conn net.Conn) error {
 	if socket, ok := conn.(*net.UnixConn); ok {
 		return checkPeer(socket, l.uid)
@@ -188,7 +193,7 @@ func checkPeer(socket *net.UnixConn, want int) error {
 	return nil
 }
 
-// Close lets no further connection in.
+// Close accepts no further connections.
 func (l *Listener) Close() error {
 	err := l.net.Close() // removes a socket
 	if rmErr := os.Remove(l.file); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
@@ -197,7 +202,8 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Dial connects to the running host. If there is none the error is ErrNoHost.
+// Dial connects to the running host. If no host is running, the error is
+// ErrNoHost.
 func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	var d net.Dialer
 	conn, unixErr := d.DialContext(ctx, "unix", e.socket())

@@ -11,9 +11,10 @@ import (
 
 const lockPoll = 20 * time.Millisecond
 
-// lock waits until this process holds the lock file at path, or ctx ends. The
-// file stays when the lock is released: whoever waits on an unlinked file and
-// whoever creates a new one would both believe to hold it.
+// lock waits until this process holds the lock file at path, or ctx ends.
+// Unlocking leaves the file in place. If it removed the file, one process could
+// wait on the removed file and another create a new one, and both would believe
+// that they hold the lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	file := flock.New(path, flock.SetPermissions(0o600))
 	held, err := file.TryLockContext(ctx, lockPoll)
@@ -23,7 +24,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if !held {
 		return nil, fmt.Errorf("lock %s: %w", path, errLockHeld)
 	}
-	// Closing the file releases the lock, whatever Close returns.
+	// Closing the file releases the lock even if Close returns an error.
 	return func() { file.Close() }, nil
 }
 

@@ -15,35 +15,37 @@ import (
 const (
 	defaultDeadline     = 10 * time.Second
 	toolExecuteDeadline = 60 * time.Second
-	// Those of a transform come from the directory's initialize result; these
-	// serve a directory that was never initialized.
+	// These defaults are for a directory that was never initialized. For any
+	// other, the time limits of a transform come from the directory's
+	// initialize result.
 	defaultTransformTimeout = 5 * time.Second
 	defaultResyncTimeout    = 30 * time.Second
 )
 
-// A method is a name of the protocol, bound to its types.
+// A method is an entry of the method table: its deadline, and a decoder for its
+// parameter type.
 type method struct {
 	deadline time.Duration
-	// decode turns the payload of a request into a bound call. Its errors say
-	// which field is wrong.
+	// decode turns the payload of a request into a bound call. If a field is
+	// wrong, the error names it.
 	decode func(params json.Value, attachment []byte) (bound, error)
 }
 
-// A bound call is a call with its parameters decoded.
+// A bound call is a call with decoded parameters, ready to run.
 type bound struct {
 	run func(context.Context, Host, host.Client) (any, error)
-	// params is what was decoded, for the methods that the connection itself
-	// has to look into.
+	// params is the decoded value, for the methods whose parameters the
+	// connection itself has to read, such as initialize.
 	params any
-	// inLane and session name the lane that the call waits in.
+	// If inLane is set, the call waits in the lane of session.
 	inLane  bool
 	session string
 }
 
-// methods is the method table. $/cancelRequest and shutdown are missing: they
-// concern the connection, not the host.
+// methods is the method table. It lacks $/cancelRequest and shutdown, which
+// concern the connection and not the host.
 var methods = map[string]method{
-	// These overtake everything.
+	// These bypass the lanes.
 	schema.MethodInitialize:       bind(Host.Initialize),
 	schema.MethodStatus:           bind(Host.Status),
 	schema.MethodSessionStatus:    bind(Host.SessionStatus),
@@ -59,7 +61,8 @@ var methods = map[string]method{
 	schema.MethodCommandExecute: bindInLane(Host.CommandExecute, func(p *schema.CommandExecuteParams) string { return p.Session }),
 	schema.MethodToolExecute: bindInLane(Host.ToolExecute, func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),
-	// Events of no session share a lane, so that they keep their order too.
+	// Events without a session share one lane, so that they too keep their
+	// order.
 	schema.MethodEvent: bindLane(Host.Event, func(p *schema.EventParams) (string, error) { return p.Session, nil }),
 }
 
@@ -86,7 +89,8 @@ func bind[P, R any](call func(Host, context.Context, host.Client, P) (R, error))
 	}}
 }
 
-// bindLane is bind for a method that waits in the lane that lane names.
+// bindLane is bind for a method that waits in a lane. lane returns the session
+// that names it.
 func bindLane[P, R any](
 	call func(Host, context.Context, host.Client, P) (R, error),
 	lane func(*P) (string, error),
@@ -105,7 +109,7 @@ func bindLane[P, R any](
 	return m
 }
 
-// bindInLane is bindLane for a method that is always about a session.
+// bindInLane is bindLane for a method whose params always name a session.
 func bindInLane[P, R any](call func(Host, context.Context, host.Client, P) (R, error), session func(*P) string) method {
 	return bindLane(call, func(p *P) (string, error) {
 		if session(p) == "" {
@@ -115,7 +119,7 @@ func bindInLane[P, R any](call func(Host, context.Context, host.Client, P) (R, e
 	})
 }
 
-// bindTransform binds the one method that has an attachment.
+// bindTransform binds session/transform, the only method with an attachment.
 func bindTransform() method {
 	m := bindInLane(Host.Transform, func(p *schema.TransformParams) string { return p.Session })
 	decode := m.decode
@@ -134,11 +138,12 @@ func bindTransform() method {
 }
 
 func decodeParams(raw json.Value, params any) error {
-	if len(raw) == 0 { // params may be left out where there is nothing to say
+	if len(raw) == 0 { // JSON-RPC lets a client leave out params
 		raw = json.Value("{}")
 	}
 	if err := json.Unmarshal(raw, params); err != nil {
-		// The decoder's error names the field as a JSON Pointer.
+		// The decoder's error names the wrong field as a JSON Pointer, for
+		// example "/session".
 		return fmt.Errorf("%w: %w", refuse(jsonrpc2.CodeInvalidParams, "params"), err)
 	}
 	return nil

@@ -19,7 +19,7 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	done := make(chan struct{})
 	r := newRig(t, &scriptedHost{
 		event: func(_ context.Context, p schema.EventParams) {
-			got = append(got, string(p.Event)) // unguarded: the lane is the guard, -race the judge
+			got = append(got, string(p.Event)) // no mutex: the lane orders the appends, and -race checks that
 			if len(got) == n {
 				close(done)
 			}
@@ -39,8 +39,7 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// An event that tells of something must be seen by the pass that was asked for
-// after it.
+// A pass must see every event that was sent before it.
 func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 	var events int
 	var atPass []int
@@ -70,7 +69,7 @@ func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 }
 
 func TestOneSessionIsNeverServedTwiceAtOnce(t *testing.T) {
-	var inside, total int // unguarded: the lane is the guard
+	var inside, total int // no mutex: the lane guards them
 	r := newRig(t, &scriptedHost{
 		toolBefore: func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
 			inside++
@@ -109,7 +108,7 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	r := newRig(t, &scriptedHost{
 		transform: func(context.Context, host.Client, schema.TransformParams) (m schema.WireMutation, err error) {
 			inside.Done()
-			inside.Wait() // returns only when all sessions are here
+			inside.Wait() // returns only when calls of all sessions have arrived
 			return m, nil
 		},
 	})
@@ -125,7 +124,7 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// The same id in OpenCode and Pi is two sessions.
+// The same id in OpenCode and in Pi names two sessions.
 func TestHarnessesDoNotShareLanes(t *testing.T) {
 	var inside sync.WaitGroup
 	inside.Add(2)
@@ -215,8 +214,8 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
-	// Whatever was queued is served, in the same lane as this call, which is
-	// refused for as long as the lane is full.
+	// All queued calls are served. This call waits in the same lane and is
+	// refused while the lane is full.
 	for {
 		err := c.Call(patience(t), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "s"}, nil)
 		if err == nil {

@@ -9,12 +9,13 @@ import (
 	"sync"
 )
 
-// An outbox is the one writer of a connection. Putting something in never waits
-// for the other end: a peer that does not read must hold up neither a session's
-// lane, which other connections share, nor the reader, which brings its cancels.
+// An outbox is the only writer of a connection. Queueing never waits for the
+// other end. A peer that does not read must not block a session's lane, which
+// other connections share. It must not block the reader either, which receives
+// the cancellations.
 type outbox struct {
 	w    io.Writer
-	fail func(error) // called once, when writing broke
+	fail func(error) // called once, when a write has failed
 
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
@@ -24,20 +25,23 @@ type outbox struct {
 	err     error
 }
 
-// maxOutboxBytes is how far a peer may fall behind before its connection is
-// closed. One message of any size is always taken.
+// maxOutboxBytes is how far a peer may fall behind with reading before its
+// connection is closed. While no more than that waits, put accepts a message of
+// any size.
 const maxOutboxBytes = 64 << 20
 
 var errPeerStalled = errors.New("the other end does not read")
 
-// newOutbox returns an outbox that writes to w until close. The caller runs run.
+// newOutbox returns an outbox that writes to w until close. The caller must
+// start run on a goroutine.
 func newOutbox(w io.Writer, fail func(error)) *outbox {
 	o := &outbox{w: w, fail: fail}
 	o.changed.L = &o.mu
 	return o
 }
 
-// put queues the parts, in order and together. The outbox owns them from now on.
+// put queues the parts in order, with nothing between them. The caller must not
+// change the parts afterwards.
 func (o *outbox) put(parts ...[]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +106,7 @@ func (o *outbox) take() net.Buffers {
 	return batch
 }
 
-// flush waits until everything put so far is written, or ctx ends.
+// flush waits until everything that was put before is written, or ctx ends.
 func (o *outbox) flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		o.mu.Lock()
@@ -121,7 +125,8 @@ func (o *outbox) flush(ctx context.Context) error {
 	return errors.Join(o.err, ctx.Err())
 }
 
-// close drops what was not written. A write in progress ends when w is closed.
+// close discards everything that is not written yet. A write in progress ends
+// when w is closed.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkOwner fails unless path is a directory of this user, and no link to one.
+// checkOwner fails unless path is a directory that belongs to this user. A
+// symbolic link to such a directory fails too.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -26,7 +27,7 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// checkPrivate fails if others can look into the directory.
+// checkPrivate fails if other users can read the directory.
 func checkPrivate(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -38,8 +39,8 @@ func checkPrivate(path string) error {
 	return nil
 }
 
-// checkAccess fails if we may not make files in the directory, or its file
-// system is read-only.
+// checkAccess fails if this user may not create files in the directory, or if
+// its file system is read-only.
 func checkAccess(dir string) error {
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
 		return &fs.PathError{Op: "write to", Path: dir, Err: err}

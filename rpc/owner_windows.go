@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// checkOwner fails unless path is a directory. On Windows the directory for
-// temporary files is the user's own.
+// checkOwner fails unless path is a directory. It need not check the owner,
+// because on Windows each user has a directory for temporary files.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -20,8 +20,8 @@ func checkOwner(path string) error {
 
 func checkPrivate(string) error { return nil }
 
-// checkAccess fails unless the directory exists: what its lists of rights allow
-// shows only when it is tried.
+// checkAccess fails unless the directory exists. On Windows the rights that
+// access control lists grant show only when a file is created.
 func checkAccess(dir string) error {
 	_, err := os.Stat(dir)
 	return err

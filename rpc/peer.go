@@ -2,7 +2,7 @@ package rpc
 
 import (
 	"context"
-	stdjson "encoding/json" // what jsonrpc2 decodes results into
+	stdjson "encoding/json" // jsonrpc2 decodes results into stdjson.RawMessage
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A peer is the harness at the other end of a connection, as the host sees it.
+// A peer is the harness at the other end of a connection. Through it the host
+// calls the shim.
 type peer struct{ conn *conn }
 
 var _ host.Client = (*peer)(nil)
@@ -23,10 +24,11 @@ var _ host.Client = (*peer)(nil)
 const (
 	modelLimitsTimeout = 3 * time.Second
 	showTimeout        = 3 * time.Second
-	// A message waits for a pause in its turn.
+	// sendTimeout is long because the shim may hold a message back until the
+	// running turn pauses.
 	sendTimeout = 100 * time.Second
-	// A subscriber that is this far behind misses a notification: the next
-	// pass brings a fresh one.
+	// A subscriber with a longer backlog misses notifications. The next pass
+	// sends it a fresh one.
 	maxSubscriberBacklogBytes = 1 << 20
 )
 
@@ -63,9 +65,9 @@ func (p *peer) call(ctx context.Context, timeout time.Duration, method string, p
 	return request(ctx, p.conn.rpc, &p.conn.lastID, method, params, nil, result)
 }
 
-// request calls the other end and decodes its result into result unless that is
-// nil. When ctx ends first it withdraws the call. An error that the other end
-// answered is an *Error.
+// request calls the other end and decodes the answer into result, unless result
+// is nil. If ctx ends first, request withdraws the call. If the other end
+// answers with an error, request returns an *Error.
 func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, method string, params any, attachment []byte, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -83,7 +85,7 @@ func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, meth
 	var answer stdjson.RawMessage
 	if err := pending.Wait(ctx, &answer); err != nil {
 		if ctx.Err() != nil {
-			_ = notify(rc, schema.MethodCancel, schema.CancelParams{ID: encodeID(id)}) // best effort: we do not wait for the answer
+			_ = notify(rc, schema.MethodCancel, schema.CancelParams{ID: encodeID(id)}) // best effort: nobody waits for the answer
 		}
 		var failed *jsonrpc2.Error
 		if errors.As(err, &failed) {

@@ -4,6 +4,6 @@ package rpc
 
 import "errors"
 
-// peerUID is not known here; the permissions of the runtime directory and of
-// the socket are what keeps others out.
+// peerUID is not implemented on this system. There the permissions of the
+// runtime directory and of the socket keep other users out.
 func peerUID(int) (int, error) { return 0, errors.ErrUnsupported }

@@ -13,18 +13,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Options of a Server. The zero value is usable.
+// Options configure a Server. The zero value is usable.
 type Options struct {
-	Log   *slog.Logger // nil discards
-	Clock clock.Clock  // nil is the machine's
-	// Grace is what calls in flight get to finish when a connection or the
-	// server ends; 0 is 5 s.
+	Log   *slog.Logger // nil discards the log
+	Clock clock.Clock  // nil is the machine's clock
+	// Grace is how long calls in flight may go on when a connection or the
+	// server ends. 0 means 5 s.
 	Grace time.Duration
 }
 
 const defaultGrace = 5 * time.Second
 
-// A Server serves one Host to any number of connections.
+// A Server serves any number of connections from one Host.
 type Server struct {
 	host      Host
 	log       *slog.Logger
@@ -40,7 +40,7 @@ type Server struct {
 	conns map[*conn]struct{}
 }
 
-// NewServer returns a server of h.
+// NewServer returns a server for h.
 func NewServer(h Host, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -59,9 +59,10 @@ func NewServer(h Host, o Options) *Server {
 	}
 }
 
-// ServeConn serves one connection until the other end closes it or asks for
-// shutdown, or ctx ends. Calls in flight then have the grace period to finish;
-// their answers are written before ServeConn closes rwc and returns.
+// ServeConn serves one connection. It ends when the other end closes the
+// connection or asks for shutdown, or when ctx ends. Calls in flight then have
+// the grace period to finish. ServeConn writes their answers before it closes
+// rwc and returns.
 func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	c := newConn(ctx, s, rwc)
 	written := make(chan struct{})
@@ -82,11 +83,13 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	if st, ok := c.status(); ok && st.Harness != "" {
 		s.log.Info("client left", "client", st.Client, "pid", st.PID)
 	}
-	// Closing a blocking pipe does not interrupt a write to it.
+	// This wait has a limit, because closing a blocking pipe does not interrupt
+	// a write to it.
 	within(time.Second, written)
 }
 
-// StopRequested is closed when a client has asked the whole host to stop.
+// StopRequested returns a channel that is closed when a client has asked the
+// whole host to stop.
 func (s *Server) StopRequested() <-chan struct{} { return s.stop }
 
 func (s *Server) requestStop(cause string) {
@@ -108,7 +111,7 @@ func (s *Server) remove(c *conn) {
 	delete(s.conns, c)
 }
 
-// clients describes the connections that have initialized, in a stable order.
+// clients describes all initialized connections, in a stable order.
 func (s *Server) clients() []schema.ClientStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 )
 
-// Spawn starts a program that outlives this process and its terminal. What it
-// prints goes to the file at logPath, in whose directory it runs. The channel tells when, if ever, it ends.
+// Spawn starts a program that outlives this process and its terminal. The program's output goes to the file at logPath, and the program runs in that
+// file's directory. When the program ends, its error goes to the channel.
 func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		// On a read-only file system the host can still say what is wrong.
+		// The file system may be read-only. The host then starts without a log,
+		// so that it can report the problem.
 		if log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 			return nil, fmt.Errorf("open log: %w", err)
 		}
@@ -21,7 +22,7 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = detached()
-	cmd.Dir = filepath.Dir(logPath) // not the project's: it may have to be removed or unmounted
+	cmd.Dir = filepath.Dir(logPath) // not the project's directory, which the user may want to remove or unmount
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

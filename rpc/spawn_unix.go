@@ -4,6 +4,6 @@ package rpc
 
 import "syscall"
 
-// detached puts a process into a session of its own, where the signals of our
-// terminal do not reach it.
+// detached starts a process in a new session (setsid), so that signals of our
+// terminal, such as Ctrl-C, do not reach it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -19,29 +19,30 @@ import (
 )
 
 // A stream carries JSON-RPC messages in frames. It implements
-// jsonrpc2.ObjectStream, and keeps the payloads away from that library, which
-// decodes a body about five times, and rewrites it on the way: member order,
-// lone surrogates, HTML escapes. The library gets an envelope without params and
-// result; the two hooks that it calls around reading and writing a message put
-// the payloads back untouched. So a connection over a stream needs the options
-// of (*stream).options.
+// jsonrpc2.ObjectStream and keeps payloads away from the jsonrpc2 library. That
+// library decodes a body about five times, and rewrites it on the way: member
+// order, lone surrogates, HTML escapes. The stream gives the library only an
+// envelope without params and result. Two hooks, which the library calls when
+// it reads and writes a message, put the payloads back untouched. A connection
+// over a stream therefore needs the options that (*stream).options returns.
 type stream struct {
 	rwc io.ReadWriteCloser
 	r   *bufio.Reader
 	out *outbox
 	log *slog.Logger
 
-	// What ReadObject has read and received is about to hand on. Both run on
-	// the connection's reader goroutine.
+	// in is the message that ReadObject has read and that received is about to
+	// hand on. Both run on the connection's reader goroutine.
 	in message
-	// What sending was told and WriteObject is about to write. Both run under
-	// the connection's sending lock.
+	// sendReq and sendResp hold the message that was given to sending and that
+	// WriteObject is about to write. Both run under the connection's sending
+	// lock.
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 
-	// ended, if not nil, is closed at the end of input, which ReadObject then
-	// keeps to itself until Close: jsonrpc2 would close the connection at once,
-	// and the answers to what came before would be lost.
+	// ended, if not nil, is closed at the end of input. ReadObject then returns
+	// only after Close. If ReadObject reported the end at once, jsonrpc2 would
+	// close the connection, and the answers to earlier requests would be lost.
 	ended chan struct{}
 
 	closed    chan struct{}
@@ -51,7 +52,7 @@ type stream struct {
 
 var _ jsonrpc2.ObjectStream = (*stream)(nil)
 
-// A message is a JSON-RPC request, notification or response, undecoded.
+// A message is an undecoded JSON-RPC request, notification or response.
 type message struct {
 	ID     json.Value `json:"id,omitzero"`
 	Method *string    `json:"method,omitzero"`
@@ -62,14 +63,15 @@ type message struct {
 	attachment []byte
 }
 
-// Names of the jsonrpc2 extra fields that carry payloads past the library. They
-// never reach the pipe under these names.
+// These names of jsonrpc2 extra fields carry payloads past the library. They
+// never reach the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"
 )
 
-// newStream returns a stream over rwc. writeFailed is called once if writing breaks.
+// newStream returns a stream over rwc. It calls writeFailed once if a write
+// fails.
 func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)) *stream {
 	return &stream{
 		rwc: rwc,
@@ -81,7 +83,7 @@ func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)
 	}
 }
 
-// options are the options that a jsonrpc2.Conn over s needs.
+// options returns the options that a jsonrpc2.Conn over s needs.
 func (s *stream) options() []jsonrpc2.ConnOpt {
 	return []jsonrpc2.ConnOpt{
 		jsonrpc2.OnRecv(s.received),
@@ -90,8 +92,8 @@ func (s *stream) options() []jsonrpc2.ConnOpt {
 	}
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection;
-// one that is not a plain end is logged here.
+// ReadObject implements jsonrpc2.ObjectStream. Any error ends the connection.
+// ReadObject logs the error unless it is a normal end of the connection.
 func (s *stream) ReadObject(v any) error {
 	err := s.readObject(v)
 	if errors.Is(err, io.EOF) && s.ended != nil {
@@ -115,7 +117,8 @@ func (s *stream) readObject(v any) error {
 			return fmt.Errorf("%w: body: %w", errMalformedFrame, err)
 		}
 		if m.Method == nil && isNull(m.ID) {
-			// The other end could not even read the id of what we sent.
+			// An error without an id means that the other end could not even
+			// read the id of our message.
 			s.log.Error("unaddressed error from the other end", "error", string(m.Error))
 			continue
 		}
@@ -131,8 +134,8 @@ func (s *stream) readObject(v any) error {
 	}
 }
 
-// envelope returns the message without its payload, enough for the library to
-// route it.
+// envelope returns the message without its payload, which is all that the
+// library needs to route it.
 func (m *message) envelope() ([]byte, error) {
 	bare := message{ID: m.ID}
 	switch {
@@ -148,7 +151,7 @@ func (m *message) envelope() ([]byte, error) {
 	return json.Marshal(&bare)
 }
 
-// received puts the payload back, before the library hands the message on.
+// received puts the payload back before the library hands the message on.
 func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	m := s.in
 	s.in = message{}
@@ -166,8 +169,8 @@ func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 }
 
-// sending notes what WriteObject, called next, is to write: its own argument is
-// of a type that hides the message.
+// sending stores the message for WriteObject, which the library calls next. The
+// argument of WriteObject has a private type that hides the message.
 func (s *stream) sending(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	s.sendReq, s.sendResp = req, resp
 }
@@ -246,7 +249,8 @@ func encodeID(id jsonrpc2.ID) json.Value {
 	return json.Value(fmt.Appendf(nil, "%d", id.Num))
 }
 
-// Close implements jsonrpc2.ObjectStream. What waits in the outbox is lost.
+// Close implements jsonrpc2.ObjectStream. It discards whatever the outbox has
+// not written.
 func (s *stream) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closed)
@@ -256,7 +260,8 @@ func (s *stream) Close() error {
 	return s.closeErr
 }
 
-// isEnd reports whether err is how a connection normally ends.
+// isEnd reports whether err is a normal end of a connection, for example
+// io.EOF.
 func isEnd(err error) bool {
 	for _, end := range []error{io.EOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -268,7 +273,8 @@ func isEnd(err error) bool {
 
 func isNull(v json.Value) bool { return len(v) == 0 || string(v) == "null" }
 
-// libraryLog receives what jsonrpc2 has to say, which repeats what we log ourselves.
+// libraryLog logs jsonrpc2's own lines at debug level only, because they repeat
+// ours.
 type libraryLog struct{ log *slog.Logger }
 
 func (l libraryLog) Printf(format string, args ...any) {

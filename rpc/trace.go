@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Sender is who sent a frame.
+// A Sender tells which side sent a frame.
 type Sender string
 
 // The senders.
@@ -25,9 +25,9 @@ const (
 	FromHost Sender = "host"
 )
 
-// A TraceFrame is a line of a trace: one frame of a recorded connection.
+// A TraceFrame is one line of a trace: one frame of a recorded connection.
 type TraceFrame struct {
-	// At is when the frame passed, Unix ms.
+	// At is the time at which the frame passed, in Unix ms.
 	At   int64  `json:"at"`
 	From Sender `json:"from"`
 	// Body is the JSON-RPC message.
@@ -36,8 +36,9 @@ type TraceFrame struct {
 	Attachment json.Value `json:"attachment,omitzero"`
 }
 
-// A Recorder writes a trace. A frame is in the file before it is passed on, so
-// that what made a program crash is the last line.
+// A Recorder writes a trace. It writes each frame to the file before the frame
+// is passed on. If a frame makes a program crash, that frame is therefore the
+// last line of the trace.
 type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
@@ -45,11 +46,12 @@ type Recorder struct {
 	mu   sync.Mutex
 	file *os.File
 	buf  *bufio.Writer
-	bad  bool // writing failed; the trace ends here
+	bad  bool // a write failed, and the trace ends there
 }
 
-// NewRecorder starts a trace in dir, named by the time and this process. The
-// trace holds whole conversations: only the user may read it.
+// NewRecorder starts a trace in dir, named after the time and this process:
+// <unix ms>-<pid>.jsonl. Only the user may read the file, because a trace holds
+// whole conversations.
 func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
@@ -62,8 +64,8 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	return &Recorder{clock: c, log: log, file: file, buf: bufio.NewWriterSize(file, readBufferBytes)}, nil
 }
 
-// record adds a frame. A trace that cannot be written ends with a warning; the
-// connection goes on.
+// record adds a frame. If the frame cannot be written, the trace ends with a
+// warning and the connection goes on.
 func (r *Recorder) record(from Sender, f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +89,8 @@ func (r *Recorder) record(from Sender, f frame) {
 	}
 }
 
-// traced returns bytes that should be JSON as JSON: as a string if they are not.
+// traced returns b as JSON. If b is not valid JSON, the result is a JSON string
+// that holds b.
 func traced(b []byte) json.Value {
 	var v json.Value
 	if json.Unmarshal(b, &v) != nil {
@@ -105,9 +108,10 @@ func (r *Recorder) Close() error {
 
 var gzipMagic = "\x1f\x8b"
 
-// ReadTrace yields the frames of a trace, plain or compressed with gzip, as they
-// were recorded. An error ends it; a trace that breaks off within a line, because
-// its program was killed, ends with io.ErrUnexpectedEOF.
+// ReadTrace yields the frames of a trace in the recorded order. The trace may
+// be plain or compressed with gzip. The sequence ends with the first error. If
+// the trace breaks off within a line, because its program was killed, that
+// error is io.ErrUnexpectedEOF.
 func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 	return func(yield func(TraceFrame, error) bool) {
 		in := bufio.NewReaderSize(r, readBufferBytes)
@@ -127,7 +131,7 @@ func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 			}
 			var f TraceFrame
 			if err == nil {
-				// A copy, because the decoder reuses its buffer.
+				// A clone, because the decoder reuses its buffer.
 				err = json.Unmarshal(value.Clone(), &f)
 			}
 			if err == nil && f.From != FromShim && f.From != FromHost {

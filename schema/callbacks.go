@@ -2,22 +2,24 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// ModelLimitsParams asks the harness what it knows of a model.
+// ModelLimitsParams asks the harness for its catalogue entry of a model.
 type ModelLimitsParams struct {
 	Directory string `json:"directory"`
 	Model     Model  `json:"model"`
 }
 
-// ModelLimits is what the harness's catalogue says of a model. Zero means unknown.
+// ModelLimits is the harness's catalogue entry of a model. Zero means unknown.
 type ModelLimits struct {
-	// ContextTokens is the window; InputTokens the prompt limit where the
-	// provider enforces one of its own; OutputTokens the longest answer.
+	// ContextTokens is the model's window, for example 200000. InputTokens is
+	// the prompt limit, if the provider enforces one beside the window.
+	// OutputTokens is the longest answer.
 	ContextTokens int `json:"contextTokens,omitzero"`
 	InputTokens   int `json:"inputTokens,omitzero"`
 	OutputTokens  int `json:"outputTokens,omitzero"`
-	// Prices in the catalogue's currency per million tokens.
+	// Price is in the catalogue's currency, per million tokens.
 	Price Price `json:"price,omitzero"`
-	// NPM is the package that speaks to the provider; it decides the wire dialect.
+	// NPM is the npm package through which the harness calls the provider, for
+	// example "@ai-sdk/anthropic". It decides the format of requests.
 	NPM string `json:"npm,omitzero"`
 }
 
@@ -42,18 +44,20 @@ type MessageSendParams struct {
 	Directory string `json:"directory"`
 	Session   string `json:"session"`
 	Text      string `json:"text"`
-	// Reply lets the model answer; otherwise the message is only stored.
+	// Reply lets the model answer. Otherwise the message is only stored.
 	Reply bool `json:"reply"`
 	// Ignored hides the message from the model.
 	Ignored bool `json:"ignored"`
-	// Synthetic says that the message is not the user's: the harness shows the
-	// model its text as it is, whenever it reads it.
+	// Synthetic says that the user did not write the message. Whenever the
+	// model reads the message, the harness shows it the text unchanged.
 	Synthetic bool `json:"synthetic,omitzero"`
-	// MidTurn lets the message be stored while a turn runs, where the turn's next
-	// step reads it. Otherwise it waits until none runs.
+	// MidTurn allows the shim to store the message while a turn runs; the
+	// turn's next step then reads it. Otherwise the shim waits until no turn
+	// runs.
 	MidTurn bool `json:"midTurn,omitzero"`
-	// Key names a message that its session gets once, however often it is sent:
-	// a host that has died may have sent it.
+	// Key identifies a message that its session must get only once. A host that
+	// died may have sent the message already, so a later host may send it
+	// again.
 	Key string `json:"key,omitzero"`
 }
 
@@ -65,7 +69,7 @@ type HistoryReadParams struct {
 	Limit int `json:"limit,omitzero"`
 }
 
-// HistoryReadResult is the messages as the harness stores them.
+// HistoryReadResult holds the messages as the harness stores them.
 type HistoryReadResult struct {
 	Messages json.Value `json:"messages"`
 }

@@ -1,13 +1,14 @@
 package schema
 
-// Config is the configuration of a session's directory: magicctx.jsonc of the
-// user, with that of the project over it. A missing key has its default, and
-// the host validates against the same tags from which the JSON Schema is generated.
+// Config is the configuration of a session's directory: the user's
+// magicctx.jsonc, overridden by the project's. A missing key has its
+// default. The JSON Schema is generated from the tags of this type, and the
+// host validates files against the same tags.
 //
-// Fields with a bare tag are maps or lists that the file may also give as one
-// bare value; the tag names the key that the value then has.
-// Values without a default are left out of JSON while they are empty.
-// In maps by model the keys are "provider/model", a model id, or "default".
+// A map or list with a bare tag may also be given as a single value. For a map,
+// the tag names the key of that value: `"cache_ttl": "1h"` means `{"default":
+// "1h"}`. Empty values without a default are left out of JSON. In maps by model
+// the keys are "provider/model", a model id, or "default".
 type Config struct {
 	// Schema names the JSON Schema of this file, for editors.
 	Schema string `json:"$schema,omitempty"`
@@ -21,17 +22,25 @@ type Config struct {
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no nudges.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true"`
-	// CacheTTL is how long the provider keeps a cached prompt, for all models or by model: a number with s, m or h, or bare milliseconds.
-	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=5m,pattern=^[0-9]+[smh]?$,example=5m"`
+	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with s, m or h, or milliseconds without a
+	// unit. "auto" starts from the provider's documentation and corrects that by reported usage.
+	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h"`
+	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
+	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
+	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto"`
 	// ExecuteThresholdPercentage is the share of the window, in percent, from which a pass may free space, for all models or by model: the high-water mark.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80"`
-	// ExecuteThresholdTokens is the same threshold in tokens, by model. It wins over the percentage where the window is known, and counts as 80 % of the window at most.
+	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80
+	// % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000"`
-	// LowMarkPercentage is the share of the window, in percent, down to which a pass under pressure frees space. 0 has it chosen from prices and growth.
+	// LowMarkPercentage is the share of the window, in percent, down to which a pass under pressure frees space. With 0, the host chooses it from
+	// prices and growth.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75"`
-	// AutoDrop configures what is dropped without being asked, on passes that lose the provider's cache anyway.
+	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on passes that lose the provider's cache
+	// anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
-	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive, unless the next prompt may not fit.
+	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If the next prompt may not fit,
+	// they are dropped all the same.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10"`
@@ -53,7 +62,7 @@ type Config struct {
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
 	// Embedding chooses how text becomes vectors for semantic search.
 	Embedding Embedding `json:"embedding"`
-	// Memory configures what is remembered across sessions.
+	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
 	Historian Historian `json:"historian"`
@@ -72,22 +81,27 @@ type Config struct {
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080"`
 }
 
-// AutoDrop configures what is dropped or shortened without being asked. It never causes a bust.
+// AutoDrop configures which content is dropped or shortened without a request by the model. It never causes the loss of a cached prefix.
 type AutoDrop struct {
-	// Duplicates drops all but the newest of identical calls that only read.
+	// Duplicates drops all but the newest of several identical calls of tools
+	// that only read.
 	Duplicates bool `json:"duplicates" jsonschema:"default=true"`
-	// SupersededWrites shortens what was written to a file that was read or written again later.
+	// SupersededWrites shortens the content of a write if the same file was
+	// read or written again later.
 	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true"`
-	// OldErrors shortens the arguments of calls that failed; what the error said stays.
+	// OldErrors shortens the arguments of calls that failed. The error message
+	// stays.
 	OldErrors bool `json:"old_errors" jsonschema:"default=true"`
-	// ErrorSteps is after how many steps of the model an error is old.
+	// ErrorSteps is the number of later steps of the model after which an error
+	// is old.
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1"`
-	// TurnProtection is the number of newest steps of the model that these three leave alone.
+	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave alone.
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0"`
-	// ProtectedTools are names or patterns (*, ?) of tools that these three leave alone.
+	// ProtectedTools are names or patterns (*, ?) of tools whose calls these three rules leave alone.
 	ProtectedTools []string `json:"protected_tools" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*"`
-	// ProtectedPaths are patterns (**, *, ?) of files whose calls these three leave alone, and so do the rules that take tool output
-	// under pressure, until the next prompt may not fit. They are matched against the path as the tool got it and relative to the project.
+	// ProtectedPaths are patterns (**, *, ?) of files whose calls these three rules leave alone. The rules that drop tool output under pressure respect
+	// them too, until the next prompt may not fit. A pattern is matched against the path as the tool got it, and against the path relative to the
+	// project.
 	ProtectedPaths []string `json:"protected_paths,omitempty"`
 }
 
@@ -95,7 +109,7 @@ type AutoDrop struct {
 type CommitClusterTrigger struct {
 	// Enabled turns the trigger on.
 	Enabled bool `json:"enabled" jsonschema:"default=true"`
-	// MinClusters is the number of clusters that fires it.
+	// MinClusters is the number of clusters that starts the historian.
 	MinClusters int `json:"min_clusters" jsonschema:"default=3,minimum=1"`
 }
 
@@ -103,7 +117,8 @@ type CommitClusterTrigger struct {
 type SystemPromptInjection struct {
 	// Enabled turns the injection on.
 	Enabled bool `json:"enabled" jsonschema:"default=true"`
-	// SkipSignatures are texts; an agent whose prompt contains one gets no guidance.
+	// SkipSignatures are texts. If an agent's prompt contains one of them, the
+	// agent gets no guidance.
 	SkipSignatures []string `json:"skip_signatures" jsonschema:"default=<!-- magic-context: skip -->"`
 }
 
@@ -111,7 +126,7 @@ type SystemPromptInjection struct {
 type SQLite struct {
 	// CacheSizeMB is the page cache of a connection, in MiB.
 	CacheSizeMB int `json:"cache_size_mb" jsonschema:"default=64,minimum=2,maximum=2048"`
-	// MmapSizeMB is how much of the file is mapped into memory, in MiB.
+	// MmapSizeMB is the part of the file that is mapped into memory, in MiB.
 	MmapSizeMB int `json:"mmap_size_mb" jsonschema:"default=0,minimum=0,maximum=8192"`
 }
 
@@ -119,7 +134,7 @@ type SQLite struct {
 type CavemanTextCompression struct {
 	// Enabled turns the compression on.
 	Enabled bool `json:"enabled" jsonschema:"default=false"`
-	// MinChars is the size, in bytes, below which text is left alone.
+	// MinChars is the size, in bytes, below which text is not shortened.
 	MinChars int `json:"min_chars" jsonschema:"default=500,minimum=100,maximum=10000"`
 }
 
@@ -127,13 +142,13 @@ type CavemanTextCompression struct {
 type Embedding struct {
 	// Provider computes the vectors. "openai-compatible" needs endpoint and model.
 	Provider string `json:"provider" jsonschema:"default=local,enum=local,enum=openai-compatible,enum=off"`
-	// Model is the embedding model; for the local provider it has a default.
+	// Model is the embedding model. The local provider has a default.
 	Model string `json:"model,omitempty"`
 	// Endpoint is the base address of an OpenAI-compatible service.
 	Endpoint string `json:"endpoint,omitempty"`
 	// APIKey authorises requests to the endpoint. In the user file it may be "{env:NAME}" or "{file:PATH}".
 	APIKey string `json:"api_key,omitempty"`
-	// InputType is passed to the service; it is part of the identity of a vector.
+	// InputType is passed to the service. Vectors made with different input types count as different.
 	InputType string `json:"input_type,omitempty"`
 	// Truncate is passed to the service.
 	Truncate string `json:"truncate,omitempty"`
@@ -141,7 +156,7 @@ type Embedding struct {
 	MaxInputTokens int `json:"max_input_tokens" jsonschema:"default=512,minimum=1"`
 }
 
-// Memory configures what is remembered across sessions.
+// Memory configures the memories that last beyond a session.
 type Memory struct {
 	// Enabled shows memories to the model.
 	Enabled bool `json:"enabled" jsonschema:"default=true"`
@@ -149,21 +164,23 @@ type Memory struct {
 	InjectionBudgetTokens int `json:"injection_budget_tokens" jsonschema:"default=4000,minimum=500,maximum=20000"`
 	// AutoPromote turns the historian's facts into memories.
 	AutoPromote bool `json:"auto_promote" jsonschema:"default=true"`
-	// RetrievalCountPromotionThreshold is accepted for older files, and unused.
+	// RetrievalCountPromotionThreshold has no effect. It is accepted because
+	// older files contain it.
 	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1"`
-	// AutoSearch hints at stored knowledge that fits a new prompt.
+	// AutoSearch points the model to stored knowledge that fits a new prompt.
 	AutoSearch AutoSearch `json:"auto_search"`
 	// GitCommitIndexing makes commit messages searchable.
 	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing"`
 }
 
-// AutoSearch hints at stored knowledge that fits a new prompt. It works with memory disabled, too.
+// AutoSearch points the model to stored knowledge that fits a new prompt. It also works while memory is disabled.
 type AutoSearch struct {
 	// Enabled turns the hints on.
 	Enabled bool `json:"enabled" jsonschema:"default=true"`
-	// ScoreThreshold is the least score of a hit, from 0 to 1.
+	// ScoreThreshold is the lowest score at which a hit is shown, from 0 to 1.
 	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95"`
-	// MinPromptChars is the shortest prompt that is searched for, in UTF-16 units.
+	// MinPromptChars is the length of the shortest prompt for which a search
+	// runs, in UTF-16 units.
 	MinPromptChars int `json:"min_prompt_chars" jsonschema:"default=20,minimum=5,maximum=500"`
 }
 
@@ -171,23 +188,24 @@ type AutoSearch struct {
 type GitCommitIndexing struct {
 	// Enabled turns the index on.
 	Enabled bool `json:"enabled" jsonschema:"default=false"`
-	// SinceDays is the age of the oldest commit, in days.
+	// SinceDays is the age, in days, of the oldest commit that is indexed.
 	SinceDays int `json:"since_days" jsonschema:"default=365,minimum=7,maximum=3650"`
-	// MaxCommits bounds the number of commits.
+	// MaxCommits bounds the number of indexed commits.
 	MaxCommits int `json:"max_commits" jsonschema:"default=2000,minimum=100,maximum=20000"`
 }
 
-// Agent is what the blocks of all hidden agents share. A block with any bad
-// value is ignored as a whole: with a wrong model it may be expensive.
-// A project file may not set prompt, permission, tools and system_prompt.
+// Agent holds the keys that the blocks of all hidden agents share. If one value
+// is invalid, the whole block is ignored, because an agent with the wrong model
+// may be expensive. A project file must not set prompt, permission, tools and
+// system_prompt.
 type Agent struct {
 	// Disable turns the agent off.
 	Disable bool `json:"disable" jsonschema:"default=false"`
-	// Model is "provider/model"; empty means the session's.
+	// Model is "provider/model". Empty means the session's model.
 	Model string `json:"model,omitempty"`
 	// FallbackModels are tried in order when the model fails.
 	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array"`
-	// Variant is a model variant of the harness.
+	// Variant is a variant of the model that the harness defines.
 	Variant string `json:"variant,omitempty"`
 	// Temperature is the sampling temperature.
 	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2"`
@@ -201,27 +219,28 @@ type Agent struct {
 	Prompt string `json:"prompt,omitempty"`
 	// Description is shown where the harness lists agents.
 	Description string `json:"description,omitempty"`
-	// Mode is the harness's kind of agent.
+	// Mode is the kind of agent in the harness.
 	Mode string `json:"mode,omitempty" jsonschema:"enum=subagent,enum=primary,enum=all"`
-	// Color marks the agent in the harness.
+	// Color is the agent's colour in the harness.
 	Color string `json:"color,omitempty" jsonschema:"pattern=^#[0-9a-fA-F]{6}$,example=#7aa2f7"`
 	// Tools turns single tools on or off. User file only.
 	Tools map[string]bool `json:"tools,omitempty"`
-	// Permission goes over the agent's own allow-list. User file only.
+	// Permission overrides the agent's own permissions. User file only.
 	Permission Permission `json:"permission"`
 }
 
-// Permission says what an agent may do, in the words of OpenCode. Empty means not set.
+// Permission says what an agent may do, with OpenCode's names and values. Empty
+// means not set.
 type Permission struct {
-	// Edit is about changing files.
+	// Edit covers changing files.
 	Edit string `json:"edit,omitempty" jsonschema:"enum=ask,enum=allow,enum=deny"`
-	// Bash is about shell commands, for all or by pattern.
+	// Bash covers shell commands, all of them or by pattern.
 	Bash map[string]string `json:"bash,omitempty" bare:"*" jsonschema:"oneof_type=string;object,enum=ask,enum=allow,enum=deny"`
-	// WebFetch is about reading the web.
+	// WebFetch covers reading web pages.
 	WebFetch string `json:"webfetch,omitempty" jsonschema:"enum=ask,enum=allow,enum=deny"`
-	// DoomLoop is about repeating the same call.
+	// DoomLoop covers repeating the same call.
 	DoomLoop string `json:"doom_loop,omitempty" jsonschema:"enum=ask,enum=allow,enum=deny"`
-	// ExternalDirectory is about files outside the project.
+	// ExternalDirectory covers files outside the project.
 	ExternalDirectory string `json:"external_directory,omitempty" jsonschema:"enum=ask,enum=allow,enum=deny"`
 }
 
@@ -237,7 +256,7 @@ type Historian struct {
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
-	// Schedule is the time of day in which it may run, local time, also across midnight. Empty means on request only.
+	// Schedule is the time of day at which the dreamer may run, in local time. It may span midnight. Empty means only on request.
 	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10"`
@@ -245,15 +264,15 @@ type Dreamer struct {
 	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5"`
-	// InjectDocs shows the project's maintained documents to the model, also while the dreamer is disabled.
+	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.
 	InjectDocs bool `json:"inject_docs" jsonschema:"default=true"`
-	// UserMemories promotes what is observed about the user.
+	// UserMemories turns repeated observations about the user into memories.
 	UserMemories UserMemories `json:"user_memories"`
-	// PinKeyFiles keeps often read files in the prompt.
+	// PinKeyFiles keeps files that are read often in the prompt.
 	PinKeyFiles PinKeyFiles `json:"pin_key_files"`
 }
 
-// UserMemories promotes what is observed about the user.
+// UserMemories turns repeated observations about the user into memories.
 type UserMemories struct {
 	// Enabled turns the promotion on.
 	Enabled bool `json:"enabled" jsonschema:"default=true"`
@@ -261,7 +280,7 @@ type UserMemories struct {
 	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 
-// PinKeyFiles keeps often read files in the prompt.
+// PinKeyFiles keeps files that are read often in the prompt.
 type PinKeyFiles struct {
 	// Enabled turns the pinning on.
 	Enabled bool `json:"enabled" jsonschema:"default=false"`
@@ -282,15 +301,15 @@ type Sidekick struct {
 	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh"`
 }
 
-// Command is a command of the user's own.
+// Command is a command that the user defines.
 type Command struct {
 	// Template is the prompt that the command sends.
 	Template string `json:"template" jsonschema:"required,minLength=1"`
 	// Description is shown in the list of commands.
 	Description string `json:"description,omitempty"`
-	// Agent runs the command; empty means the current one.
+	// Agent runs the command. Empty means the current agent.
 	Agent string `json:"agent,omitempty"`
-	// Model is "provider/model"; empty means the session's.
+	// Model is "provider/model". Empty means the session's model.
 	Model string `json:"model,omitempty"`
 	// Subtask runs the command in a child session.
 	Subtask bool `json:"subtask" jsonschema:"default=false"`

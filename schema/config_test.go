@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The comments become the descriptions that an editor shows.
+// Editors show the comments of Config as descriptions of its keys.
 func TestEveryConfigKeyIsDescribed(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
 	if err != nil {
@@ -40,7 +40,8 @@ func TestEveryConfigKeyIsDescribed(t *testing.T) {
 	}
 }
 
-// Agents share their keys at the same level of the file as their own.
+// The file gives the keys that agents share at the same level as an agent's own
+// keys.
 func TestAgentKeysAreInline(t *testing.T) {
 	data, err := json.Marshal(Historian{Agent: Agent{Model: "a/b"}, TwoPass: true})
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package schema holds every type that crosses a boundary, once: the protocol
-// between shim and host, and the configuration. The JSON Schema and the
-// TypeScript types are generated from it (go generate ./schema) and committed.
+// Package schema defines the types that cross a boundary: the protocol between
+// shim and host, and the configuration. Each is defined here once. `go generate
+// ./schema` generates the JSON Schema and the TypeScript types from it, and
+// both are committed.
 //
-// It holds no logic and may import internal/json only.
+// The package holds no logic and may import internal/json only.
 package schema

@@ -5,5 +5,5 @@ import "embed"
 //go:embed *.schema.json
 var generated embed.FS
 
-// JSONSchema returns the generated JSON Schema of that name, "config" or "protocol".
+// JSONSchema returns the generated JSON Schema "config" or "protocol".
 func JSONSchema(name string) ([]byte, error) { return generated.ReadFile(name + ".schema.json") }

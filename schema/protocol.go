@@ -2,24 +2,24 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// The protocol version. A host serves every client of its major version; a
-// minor version only adds optional fields and methods.
+// These are the numbers of the protocol version. A host serves every client of
+// its major version. A new minor version only adds optional fields and methods.
 const (
 	ProtocolMajor = 1
 	ProtocolMinor = 0
 )
 
-// Sizes and times that both ends must agree on.
+// Both ends must agree on these limits.
 const (
 	// MaxBodyBytes bounds the JSON-RPC body of a frame. Message arrays travel
-	// as the attachment of a frame, because the JSON-RPC library decodes a
-	// body about five times.
+	// as the attachment of a frame instead, because the JSON-RPC library
+	// decodes a body about five times.
 	MaxBodyBytes = 8 << 20
 	// MaxAttachmentBytes bounds the attachment of a frame.
 	MaxAttachmentBytes = 512 << 20
 )
 
-// Method names, shim to host.
+// Methods that a shim calls in the host.
 const (
 	MethodInitialize     = "initialize"
 	MethodShutdown       = "shutdown"
@@ -35,14 +35,15 @@ const (
 	MethodCancel         = "$/cancelRequest"
 )
 
-// Method names for whoever reads the state of the host.
+// Methods for clients that read the state of the host, such as `magicctx-host
+// status`.
 const (
 	MethodStatus           = "status"
 	MethodSessionStatus    = "session/status"
 	MethodSessionSubscribe = "session/subscribe"
 )
 
-// Method names, host to shim.
+// Methods that the host calls in a shim.
 const (
 	MethodAgentRun       = "agent/run"
 	MethodAgentAbort     = "agent/abort"
@@ -53,27 +54,30 @@ const (
 	MethodSessionChanged = "session/changed"
 )
 
-// Error codes beside those of JSON-RPC 2.0.
+// Error codes in addition to those of JSON-RPC 2.0.
 const (
-	// CodeResync answers a transform whose base the host does not hold: the
-	// shim sends the whole array.
+	// CodeResync answers a transform if the host does not have its base. The
+	// shim then sends the whole array.
 	CodeResync = -32010
 	// CodeDisabled answers every session method while the host must not work,
-	// for instance because it cannot persist. The message says why.
+	// for example because it cannot persist. The message says why.
 	CodeDisabled = -32011
-	// CodeVersion answers an initialize of another major protocol version.
+	// CodeVersion answers an initialize with a different major protocol
+	// version.
 	CodeVersion = -32012
-	// CodeTimeout answers a request that missed its deadline in the host.
+	// CodeTimeout answers a request that the host did not finish before its
+	// deadline.
 	CodeTimeout = -32013
-	// CodeBusy answers a request that met a cap: too many calls wait or run.
+	// CodeBusy answers a request if too many calls already wait or run.
 	CodeBusy = -32014
-	// CodeStopping answers a request that came while the host was stopping.
+	// CodeStopping answers a request that arrived while the host was stopping.
 	CodeStopping = -32015
-	// CodeCancelled answers a request that $/cancelRequest withdrew (as LSP).
+	// CodeCancelled answers a request that $/cancelRequest withdrew. The number
+	// is LSP's.
 	CodeCancelled = -32800
 )
 
-// Harness names the program that a shim lives in.
+// Harness names the coding agent in which a shim runs.
 type Harness string
 
 // The harnesses.
@@ -88,96 +92,113 @@ type Version struct {
 	Minor int `json:"minor"`
 }
 
-// InitializeParams opens one directory on a connection. A harness process has
-// one connection; it initializes once for each of its plugin instances. The
-// first call fixes protocol and harness of the connection.
+// InitializeParams opens a directory on a connection. A harness process has one
+// connection, and initializes it once for each of its plugin instances. The
+// first call fixes the protocol version and the harness of the connection.
 type InitializeParams struct {
 	Protocol Version `json:"protocol"`
-	// Client is the name and version of the program at the other end, for
-	// messages to people ("opencode-shim", "magicctx-host status").
+	// Client and ClientVersion name the program at the other end in messages to
+	// people, for example "opencode-shim" or "magicctx-host status".
 	Client        string `json:"client"`
 	ClientVersion string `json:"clientVersion"`
 	// Harness is absent for a client that only reads status.
 	Harness        Harness `json:"harness,omitzero" jsonschema:"enum=opencode,enum=pi"`
 	HarnessVersion string  `json:"harnessVersion,omitzero"`
 	PID            int     `json:"pid,omitzero"`
-	// Directory is the project directory of the instance, absolute.
+	// Directory is the absolute path of the plugin instance's project
+	// directory.
 	Directory string `json:"directory,omitzero"`
-	// Worktree is the root of the directory's version control checkout.
+	// Worktree is the root of the version control checkout that contains the
+	// directory.
 	Worktree string `json:"worktree,omitzero"`
+	// KeptWarmSeconds is how long the harness keeps the cached prefix of an
+	// idle session warm by sending requests. It is 0 if the harness does not do
+	// that.
+	KeptWarmSeconds int `json:"keptWarmSeconds,omitzero" jsonschema:"minimum=0"`
 }
 
-// InitializeResult says what the host is and what the shim must register.
+// InitializeResult describes the host, and lists what the shim must register
+// with the harness.
 type InitializeResult struct {
 	Protocol    Version `json:"protocol"`
 	HostVersion string  `json:"hostVersion"`
 	HostPID     int     `json:"hostPid"`
 	// StoreSchema is the schema version of the database.
 	StoreSchema int `json:"storeSchema"`
-	// Enabled is false when the shim must forward nothing for this directory.
+	// Enabled is false if the shim must forward nothing for this directory.
 	Enabled bool `json:"enabled"`
-	// Reason says why not, in a sentence for the user.
+	// Reason says why Enabled is false, in a sentence for the user.
 	Reason string `json:"reason,omitzero"`
-	// Trouble tells that Reason is a fault that may pass, not somebody's wish:
-	// the shim tells the user, and asks again before the next pass.
+	// Trouble says that Reason is a fault that may pass, and not a setting that
+	// somebody chose. The shim then tells the user, and initializes again
+	// before the next pass.
 	Trouble bool `json:"trouble,omitzero"`
-	// Warnings are sentences for the user about the configuration.
+	// Warnings are problems in the configuration, each a sentence for the user.
 	Warnings []string `json:"warnings,omitzero"`
-	// Hooks are the optional methods the host wants to be called for; the shim
-	// forwards no other hook. The mandatory ones (session/transform,
+	// Hooks lists the optional methods that the shim must call. The shim
+	// forwards no other hook. The mandatory methods (session/transform,
 	// session/system, tool/execute, command/execute) are not listed.
 	Hooks    []string            `json:"hooks"`
 	Tools    []ToolDefinition    `json:"tools"`
 	Commands []CommandDefinition `json:"commands"`
 	Agents   []AgentDefinition   `json:"agents"`
-	// TransformTimeoutMS bounds a session/transform, ms.
+	// TransformTimeoutMS bounds a session/transform, in ms.
 	TransformTimeoutMS int `json:"transformTimeoutMs"`
-	// ResyncTimeoutMS bounds a session/transform that carries a whole array, ms.
+	// ResyncTimeoutMS bounds a session/transform that carries the whole array,
+	// in ms.
 	ResyncTimeoutMS int `json:"resyncTimeoutMs"`
 }
 
-// ToolDefinition is a tool that the model may call.
+// ToolDefinition is a tool that the model may call, for example ctx_reduce.
 type ToolDefinition struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Parameters is the JSON Schema of the arguments, shown to the model verbatim.
+	// Parameters is the JSON Schema of the arguments. The model sees it
+	// verbatim.
 	Parameters json.Value `json:"parameters"`
 }
 
-// CommandDefinition is a slash command of the user.
+// CommandDefinition is a slash command for the user, for example /ctx-status.
 type CommandDefinition struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// AgentDefinition is a hidden agent to register with the harness.
+// AgentDefinition is a hidden agent that the shim registers with the harness.
 type AgentDefinition struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
-	// Model is "provider/model"; empty means the session's own.
+	// Model is "provider/model". Empty means the session's model.
 	Model string   `json:"model,omitzero"`
 	Tools []string `json:"tools"`
 	Steps int      `json:"steps,omitzero"`
 }
 
-// TransformParams asks for the wire of one pass. The messages themselves, a
-// JSON array, are the attachment of the frame.
+// TransformParams asks for the wire of one pass. The messages, a JSON array,
+// are the attachment of the frame.
 type TransformParams struct {
 	Session   string `json:"session"`
 	Directory string `json:"directory"`
-	// Parent is the session that spawned this one; empty for a primary session.
+	// Parent is the session that spawned this one. It is empty for a primary
+	// session.
 	Parent string `json:"parent,omitzero"`
-	// Base is the revision whose first Keep messages stand unchanged. 0 asks
-	// for a resync: Keep is 0 and the attachment is the whole array.
+	// Base is the revision of which the first Keep messages are unchanged. Base
+	// 0 asks for a resync: Keep is then 0, and the attachment is the whole
+	// array.
 	Base uint64 `json:"base"`
 	Keep int    `json:"keep"`
-	// Messages is the attachment: the messages that follow the kept ones,
-	// projected to what the host uses.
+	// Sent is the Wire of the answer with which the session's last request
+	// left. It is absent if no request has left yet. It is also absent if the
+	// last request left with the mutation of an older answer, unmodified, or
+	// with a system prompt that is not the host's.
+	Sent string `json:"sent,omitzero"`
+	// Messages is the attachment: the messages after the first Keep ones,
+	// reduced to the fields that the host uses.
 	Messages json.Value `json:"-"`
 }
 
-// Verdict is what a pass may do to the cached prefix.
+// Verdict says what a pass may do to the cached prefix.
 type Verdict string
 
 // The verdicts.
@@ -187,50 +208,55 @@ const (
 	Hard   Verdict = "hard"
 )
 
-// WireMutation turns the harness's array into the wire. To apply it: drop the
-// messages before Start, patch each remaining message that has a patch, and
-// prepend the head. The shim keeps head and patches between passes.
+// WireMutation tells the shim how to turn the harness's array into the wire:
+// remove the messages before Start, patch each remaining message that has a
+// patch, and prepend the head. The shim keeps head and patches between passes.
 type WireMutation struct {
-	// Revision names the array of this request, as base for the next one.
+	// Revision names the array of this request. The next request may use it as
+	// Base.
 	Revision uint64  `json:"revision"`
 	Verdict  Verdict `json:"verdict" jsonschema:"enum=steady,enum=soft,enum=hard"`
-	// Cause says why the pass is not steady.
+	// Cause says why the pass is not steady, for example "pressure".
 	Cause string `json:"cause,omitzero"`
 	// Start is the index of the first message that stays on the wire.
 	Start int `json:"start"`
-	// Head is the synthetic messages in front of the tail, in the harness's
-	// shape; absent when its bytes did not change since the last answer.
+	// Head holds the synthetic messages in front of the tail, in the harness's
+	// format. It is absent if its bytes are the same as in the last answer.
 	Head []json.Value `json:"head,omitempty"`
-	// HeadCleared says that a head sent before is gone.
+	// HeadCleared says that the head of an earlier answer must be removed.
 	HeadCleared bool `json:"headCleared,omitzero"`
-	// Edits maps a message id to the patch of that message, for messages
-	// whose patch changed since the last answer, or all after a resync.
+	// Edits maps a message id to the message's patch. It holds the patches that
+	// changed since the last answer, or all patches after a resync.
 	Edits map[string]Patch `json:"edits"`
-	// Cleared lists the messages whose patch is gone.
+	// Cleared lists the ids of messages whose patch must be removed.
 	Cleared []string `json:"cleared,omitzero"`
+	// Wire is an opaque token for the wire of this pass together with its
+	// system prompt. Once a request has left with this wire, the shim returns
+	// the token as TransformParams.Sent.
+	Wire string `json:"wire,omitzero"`
 }
 
 // Patch is a sequence of operations on one raw message: RFC 6902 restricted to
-// add, remove and replace, plus prepend.
+// add, remove and replace, and our own operation prepend.
 type Patch []PatchOp
 
-// PatchOp is one operation. Paths are JSON Pointers (RFC 6901) into the message.
+// PatchOp is one operation. Path is a JSON Pointer (RFC 6901) into the message.
 type PatchOp struct {
 	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend"`
 	Path string `json:"path"`
-	// Value is the new value; for prepend, our one extension, the string that
-	// is put before the string at Path, so that a resync does not carry every
-	// tool output back.
+	// Value is the new value. For prepend it is a string that is put in front
+	// of the string at Path. Without prepend, a resync would have to send back
+	// every tool output only to add a tag to it.
 	Value json.Value `json:"value,omitzero"`
 }
 
-// Model names a model of a provider.
+// Model identifies a model of a provider.
 type Model struct {
 	Provider string `json:"provider"`
 	ID       string `json:"id"`
 }
 
-// SystemParams carries the system prompt of a request about to be sent.
+// SystemParams carries the system prompt of a request before it is sent.
 type SystemParams struct {
 	Session   string   `json:"session"`
 	Directory string   `json:"directory"`
@@ -240,19 +266,22 @@ type SystemParams struct {
 
 // SystemResult is the system prompt to send instead.
 type SystemResult struct {
-	// System is absent when nothing changes.
+	// System is absent if the system prompt stays as it is.
 	System []string `json:"system,omitzero"`
 }
 
-// EventParams forwards an event of the harness, verbatim.
+// EventParams forwards an event of the harness verbatim.
 type EventParams struct {
-	// Session is empty for events of no session.
+	// Session is empty for an event that concerns no session.
 	Session   string     `json:"session,omitzero"`
 	Directory string     `json:"directory"`
 	Event     json.Value `json:"event"`
+	// Sent is the same as in TransformParams. It comes with the event that ends
+	// an answer, because the harness may be restarted before the next pass.
+	Sent string `json:"sent,omitzero"`
 }
 
-// ChatMessageParams tells of a user message before it is stored.
+// ChatMessageParams reports a user message before the harness stores it.
 type ChatMessageParams struct {
 	Session   string     `json:"session"`
 	Directory string     `json:"directory"`
@@ -260,13 +289,18 @@ type ChatMessageParams struct {
 	Parts     json.Value `json:"parts"`
 }
 
-// ChatMessageResult is empty: the message stays as it is.
+// ChatMessageResult is empty, because the host does not change the message.
 type ChatMessageResult struct{}
 
-// TextCompleteParams carries a finished text of the model before it is stored.
+// TextCompleteParams carries a finished text of the model before the harness
+// stores it.
 type TextCompleteParams struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
+	// Message is the id of the answer that the text belongs to, Sent the Wire that
+	// its request left with, as in TransformParams.
+	Message string `json:"message,omitzero"`
+	Sent    string `json:"sent,omitzero"`
 }
 
 // TextCompleteResult is the text to store.
@@ -274,7 +308,7 @@ type TextCompleteResult struct {
 	Text string `json:"text"`
 }
 
-// ToolBeforeParams tells of a tool call about to run.
+// ToolBeforeParams reports a tool call before it runs.
 type ToolBeforeParams struct {
 	Session string     `json:"session"`
 	Tool    string     `json:"tool"`
@@ -282,12 +316,12 @@ type ToolBeforeParams struct {
 	Args    json.Value `json:"args"`
 }
 
-// ToolBeforeResult may replace the arguments.
+// ToolBeforeResult replaces the arguments of the call if Args is present.
 type ToolBeforeResult struct {
 	Args json.Value `json:"args,omitzero"`
 }
 
-// ToolAfterParams tells of a tool call that has run.
+// ToolAfterParams reports a tool call after it has run.
 type ToolAfterParams struct {
 	Session string     `json:"session"`
 	Tool    string     `json:"tool"`
@@ -296,13 +330,14 @@ type ToolAfterParams struct {
 	Output  string     `json:"output"`
 }
 
-// ToolAfterResult may append to the output that the harness stores.
+// ToolAfterResult holds a text that the harness appends to the stored output,
+// for example a reminder.
 type ToolAfterResult struct {
 	Append string `json:"append,omitzero"`
 }
 
 // ToolExecuteParams runs one of the host's tools. The harness does not check
-// the arguments against the schema; the host does.
+// the arguments against the tool's schema, so the host does.
 type ToolExecuteParams struct {
 	Session   string     `json:"session"`
 	Directory string     `json:"directory"`
@@ -311,7 +346,7 @@ type ToolExecuteParams struct {
 	Args      json.Value `json:"args"`
 }
 
-// ToolExecuteResult is what the model reads.
+// ToolExecuteResult is the tool's output for the model.
 type ToolExecuteResult struct {
 	Title  string `json:"title,omitzero"`
 	Output string `json:"output"`
@@ -325,19 +360,19 @@ type CommandExecuteParams struct {
 	Arguments string `json:"arguments"`
 }
 
-// CommandExecuteResult is what the user reads.
+// CommandExecuteResult is the command's output for the user.
 type CommandExecuteResult struct {
 	Title   string `json:"title,omitzero"`
 	Message string `json:"message"`
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
 }
 
-// ShutdownParams ends the connection: calls in flight finish, then the host
-// answers and closes it.
+// ShutdownParams ends the connection. The host first lets calls in flight
+// finish, then answers and closes the connection.
 type ShutdownParams struct {
-	// Host asks the whole host to stop, for a newer one to take its place.
+	// Host asks the whole host to stop, so that a newer one can take its place.
 	Host bool `json:"host,omitzero"`
-	// Version is that of the newer one, for the log.
+	// Version is the version of that newer host, for the log.
 	Version string `json:"version,omitzero"`
 }
 

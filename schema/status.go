@@ -16,21 +16,23 @@ type StatusResult struct {
 	Bugs        int64           `json:"bugs"`
 	Clients     []ClientStatus  `json:"clients"`
 	Sessions    []SessionStatus `json:"sessions"`
-	// MemoryBytes is what the host occupies in memory: resident where the
-	// system tells, else what the Go runtime holds.
+	// MemoryBytes is the host's memory: its resident size if the system reports
+	// one, otherwise the memory that the Go runtime holds.
 	MemoryBytes int64 `json:"memoryBytes,omitzero"`
-	// StoreBytes is the database on disk, its write-ahead log included.
+	// StoreBytes is the size of the database on disk, including its write-ahead
+	// log.
 	StoreBytes int64 `json:"storeBytes,omitzero"`
-	// KnownSessions counts all sessions of the store; Sessions lists only the newest.
+	// KnownSessions counts all sessions in the store. Sessions lists only the
+	// newest.
 	KnownSessions int `json:"knownSessions,omitzero"`
-	// Warnings are what a person should look at, worst first.
+	// Warnings are problems that a person should look at, worst first.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// Warning is something that a person should look at.
+// Warning is a problem that a person should look at.
 type Warning struct {
-	// Source says what it is about: the store, a bug of ours, or the
-	// configuration of Directory.
+	// Source says where the problem is: in the store, in our own program
+	// ("bug"), or in the configuration of Directory.
 	Source    string `json:"source" jsonschema:"enum=store,enum=bug,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
@@ -60,105 +62,149 @@ type SessionStatus struct {
 	Epoch   int     `json:"epoch"`
 	Passes  int     `json:"passes"`
 	Busts   int     `json:"busts"`
-	// LastVerdict and LastCause are those of the last pass.
+	// LastVerdict and LastCause belong to the last pass.
 	LastVerdict Verdict `json:"lastVerdict,omitzero"`
 	LastCause   string  `json:"lastCause,omitzero"`
 	LastPassAt  int64   `json:"lastPassAt,omitzero"`
-	// LastPassMS is how long the host worked on the last pass, ms, its commit
-	// included; 0 when it was before the host started.
+	// LastPassMS is how long the host worked on the last pass, including its
+	// commit, in ms. It is 0 if that pass was before the host started.
 	LastPassMS float64 `json:"lastPassMs,omitzero"`
 	Messages   int     `json:"messages"`
 	// InputTokens is the prompt size that the provider reported last.
 	InputTokens int `json:"inputTokens"`
-	// ContextTokens is how long a prompt may be, as far as is known; 0 is unknown.
+	// ContextTokens is our current estimate of the model's prompt limit. 0
+	// means unknown.
 	ContextTokens int `json:"contextTokens"`
-	// LimitSource is on whose word ContextTokens is what it is, since LimitAt.
+	// LimitSource is the source of ContextTokens, for example "catalogue".
+	// LimitAt is the time at which we learned it, in Unix ms.
 	LimitSource LimitSource `json:"limitSource,omitzero" jsonschema:"enum=catalogue,enum=usage,enum=overflow,enum=default,enum=config"`
 	LimitAt     int64       `json:"limitAt,omitzero"`
-	// Pressure is InputTokens / ContextTokens, 0 when either is unknown.
+	// Pressure is InputTokens / ContextTokens, or 0 if either is unknown.
 	Pressure float64 `json:"pressure"`
-	// Units counts the tagged units, Dropped those dropped, Queued those that
-	// wait for the next bust.
+	// Units counts the tagged units, Dropped the dropped ones, and Queued the
+	// ones whose drop waits for the next bust.
 	Units   int `json:"units"`
 	Dropped int `json:"dropped"`
 	Queued  int `json:"queued"`
-	// CacheRead and CacheWrite are the tokens that the provider reported, summed.
+	// CacheRead and CacheWrite are the tokens that the provider reported,
+	// summed over all passes.
 	CacheRead  int64 `json:"cacheRead"`
 	CacheWrite int64 `json:"cacheWrite"`
-	// CacheFresh is the tokens that were neither read from nor written to the
-	// provider's cache, summed.
+	// CacheFresh is the number of tokens that were neither read from nor
+	// written to the provider's cache, summed over all passes.
 	CacheFresh int64 `json:"cacheFresh,omitzero"`
-	// CacheHitRate is the share of all prompt tokens reported that the provider
-	// read from its cache, 0..1; 0 when nothing was reported.
+	// CacheHitRate is the share of all reported prompt tokens that the provider
+	// read from its cache, from 0 to 1. It is 0 if nothing was reported.
 	CacheHitRate float64 `json:"cacheHitRate,omitzero"`
 	Directory    string  `json:"directory,omitzero"`
 	Parent       string  `json:"parent,omitzero"`
-	// Threshold is the pressure from which a pass may bust, 0..1.
+	// Threshold is the pressure from which a pass may bust, from 0 to 1.
 	Threshold float64 `json:"threshold,omitzero"`
-	// LastPassBust tells whether the last pass was a bust.
+	// LastPassBust says whether the last pass was a bust.
 	LastPassBust bool `json:"lastPassBust,omitzero"`
-	// BustCauses counts the busts that the journal still knows, most frequent first.
+	// BustCauses counts the busts in the journal by cause, most frequent first.
 	BustCauses []CauseCount `json:"bustCauses,omitempty"`
-	// Tokens is what the prompt is made of, counted by the host.
+	// Tokens is the host's own count of the prompt, by source.
 	Tokens TokensBySource `json:"tokens,omitzero"`
-	// SizeTokens is the prompt of the last pass before it decided, GoalTokens
-	// what it wanted to get down to, 0 if it did not.
+	// SizeTokens is the expected prompt size of the last pass before it
+	// decided. GoalTokens is the size that the pass wanted to get down to, or 0
+	// if it had no such goal.
 	SizeTokens int `json:"sizeTokens,omitzero"`
 	GoalTokens int `json:"goalTokens,omitzero"`
-	// LastPrice is the newest price of a bust that the journal knows, also of
-	// one that was not worth it.
+	// LastPrice is the newest price of a bust in the journal, whether or not
+	// the bust was made.
 	LastPrice *PricedPass `json:"lastPrice,omitzero"`
+	// BindsThinking says that the session's model binds its thinking to
+	// everything before it. LostThinkingBlocks counts the blocks that busts
+	// have invalidated. LostThinkingTokens estimates their size.
+	BindsThinking      bool `json:"bindsThinking,omitzero"`
+	LostThinkingBlocks int  `json:"lostThinkingBlocks,omitzero"`
+	LostThinkingTokens int  `json:"lostThinkingTokens,omitzero"`
+	// CacheLifeMS is the estimated time for which an unused prefix stays in the
+	// provider's cache, in ms. CacheRoute names the row of the host's table of
+	// caches, for example "anthropic-1h".
+	CacheLifeMS int64  `json:"cacheLifeMs,omitzero"`
+	CacheRoute  string `json:"cacheRoute,omitzero"`
+	// CacheLifeSource is the source of CacheLifeMS. CacheLifeReason names it
+	// for a person, for example "Anthropic's default".
+	CacheLifeSource CacheLifeSource `json:"cacheLifeSource,omitzero" jsonschema:"enum=route,enum=config,enum=read,enum=missed,enum=harness"`
+	CacheLifeReason string          `json:"cacheLifeReason,omitzero"`
 }
 
-// PricedPass is a pass whose bust was weighed.
+// PricedPass is a pass that estimated the price of a bust.
 type PricedPass struct {
 	Pass int `json:"pass"`
 	// Cause is why the pass wanted to bust, or why it had to wait.
 	Cause string `json:"cause"`
-	// Bust tells whether it did.
+	// Bust says whether the pass made the bust.
 	Bust  bool      `json:"bust"`
 	Price BustPrice `json:"price"`
 }
 
-// BustPrice is what a bust costs and gains.
+// BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
-	// Resent is the tokens behind the first changed byte, which are written to
-	// the provider's cache again; Removed those that are not sent any more.
+	// Resent is the number of tokens behind the first changed byte, which the
+	// provider writes to its cache again. Removed is the number of tokens that
+	// are no longer sent.
 	Resent  int `json:"resent"`
 	Removed int `json:"removed"`
-	// BreakEven is the number of passes after which the bust has paid off;
-	// Forecast how many passes there are expected to be until space must be
-	// freed whatever it costs.
+	// BreakEven is the number of passes after which the bust has paid off.
+	// Forecast is the expected number of passes until space must be freed at
+	// any cost.
 	BreakEven float64 `json:"breakEven"`
 	Forecast  int     `json:"forecast"`
+	// Thinking is the number of tokens of thinking that the bust invalidates,
+	// if the model binds its thinking to everything before it.
+	Thinking int `json:"thinking,omitzero"`
 }
 
-// LimitSource says who told how long a model's prompt may be.
+// LimitSource is the source of a model's prompt limit.
 type LimitSource string
 
-// The sources. LimitConfig is for a configured limit; there is no such key yet.
+// The sources. LimitConfig is reserved for a configured limit; no such key
+// exists yet.
 const (
 	// LimitCatalogue is the harness's catalogue.
 	LimitCatalogue LimitSource = "catalogue"
-	// LimitUsage is a prompt that was accepted although it was larger than what
-	// was believed before.
+	// LimitUsage is an accepted prompt that was larger than the limit we had
+	// assumed.
 	LimitUsage LimitSource = "usage"
-	// LimitOverflow is the refusal of a prompt.
+	// LimitOverflow is the refusal of a prompt as too long.
 	LimitOverflow LimitSource = "overflow"
-	// LimitDefault is nobody: pressure is measured against an assumption.
+	// LimitDefault is our own assumption, used if there is no other source.
 	LimitDefault LimitSource = "default"
 	LimitConfig  LimitSource = "config"
 )
 
-// CauseCount is how often something had a cause.
+// CacheLifeSource is the source of the estimated life of an unused prefix.
+type CacheLifeSource string
+
+// The sources.
+const (
+	// CacheLifeRoute is the provider's documentation, or our assumption if the
+	// provider documents no life.
+	CacheLifeRoute CacheLifeSource = "route"
+	// CacheLifeConfig is the configuration (cache_ttl).
+	CacheLifeConfig CacheLifeSource = "config"
+	// CacheLifeRead is a cached prefix that was read after a longer pause than
+	// the life we had assumed.
+	CacheLifeRead CacheLifeSource = "read"
+	// CacheLifeMissed is a number of prefixes that were gone after a shorter
+	// pause than the life we had assumed.
+	CacheLifeMissed CacheLifeSource = "missed"
+	// CacheLifeHarness is the harness, which keeps idle prefixes warm.
+	CacheLifeHarness CacheLifeSource = "harness"
+)
+
+// CauseCount is the number of events with one cause, for example busts.
 type CauseCount struct {
 	Cause string `json:"cause"`
 	Count int    `json:"count"`
 }
 
-// TokensBySource is the content of a session by where it came from, in tokens
-// by the host's count. A dropped unit counts as Dropped and nowhere else, but
-// for the input of a tool call that is kept as a skeleton.
+// TokensBySource splits the content of a session by its origin, in tokens as
+// the host counts them. A dropped unit counts only as Dropped. The exception is
+// the input of a tool call that stays on the wire as a skeleton.
 type TokensBySource struct {
 	System      int64 `json:"system"`
 	Text        int64 `json:"text"`
@@ -170,7 +216,7 @@ type TokensBySource struct {
 
 // SubscribeParams asks for a session/changed notification after each pass.
 type SubscribeParams struct {
-	// Harness and Session restrict the subscription; empty means all.
+	// Harness and Session restrict the subscription. Empty means all.
 	Harness Harness `json:"harness,omitzero"`
 	Session string  `json:"session,omitzero"`
 }

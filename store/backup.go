@@ -12,14 +12,15 @@ import (
 	"strings"
 )
 
-// keptCopies is how many copies of older schema versions stay on disk.
+// keptCopies is how many copies of databases with an older schema stay on disk.
 const keptCopies = 2
 
 func copyPath(path string, version int) string {
 	return path + ".v" + strconv.Itoa(version) + ".bak"
 }
 
-// copyBefore copies the database as it is at version, and removes old copies.
+// copyBefore copies the database before it is migrated away from version, and
+// removes the oldest copies.
 func (s *Store) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
 	target := copyPath(s.path, version)
 	partial := target + ".partial"
@@ -33,9 +34,9 @@ func (s *Store) copyBefore(ctx context.Context, conn *sql.Conn, version int) err
 	return s.removeOldCopies()
 }
 
-// vacuumInto copies into target through an empty file, which VACUUM INTO
-// accepts, because it would create its own with a wider mode. It does not
-// sync what it writes.
+// vacuumInto copies the database into target. It first creates an empty file,
+// which VACUUM INTO accepts, because a file that VACUUM INTO creates would be
+// readable by other users. vacuumInto does not sync the copy.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, fileMode)
 	if err != nil {

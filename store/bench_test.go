@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A steady pass of a long session: two new units, no edits.
+// BenchmarkCommitPass measures a steady pass of a long session: two new units
+// and no edits.
 func BenchmarkCommitPass(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	must(b, s.CommitPass(b.Context(), firstPass(10_000)))
@@ -16,7 +17,8 @@ func BenchmarkCommitPass(b *testing.B) {
 	}
 }
 
-// The first pass over a session that was long before it met us.
+// BenchmarkCommitFirstPass10k measures our first pass over a session that was
+// already long.
 func BenchmarkCommitFirstPass10k(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	p := firstPass(10_000)
@@ -49,7 +51,8 @@ func BenchmarkOpenClose(b *testing.B) {
 	}
 }
 
-// firstPass brings all units at once; a fifth of them is dropped.
+// firstPass returns a pass that brings all units at once and drops a fifth of
+// them.
 func firstPass(units int) PassCommit {
 	p := commit(key, 1)
 	p.Units = nil

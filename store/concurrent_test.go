@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A reader sees each pass whole or not at all, and goes on while passes commit.
+// A reader sees each pass as a whole or not at all, and can read while passes
+// commit.
 func TestReadersSeeWholePasses(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	const passes = 300

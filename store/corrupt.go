@@ -10,10 +10,11 @@ import (
 	"strconv"
 )
 
-// moveAside renames the database and its sidecars to a name with the time now
-// (Unix ms) and returns it. The sidecars go first and keep their suffixes, so
-// that the moved files still open together: a log without its database would be
-// deleted by SQLite.
+// moveAside renames the database and its sidecars to a name with the current
+// time (Unix ms), and returns that name, for example
+// magicctx.db.corrupt-1700000000000. The sidecars keep their suffixes, so that
+// the moved files still open together. They are moved first, because SQLite
+// deletes a write-ahead log whose database is missing.
 func moveAside(path string, now int64) (string, error) {
 	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
 	for exists(moved) || exists(moved+"-wal") {
@@ -41,12 +42,13 @@ func removeIfExists(path string) error {
 	return nil
 }
 
-// suspectPath names the file by which a host that met damage asks the next
-// Open for a full check. Checking on every start would cost time in
-// proportion to the database.
+// suspectPath returns the name of a marker file. A host that met damage creates
+// the file, and the next Open then checks the whole database. A check at every
+// start would cost time in proportion to the database.
 func suspectPath(path string) string { return path + ".suspect" }
 
-// suspect remembers damage that a statement met in the open database.
+// suspect creates the marker file after a statement met damage in the open
+// database.
 func (s *Store) suspect(cause error) {
 	s.log.Error("database damaged: checked and replaced at the next start", "path", s.path, "cause", cause)
 	if err := os.WriteFile(suspectPath(s.path), []byte(cause.Error()+"\n"), fileMode); err != nil {
@@ -54,7 +56,8 @@ func (s *Store) suspect(cause error) {
 	}
 }
 
-// checkSuspect fails with errCorrupt when the last host met damage and it is real.
+// checkSuspect checks the whole database if the last host met damage. It fails
+// with errCorrupt if the database is really damaged.
 func (s *Store) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(s.path)) {
 		return nil

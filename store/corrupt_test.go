@@ -64,7 +64,8 @@ func TestDamagedDatabaseIsMovedAside(t *testing.T) {
 	}
 }
 
-// assertReplaced opens dir and expects the database to be replaced, loudly.
+// assertReplaced opens dir and checks that the database is replaced and that
+// the log says so.
 func assertReplaced(t *testing.T, dir string, look func(moved string)) {
 	t.Helper()
 	var log bytes.Buffer
@@ -123,7 +124,8 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
-// A host can be killed between marking the new file as ours and its schema.
+// A host may be killed after it has marked the new file as ours and before it
+// has created the schema.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))
@@ -134,8 +136,8 @@ func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 }
 
-// Damage behind the first page is met by a statement, later. The host stops
-// writing then, and the next start replaces the database.
+// Open does not see damage behind the first page; a later statement does. The
+// host then stops writing, and the next start replaces the database.
 func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)
 	s := openIn(t, dir)
@@ -174,8 +176,8 @@ func TestSoundSuspectIsKept(t *testing.T) {
 	}
 }
 
-// A power cut can leave the tail of the log half written. SQLite ignores the
-// frames whose checksum is wrong, and nothing is moved.
+// A power cut can leave the end of the write-ahead log half written. SQLite
+// ignores frames with a wrong checksum, so the database is not moved aside.
 func TestTornLogIsNoDamage(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -202,7 +204,8 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 }
 
-// SQLite calls it an I/O error when the log ends before what its index names.
+// If the write-ahead log ends before a frame that its index names, SQLite
+// reports an I/O error.
 func TestCutOffLogIsDamage(t *testing.T) {
 	err := explain(t.Context(), fmt.Errorf("commit: %w", sqlite3.IOERR_SHORT_READ))
 	if !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrCannotPersist) {

@@ -8,15 +8,20 @@ import (
 	"strings"
 )
 
-// DefaultDir returns the directory of the database for an environment: that of
-// MAGIC_CONTEXT_DATA_DIR, else cortexkit/magic-context below XDG_DATA_HOME, else
-// below ~/.local/share, on every system alike. The result is empty when the
-// environment names no home directory.
+// DefaultDir returns the directory of the database for an environment. On every
+// system alike it is the first of these whose variable is set:
+//
+//	$MAGIC_CONTEXT_DATA_DIR
+//	$XDG_DATA_HOME/cortexkit/magic-context
+//	~/.local/share/cortexkit/magic-context
+//
+// The result is empty if the environment names no home directory.
 func DefaultDir(env func(string) string) string {
 	if dir := env("MAGIC_CONTEXT_DATA_DIR"); dir != "" {
 		return dir
 	}
-	// The XDG base directory specification has relative paths ignored.
+	// The XDG base directory specification says that relative paths must be
+	// ignored.
 	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
 		return belowData(data)
 	}
@@ -33,11 +38,12 @@ func belowHome(home string) string { return belowData(filepath.Join(home, ".loca
 
 var errRealDatabase = errors.New("a test must not open the database of the person who runs it")
 
-// refuseReal fails when dir is where this user's real database lives: a test
-// that forgot its own directory once migrated a developer's live one. The
-// places are those that the environment names now, with and without its
-// overrides, and the home of the account. What lies below the directory for
-// temporary files is the test's own.
+// refuseReal fails if dir holds the real database of the user who runs the
+// test. A test that forgot to set its own directory once migrated a developer's
+// live database. refuseReal compares dir with the default directory for the
+// environment, with and without its overrides, and for the home directory of
+// the account. A directory below the one for temporary files is always allowed,
+// because it belongs to the test.
 func refuseReal(dir, temporary string, env func(string) string) error {
 	places := []string{DefaultDir(env)}
 	for _, hidden := range []string{"MAGIC_CONTEXT_DATA_DIR", "XDG_DATA_HOME"} {
@@ -66,7 +72,8 @@ func without(env func(string) string, hidden string) func(string) string {
 	}
 }
 
-// resolve returns the absolute path behind symbolic links, as far as the path exists.
+// resolve returns path as an absolute path without symbolic links, as far as
+// the path exists.
 func resolve(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {

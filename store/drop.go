@@ -10,26 +10,39 @@ import (
 
 // A DropRow is a drop that waits for the next bust.
 type DropRow struct {
-	Tag      int
+	Tag int
+	// UnitKey is the key of the unit that has the tag. If another unit is
+	// stored under the tag, the drop is meaningless and is deleted.
+	UnitKey  string
 	QueuedAt int64 // Unix ms
 	Source   string
 }
 
-// A ToolReplyRow is what one tool call was answered.
+// A ToolReplyRow is the answer to one tool call.
 type ToolReplyRow struct {
 	CallID string
 	Reply  string
 	At     int64 // Unix ms
 }
 
-// QueueDrops queues drops and remembers the reply of the tool call that asked
-// for them, both or neither. A call that was answered before changes nothing:
-// the harness repeats it after a crash, perhaps when its drops have long been
-// drained. A tag that is queued already keeps its place. An empty CallID
-// remembers no reply.
-func (s *Store) QueueDrops(ctx context.Context, key Key, drops []DropRow, reply ToolReplyRow) error {
+// QueueDrops stores drops and the reply of the tool call that asked for them,
+// in one transaction. A call that already has a stored reply queues nothing:
+// the harness repeats the call after a crash, perhaps when its drops have long
+// been drained. A tag that is already queued keeps its place. If CallID is
+// empty, no reply is stored.
+//
+// units are all units that no pass could store yet. QueueDrops stores them
+// together with the drops. If such a unit were lost later, a drop of it would
+// wait for a tag that no unit has.
+func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		if err := s.ensureSession(ctx, tx, key); err != nil {
+			return err
+		}
+		if err := s.insertUnits(ctx, tx, key, units); err != nil {
+			return err
+		}
+		if err := raiseTagCounter(ctx, tx, key, units); err != nil {
 			return err
 		}
 		if reply.CallID != "" {
@@ -43,7 +56,28 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, drops []DropRow, reply 
 	if err != nil {
 		return fmt.Errorf("queue drops of %s: %w", key, err)
 	}
+	if len(units) > 0 {
+		s.forgetWaiting(key)
+	}
 	return nil
+}
+
+// raiseTagCounter raises the session's tag counter to the highest tag of units.
+// Their tags are then never given again, even if the units are removed.
+func raiseTagCounter(ctx context.Context, tx *sql.Tx, key Key, units []UnitRow) error {
+	if len(units) == 0 {
+		return nil
+	}
+	highest := 0
+	for _, u := range units {
+		highest = max(highest, u.Tag)
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE sessions
+		SET tag_counter = max(tag_counter, ?3)
+		WHERE harness = ?1 AND session_id = ?2`,
+		key.Harness, key.Session, highest)
+	return err
 }
 
 func insertToolReply(ctx context.Context, tx *sql.Tx, key Key, reply ToolReplyRow) (isNew bool, err error) {
@@ -61,22 +95,23 @@ func insertToolReply(ctx context.Context, tx *sql.Tx, key Key, reply ToolReplyRo
 
 func insertDrops(ctx context.Context, tx *sql.Tx, key Key, drops []DropRow) error {
 	stmt, err := tx.PrepareContext(ctx, `
-		INSERT INTO queued_drops (harness, session_id, tag, queued_at, source)
-		VALUES (?, ?, ?, ?, ?)
+		INSERT INTO queued_drops (harness, session_id, tag, unit_key, queued_at, source)
+		VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (harness, session_id, tag) DO NOTHING`)
 	if err != nil {
 		return err
 	}
 	defer stmt.Close()
 	for _, d := range drops {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, d.Tag, d.QueuedAt, d.Source); err != nil {
+		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt, d.Source); err != nil {
 			return fmt.Errorf("tag %d: %w", d.Tag, err)
 		}
 	}
 	return nil
 }
 
-// ToolReply returns what a tool call was answered, if it was.
+// ToolReply returns the stored reply of a tool call. found is false if there is
+// none.
 func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply string, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
@@ -96,12 +131,12 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 func readDrops(c *sqlite3.Conn, key Key) ([]DropRow, error) {
 	var drops []DropRow
 	err := scan(c, `
-		SELECT tag, queued_at, source
+		SELECT tag, unit_key, queued_at, source
 		FROM queued_drops
 		WHERE harness = ? AND session_id = ?
 		ORDER BY queued_at, tag`,
 		func(row *sqlite3.Stmt) {
-			drops = append(drops, DropRow{Tag: row.ColumnInt(0), QueuedAt: row.ColumnInt64(1), Source: row.ColumnText(2)})
+			drops = append(drops, DropRow{Tag: row.ColumnInt(0), UnitKey: row.ColumnText(1), QueuedAt: row.ColumnInt64(2), Source: row.ColumnText(3)})
 		}, key.Harness, key.Session)
 	return drops, err
 }

@@ -1,13 +1,20 @@
 package store
 
-import "testing"
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+)
 
 func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	must(t, s.CommitPass(ctx, commit(key, 1)))
 	call := ToolReplyRow{CallID: "call_1", Reply: "queued §1§", At: now}
-	must(t, s.QueueDrops(ctx, key, []DropRow{{Tag: 1, QueuedAt: now}}, call))
+	must(t, s.QueueDrops(ctx, key, nil, []DropRow{{Tag: 1, QueuedAt: now}}, call))
 
 	drain := commit(key, 2)
 	drain.Drained = []int{1}
@@ -15,7 +22,7 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 
 	again := call
 	again.Reply = "something else"
-	must(t, s.QueueDrops(ctx, key, []DropRow{{Tag: 1, QueuedAt: now + 1}}, again))
+	must(t, s.QueueDrops(ctx, key, nil, []DropRow{{Tag: 1, QueuedAt: now + 1}}, again))
 	if queued := load(t, s, key).Queued; len(queued) != 0 {
 		t.Errorf("a repeated call queued %v", queued)
 	}
@@ -29,8 +36,8 @@ func TestRepeatedToolCallQueuesNothing(t *testing.T) {
 func TestQueuedTagKeepsItsPlace(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	first := []DropRow{{Tag: 9, QueuedAt: 1, Source: "a"}, {Tag: 3, QueuedAt: 2, Source: "a"}}
-	must(t, s.QueueDrops(t.Context(), key, first, ToolReplyRow{}))
-	must(t, s.QueueDrops(t.Context(), key, []DropRow{{Tag: 9, QueuedAt: 5, Source: "b"}}, ToolReplyRow{}))
+	must(t, s.QueueDrops(t.Context(), key, nil, first, ToolReplyRow{}))
+	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 9, QueuedAt: 5, Source: "b"}}, ToolReplyRow{}))
 	same(t, "queued", load(t, s, key).Queued, first)
 }
 
@@ -44,4 +51,95 @@ func TestLaterEditOfAKindReplacesTheEarlier(t *testing.T) {
 	must(t, s.CommitPass(t.Context(), p))
 	same(t, "edits", load(t, s, key).Edits,
 		[]EditRow{{Tag: 1, Kind: "compress", Pass: 2, Payload: "2"}, {Tag: 1, Kind: "drop", Pass: 1}})
+}
+
+// A drop was once queued by its tag alone, while the unit with that tag waited
+// for a database that another program had locked.
+func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	lost := commit(key, 2)
+	unlock := lockDatabase(t, dir)
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.CommitPass(short, lost); !errors.Is(err, ErrBusy) {
+		t.Fatalf("commit into a locked database: %v", err)
+	}
+	drops := []DropRow{{Tag: 3, UnitKey: unitKey(3), QueuedAt: now}}
+	short, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.QueueDrops(short, key, lost.Units, drops, ToolReplyRow{CallID: "c", Reply: "r"}); !errors.Is(err, ErrBusy) {
+		t.Fatalf("queue in a locked database: %v", err)
+	}
+	unlock()
+	if got := load(t, s, key); len(got.Units) != 2 || len(got.Queued) != 0 || got.Session.TagCounter != 2 {
+		t.Errorf("a refused write left %+v", got)
+	}
+	must(t, s.QueueDrops(t.Context(), key, lost.Units, drops, ToolReplyRow{CallID: "c", Reply: "r"}))
+	got := load(t, s, key)
+	if len(got.Units) != 4 || got.Session.TagCounter != 4 {
+		t.Errorf("%d units, tag counter %d", len(got.Units), got.Session.TagCounter)
+	}
+	same(t, "queued", got.Queued, drops)
+
+	// Removing the message removes its unit, but its tag is not given again.
+	must(t, s.RemoveMessages(t.Context(), key, []string{"msg_2"}))
+	if got := load(t, s, key); len(got.Units) != 2 || len(got.Queued) != 0 || got.Session.TagCounter != 4 {
+		t.Errorf("after the removal: %+v", got)
+	}
+}
+
+// lockDatabase lets another program hold the database's write lock until
+// unlock.
+func lockDatabase(t *testing.T, dir string) (unlock func()) {
+	t.Helper()
+	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
+	must(t, err)
+	t.Cleanup(func() { other.Close() })
+	lock, err := other.Conn(t.Context())
+	must(t, err)
+	_, err = lock.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	must(t, err)
+	return func() {
+		_, err := lock.ExecContext(t.Context(), "ROLLBACK")
+		must(t, err)
+		must(t, lock.Close())
+	}
+}
+
+func TestDropOfAnotherUnitGoesWhenTheTagIsTaken(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	must(t, s.QueueDrops(t.Context(), key, nil, []DropRow{{Tag: 1, UnitKey: "lost"}, {Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}}, ToolReplyRow{}))
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	same(t, "queued", load(t, s, key).Queued, []DropRow{{Tag: 2, UnitKey: unitKey(2)}, {Tag: 9, UnitKey: "lost"}})
+}
+
+// A drop that was queued before drops named their unit gets the unit that has
+// its tag. If no unit has the tag, the drop is deleted.
+func TestOldQueuedDropsGetTheirUnit(t *testing.T) {
+	dir := t.TempDir()
+	var before []migration
+	for _, m := range released() {
+		if m.version < 7 {
+			before = append(before, m)
+		}
+	}
+	// This build's statements need the newest schema. The test therefore
+	// creates the old tables and fills them by hand.
+	if _, err := open(t.Context(), options(dir), before); err == nil {
+		t.Fatal("this build works on the old schema")
+	}
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
+	must(t, err)
+	for _, statement := range []string{
+		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 'ses_1', 1, 1)`,
+		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens) VALUES ('opencode', 'ses_1', 1, 'k1', 'm', 'text', 1, 1)`,
+		`INSERT INTO queued_drops (harness, session_id, tag, queued_at) VALUES ('opencode', 'ses_1', 1, 5), ('opencode', 'ses_1', 2, 6)`,
+	} {
+		_, err := db.ExecContext(t.Context(), statement)
+		must(t, err)
+	}
+	must(t, db.Close())
+	same(t, "queued", load(t, openIn(t, dir), key).Queued, []DropRow{{Tag: 1, UnitKey: "k1", QueuedAt: 5}})
 }

@@ -3,12 +3,12 @@ package store
 import "github.com/ncruces/go-sqlite3"
 
 // An EditRow is one frozen decision about a unit. A unit has at most one edit
-// of a kind; storing another replaces it.
+// of each kind; storing another of that kind replaces it.
 type EditRow struct {
 	Tag     int
 	Kind    string
 	Pass    int    // the pass that first applied it
-	Payload string // what the kind needs beside the tag
+	Payload string // data that the kind needs beside the tag
 }
 
 func readEdits(c *sqlite3.Conn, key Key) ([]EditRow, error) {

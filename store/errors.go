@@ -8,7 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// The errors that callers branch on, with errors.Is.
+// Callers test for these errors with errors.Is.
 var (
 	// ErrLocked: another host owns the database. The message names its pid.
 	ErrLocked = errors.New("the database is in use by another host")
@@ -18,20 +18,22 @@ var (
 	ErrForeign = errors.New("the database belongs to another program")
 	// ErrBusy: another program kept the file locked. Trying again later helps.
 	ErrBusy = errors.New("the database is busy")
-	// ErrCannotPersist: the disk is full, read-only, failing, or the file is
-	// damaged. Trying again does not help; the host must say so and stop working.
+	// ErrCannotPersist: the disk is full, read-only or failing, or the file is
+	// damaged. Trying again does not help. The host must report it and stop
+	// working.
 	ErrCannotPersist = errors.New("the database cannot be written")
-	// ErrDamaged is an ErrCannotPersist that opening the database anew mends: it
-	// is moved aside then.
+	// ErrDamaged comes with ErrCannotPersist if opening the database again
+	// repairs it: Open then moves the damaged database aside.
 	ErrDamaged = errors.New("it is damaged")
 )
 
-// errCorrupt is damage that we found, beside that which SQLite reports.
+// errCorrupt is damage that our own checks found. SQLite reports other damage
+// with its own errors.
 var errCorrupt = errors.New("not a usable database")
 
-// explain attaches to an error of SQLite the sentinel that callers know. When
-// ctx is over, its error is attached too: SQLite reports an abandoned wait as
-// busy and an abandoned statement as interrupted.
+// explain adds to an error of SQLite the sentinel error that callers test for.
+// When ctx is over, explain adds ctx's error too, because SQLite reports an
+// abandoned wait as busy and an abandoned statement as interrupted.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -53,9 +55,10 @@ func isCorrupt(err error) bool {
 	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
 }
 
-// meansDamage tells more than isCorrupt, for a database that was sound when it
-// was opened: reading beyond the end of a write-ahead log that was cut off.
-// Whether it is damaged is found out when it is opened anew.
+// meansDamage recognises damage to a database that was sound when it was
+// opened. Beside isCorrupt it accepts a short read, which happens if the
+// write-ahead log was cut off. The next Open finds out whether the database is
+// really damaged.
 func meansDamage(err error) bool {
 	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }

@@ -12,32 +12,34 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// An Examination is what a look at a database from outside has found.
+// An Examination is the result of examining a database from outside.
 type Examination struct {
 	Path   string
 	Exists bool
-	Bytes  int64 // on disk, the write-ahead log included
-	// Schema is the version of the database, NewestSchema what this build knows.
+	Bytes  int64 // on disk, including the write-ahead log
+	// Schema is the schema version of the database. NewestSchema is the newest
+	// version that this build knows.
 	Schema, NewestSchema int
 	Sessions             int
-	// Damage is what SQLite says is wrong; empty when it is sound.
+	// Damage is SQLite's list of problems. It is empty if the database is
+	// sound.
 	Damage []string
-	Aside  []string // damaged databases that were moved aside
+	Aside  []string // names of damaged databases that were moved aside
 }
 
-// LastOwner returns the process that opened the database in dir last, which may
-// have ended, 0 when unknown.
+// LastOwner returns the pid of the process that opened the database in dir
+// last, or 0 if it is unknown. The process may have ended.
 func LastOwner(dir string) (pid int) {
 	pid, _ = strconv.Atoi(ownerOf(filepath.Join(dir, lockName)))
 	return pid
 }
 
-// maxDamage bounds the lines of a check.
+// maxDamage bounds how many problems a check lists.
 const maxDamage = 5
 
-// Examine reads the database in dir through a connection that cannot write, and
-// checks all of it. It takes no lock, so a host may be at work. It fails with
-// ErrForeign, ErrBusy or, when it cannot be read, ErrCannotPersist.
+// Examine checks the whole database in dir through a connection that cannot
+// write. It takes no lock, so a host may be at work. It fails with ErrForeign
+// or ErrBusy, or with ErrCannotPersist if the database cannot be read.
 func Examine(ctx context.Context, dir string) (Examination, error) {
 	migrations := released()
 	x := Examination{Path: filepath.Join(dir, fileName), NewestSchema: migrations[len(migrations)-1].version}
@@ -72,7 +74,7 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 
 func (x *Examination) check(ctx context.Context) (err error) {
 	sidecars := []string{x.Path + "-wal", x.Path + "-shm"}
-	var ours []string // SQLite makes them under the umask alone
+	var ours []string // sidecars that this check makes SQLite create, with modes from the umask alone
 	for _, file := range sidecars {
 		if !exists(file) {
 			ours = append(ours, file)
@@ -85,7 +87,7 @@ func (x *Examination) check(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, c.Close())
 		for _, file := range ours {
-			_ = os.Chmod(file, fileMode) // if it is still there
+			_ = os.Chmod(file, fileMode) // SQLite may have removed the file
 		}
 	}()
 	defer c.SetInterrupt(c.SetInterrupt(ctx))

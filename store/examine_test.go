@@ -12,7 +12,7 @@ import (
 func TestExamineWhileAHostIsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
-	must(t, s.CommitPass(t.Context(), commit(key, 1))) // in the write-ahead log only
+	must(t, s.CommitPass(t.Context(), commit(key, 1))) // the pass is in the write-ahead log only
 	x, err := Examine(t.Context(), dir)
 	must(t, err)
 	if !x.Exists || x.Sessions != 1 || x.Schema != s.SchemaVersion() || x.Schema != x.NewestSchema || len(x.Damage) > 0 || x.Bytes == 0 || LastOwner(dir) != os.Getpid() {

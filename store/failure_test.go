@@ -19,7 +19,7 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 	var pages int
 	must(t, s.write.QueryRow(`PRAGMA page_count`).Scan(&pages))
 	var limit int
-	must(t, s.write.QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite lowers it to what is there
+	must(t, s.write.QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite lowers the limit only to the current size
 	if limit != pages {
 		t.Fatalf("limit is %d pages, want %d", limit, pages)
 	}
@@ -59,7 +59,7 @@ func TestReadOnlyPlacesAreReported(t *testing.T) {
 	})
 }
 
-// readOnly takes the right to write from dir until the test ends.
+// readOnly makes dir read-only until the test ends.
 func readOnly(t *testing.T, dir string) string {
 	t.Helper()
 	must(t, os.Chmod(dir, 0o500))
@@ -87,7 +87,7 @@ func TestPathsThatAreNoFilesAreReported(t *testing.T) {
 	})
 }
 
-// otherProgram opens the database of s as a backup or a shell would.
+// otherProgram opens the database of s as a backup program or a shell would.
 func otherProgram(t *testing.T, s *Store) *sqlite3.Conn {
 	t.Helper()
 	conn, err := sqlite3.Open(s.Path())
@@ -105,7 +105,7 @@ func TestLockOfAnotherProgramDelaysWritesOnly(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error)
 	go func() { done <- s.CommitPass(ctx, commit(key, 2)) }()
-	if got := load(t, s, key).Session.Passes; got != 1 { // reads go on
+	if got := load(t, s, key).Session.Passes; got != 1 { // reads still work
 		t.Errorf("%d passes", got)
 	}
 	cancel(nil)

@@ -14,7 +14,7 @@ import (
 // applicationID marks our databases: "mctx" in the header of the file.
 const applicationID = 0x6d637478
 
-// The parts of the SQLite file header that we read ourselves, see
+// These are the parts of the SQLite file header that we read ourselves, see
 // https://sqlite.org/fileformat2.html#the_database_header.
 const (
 	headerBytes         = 100
@@ -22,12 +22,14 @@ const (
 	headerApplicationID = 68
 )
 
-// inspect looks at the file at path without SQLite, which would create files
-// beside a database that is not ours. It says whether the file must be created,
-// and fails with ErrForeign or errCorrupt when it must not be opened.
+// inspect examines the file at path without SQLite, because SQLite would create
+// files beside a database of another program. missing is true if the database
+// must be created. The error is ErrForeign or errCorrupt if the file must not
+// be opened.
 //
-// The header in the main file can be trusted although the database is in WAL
-// mode: create writes the mark before it switches to WAL.
+// The header in the main file is reliable although the database uses a
+// write-ahead log, because create writes our mark before it switches to WAL
+// mode.
 func inspect(path string) (missing bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +58,8 @@ func inspect(path string) (missing bool, err error) {
 	return false, nil
 }
 
-// orphanedLog fails when a write-ahead log holds data but its database is
-// gone: SQLite would delete the log without a word.
+// orphanedLog fails if a write-ahead log holds data but its database is
+// missing. SQLite would silently delete such a log.
 func orphanedLog(path string) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: %s is empty but has a write-ahead log", errCorrupt, path)
@@ -65,8 +67,9 @@ func orphanedLog(path string) error {
 	return nil
 }
 
-// create makes an empty database that is marked as ours. A rollback journal is
-// SQLite's default, so the mark reaches the main file at once or not at all.
+// create creates an empty database with our mark. It still uses a rollback
+// journal, SQLite's default, so that the mark reaches the main file at once or
+// not at all.
 func create(path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// keptPasses is how many passes of a session its journal keeps.
+// keptPasses is how many passes of a session the journal keeps.
 const keptPasses = 5000
 
 // A PassRow is one line of a session's journal.
@@ -20,35 +20,40 @@ type PassRow struct {
 	Cause        string
 	Bust         bool
 	BustCause    string
-	Messages     int // raw messages of the transcript
-	Kept         int // of them, unchanged since the pass before
+	Messages     int // number of raw messages in the transcript
+	Kept         int // number of messages unchanged since the previous pass
 	WireMessages int
 	WireTokens   int
 	WireBytes    int
-	PrefixTokens int    // of the prefix shared with the wire before
+	PrefixTokens int    // size of the prefix shared with the previous wire
 	Chain        string // hash chain over the wire, hex
 	EditsAdded   int
 	Pressure     float64
-	HostUS       int64 // time in the host up to the commit, µs
-	// SizeTokens is the size of the next prompt before the pass, GoalTokens what
-	// the pass wanted to get down to; 0 if it did not.
+	HostUS       int64 // time in the host up to the commit, in µs
+	// SizeTokens is the expected size of the next prompt before the pass
+	// decided. GoalTokens is the size that the pass wanted to get down to, or 0
+	// if it had no such goal.
 	SizeTokens, GoalTokens int
-	// Price is what a bust of ours costs and gains, as it was weighed; zero
-	// where no rule proposed anything.
+	// Price is the estimated cost and gain of the bust at the moment the pass
+	// decided on it. It is zero if no rule proposed an edit.
 	Price BustPrice
+	// LostBlocks counts the thinking blocks that the pass has invalidated.
+	// LostTokens estimates their size.
+	LostBlocks, LostTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
 }
 
-// BustPrice is the price of a bust.
+// BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
 	Resent, Removed int     // tokens
-	BreakEven       float64 // passes after which it has paid off
-	Forecast        int     // passes until space must be freed anyway
+	BreakEven       float64 // number of passes after which the bust has paid off
+	Forecast        int     // number of passes until space must be freed anyway
+	Thinking        int     // tokens of thinking that the bust invalidates
 }
 
-// Usage is the tokens of a request as the provider counted them. The whole
-// prompt is the sum of the three.
+// Usage is the size of a request in tokens as the provider counted it. The
+// whole prompt is the sum of the three fields.
 type Usage struct {
 	Input      int // neither read from nor written to the cache
 	CacheRead  int
@@ -64,7 +69,8 @@ var passSelectSQL string
 //go:embed query/usage_sums.sql
 var usageSumsSQL string
 
-// Pass numbers are consecutive, so the newest 5,000 are found without counting.
+// Pass numbers are consecutive, so the statement finds the newest 5,000 passes
+// without counting rows.
 const passTrimSQL = `
 	DELETE FROM passes
 	WHERE harness = ? AND session_id = ? AND pass <= ?`
@@ -74,7 +80,8 @@ func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRo
 		key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
 		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
-		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast)
+		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
+		p.LostBlocks, p.LostTokens, p.Price.Thinking)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -89,9 +96,10 @@ func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRo
 }
 
 // SaveUsage stores the tokens that the provider reported for a pass, in the
-// journal and in the sums of the session. Harnesses report a pass more than
-// once; the last report counts, once. A pass that is not in the journal, or no
-// longer, is ignored.
+// journal and in the sums of the session. Harnesses report the same pass more
+// than once. The last report replaces earlier ones, in the sums as well.
+// SaveUsage ignores a pass that is not in the journal, for example because it
+// was trimmed.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, usageSumsSQL,
@@ -112,8 +120,9 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 	return nil
 }
 
-// MarkBust journals that a pass lost its prefix to something that came after
-// it, and returns whether that is news: a pass that has a cause already keeps it.
+// MarkBust records in the journal that an event after the pass lost its prefix,
+// for example a changed system prompt. isNew is false if the pass is already a
+// bust; it then keeps its cause.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
 	err = s.update(ctx, func(tx *sql.Tx) error {
 		marked, err := tx.ExecContext(ctx, `
@@ -142,8 +151,8 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 	return isNew, nil
 }
 
-// Passes returns the passes of a session after the given one, oldest first. A
-// limit of 0 returns all.
+// Passes returns the passes of a session that follow pass number after, oldest
+// first. A limit of 0 returns all of them.
 func (s *Store) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
@@ -181,8 +190,9 @@ func readPass(s *sqlite3.Stmt) PassRow {
 		SizeTokens:   s.ColumnInt(19),
 		GoalTokens:   s.ColumnInt(20),
 		Price: BustPrice{
-			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24),
+			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24), Thinking: s.ColumnInt(27),
 		},
+		LostBlocks: s.ColumnInt(25), LostTokens: s.ColumnInt(26),
 	}
 	if s.ColumnType(16) != sqlite3.NULL {
 		p.Usage = &Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(17), CacheWrite: s.ColumnInt(18)}

@@ -44,11 +44,11 @@ func TestUsageCountsOncePerPass(t *testing.T) {
 		must(t, s.CommitPass(ctx, commit(key, n)))
 	}
 	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10))
-	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10)) // repeated
-	must(t, s.SaveUsage(ctx, key, 2, 1, 10, 1))   // partial
-	must(t, s.SaveUsage(ctx, key, 2, 7, 110, 20)) // final
-	must(t, s.SaveUsage(ctx, key, 1, 6, 100, 10)) // corrected late
-	must(t, s.SaveUsage(ctx, key, 9, 1000, 0, 0)) // unknown pass
+	must(t, s.SaveUsage(ctx, key, 1, 5, 100, 10)) // a repeated report
+	must(t, s.SaveUsage(ctx, key, 2, 1, 10, 1))   // a partial report
+	must(t, s.SaveUsage(ctx, key, 2, 7, 110, 20)) // the final report
+	must(t, s.SaveUsage(ctx, key, 1, 6, 100, 10)) // a late correction
+	must(t, s.SaveUsage(ctx, key, 9, 1000, 0, 0)) // a pass that is not in the journal
 	must(t, s.SaveUsage(ctx, Key{Harness: "pi", Session: "unknown"}, 1, 1, 1, 1))
 
 	got := load(t, s, key).Session

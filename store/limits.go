@@ -9,20 +9,20 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A LimitsRow is what is known of a model. Zero means unknown.
+// A LimitsRow holds the known limits and prices of a model. Zero means unknown.
 type LimitsRow struct {
 	Provider      string
 	Model         string
 	ContextTokens int
 	InputTokens   int
 	OutputTokens  int
-	// Prices per million tokens, in the currency of the source's catalogue.
+	// Prices are per million tokens, in the currency of the catalogue.
 	PriceFresh  float64
 	PriceWrite  float64
 	PriceRead   float64
 	PriceOutput float64
-	NPM         string // the package that speaks to the provider
-	Source      string // who said so
+	NPM         string // npm package through which the harness calls the provider
+	Source      string // where the figures come from
 	At          int64  // Unix ms
 }
 
@@ -32,7 +32,7 @@ var limitsSelectSQL string
 //go:embed query/limits_upsert.sql
 var limitsUpsertSQL string
 
-// Limits returns what is known of a model, if anything is.
+// Limits returns the known limits of a model. found is false if there are none.
 func (s *Store) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {
@@ -59,7 +59,7 @@ func (s *Store) Limits(ctx context.Context, provider, model string) (limits Limi
 	return limits, found, nil
 }
 
-// SaveLimits replaces what is known of a model.
+// SaveLimits replaces the known limits of a model.
 func (s *Store) SaveLimits(ctx context.Context, l LimitsRow) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, limitsUpsertSQL,

@@ -7,18 +7,26 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A Snapshot is the frozen state of a session, all of one moment.
+// A Snapshot is the frozen state of a session. All of it was read at one
+// moment.
 type Snapshot struct {
 	Session SessionRow
-	Units   []UnitRow // by tag
-	Edits   []EditRow // by tag, then kind
-	Queued  []DropRow // in the order of their queueing
+	Units   []UnitRow // in order of their tags
+	Edits   []EditRow // in order of their tags, then kinds
+	Queued  []DropRow // in the order in which they were queued
+	// Thinking is in order of the message keys.
+	Thinking []ThinkingRow
+	// Waiting holds the units that could not be stored yet, in order of their
+	// tags. They are not in Units. A session may have nothing but waiting
+	// units.
+	Waiting []UnitRow
 }
 
-// maxExpectedUnits bounds what Load sets aside on the word of a tag counter.
+// maxExpectedUnits bounds the memory that Load allocates in advance. Load
+// estimates it from the tag counter, which may be far too high.
 const maxExpectedUnits = 1 << 16
 
-// Load reads a session; found is false when it is unknown.
+// Load reads a session. found is false if the session is not in the database.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		err = scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
@@ -33,11 +41,19 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		if snap.Edits, err = readEdits(c, key); err != nil {
 			return err
 		}
-		snap.Queued, err = readDrops(c, key)
+		if snap.Queued, err = readDrops(c, key); err != nil {
+			return err
+		}
+		snap.Thinking, err = readThinking(c, key)
 		return err
 	})
 	if err != nil {
 		return Snapshot{}, false, fmt.Errorf("load session %s: %w", key, err)
+	}
+	if snap.Waiting, err = s.waiting(key, snap.Units); err != nil {
+		// The tags of the lost units may be given again. That is better than a
+		// session that cannot be loaded.
+		s.log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil
 }

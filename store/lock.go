@@ -9,13 +9,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The pid stands behind the first byte of the lock file, because on Windows
-// the lock covers that byte and nobody else can read it.
+// pidOffset is 1, because on Windows the lock covers the first byte of the file
+// and no other process can read that byte.
 const pidOffset = 1
 
-// takeLock makes this process the owner of the database. The file is never
-// removed: a process that waits on the old inode and one that creates a new
-// file would both believe to hold it.
+// takeLock makes this process the owner of the database. The lock file is never
+// removed. If it were, one process could wait on the removed file and another
+// create a new one, and both would believe that they hold the lock.
 func takeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
@@ -38,7 +38,8 @@ func writePID(path string) error {
 		return err
 	}
 	defer file.Close()
-	// A fixed width overwrites whatever pid stood there, so nothing is truncated.
+	// The pid is padded to a fixed width, so that it overwrites any older pid
+	// and the file need not be truncated.
 	if _, err := file.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), pidOffset); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func ownerOf(path string) string {
 	n, _ := file.ReadAt(buf, pidOffset)
 	pid := strings.TrimSpace(string(buf[:n]))
 	if _, err := strconv.Atoi(pid); err != nil {
-		return "unknown" // its owner is between locking and signing
+		return "unknown" // the owner has locked the file and not yet written its pid
 	}
 	return pid
 }

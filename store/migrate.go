@@ -14,25 +14,25 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// A migration takes the schema from version-1 to version.
+// A migration brings the schema from version-1 to version.
 type migration struct {
 	version int
 	name    string
 	sql     string
 }
 
-// released returns the migrations of this build in order. Their numbers are
-// consecutive from 1, which a test holds.
+// released returns the migrations of this build in order. They are numbered
+// consecutively from 1; a test checks that.
 func released() []migration {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
-		panic(err) // the pattern is a constant
+		panic(err) // cannot happen: the pattern is a constant
 	}
 	var all []migration
 	for _, name := range names {
 		text, err := migrationFiles.ReadFile(name)
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // cannot happen: the file is embedded
 		}
 		number, _, _ := strings.Cut(path.Base(name), "_")
 		version, err := strconv.Atoi(number)
@@ -44,8 +44,8 @@ func released() []migration {
 	return all
 }
 
-// prepareSchema reads the schema version, refuses a newer one, and brings an
-// older one up to date. It returns the version that the database then has.
+// prepareSchema reads the schema version, refuses a newer schema, and migrates
+// an older one. It returns the version of the migrated database.
 func (s *Store) prepareSchema(ctx context.Context, migrations []migration) (int, error) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
@@ -88,9 +88,10 @@ func (s *Store) prepareSchema(ctx context.Context, migrations []migration) (int,
 	return newest, nil
 }
 
-// migrate applies m and its version in one transaction. Foreign keys are off
-// meanwhile, or rebuilding a table would empty those that refer to it; what
-// they demand is checked before the commit instead.
+// migrate applies m and records its version in one transaction. Meanwhile
+// foreign keys are off, because otherwise rebuilding a table would delete the
+// rows that refer to it. migrate checks all foreign keys before the commit
+// instead.
 func migrate(ctx context.Context, conn *sql.Conn, m migration) (err error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
 		return err

@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-// asNobody takes root's power over file modes from the rest of this test, for
-// tests in a container. The identity for file access belongs to the thread,
-// which ends with the test's goroutine because it stays locked to it.
+// asNobody removes root's power over file modes for the rest of this test,
+// because tests in a container often run as root. The identity for file access
+// belongs to the thread. The test's goroutine stays locked to its thread, so
+// the thread ends with the goroutine.
 func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
 	runtime.LockOSThread()
-	_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0) // answers the old id, never an error
+	_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0) // returns the previous id and never an error
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// The states of a session's message about output to drop. It goes from none over
-// pending and claimed to delivered, where it stays: one in a session's life.
+// These are the states of the one message that tells a session how much it
+// could drop. The state goes from none over pending and claimed to delivered,
+// where it stays: a session gets the message once in its life.
 const (
 	MessageNone      = ""
 	MessagePending   = "pending"
@@ -18,26 +19,28 @@ const (
 	MessageDelivered = "delivered"
 )
 
-// staleClaim is the age from which nobody is taken to work on a claim any more
-// (spec transform §23).
+// staleClaim is the age from which a claim counts as abandoned. Sending takes
+// at most 100 s, because the shim may wait for a pause in the turn.
 const staleClaim = 120 * time.Second
 
-// A NudgeRow is what the model of a session was told about output to drop.
+// A NudgeRow records the reminders that the model of a session was given about
+// output to drop.
 type NudgeRow struct {
 	Cycle NudgeCycle
-	// Message is one of the states above, MessageClaimedAt Unix ms.
+	// Message is one of the states above. MessageClaimedAt is in Unix ms.
 	Message          string
 	MessageClaimedAt int64
 }
 
-// A NudgeCycle is the last reminder: how many tokens there were to drop, and its
-// level, "" for none.
+// A NudgeCycle is the last reminder: how many tokens could have been dropped,
+// and the reminder's level, "" if there was none.
 type NudgeCycle struct {
 	Undropped int
 	Level     string
 }
 
-// Nudge returns what the model of a session was told; zeros where nothing was.
+// Nudge returns the record of a session's reminders. It is zero if there were
+// none.
 func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
@@ -57,7 +60,8 @@ func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	return n, nil
 }
 
-// SwapNudgeCycle replaces the last reminder, if it still is the one given.
+// SwapNudgeCycle replaces the last reminder with to, if the stored one equals
+// from.
 func (s *Store) SwapNudgeCycle(ctx context.Context, key Key, from, to NudgeCycle) (swapped bool, err error) {
 	err = s.swapNudge(ctx, &swapped, key, from == NudgeCycle{}, `
 		UPDATE nudges
@@ -70,8 +74,8 @@ func (s *Store) SwapNudgeCycle(ctx context.Context, key Key, from, to NudgeCycle
 	return swapped, nil
 }
 
-// MoveMessage takes the message of a session from one state to another, if it is
-// in the first.
+// MoveMessage moves the message of a session to the state to, if its state is
+// from.
 func (s *Store) MoveMessage(ctx context.Context, key Key, from, to string) (moved bool, err error) {
 	err = s.swapNudge(ctx, &moved, key, from == MessageNone, `
 		UPDATE nudges
@@ -84,9 +88,9 @@ func (s *Store) MoveMessage(ctx context.Context, key Key, from, to string) (move
 	return moved, nil
 }
 
-// ClaimMessage takes the message of a session for sending, at the time at (Unix
-// ms). Of all who want it one gets it: it must be pending, or be claimed by
-// somebody who is gone.
+// ClaimMessage reserves the message of a session for sending, at the time at
+// (Unix ms). Only one caller gets it: the message must be pending, or its claim
+// must be so old that its sender is gone.
 func (s *Store) ClaimMessage(ctx context.Context, key Key, at int64) (claimed bool, err error) {
 	err = s.swapNudge(ctx, &claimed, key, false, `
 		UPDATE nudges
@@ -100,9 +104,10 @@ func (s *Store) ClaimMessage(ctx context.Context, key Key, at int64) (claimed bo
 	return claimed, nil
 }
 
-// swapNudge runs an update of one nudge, and tells whether it found its row. A
-// session without a row has one of zeros; it is made only where that may match,
-// so that a late answer does not bring a deleted session back.
+// swapNudge runs an update of one nudge row and reports in found whether the
+// update matched a row. A session without a row counts as one with zeros. The
+// row is created only if fromZero says that zeros may match, so that a late
+// answer does not bring a deleted session back.
 func (s *Store) swapNudge(ctx context.Context, found *bool, key Key, fromZero bool, query string, args ...any) error {
 	return s.update(ctx, func(tx *sql.Tx) error {
 		if fromZero {
@@ -132,8 +137,8 @@ func (s *Store) ensureNudge(ctx context.Context, tx *sql.Tx, key Key) error {
 	return err
 }
 
-// healClaims makes the messages pending again whose claimer is gone. It looks
-// first: an open that has nothing to heal waits for no lock.
+// healClaims makes messages with an abandoned claim pending again. It reads
+// first, so that an Open with nothing to heal waits for no write lock.
 func (s *Store) healClaims(ctx context.Context) error {
 	until := int(s.clock.Now() - staleClaim.Milliseconds())
 	stale := 0

@@ -68,7 +68,7 @@ func TestMessageIsClaimedByOne(t *testing.T) {
 		t.Errorf("%d claimed it", n)
 	}
 	same(t, "nudge", nudgeOf(t, s), NudgeRow{Message: MessageClaimed, MessageClaimedAt: now})
-	move(MessagePending, MessageNone, false) // a pass must not take it from who sends it
+	move(MessagePending, MessageNone, false) // a pass must not take the message from the call that is sending it
 	if claim(now + 119_999) {
 		t.Error("a live claim was stolen")
 	}
@@ -82,7 +82,7 @@ func TestMessageIsClaimedByOne(t *testing.T) {
 	}
 }
 
-// The answer to a message may come when its session is gone.
+// The answer to a message may arrive after its session was deleted.
 func TestNothingBringsADeletedSessionBack(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	for _, from := range []string{MessagePending, MessageClaimed} {

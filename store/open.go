@@ -29,21 +29,24 @@ const (
 	// busyTimeout bounds the wait for another program's lock on the file.
 	busyTimeout = 5 * time.Second
 
-	// maxReaders bounds the reading connections; each costs about 3.5 MB.
+	// maxReaders bounds the reading connections. Each costs about 3.5 MB.
 	maxReaders = 3
 )
 
-// Options say where a store is and what it works with. All are required.
+// Options say where a store is and which log and clock it uses. All fields are
+// required.
 type Options struct {
-	// Dir holds the database, its lock and its copies. It is created with mode
-	// 0700; the mode of an existing directory, which may be shared with other
-	// programs, is left alone. All our files have mode 0600.
+	// Dir holds the database, its lock and its copies. If it does not exist, it
+	// is created with mode 0700. The mode of an existing directory stays as it
+	// is, because other programs may share the directory. All our files have
+	// mode 0600.
 	Dir   string
 	Log   *slog.Logger
 	Clock clock.Clock
 }
 
-// A Store is the open database. There is one per directory and machine.
+// A Store is the open database. On one machine, one process at a time has the
+// store of a directory open.
 type Store struct {
 	path      string
 	log       *slog.Logger
@@ -52,28 +55,32 @@ type Store struct {
 	recovered string
 	version   int
 
-	write *sql.DB // one connection
-	read  *sql.DB // connections that cannot write
+	write *sql.DB // pool of one connection
+	read  *sql.DB // pool of connections that cannot write
 	stmts passStatements
+
+	// waits holds the keys of sessions that have a file of waiting units. Few have,
+	// and a pass must not ask the disk for it.
+	waits sync.Map
 
 	closing  sync.Once
 	closeErr error
 }
 
 // Open opens the database in o.Dir, or creates it, and migrates it to the
-// schema of this build. A damaged database is moved aside and replaced by an
-// empty one, see Recovered.
+// schema of this build. Open moves a damaged database aside and replaces it by
+// an empty one, see Recovered.
 //
 // It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrBusy or
-// ErrCannotPersist; then nothing stays open and the file is as it was, except
-// that migrations which succeeded before the one that failed are kept. Under go
-// test it refuses the real database of the user.
+// ErrCannotPersist. Nothing stays open then, and the file is unchanged, except
+// that earlier successful migrations are kept. Under go test, Open refuses the
+// user's real database.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s, err := open(ctx, o, released())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.healClaims(ctx); err != nil { // whoever claims next does it, too
+	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage ignores stale claims as well
 		s.log.Warn("claims of a host that is gone stay for now", "path", s.path, "cause", err)
 	}
 	return s, nil
@@ -160,7 +167,8 @@ func (s *Store) openFile(ctx context.Context, migrations []migration) (err error
 	return s.hideSidecars()
 }
 
-// setUpWriter sets the busy timeout first: all that follows may meet a lock.
+// setUpWriter sets the busy timeout first, because every later statement may
+// meet a lock.
 func setUpWriter(c *sqlite3.Conn) error {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
@@ -181,8 +189,8 @@ func setUpReader(c *sqlite3.Conn) error {
 		PRAGMA query_only = ON;`)
 }
 
-// hideSidecars narrows the modes of the files that SQLite keeps beside the
-// database; it creates them under the umask alone.
+// hideSidecars makes the files that SQLite keeps beside the database private.
+// SQLite creates them with modes from the umask alone.
 func (s *Store) hideSidecars() error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Chmod(s.path+suffix, fileMode); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -195,16 +203,17 @@ func (s *Store) hideSidecars() error {
 // Path returns the path of the database file.
 func (s *Store) Path() string { return s.path }
 
-// SchemaVersion returns the schema version of the database, which is the
-// newest that this build knows.
+// SchemaVersion returns the schema version of the database, which is the newest
+// version that this build knows.
 func (s *Store) SchemaVersion() int { return s.version }
 
-// Recovered returns where a damaged database was moved by Open, or "" when
-// there was none. The store is empty then.
+// Recovered returns the path to which Open moved a damaged database. It is
+// empty if the database was not damaged. If it is not empty, the store started
+// empty.
 func (s *Store) Recovered() string { return s.recovered }
 
-// Close waits for the write in progress, closes the database and gives up its
-// ownership. Calling it again returns the same result.
+// Close waits for the write in progress, closes the database and releases its
+// lock. Calling it again returns the same result.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.closeErr = errors.Join(s.closeConnections(), s.lock.Unlock())
@@ -212,8 +221,8 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// closeConnections closes the writer last: the last connection folds the
-// write-ahead log into the database, and a reader cannot.
+// closeConnections closes the writer last, because the last connection moves
+// the write-ahead log into the database, and a reader cannot do that.
 func (s *Store) closeConnections() error {
 	var errs []error
 	for _, db := range []*sql.DB{s.read, s.write} {

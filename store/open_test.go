@@ -47,7 +47,7 @@ func TestMigrationNumbersAreConsecutive(t *testing.T) {
 	}
 }
 
-// nextMigrations returns the released migrations and n more.
+// nextMigrations returns the released migrations and n further ones.
 func nextMigrations(n int) []migration {
 	all := released()
 	for range n {
@@ -85,7 +85,7 @@ func TestDatabaseIsCopiedBeforeAMigration(t *testing.T) {
 	want := []string{copyPath("magicctx.db", base+1), copyPath("magicctx.db", base+2)}
 	same(t, "copies", glob(t, dir, "*.bak*"), want)
 
-	// A copy is a whole database of the version in its name.
+	// A copy is a complete database with the schema version in its name.
 	restored := t.TempDir()
 	must(t, os.Rename(filepath.Join(dir, want[0]), filepath.Join(restored, fileName)))
 	s = openVersion(t, restored, nextMigrations(1))
@@ -113,7 +113,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 				s.Close()
 				t.Fatal("the migration succeeded")
 			}
-			s = openIn(t, dir) // the old version, neither fenced nor locked
+			s = openIn(t, dir) // still at the old version, neither fenced nor locked
 			if units := load(t, s, key).Units; len(units) != 2 {
 				t.Errorf("%d units", len(units))
 			}
@@ -217,9 +217,9 @@ func TestRefuseRealSeesThroughDetours(t *testing.T) {
 	temporary := filepath.Join(root, "tmp")
 
 	for _, dir := range []string{
-		data, // the override
-		filepath.Join(xdg, "cortexkit", "magic-context"), // behind the override
-		inHome, // behind both
+		data, // named by the override
+		filepath.Join(xdg, "cortexkit", "magic-context"), // hidden by the override
+		inHome, // hidden by both
 		filepath.Join(home, "..", "home", ".local", "share", "cortexkit", "magic-context") + "/",
 		filepath.Join(link, "magic-context"),
 	} {
@@ -228,12 +228,13 @@ func TestRefuseRealSeesThroughDetours(t *testing.T) {
 	if err := refuseReal(filepath.Join(root, "elsewhere"), temporary, env); err != nil {
 		t.Error(err)
 	}
-	// A test that emptied its environment still has an account.
+	// Even if a test empties its environment, the account still has a home
+	// directory.
 	account, err := user.Current()
 	must(t, err)
 	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")
 	assertIs(t, refuseReal(accountDir, temporary, func(string) string { return "" }), errRealDatabase)
-	// The binary under test is told its own directory by the same variable.
+	// The end-to-end tests tell the binary its directory by the same variable.
 	if err := refuseReal(data, root, env); err != nil {
 		t.Error(err)
 	}

@@ -6,16 +6,17 @@ import (
 	"fmt"
 )
 
-// MarkOverflow records that the prompt of a pass was refused for its length, at
-// the time at (Unix ms), and returns whether that is news: harnesses report a
-// refusal more than once.
-func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64) (isNew bool, err error) {
+// MarkOverflow records, at the time at (Unix ms), that the provider refused the
+// prompt of a pass as too long. tokens is the prompt's size as the provider
+// named it, or 0 if it named none. isNew is false if the refusal is known
+// already, because harnesses report a refusal more than once.
+func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
 	err = s.update(ctx, func(tx *sql.Tx) error {
 		marked, err := tx.ExecContext(ctx, `
 			UPDATE sessions
-			SET overflow_at = ?4, overflow_pass = ?3
+			SET overflow_at = ?4, overflow_pass = ?3, overflow_tokens = ?5
 			WHERE harness = ?1 AND session_id = ?2 AND overflow_pass < ?3`,
-			key.Harness, key.Session, pass, at)
+			key.Harness, key.Session, pass, at, tokens)
 		if err != nil {
 			return err
 		}
@@ -29,8 +30,9 @@ func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64) (
 	return isNew, nil
 }
 
-// ClearOverflow records that the session's prompts fit again, or that a pass has
-// made room. Late reports of the refusal stay known as such.
+// ClearOverflow records that the session's prompts fit again, or that a pass
+// has made room. The pass that overflowed stays recorded, so that a late report
+// of the same refusal is not new.
 func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `

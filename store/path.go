@@ -3,5 +3,5 @@ package store
 import "path/filepath"
 
 // PathIn returns the path of the database in a data directory, whether or not
-// there is one.
+// the file exists.
 func PathIn(dir string) string { return filepath.Join(dir, fileName) }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A model is the store of one session, in memory and without SQL.
+// A model imitates the store of one session in memory, without SQL.
 type model struct {
 	session SessionRow
 	known   bool
@@ -20,6 +21,8 @@ type model struct {
 	queued  map[int]DropRow
 	replies map[string]string
 	usage   map[int]Usage
+	// thinking is keyed by message.
+	thinking map[string]ThinkingRow
 }
 
 type editKey struct {
@@ -31,7 +34,7 @@ func newModel() *model {
 	return &model{
 		session: SessionRow{Key: key, Mode: "primary"},
 		units:   map[int]UnitRow{}, edits: map[editKey]EditRow{}, queued: map[int]DropRow{},
-		replies: map[string]string{}, usage: map[int]Usage{},
+		replies: map[string]string{}, usage: map[int]Usage{}, thinking: map[string]ThinkingRow{},
 	}
 }
 
@@ -53,6 +56,10 @@ func (m *model) snapshot() Snapshot {
 	for _, d := range m.queued {
 		snap.Queued = append(snap.Queued, d)
 	}
+	for _, t := range m.thinking {
+		snap.Thinking = append(snap.Thinking, t)
+	}
+	slices.SortFunc(snap.Thinking, func(a, b ThinkingRow) int { return cmp.Compare(a.MessageKey, b.MessageKey) })
 	slices.SortFunc(snap.Units, func(a, b UnitRow) int { return a.Tag - b.Tag })
 	slices.SortFunc(snap.Edits, func(a, b EditRow) int { return cmp.Or(a.Tag-b.Tag, cmp.Compare(a.Kind, b.Kind)) })
 	slices.SortFunc(snap.Queued, func(a, b DropRow) int { return cmp.Or(cmp.Compare(a.QueuedAt, b.QueuedAt), a.Tag-b.Tag) })
@@ -68,20 +75,49 @@ func (m *model) commit(p PassCommit) {
 	m.session.ExplicitFlush = kept.ExplicitFlush && !p.FlushDone
 	m.session.CreatedAt = kept.CreatedAt
 	m.touch()
-	for _, u := range p.Units {
-		m.units[u.Tag] = u
-	}
+	m.insert(p.Units)
 	for _, e := range p.Edits {
 		m.edits[editKey{e.Tag, e.Kind}] = e
 	}
 	for _, tag := range p.Drained {
 		delete(m.queued, tag)
 	}
+	for _, t := range p.Thinking {
+		if _, bound := m.thinking[t.MessageKey]; !bound {
+			m.thinking[t.MessageKey] = t
+		}
+	}
+	for _, key := range p.LostThinking {
+		if t, bound := m.thinking[key]; bound && t.LostPass == 0 {
+			t.LostPass = p.Pass.Pass
+			m.thinking[key] = t
+		}
+	}
 }
 
-func (m *model) queue(drops []DropRow, reply ToolReplyRow) {
+// insert stores units and deletes drops that were queued for another unit of
+// the same tag.
+func (m *model) insert(units []UnitRow) {
+	for _, u := range units {
+		m.units[u.Tag] = u
+	}
+	if len(units) == 0 {
+		return
+	}
+	for tag, d := range m.queued {
+		if u, ok := m.units[tag]; ok && u.UnitKey != d.UnitKey {
+			delete(m.queued, tag)
+		}
+	}
+}
+
+func (m *model) queue(units []UnitRow, drops []DropRow, reply ToolReplyRow) {
 	if !m.known {
 		m.touch()
+	}
+	m.insert(units)
+	for _, u := range units {
+		m.session.TagCounter = max(m.session.TagCounter, u.Tag)
 	}
 	if reply.CallID != "" {
 		if _, answered := m.replies[reply.CallID]; answered {
@@ -115,6 +151,9 @@ func (m *model) report(pass int, u Usage) {
 }
 
 func (m *model) removeMessages(messageKeys []string) {
+	for _, key := range messageKeys {
+		delete(m.thinking, key)
+	}
 	for tag, u := range m.units {
 		if !slices.Contains(messageKeys, u.MessageKey) {
 			continue
@@ -138,7 +177,7 @@ var (
 	})
 )
 
-// drawCommit makes the next pass of m, with tags that go up and may skip.
+// drawCommit draws the next pass of m. Its tags ascend and may skip numbers.
 func drawCommit(t *rapid.T, m *model) PassCommit {
 	size := rapid.IntRange(0, 1<<40)
 	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone")}
@@ -149,15 +188,12 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 		Epoch: size.Draw(t, "epoch"), Passes: m.session.Passes + 1, Busts: size.Draw(t, "busts"),
 		WireMessages: size.Draw(t, "wireMessages"), WireChain: genText.Draw(t, "chain"),
 		RawMessages: size.Draw(t, "raw"), RawChain: genText.Draw(t, "rawChain"), LastPassAt: int64(size.Draw(t, "at")),
+		Agent: genText.Draw(t, "agent"), LostBlocks: size.Draw(t, "lost"), Setup: SetupState{Binds: rapid.Bool().Draw(t, "binds"), Preamble: size.Draw(t, "preamble")},
 	}
+	p.Units = drawUnits(t, m)
 	tag := m.session.TagCounter
-	for range rapid.IntRange(0, 6).Draw(t, "units") {
-		tag += rapid.IntRange(1, 3).Draw(t, "gap")
-		p.Units = append(p.Units, UnitRow{
-			Tag: tag, UnitKey: genText.Draw(t, "unitKey") + strconv.Itoa(tag), MessageKey: genMessage.Draw(t, "message"),
-			Kind: rapid.SampledFrom([]string{"text", "file", "tool"}).Draw(t, "kind"), Tool: genText.Draw(t, "tool"),
-			Bytes: size.Draw(t, "bytes"), Tokens: size.Draw(t, "tokens"), InputBytes: size.Draw(t, "inputBytes"), InputTokens: size.Draw(t, "inputTokens"),
-		})
+	if n := len(p.Units); n > 0 {
+		tag = p.Units[n-1].Tag
 	}
 	p.Session.TagCounter = tag
 	if tag > 0 {
@@ -170,11 +206,31 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 		}
 		p.Drained = rapid.SliceOfN(anyTag, 0, 3).Draw(t, "drained")
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "bound") {
+		p.Thinking = append(p.Thinking, ThinkingRow{MessageKey: genMessage.Draw(t, "bound message"), Prompt: genText.Draw(t, "prompt")})
+	}
+	p.LostThinking = rapid.SliceOfN(genMessage, 0, 2).Draw(t, "lost thinking")
 	p.Pass = PassRow{
 		Pass: p.Session.Passes, Verdict: rapid.SampledFrom([]string{"steady", "soft", "hard"}).Draw(t, "verdict"),
 		Cause: genText.Draw(t, "cause"), Bust: rapid.Bool().Draw(t, "bust"), Pressure: rapid.Float64Range(0, 2).Draw(t, "pressure"),
 	}
 	return p
+}
+
+// drawUnits draws units with the next tags of m.
+func drawUnits(t *rapid.T, m *model) []UnitRow {
+	size := rapid.IntRange(0, 1<<40)
+	var units []UnitRow
+	tag := m.session.TagCounter
+	for range rapid.IntRange(0, 6).Draw(t, "units") {
+		tag += rapid.IntRange(1, 3).Draw(t, "gap")
+		units = append(units, UnitRow{
+			Tag: tag, UnitKey: genText.Draw(t, "unitKey") + strconv.Itoa(tag), MessageKey: genMessage.Draw(t, "message"),
+			Kind: rapid.SampledFrom([]string{"text", "file", "tool"}).Draw(t, "kind"), Tool: genText.Draw(t, "tool"),
+			Bytes: size.Draw(t, "bytes"), Tokens: size.Draw(t, "tokens"), InputBytes: size.Draw(t, "inputBytes"), InputTokens: size.Draw(t, "inputTokens"),
+		})
+	}
+	return units
 }
 
 func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
@@ -191,15 +247,21 @@ func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
 				m.commit(p)
 			},
 			"queue": func(rt *rapid.T) {
+				units := drawUnits(rt, m)
+				known := maps.Clone(m.units)
+				for _, u := range units {
+					known[u.Tag] = u
+				}
 				var drops []DropRow
 				for range rapid.IntRange(0, 4).Draw(rt, "drops") {
+					tag := rapid.IntRange(1, 20).Draw(rt, "tag")
 					drops = append(drops, DropRow{
-						Tag: rapid.IntRange(1, 20).Draw(rt, "tag"), QueuedAt: int64(rapid.IntRange(0, 5).Draw(rt, "queuedAt")), Source: genText.Draw(rt, "source"),
+						Tag: tag, UnitKey: known[tag].UnitKey, QueuedAt: int64(rapid.IntRange(0, 5).Draw(rt, "queuedAt")), Source: genText.Draw(rt, "source"),
 					})
 				}
 				reply := ToolReplyRow{CallID: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "call"), Reply: genText.Draw(rt, "reply")}
-				ok(rt, s.QueueDrops(ctx, key, drops, reply))
-				m.queue(drops, reply)
+				ok(rt, s.QueueDrops(ctx, key, units, drops, reply))
+				m.queue(units, drops, reply)
 			},
 			"usage": func(rt *rapid.T) {
 				pass, u := rapid.IntRange(0, m.session.Passes+1).Draw(rt, "pass"), genUsage.Draw(rt, "usage")
@@ -207,7 +269,7 @@ func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
 				m.report(pass, u)
 			},
 			"system": func(rt *rapid.T) {
-				m.session.System = SystemState{StickyDate: genText.Draw(rt, "date"), StickyDateEpoch: 4, SystemHash: genText.Draw(rt, "hash"), SystemTokens: 5}
+				m.session.System = SystemState{StickyDate: genText.Draw(rt, "date"), StickyDateEpoch: 4, SystemHash: genText.Draw(rt, "hash"), SystemTokens: 5, Text: genText.Draw(rt, "system"), Preamble: 3, Pending: rapid.Bool().Draw(rt, "pending"), At: 6}
 				ok(rt, s.SaveSystem(ctx, key, m.session.System))
 				m.touch()
 			},

@@ -11,20 +11,21 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// UnitSums is the units of one kind in a session, summed.
+// UnitSums are the sums over all units of one kind in a session.
 type UnitSums struct {
 	Kind        string // "text", "file" or "tool"
 	Units       int
-	Tokens      int64 // content, for tools their results
-	InputTokens int64 // arguments of tool calls
-	// Of them, those that an edit of kind "drop" or "skeleton" took off the
-	// wire. The input of a skeleton stays, so it is not counted.
+	Tokens      int64 // of their content; for tools, of their results
+	InputTokens int64 // of the arguments of tool calls
+	// DroppedUnits and DroppedTokens cover the units that an edit of kind
+	// "drop" or "skeleton" took off the wire. The input of a skeleton stays on
+	// the wire and is not counted here.
 	DroppedUnits       int
 	DroppedTokens      int64
 	DroppedInputTokens int64
 }
 
-// A CauseCount is how many busts of the journal had a cause.
+// A CauseCount is the number of busts in the journal with one cause.
 type CauseCount struct {
 	Cause string
 	Count int
@@ -33,15 +34,16 @@ type CauseCount struct {
 // A SessionReport is a session with its sums.
 type SessionReport struct {
 	SessionSummary
-	Sums []UnitSums // by kind
+	Sums []UnitSums // one for each kind
 	// BustCauses counts the busts of the journal, most frequent cause first.
 	BustCauses []CauseCount
-	// Priced is the newest pass of the journal whose bust was weighed, nil when
-	// there is none.
+	// Priced is the newest pass of the journal with a price, whether or not it
+	// made the bust. It is nil if no pass has one.
 	Priced *PricedPass
 }
 
-// A PricedPass is a pass whose bust was weighed; Bust says whether it was made.
+// A PricedPass is a pass that estimated the price of a bust. Bust says whether
+// the pass made that bust.
 type PricedPass struct {
 	Pass  int
 	Cause string
@@ -58,9 +60,10 @@ var reportBustsSQL string
 //go:embed query/report_priced.sql
 var reportPricedSQL string
 
-// Report returns the sessions that had a pass last, newest first, with what
-// people ask about them, and the number of all sessions. A limit of 0 returns
-// all. Its cost depends on the number of sessions, not on their length.
+// Report returns the sessions with the most recent passes, newest first, with
+// the figures that status prints. known is the number of all sessions. A limit
+// of 0 returns all. The cost depends on the number of sessions, not on their
+// length.
 func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
@@ -87,7 +90,8 @@ func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport,
 	return reports, known, nil
 }
 
-// ReportOf returns the report of one session, and whether it is known.
+// ReportOf returns the report of one session. found is false if the session is
+// unknown.
 func (s *Store) ReportOf(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
@@ -125,12 +129,13 @@ func complete(c *sqlite3.Conn, r *SessionReport) error {
 	}
 	return scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
 		r.Priced = &PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: BustPrice{
-			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6),
+			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6), Thinking: row.ColumnInt(7),
 		}}
 	}, r.Key.Harness, r.Key.Session)
 }
 
-// SizeOnDisk returns the bytes of the database and its write-ahead log.
+// SizeOnDisk returns the size of the database and its write-ahead log, in
+// bytes.
 func (s *Store) SizeOnDisk() (int64, error) { return sizeOnDisk(s.path) }
 
 func sizeOnDisk(path string) (bytes int64, err error) {

@@ -23,7 +23,7 @@ func report(t testing.TB, s *Store, k Key) SessionReport {
 
 func TestReportTellsTokensBySource(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	must(t, s.CommitPass(t.Context(), commit(key, 1))) // each: a text of 100, a tool result of 2000, an input of 20
+	must(t, s.CommitPass(t.Context(), commit(key, 1))) // each pass brings a text of 100 tokens, and a tool result of 2000 with an input of 20
 	second := commit(key, 2)
 	second.Edits = []EditRow{{Tag: 1, Kind: "drop"}, {Tag: 2, Kind: "skeleton"}, {Tag: 4, Kind: "drop"}}
 	second.Pass.Bust, second.Pass.BustCause = true, "threshold"
@@ -59,7 +59,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	same(t, "busts", report(t, s, key).BustCauses, []CauseCount{{"model", 3}, {"flush", 2}, {"threshold", 2}})
 }
 
-// The sums that triggers keep are what counting would find, whatever was written.
+// The triggers keep sums. After any writes the sums must equal a fresh count.
 func TestSumsAreWhatCountingFinds(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0
@@ -100,7 +100,7 @@ func withoutEmpty(sums []UnitSums) []UnitSums {
 	return kept
 }
 
-// countSums is the slow way.
+// countSums computes the sums by reading every unit.
 func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 	t.Helper()
 	var sums []UnitSums
@@ -145,7 +145,8 @@ func countSums(t testing.TB, s *Store, k Key) []UnitSums {
 	return sums
 }
 
-// BenchmarkReport is what a status costs: fifty sessions of 10,000 units.
+// BenchmarkReport measures the query of a status over fifty sessions of 10,000
+// units.
 func BenchmarkReport(b *testing.B) {
 	s := openIn(b, b.TempDir())
 	p := firstPass(10_000)
@@ -160,7 +161,8 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// A database of the schema before gets its sums from what it holds.
+// The migration computes the sums of a database of the previous schema from its
+// units.
 func TestMigrationSumsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
@@ -186,8 +188,8 @@ func TestMigrationSumsWhatIsThere(t *testing.T) {
 	})
 }
 
-// The newest price is that of the last pass that weighed one, whether it was
-// paid or not.
+// The newest price belongs to the last pass that estimated one, whether or not
+// the pass made the bust.
 func TestNewestPriceIsTold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
@@ -195,19 +197,19 @@ func TestNewestPriceIsTold(t *testing.T) {
 		t.Errorf("a price that nobody weighed: %+v", r.Priced)
 	}
 	paid, waits := commit(key, 2), commit(key, 3)
-	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", BustPrice{12900, 9800, 2.5, 41}
+	paid.Pass.Bust, paid.Pass.BustCause, paid.Pass.Cause, paid.Pass.Price = true, "pressure", "pressure", BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}
 	waits.Pass.Cause, waits.Pass.Price = "not-worth-it", BustPrice{Resent: 700, Forecast: 4}
 	must(t, s.CommitPass(t.Context(), paid))
 	must(t, s.CommitPass(t.Context(), commit(key, 4)))
-	same(t, "price", report(t, s, key).Priced, &PricedPass{2, "pressure", true, BustPrice{12900, 9800, 2.5, 41}})
+	same(t, "price", report(t, s, key).Priced, &PricedPass{2, "pressure", true, BustPrice{Resent: 12900, Removed: 9800, BreakEven: 2.5, Forecast: 41, Thinking: 300}})
 	waits.Session.Passes, waits.Pass.Pass = 5, 5
 	must(t, s.CommitPass(t.Context(), waits))
 	must(t, s.CommitPass(t.Context(), commit(key, 6)))
 	same(t, "price", report(t, s, key).Priced, &PricedPass{5, "not-worth-it", false, BustPrice{Resent: 700, Forecast: 4}})
 }
 
-// The price is found by its own index, or a status would read the journal of
-// every session that never weighed one.
+// The query finds the price through an index of its own. Otherwise a status
+// would read the whole journal of every session without a price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	rows, err := s.write.Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")

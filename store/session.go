@@ -9,7 +9,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A Key names a session. Session ids are unique within a harness only.
+// A Key identifies a session. A session id alone does not, because it is unique
+// only within its harness.
 type Key struct {
 	Harness string
 	Session string
@@ -17,9 +18,9 @@ type Key struct {
 
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
-// A SessionRow is what the host remembers of a session beside its units. Each
-// group of fields has one method that writes it, so that no writer undoes what
-// another has stored since the row was read.
+// A SessionRow is the state of a session beside its units. Each group of fields
+// has one method that writes it, so that no writer overwrites a newer value
+// that another has stored since the row was read.
 type SessionRow struct {
 	Key Key
 
@@ -30,24 +31,32 @@ type SessionRow struct {
 	Provider     string
 	Model        string
 	Epoch        int
-	TagCounter   int // highest tag ever given; a lower value does not lower it
+	TagCounter   int // highest tag ever given; storing a lower value has no effect
 	Passes       int
 	Busts        int
 	WireMessages int    // length of the last wire
 	WireChain    string // hash chain over the last wire, hex
 
-	// The same of the raw messages that the last wire was made from: it tells a
-	// harness that changed what was sent from a mistake of ours.
+	// RawMessages and RawChain are the length and the hash chain of the raw
+	// messages from which the last wire was made. If a wire changes
+	// unexpectedly, they show whether the harness changed its messages or we
+	// made a mistake.
 	RawMessages int
 	RawChain    string
+	// Agent is the name of the harness's agent for which the last pass ran.
+	Agent string
+	// LostBlocks and LostTokens sum the thinking that all passes have
+	// invalidated.
+	LostBlocks, LostTokens int
 
 	Setup   SetupState
 	Episode EpisodeState
+	Gauge   GaugeState
 
 	LastPassAt int64
 
-	// Written by SaveUsage: tokens as the provider reported them, summed over
-	// the passes, and the whole prompt of the newest pass that was reported.
+	// Written by SaveUsage, as the provider reported them: the tokens summed
+	// over all passes, and the whole prompt of the newest reported pass.
 	InputTokens  int64
 	CacheRead    int64
 	CacheWrite   int64
@@ -59,38 +68,62 @@ type SessionRow struct {
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
-	// Written by MarkOverflow and ClearOverflow. OverflowAt, Unix ms, is when a
-	// prompt of the session was refused for its length, 0 once that is dealt with;
-	// OverflowPass is the pass that made the last such prompt.
-	OverflowAt   int64
-	OverflowPass int
+	// Written by MarkOverflow and ClearOverflow. OverflowAt, in Unix ms, is the
+	// time at which a prompt of the session was refused for its length, or 0
+	// once room was made. OverflowPass is the pass that made the last refused
+	// prompt. OverflowTokens is that prompt's size as the provider named it, or
+	// 0 if it named none.
+	OverflowAt     int64
+	OverflowPass   int
+	OverflowTokens int
 
 	CreatedAt int64
 	UpdatedAt int64
 }
 
-// SystemState is what makes the system prompt the same at each request.
+// SystemState is the state that keeps the system prompt the same in each
+// request.
 type SystemState struct {
 	StickyDate      string
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
+	// Text is the frozen system prompt, a JSON array of strings. Requests carry
+	// it as long as the session's preamble is Preamble. Text is empty if no
+	// system prompt is frozen. At is the time at which Text was frozen, in Unix
+	// ms. Pending says that the harness now has a different system prompt.
+	Text     string
+	Preamble int
+	Pending  bool
+	At       int64
 }
 
-// SetupState is what a session's wire is rendered with, beside its edits.
+// SetupState holds the settings, beside the edits, with which a session's wire
+// is rendered.
 type SetupState struct {
-	Profile     string // of the provider
+	Profile     string // the provider's profile
+	Binds       bool   // the model binds its thinking to the prompt before it
+	Preamble    int    // number of changes of model, system prompt or tools so far
 	ShowGaps    bool
-	TodoMessage string // carries the synthetic todo list; "" for none
+	TodoMessage string // message that carries the synthetic todo list; "" for none
 	TodoState   string
 	ReclaimUpTo int // highest tag that had its grace
 }
 
-// EpisodeState is what is remembered of the pressure episode. Zero means none.
+// EpisodeState is the stored state of the pressure episode. It is zero if there
+// is none.
 type EpisodeState struct {
 	ReliefOf                        string
 	Relief                          int
 	StuckTag, StuckGrace, StuckBand int
+}
+
+// GaugeState is the last pass's reading of the newest reported usage. Reported
+// usage may describe a prompt that no longer exists, for example after a revert.
+// GaugeState is zero if there is no reading.
+type GaugeState struct {
+	Of                string
+	Tokens, Own, Base int
 }
 
 // A SessionSummary is a session with the counts that a status shows.
@@ -99,7 +132,7 @@ type SessionSummary struct {
 	Units   int
 	Dropped int // units with an edit of kind "drop" or "skeleton"
 	Queued  int
-	// Last is the newest pass in the journal, nil when there is none.
+	// Last is the newest pass in the journal, or nil if there is none.
 	Last *PassRow
 }
 
@@ -132,6 +165,10 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 			StickyDateEpoch: s.ColumnInt(18),
 			SystemHash:      s.ColumnText(19),
 			SystemTokens:    s.ColumnInt(20),
+			Text:            s.ColumnText(44),
+			Preamble:        s.ColumnInt(45),
+			Pending:         s.ColumnBool(46),
+			At:              s.ColumnInt64(47),
 		},
 		RawMessages:   s.ColumnInt(21),
 		RawChain:      s.ColumnText(22),
@@ -141,6 +178,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		UpdatedAt:     s.ColumnInt64(26),
 		Setup: SetupState{
 			Profile:     s.ColumnText(27),
+			Binds:       s.ColumnBool(39),
+			Preamble:    s.ColumnInt(40),
 			ShowGaps:    s.ColumnBool(28),
 			TodoMessage: s.ColumnText(29),
 			TodoState:   s.ColumnText(30),
@@ -153,12 +192,23 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 			StuckGrace: s.ColumnInt(35),
 			StuckBand:  s.ColumnInt(36),
 		},
-		OverflowAt:   s.ColumnInt64(37),
-		OverflowPass: s.ColumnInt(38),
+		OverflowAt:     s.ColumnInt64(37),
+		OverflowPass:   s.ColumnInt(38),
+		Agent:          s.ColumnText(41),
+		LostBlocks:     s.ColumnInt(42),
+		LostTokens:     s.ColumnInt(43),
+		OverflowTokens: s.ColumnInt(48),
+		Gauge: GaugeState{
+			Of:     s.ColumnText(49),
+			Tokens: s.ColumnInt(50),
+			Own:    s.ColumnInt(51),
+			Base:   s.ColumnInt(52),
+		},
 	}
 }
 
-// ensureSession creates the session's row if a hook comes before its first pass.
+// ensureSession creates the session's row if it does not exist, because a hook
+// may come before the session's first pass.
 func (s *Store) ensureSession(ctx context.Context, tx *sql.Tx, key Key) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO sessions (harness, session_id, created_at, updated_at)
@@ -174,13 +224,7 @@ func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) erro
 		if err := s.ensureSession(ctx, tx, key); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `
-			UPDATE sessions
-			SET sticky_date = ?3, sticky_date_epoch = ?4, system_hash = ?5, system_tokens = ?6, updated_at = ?7
-			WHERE harness = ?1 AND session_id = ?2`,
-			key.Harness, key.Session,
-			state.StickyDate, state.StickyDateEpoch, state.SystemHash, state.SystemTokens, s.clock.Now())
-		return err
+		return saveSystem(ctx, tx, key, state, s.clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("save system state of %s: %w", key, err)
@@ -188,7 +232,19 @@ func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) erro
 	return nil
 }
 
-// RequestFlush records that the user asked, at the time at (Unix ms), for all
+func saveSystem(ctx context.Context, tx *sql.Tx, key Key, state SystemState, now int64) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE sessions
+		SET sticky_date = ?3, sticky_date_epoch = ?4, system_hash = ?5, system_tokens = ?6, updated_at = ?7,
+			system_text = ?8, system_preamble = ?9, system_pending = ?10, system_at = ?11
+		WHERE harness = ?1 AND session_id = ?2`,
+		key.Harness, key.Session,
+		state.StickyDate, state.StickyDateEpoch, state.SystemHash, state.SystemTokens, now,
+		state.Text, state.Preamble, state.Pending, state.At)
+	return err
+}
+
+// RequestFlush records, at the time at (Unix ms), that the user asked for all
 // queued work to be applied at the next pass.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
@@ -208,8 +264,8 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	return nil
 }
 
-// DeleteSession deletes all that is known of a session. Deleting an unknown
-// session is no error.
+// DeleteSession deletes everything about a session. Deleting an unknown session
+// is no error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `
@@ -221,11 +277,12 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", key, err)
 	}
+	s.forgetWaiting(key)
 	return nil
 }
 
-// Sessions returns the sessions that had a pass last, newest first. A limit of
-// 0 returns all.
+// Sessions returns the sessions with the most recent passes, newest first. A
+// limit of 0 returns all.
 func (s *Store) Sessions(ctx context.Context, limit int) ([]SessionSummary, error) {
 	var all []SessionSummary
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
@@ -248,7 +305,8 @@ func (s *Store) Sessions(ctx context.Context, limit int) ([]SessionSummary, erro
 	return all, nil
 }
 
-// Session returns one session with its counts, and whether it is known.
+// Session returns one session with its counts. found is false if the session is
+// unknown.
 func (s *Store) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
@@ -282,7 +340,8 @@ func summarise(c *sqlite3.Conn, sum *SessionSummary) error {
 		}, sum.Key.Harness, sum.Key.Session)
 }
 
-// noLimit turns our "0 is all" into SQLite's "-1 is all".
+// noLimit converts our limit, where 0 means all, to SQLite's, where -1 means
+// all.
 func noLimit(limit int) int {
 	if limit <= 0 {
 		return -1

@@ -10,7 +10,7 @@ func TestEachWriterKeepsTheFieldsOfTheOthers(t *testing.T) {
 	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 3, SystemHash: "cd", SystemTokens: 7}
 	must(t, s.SaveSystem(ctx, key, system))
 	must(t, s.RequestFlush(ctx, key, now))
-	must(t, s.CommitPass(ctx, commit(key, 1))) // read before, so its row knows nothing of the two
+	must(t, s.CommitPass(ctx, commit(key, 1))) // the row was read before, so it lacks both values
 	must(t, s.SaveUsage(ctx, key, 1, 1, 2, 3))
 	must(t, s.CommitPass(ctx, commit(key, 2)))
 
@@ -71,7 +71,7 @@ func TestDeleteSessionLeavesNoRow(t *testing.T) {
 	p := commit(key, 1)
 	p.Edits = []EditRow{{Tag: 1, Kind: "drop", Pass: 1}}
 	must(t, s.CommitPass(ctx, p))
-	must(t, s.QueueDrops(ctx, key, []DropRow{{Tag: 2}}, ToolReplyRow{CallID: "c", Reply: "r"}))
+	must(t, s.QueueDrops(ctx, key, nil, []DropRow{{Tag: 2}}, ToolReplyRow{CallID: "c", Reply: "r"}))
 	must(t, s.DeleteSession(ctx, key))
 	must(t, s.DeleteSession(ctx, key))
 	for _, table := range []string{"sessions", "units", "edits", "queued_drops", "tool_replies", "passes"} {
@@ -90,7 +90,7 @@ func TestRemoveMessagesForgetsTheirUnits(t *testing.T) {
 	p := commit(key, 2)
 	p.Edits = []EditRow{{Tag: 1, Kind: "drop"}, {Tag: 3, Kind: "drop"}}
 	must(t, s.CommitPass(ctx, p))
-	must(t, s.QueueDrops(ctx, key, []DropRow{{Tag: 2}, {Tag: 4}}, ToolReplyRow{}))
+	must(t, s.QueueDrops(ctx, key, nil, []DropRow{{Tag: 2}, {Tag: 4}}, ToolReplyRow{}))
 
 	must(t, s.RemoveMessages(ctx, key, []string{"msg_1", "msg_unknown"}))
 

@@ -34,7 +34,7 @@ func options(dir string) Options {
 	return Options{Dir: dir, Log: quiet(), Clock: clock.NewManual(now)}
 }
 
-// openIn opens the store in dir and closes it with the test.
+// openIn opens the store in dir and closes it when the test ends.
 func openIn(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), options(dir))
@@ -75,7 +75,8 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// commit is the n-th pass of a session in which each pass brings two units.
+// commit returns the n-th pass of a session in which each pass brings two
+// units.
 func commit(k Key, n int) PassCommit {
 	return PassCommit{
 		Session: SessionRow{
@@ -127,11 +128,15 @@ func TestRoundTrip(t *testing.T) {
 	p.Session.Mode = "subagent"
 	p.Session.Busts = 1
 	p.Session.RawMessages, p.Session.RawChain = 3, "00ff"
+	p.Session.Agent, p.Session.LostBlocks, p.Session.LostTokens = "build", 2, 900
+	p.Session.Setup = SetupState{Binds: true, Preamble: 2}
+	p.Pass.LostBlocks, p.Pass.LostTokens, p.Pass.Price.Thinking = 2, 900, 1000
+	p.Thinking = []ThinkingRow{{MessageKey: "msg_1", Prompt: "2.00ff"}}
 	p.Edits = []EditRow{{Tag: 1, Kind: "drop", Pass: 1}, {Tag: 2, Kind: "skeleton", Pass: 1, Payload: `{"keep":["cmd"]}`}}
 	p.Pass.Verdict, p.Pass.Cause = "hard", "flush"
 	p.Pass.Bust, p.Pass.BustCause, p.Pass.EditsAdded = true, "edits", 2
 	system := SystemState{StickyDate: "2026-11-20", StickyDateEpoch: 1, SystemHash: "ab", SystemTokens: 9000}
-	drops := []DropRow{{Tag: 2, QueuedAt: now + 1, Source: "ctx_reduce"}, {Tag: 1, QueuedAt: now + 2, Source: "ctx_reduce"}}
+	drops := []DropRow{{Tag: 2, UnitKey: unitKey(2), QueuedAt: now + 1, Source: "ctx_reduce"}, {Tag: 1, UnitKey: unitKey(1), QueuedAt: now + 2, Source: "ctx_reduce"}}
 	limits := LimitsRow{
 		Provider: "anthropic", Model: "claude", ContextTokens: 200_000, InputTokens: 190_000, OutputTokens: 64_000,
 		PriceFresh: 3, PriceWrite: 3.75, PriceRead: 0.3, PriceOutput: 15, NPM: "@ai-sdk/anthropic", Source: "catalogue", At: now,
@@ -139,7 +144,7 @@ func TestRoundTrip(t *testing.T) {
 	must(t, s.CommitPass(ctx, p))
 	must(t, s.SaveSystem(ctx, key, system))
 	must(t, s.SaveUsage(ctx, key, 1, 10, 2000, 90))
-	must(t, s.QueueDrops(ctx, key, drops, ToolReplyRow{CallID: "call_1", Reply: "queued", At: now}))
+	must(t, s.QueueDrops(ctx, key, nil, drops, ToolReplyRow{CallID: "call_1", Reply: "queued", At: now}))
 	must(t, s.RequestFlush(ctx, key, now+3))
 	must(t, s.SaveLimits(ctx, limits))
 	must(t, s.Close())
@@ -150,7 +155,7 @@ func TestRoundTrip(t *testing.T) {
 	wantSession.System = system
 	wantSession.ExplicitFlush = true
 	wantSession.CreatedAt, wantSession.UpdatedAt = now, now+3
-	same(t, "snapshot", load(t, s, key), Snapshot{Session: wantSession, Units: p.Units, Edits: p.Edits, Queued: drops})
+	same(t, "snapshot", load(t, s, key), Snapshot{Session: wantSession, Units: p.Units, Edits: p.Edits, Queued: drops, Thinking: p.Thinking})
 
 	wantPass := p.Pass
 	wantPass.Usage = &Usage{Input: 10, CacheRead: 2000, CacheWrite: 90}
@@ -251,7 +256,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// soon bounds waits that must end early; it is no measure of speed.
+// soon bounds waits that must end early. It does not measure speed.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)

@@ -9,8 +9,8 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// update runs f in one immediate write transaction and commits unless f
-// returns an error or panics. Nothing in f may wait for anything but SQLite.
+// update runs f in one immediate write transaction. It commits unless f returns
+// an error or panics. f must not wait for anything but SQLite.
 func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
 	return s.note(ctx, func() error {
 		tx, err := s.write.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
@@ -25,9 +25,9 @@ func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
 	}())
 }
 
-// view runs f in one read transaction: all that f reads is of one state. It
-// hands out SQLite's own connection, because scanning 10,000 rows through
-// database/sql costs three times as much.
+// view runs f in one read transaction, so that everything f reads belongs to
+// one state. f gets SQLite's own connection, because scanning 10,000 rows
+// through database/sql takes three times as long.
 func (s *Store) view(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	return s.note(ctx, func() error {
 		conn, err := s.read.Conn(ctx)
@@ -44,7 +44,8 @@ func (s *Store) view(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	}())
 }
 
-// note explains err and remembers damage.
+// note runs explain on err, and marks the database for a check if err means
+// damage.
 func (s *Store) note(ctx context.Context, err error) error {
 	if meansDamage(err) {
 		s.suspect(err)
@@ -52,8 +53,8 @@ func (s *Store) note(ctx context.Context, err error) error {
 	return explain(ctx, err)
 }
 
-// scan runs a query and calls row for each of its rows. What row takes from
-// the statement must be copied; ColumnText copies.
+// scan runs a query and calls row for each row. row must copy every value that
+// it keeps; ColumnText copies.
 func scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (err error) {
 	stmt, _, err := c.Prepare(query)
 	if err != nil {
@@ -77,6 +78,8 @@ func bind(stmt *sqlite3.Stmt, param int, arg any) error {
 		return stmt.BindText(param, arg)
 	case int:
 		return stmt.BindInt(param, arg)
+	case int64:
+		return stmt.BindInt64(param, arg)
 	}
 	return fmt.Errorf("bind %T: not a type of this store", arg)
 }

@@ -8,29 +8,34 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A UnitRow is one tagged unit of a session. Sizes were measured once, when
+// A UnitRow is one tagged unit of a session. Its sizes were measured once, when
 // the unit was first seen.
 type UnitRow struct {
 	Tag        int
-	UnitKey    string // the harness's identity of the part, opaque
-	MessageKey string // of the message that owns the unit
+	UnitKey    string // the harness's identity of the part; the store does not interpret it
+	MessageKey string // key of the message that owns the unit
 	Kind       string // "text", "file" or "tool"
 	Tool       string // name of the tool, "" for other kinds
-	Bytes      int    // content, for a tool its result
+	Bytes      int    // of the content; for a tool, of its result
 	Tokens     int
-	// Arguments of the tool call.
+	// InputBytes and InputTokens are the size of the tool call's arguments.
 	InputBytes  int
 	InputTokens int
-	// GapSeconds is the pause before the unit's message, if its text shows it.
+	// GapSeconds is the pause before the unit's message, if the message shows
+	// it.
 	GapSeconds int
+	// Fingerprint is equal for a unit and its twin in a copy of the session. It
+	// is 0 if none was computed.
+	Fingerprint int64
 }
 
-// readUnits returns the units by tag; expected is a guess at their number.
+// readUnits returns the units in order of their tags. expected is an estimate
+// of their number.
 func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
 	err := scan(c, `
-		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds
+		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, fingerprint
 		FROM units
 		WHERE harness = ? AND session_id = ?
 		ORDER BY tag`,
@@ -46,14 +51,15 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 				InputBytes:  row.ColumnInt(7),
 				InputTokens: row.ColumnInt(8),
 				GapSeconds:  row.ColumnInt(9),
+				Fingerprint: row.ColumnInt64(10),
 			})
 		}, key.Harness, key.Session)
 	return units, err
 }
 
-// An interner lets a column share memory between rows that have the same text.
-// It remembers the last few texts: those of a session's rows come in runs
-// (message keys) or are few (kinds, tools).
+// An interner lets equal column values of different rows share memory. It
+// remembers only the last few values, because the values of a session's rows
+// either repeat in runs (message keys) or are few (kinds, tools).
 type interner struct {
 	recent [8]string
 	next   int
@@ -71,7 +77,7 @@ func (in *interner) intern(raw []byte) string {
 	return s
 }
 
-// RemoveMessages forgets the units of messages that the harness has deleted,
+// RemoveMessages deletes the units of messages that the harness has deleted,
 // with their edits and queued drops. Their tags are never given again.
 func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []string) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
@@ -86,6 +92,12 @@ func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []strin
 				return err
 			}
 		}
+		err := forEach(ctx, tx, `
+			DELETE FROM thinking
+			WHERE harness = ?1 AND session_id = ?2 AND message_key = ?3`, key, messageKeys)
+		if err != nil {
+			return err
+		}
 		return forEach(ctx, tx, `
 			DELETE FROM units
 			WHERE harness = ?1 AND session_id = ?2 AND message_key = ?3`, key, messageKeys)
@@ -96,7 +108,7 @@ func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []strin
 	return nil
 }
 
-// forEach runs one statement for each message key.
+// forEach runs one statement once for each message key.
 func forEach(ctx context.Context, tx *sql.Tx, query string, key Key, messageKeys []string) error {
 	stmt, err := tx.PrepareContext(ctx, query)
 	if err != nil {

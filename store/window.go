@@ -9,15 +9,17 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A WindowRow is what use has shown of a model's window. Zero means never.
+// A WindowRow is what refusals and accepted prompts have shown about a model's
+// window. Zero means never.
 type WindowRow struct {
 	Provider string
 	Model    string
 	// OverflowTokens is the limit that the provider named when it refused a
-	// prompt, at OverflowAt (Unix ms).
+	// prompt at OverflowAt (Unix ms).
 	OverflowTokens int
 	OverflowAt     int64
-	// AcceptedTokens is the largest prompt that it took since, at AcceptedAt.
+	// AcceptedTokens is the largest prompt that the provider has accepted since
+	// then, at AcceptedAt.
 	AcceptedTokens int
 	AcceptedAt     int64
 }
@@ -28,7 +30,8 @@ var windowSelectSQL string
 //go:embed query/window_upsert.sql
 var windowUpsertSQL string
 
-// Window returns what use has shown of a model's window; zeros where nothing has.
+// Window returns the observations about a model's window. They are zero if
+// there are none.
 func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, error) {
 	w := WindowRow{Provider: provider, Model: model}
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
@@ -43,7 +46,7 @@ func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, 
 	return w, nil
 }
 
-// SaveWindow replaces what use has shown of a model's window.
+// SaveWindow replaces the observations about a model's window.
 func (s *Store) SaveWindow(ctx context.Context, w WindowRow) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, windowUpsertSQL,

@@ -22,7 +22,7 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 	must(t, s.CommitPass(ctx, commit(key, 1)))
 	mark := func(pass int, at int64, want bool) {
 		t.Helper()
-		isNew, err := s.MarkOverflow(ctx, key, pass, at)
+		isNew, err := s.MarkOverflow(ctx, key, pass, at, 0)
 		must(t, err)
 		if isNew != want {
 			t.Errorf("mark in pass %d is news: %t", pass, isNew)
@@ -30,12 +30,12 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 	}
 	mark(1, now, true)
 	mark(1, now+5, false)
-	must(t, s.CommitPass(ctx, commit(key, 2))) // read before, so its row knows nothing of it
+	must(t, s.CommitPass(ctx, commit(key, 2))) // the row was read before, so it lacks the value
 	if got := load(t, s, key).Session; got.OverflowAt != now || got.OverflowPass != 1 {
 		t.Errorf("overflow at %d in pass %d", got.OverflowAt, got.OverflowPass)
 	}
 	must(t, s.ClearOverflow(ctx, key))
-	mark(1, now+9, false) // a late report of what is dealt with
+	mark(1, now+9, false) // a late report of an overflow that was handled already
 	if got := load(t, s, key).Session.OverflowAt; got != 0 {
 		t.Errorf("it came back: %d", got)
 	}
@@ -47,7 +47,7 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 
 func TestOverflowOfAnUnknownSessionIsNoNews(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	isNew, err := s.MarkOverflow(t.Context(), key, 1, now)
+	isNew, err := s.MarkOverflow(t.Context(), key, 1, now, 0)
 	must(t, err)
 	if isNew {
 		t.Error("a session that had no pass has an overflow")

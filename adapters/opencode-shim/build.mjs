@@ -1,7 +1,7 @@
-// Bundles the plugin, and the launcher of the npm package, each into one file
-// without dependencies: OpenCode resolves none for it.
+// Bundles the plugin and the launcher of the npm package, each into one file without dependencies: OpenCode resolves
+// no dependencies for a plugin.
 //
-//   node build.mjs [OUTDIR]    to dist unless told otherwise
+//   node build.mjs [OUTDIR]    the default is dist
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { build } from "esbuild"

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// clean makes text of others safe to show: a directory may be named anything,
-// and an escape sequence must not reach the terminal.
+// clean makes foreign text safe to print. A project directory may have any name, for example one with
+// an escape sequence, and that must not reach the terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -18,7 +18,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// columns is how many columns of a terminal s takes, after clean.
+// columns returns the number of terminal columns that s occupies after clean.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -27,8 +27,8 @@ func columns(s string) int {
 	return n
 }
 
-// wide are the ranges of Unicode's East Asian Width "wide" that names of
-// directories come from: CJK, Hangul, full width forms, emoji.
+// wide holds the ranges with Unicode's East Asian Width "wide" that occur in directory names: CJK,
+// Hangul, full width forms, emoji. Such a character fills two columns.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
@@ -44,19 +44,19 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// left returns s in exactly n columns, cut at its end.
+// left pads or cuts s to exactly n columns, aligned to the left.
 func left(s string, n int) string {
 	s = cut(s, n)
 	return s + strings.Repeat(" ", max(0, n-columns(s)))
 }
 
-// right returns s in exactly n columns, at the right.
+// right pads or cuts s to exactly n columns, aligned to the right.
 func right(s string, n int) string {
 	s = cut(s, n)
 	return strings.Repeat(" ", max(0, n-columns(s))) + s
 }
 
-// cut returns s in at most n columns, with an ellipsis where something is missing.
+// cut shortens s to at most n columns and marks the removed end with an ellipsis.
 func cut(s string, n int) string {
 	if columns(s) <= n {
 		return s
@@ -73,7 +73,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// tail is cut, but keeps the end: of a path or an id that is what tells it apart.
+// tail shortens s like cut but keeps the end, because the end tells two paths or ids apart.
 func tail(s string, n int) string {
 	if columns(s) <= n {
 		return s
@@ -90,10 +90,10 @@ func tail(s string, n int) string {
 	return "…" + string(runes[first:])
 }
 
-// eighths are the blocks that fill a cell from its left.
+// eighths are the blocks that fill a cell from its left side, in steps of one eighth.
 var eighths = []rune(" ▏▎▍▌▋▊▉")
 
-// bar draws share, 0..1 and beyond, n cells wide.
+// bar draws a share as a bar of n cells. A share above 1 fills the bar.
 func bar(share float64, n int) string {
 	full := max(0, min(int(share*float64(n)*8+0.5), n*8))
 	s := strings.Repeat("█", full/8)
@@ -103,7 +103,7 @@ func bar(share float64, n int) string {
 	return s
 }
 
-// tokenCount writes a number of tokens in at most five columns.
+// tokenCount formats a number of tokens in at most five columns, for example "200K".
 func tokenCount(n int64) string {
 	switch {
 	case n >= 999_500:
@@ -114,7 +114,7 @@ func tokenCount(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// byteCount writes a size; the units are powers of 1024.
+// byteCount formats a size in powers of 1024.
 func byteCount(n int64) string {
 	switch {
 	case n >= 10<<30:
@@ -129,7 +129,7 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%d KB", (n+1023)>>10)
 }
 
-// ago writes how long before now a Unix time in ms was, in at most six columns.
+// ago formats the time from ms (Unix time in milliseconds) to now in at most six columns.
 func ago(ms int64, now time.Time) string {
 	if ms == 0 {
 		return "-"
@@ -150,7 +150,7 @@ func lasted(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// count writes a number with its noun.
+// count formats a number with its noun, for example "1 session" or "2 sessions".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// dataDirFlag says where the host keeps its state.
+// dataDirFlag is the flag that names the directory of the host's state.
 type dataDirFlag struct {
 	DataDir string `help:"Directory of the database and the logs." type:"path" env:"MAGIC_CONTEXT_DATA_DIR" placeholder:"DIR"`
 }
@@ -30,7 +30,7 @@ func (f dataDirFlag) resolve() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// createDataDir makes the data directory and that of the logs in it.
+// createDataDir creates the data directory and its log directory.
 func createDataDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(logPath(dir)), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A source is a part of a session's content.
+// A source is a part of a session's content, for example tool output.
 type source struct {
 	name   string
 	tokens int64
@@ -26,10 +27,10 @@ func sources(t schema.TokensBySource) []source {
 	}
 }
 
-// labelColumns is how far the facts of a session are from the margin.
+// labelColumns is the width of the labels that stand left of a session's facts.
 const labelColumns = 15
 
-// details tells all about one session.
+// details draws everything that is known about one session.
 func (s *screen) details(st schema.SessionStatus) {
 	s.title(st)
 	all := sources(st.Tokens)
@@ -45,6 +46,12 @@ func (s *screen) details(st schema.SessionStatus) {
 	s.line("")
 	s.fact("window", windowOf(st, s.now))
 	s.fact("cache", cacheOf(st))
+	if st.BindsThinking {
+		s.fact("thinking", thinkingOf(st))
+	}
+	if life := cacheLifeOf(st); life != "" {
+		s.fact("cache life", life)
+	}
 	s.fact("last pass", lastOf(st, s))
 	if st.SizeTokens > 0 {
 		s.fact("decided on", sizeOf(st))
@@ -55,7 +62,7 @@ func (s *screen) details(st schema.SessionStatus) {
 	}
 }
 
-// summary is details in few lines.
+// summary draws the details in a few lines.
 func (s *screen) summary(st schema.SessionStatus) {
 	s.title(st)
 	s.fact("made of", madeOf(st.Tokens))
@@ -82,7 +89,7 @@ func countsOf(st schema.SessionStatus) string {
 	return text
 }
 
-// windowOf says how long a prompt may be, and who says so.
+// windowOf returns the limit of a prompt and the source of that limit.
 func windowOf(st schema.SessionStatus, now time.Time) string {
 	size := tokenCount(int64(st.ContextTokens))
 	when := ""
@@ -106,8 +113,7 @@ func windowOf(st schema.SessionStatus, now time.Time) string {
 	return size
 }
 
-// shortWindowOf is windowOf for a column: it names only a source that
-// contradicts the catalogue.
+// shortWindowOf is windowOf for a column. It names the source only if that contradicts the catalogue.
 func shortWindowOf(st schema.SessionStatus) string {
 	if st.ContextTokens == 0 {
 		return "?"
@@ -127,6 +133,23 @@ func cacheOf(st schema.SessionStatus) string {
 		tokenCount(st.CacheRead), tokenCount(st.CacheWrite), tokenCount(st.CacheFresh))
 }
 
+// thinkingOf returns the thinking that busts have cost.
+func thinkingOf(st schema.SessionStatus) string {
+	if st.LostThinkingBlocks == 0 {
+		return "bound to the prompt; all of it still valid"
+	}
+	return fmt.Sprintf("bound to the prompt; busts have cost %s, about %s", count(st.LostThinkingBlocks, "block"), tokenCount(int64(st.LostThinkingTokens)))
+}
+
+// cacheLifeOf returns how long the host expects an unused prefix to stay cached, with the reason. It is
+// "" for a session without a model, and for an older host that does not report it.
+func cacheLifeOf(st schema.SessionStatus) string {
+	if st.CacheLifeReason == "" {
+		return ""
+	}
+	return route.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + clean(st.CacheLifeReason) + ")"
+}
+
 func lastOf(st schema.SessionStatus, s *screen) string {
 	if st.Passes == 0 {
 		return "none yet"
@@ -141,7 +164,7 @@ func lastOf(st schema.SessionStatus, s *screen) string {
 	return text + fmt.Sprintf(", %s", count(st.Messages, "message"))
 }
 
-// sizeOf tells the prompt that the last pass saw coming, and its goal.
+// sizeOf returns the prompt size that the last pass expected, and the goal of that pass.
 func sizeOf(st schema.SessionStatus) string {
 	text := "a prompt of " + tokenCount(int64(st.SizeTokens))
 	if st.GoalTokens > 0 {
@@ -150,7 +173,7 @@ func sizeOf(st schema.SessionStatus) string {
 	return text
 }
 
-// priceOf tells the newest price that was weighed.
+// priceOf returns the newest price that a pass has weighed.
 func priceOf(p *schema.PricedPass) string {
 	text := fmt.Sprintf("re-sends %s, removes %s, %s", tokenCount(int64(p.Price.Resent)), tokenCount(int64(p.Price.Removed)), paysOff(p.Price))
 	if !p.Bust {
@@ -196,7 +219,7 @@ func causesOf(st schema.SessionStatus) string {
 	return strings.Join(causes, ", ")
 }
 
-// madeOf names the sources in a line, without those that are empty.
+// madeOf lists the sources in one line and leaves out the empty ones.
 func madeOf(t schema.TokensBySource) string {
 	var parts []string
 	for _, part := range sources(t) {

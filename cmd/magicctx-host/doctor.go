@@ -30,10 +30,10 @@ func (doctorCmd) Help() string {
 		"It changes nothing without --fix. The exit code is 1 when something does not work."
 }
 
-// errUnwell ends a doctor that found something that does not work.
+// errUnwell ends a doctor run that found something broken.
 var errUnwell = errors.New("something does not work, see above")
 
-// Run looks at everything and reports.
+// Run examines everything and prints the findings.
 func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	o, err := cmd.options()
 	if err != nil {
@@ -43,7 +43,7 @@ func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	var notFixed error
 	if cmd.Fix {
 		notFixed = doctor.Repair(ctx, findings)
-		// What was repaired may have hidden something else: look again.
+		// A problem that was just repaired may have hidden another one, so examine again.
 		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
 		findings = append(fixed, doctor.Examine(ctx, o)...)
 	}
@@ -85,16 +85,16 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// versionTimeout bounds `opencode --version`, which unpacks itself on its first run.
+// versionTimeout bounds `opencode --version`: OpenCode unpacks itself on its first run.
 const versionTimeout = 10 * time.Second
 
-// versionOf returns what a program prints as its version. A program that fails
-// says itself what is wrong, in the last line of its stderr.
+// versionOf returns the version that a program prints. If the program fails, the error is the last line
+// of its stderr, which names the reason.
 func versionOf(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
-	cmd.WaitDelay = time.Second // of children that keep its stdout
+	cmd.WaitDelay = time.Second // bounds the wait for children that keep its stdout open
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -106,8 +106,7 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return string(out), err
 }
 
-// conflicts plans an installation, and throws the plan away: planning finds all
-// that stands in its way.
+// conflicts plans an installation and throws the plan away, because planning finds every conflict.
 func conflicts(project string) ([]doctor.Conflict, error) {
 	var found []doctor.Conflict
 	for _, place := range []install.Place{{Env: os.Getenv}, {Env: os.Getenv, Project: project}} {
@@ -127,7 +126,8 @@ func conflicts(project string) ([]doctor.Conflict, error) {
 	return found, nil
 }
 
-// installed returns the configuration that names our plugin: the project's, or the user's.
+// installed returns the configuration that lists our plugin: the project's file if it does, else the
+// user's.
 func installed(project string) (string, error) {
 	for _, place := range []install.Place{{Env: os.Getenv, Project: project}, {Env: os.Getenv}} {
 		plan, err := install.Uninstall(place)
@@ -141,7 +141,7 @@ func installed(project string) (string, error) {
 	return "", nil
 }
 
-// doctorReport is what --json prints.
+// doctorReport is the output of --json.
 type doctorReport struct {
 	Findings []doctor.Finding `json:"findings"`
 	Failures int              `json:"failures"`

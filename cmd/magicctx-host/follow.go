@@ -13,29 +13,29 @@ import (
 )
 
 const (
-	// refreshEvery is how often a status is asked for when no session changes.
+	// refreshEvery is the interval between two status requests while no session changes.
 	refreshEvery = time.Second
-	// refreshPause is the least time between two questions: sessions that work
-	// side by side finish many passes a second.
+	// refreshPause is the least time between two status requests: sessions that work side by side
+	// finish many passes a second.
 	refreshPause = 100 * time.Millisecond
 )
 
-// A follower keeps asking the host of a data directory, and tries again for as
-// long as there is none. It starts none.
+// A follower polls the host of a data directory. While no host runs, it keeps trying, and it never
+// starts one.
 type follower struct {
 	endpoint rpc.Endpoint
 	dir      string
 }
 
-// news is what a follower hears: a status, or why there is none.
+// news is one report of a follower: a status, or the reason why there is none.
 type news struct {
 	status *schema.StatusResult
 	away   string
-	// changed tells that a session had a pass, or that the host was just found.
+	// changed is true if a session had a pass, or if the follower has just found the host.
 	changed bool
 }
 
-// follow calls tell with all news, one at a time, until ctx ends.
+// follow passes every report to tell, one at a time, until ctx ends.
 func (f follower) follow(ctx context.Context, tell func(news)) {
 	for ctx.Err() == nil {
 		err := f.listen(ctx, tell)
@@ -56,7 +56,7 @@ func (f follower) reason(err error) string {
 
 var errHostLeft = errors.New("the host has ended")
 
-// listen follows one host until it is gone.
+// listen follows one host until that host is gone.
 func (f follower) listen(ctx context.Context, tell func(news)) error {
 	changed := make(chan struct{}, 1)
 	client, err := f.subscribe(ctx, changed)
@@ -86,7 +86,7 @@ func (f follower) listen(ctx context.Context, tell func(news)) error {
 	}
 }
 
-// subscribe connects and has every pass announced in changed.
+// subscribe connects to the host, which then announces every pass in changed.
 func (f follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -94,7 +94,7 @@ func (f follower) subscribe(ctx context.Context, changed chan<- struct{}) (*rpc.
 		if method == schema.MethodSessionChanged {
 			select {
 			case changed <- struct{}{}:
-			default: // one is pending
+			default: // an announcement is already waiting
 			}
 		}
 		return nil, nil
@@ -125,7 +125,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// printChanges prints a status as a line of JSON whenever a session has changed.
+// printChanges prints the status as one line of JSON after each change of a session.
 func printChanges(ctx context.Context, f follower, w io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -138,7 +138,7 @@ func printChanges(ctx context.Context, f follower, w io.Writer) error {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s\n", line)
 		}
-		if err != nil { // whoever read it has left
+		if err != nil { // the reader of the pipe has gone, for example `| head`
 			failed = err
 			stop()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// placeFlags say whose configuration is edited, and how.
+// placeFlags choose the configuration to edit and whether to ask first.
 type placeFlags struct {
 	Harness string `arg:"" enum:"opencode" help:"The harness: opencode."`
 	Global  bool   `xor:"place" help:"Edit the user's configuration (default)."`
@@ -44,7 +44,7 @@ func (installCmd) Help() string {
 		"Comments and formatting stay. A copy is kept beside the file; uninstall puts it back."
 }
 
-// Run shows the change, asks, and makes it.
+// Run shows the change, asks for consent, and applies it.
 func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	place, err := cmd.place()
 	if err != nil {
@@ -89,7 +89,7 @@ func (uninstallCmd) Help() string {
 	return "Gives opencode.json(c) its former bytes back. If you have edited the file since, only what install added is removed."
 }
 
-// Run shows the change, asks, and makes it.
+// Run shows the change, asks for consent, and applies it.
 func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	place, err := cmd.place()
 	if err != nil {
@@ -106,7 +106,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	return cmd.carryOut(ctx, s, plan, "Removed. Restart OpenCode to unload the plugin.")
 }
 
-// carryOut shows a plan that is not empty, asks where it must, and applies it.
+// carryOut shows a plan that is not empty, asks where it must, and applies the plan.
 func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan, done string) error {
 	if diff := plan.Diff(isTerminal(s.out) && os.Getenv("NO_COLOR") == ""); diff != "" {
 		fmt.Fprint(s.out, diff)
@@ -143,7 +143,7 @@ var (
 	errDeclined   = errors.New("nothing was changed")
 )
 
-// confirm asks about the change, and about the settings by themselves.
+// confirm asks about the change to the configuration, and separately about the new settings file.
 func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) error {
 	if !isTerminal(s.in) {
 		return errNoTerminal
@@ -166,8 +166,8 @@ func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) 
 	return err
 }
 
-// ask returns whether the answer is yes. It waits for an answer or ctx: the
-// program catches the interrupt that would otherwise end the read.
+// ask returns whether the answer is yes. It waits for an answer or for ctx: the program catches the
+// interrupt that would otherwise end the read.
 func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
 	fmt.Fprintf(out, "%s [y/N] ", question)
 	type answer struct {

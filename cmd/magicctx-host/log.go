@@ -11,7 +11,7 @@ import (
 	"github.com/lmittmann/tint"
 )
 
-// newLogger logs for people on a terminal and as JSON lines elsewhere.
+// newLogger returns a logger that writes text for people on a terminal and JSON lines elsewhere.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	if isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
@@ -19,8 +19,8 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// isTerminal reports whether f is a terminal: a character device, but not the
-// one that plugins like to pass for nothing.
+// isTerminal reports whether f is a terminal. /dev/null is a character device as well, and plugins like
+// to pass it as stdin, so it is excluded.
 func isTerminal(f any) bool {
 	file, ok := f.(*os.File)
 	if !ok {
@@ -34,12 +34,11 @@ func isTerminal(f any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// maxLogBytes is the size at which a log file is moved aside, replacing the one
-// moved aside before.
+// maxLogBytes is the size at which a log file is moved aside. It then replaces the file that was moved
+// aside before.
 const maxLogBytes = 10 << 20
 
-// A logFile is an append-only file that keeps one predecessor. It is safe for
-// concurrent use.
+// A logFile is an append-only file that keeps one predecessor. It is safe for concurrent use.
 type logFile struct {
 	path string
 
@@ -71,7 +70,7 @@ func (l *logFile) open() error {
 	return nil
 }
 
-// Write implements io.Writer. One call is one whole line.
+// Write implements io.Writer. Each call must carry one whole line.
 func (l *logFile) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +85,7 @@ func (l *logFile) Write(line []byte) (int, error) {
 }
 
 func (l *logFile) rotate() error {
-	l.file.Close() // Windows renames no open file
+	l.file.Close() // Windows cannot rename an open file
 	if err := os.Rename(l.path, l.path+".1"); err != nil && !os.IsNotExist(err) {
 		return err
 	}

@@ -16,7 +16,7 @@ func TestFullLogIsMovedAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := []byte(strings.Repeat("x", maxLogBytes/4-1) + "\n")
-	for range 9 { // two files full, and one line
+	for range 9 { // enough for two full files and one more line
 		if _, err := log.Write(line); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestFullLogIsMovedAside(t *testing.T) {
 			t.Errorf("%s has mode %#o, want 0600", filepath.Base(name), mode)
 		}
 	}
-	// What was there at the start counts.
+	// The bytes that a file holds when it is opened count towards its limit.
 	if log, err = openLog(path); err != nil {
 		t.Fatal(err)
 	}

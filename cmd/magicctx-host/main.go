@@ -1,6 +1,6 @@
-// Command magicctx-host keeps coding agent sessions alive: it rewrites their
-// message arrays so that the prompt fits the window and stays cached. Harness
-// plugins start it and speak to it; people use its status and replay commands.
+// Command magicctx-host keeps sessions of coding agents alive: it rewrites their message arrays so that
+// the prompt fits the model's window and the cached prefix stays valid. Harness plugins start it and
+// talk to it. People use its subcommands, for example status and replay.
 package main
 
 import (
@@ -23,7 +23,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	// exitNoHost is status when no host is running.
+	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
 )
 
@@ -33,19 +33,18 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// signalled returns a context that ends when the process is told to.
+// signalled returns a context that ends when the process receives an interrupt or SIGTERM.
 func signalled() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
-// A hostBuilder opens the store in the data directory and puts the host
-// together. closeHost stops background work and closes the store; it is called
-// after the last call to the host.
+// A hostBuilder opens the store in the data directory and assembles the host. closeHost stops
+// background work and closes the store. The caller calls it after its last call to the host.
 type hostBuilder func(context.Context, hostOptions) (h rpc.Host, closeHost func(), err error)
 
-// hostOptions are what a host is built from.
+// hostOptions are the inputs of a hostBuilder.
 type hostOptions struct {
-	DataDir string // absolute; exists
+	DataDir string // absolute, and it exists
 	Log     *slog.Logger
 }
 
@@ -65,13 +64,13 @@ type cli struct {
 	Uninstall uninstallCmd `cmd:"" help:"Undo install."`
 }
 
-// streams are what a command reads and writes.
+// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// An exitError carries an exit code. Its message, if any, is for stderr.
+// An exitError carries an exit code. Its message, if not empty, goes to stderr.
 type exitError struct {
 	code int
 	err  error
@@ -80,9 +79,10 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// run is the program: it returns the exit code.
+// run is the whole program and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// kong ends the process for --help and --version; we end the function.
+	// kong ends the process for --help and --version. A panic with this type ends only this function,
+	// so tests can call it.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {

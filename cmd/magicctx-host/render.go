@@ -10,29 +10,28 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A view is what the live status shows.
+// A view is the data behind the live status screen.
 type view struct {
-	// status is the last that the host answered; nil before the first answer.
+	// status is the newest answer of the host, nil before the first one.
 	status *schema.StatusResult
-	// away is why the host is not heard, empty while it is; awaySince is when
-	// that began.
+	// away is the reason why the host does not answer, empty while it does. awaySince is the time at
+	// which that began.
 	away      string
 	awaySince time.Time
 	color     bool
 }
 
-// The narrowest and the shortest screen that render keeps in order. On a
-// smaller one it draws for these, and the terminal shows a part.
+// render lays out its lines for at least this size. A smaller terminal gets the same drawing and shows
+// a part of it.
 const (
 	minWidth  = 64
 	minHeight = 8
 )
 
-// maxWarningLines bounds the warnings on the screen; status lists them all.
+// maxWarningLines bounds the warnings on the screen. The status command lists them all.
 const maxWarningLines = 3
 
-// render draws a view: at most height lines of at most width columns, without a
-// newline at the end.
+// render draws a view as at most height lines of at most width columns, without a newline at the end.
 func render(v view, width, height int, now time.Time) string {
 	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, color: v.color}
 	s.header(v)
@@ -54,7 +53,7 @@ func render(v view, width, height int, now time.Time) string {
 	return strings.Join(s.lines, "\n")
 }
 
-// The colours, by what they mean.
+// The colours are named by their meaning.
 type colour string
 
 const (
@@ -65,7 +64,7 @@ const (
 	alarm  colour = "31" // red
 )
 
-// A screen is a drawing in progress.
+// A screen is an unfinished drawing.
 type screen struct {
 	width, height int
 	now           time.Time
@@ -75,7 +74,7 @@ type screen struct {
 
 func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight(text, " ")) }
 
-// room is how many lines are left above the footer.
+// room returns the number of free lines above the footer.
 func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 
 func (s *screen) paint(c colour, text string) string {
@@ -132,12 +131,12 @@ func (s *screen) warnings(all []schema.Warning) {
 	}
 }
 
-// layout is the width of the columns that depend on that of the screen; a
-// column of width 0 is not there.
+// layout holds the widths of the columns that depend on the width of the screen. A column of width 0 is
+// not drawn.
 type layout struct{ project, session, model, bar, window, dropped, queued, cause int }
 
-// fixedColumns is what a row takes beside its layout: margin, percent, hit
-// rate, busts, verdict and age, with the spaces between them.
+// fixedColumns is the width of all other columns of a row: margin, percent, hit rate, busts, verdict
+// and age, with the spaces between them.
 const fixedColumns = 1 + (1 + 4) + (2 + 4) + (1 + 5) + (2 + 6) + (1 + 6)
 
 func layoutFor(width int) layout {
@@ -160,13 +159,13 @@ func layoutFor(width int) layout {
 	if left > 0 {
 		l.project += min(left, 20)
 	}
-	if left < 0 { // a narrow screen
+	if left < 0 { // on a narrow screen the model gives way
 		l.model = max(0, l.model+left)
 	}
 	return l
 }
 
-// Rows that the newest session's details need, and a shorter form of them.
+// The heights of the newest session's details, in full and as a summary.
 const (
 	detailLines  = 14
 	summaryLines = 5
@@ -244,7 +243,7 @@ func (s *screen) row(l layout, st schema.SessionStatus) {
 	s.line(b.String())
 }
 
-// pressure draws how full the window is, with a mark where a pass may bust.
+// pressure draws how full the window is, with a mark at the pressure from which a pass may bust.
 func (s *screen) pressure(st schema.SessionStatus, cells int) string {
 	if st.ContextTokens == 0 {
 		return s.paint(faint, strings.Repeat("·", cells))

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden screens anew; look at them then")
 
-// noon is when the golden screens were drawn.
+// noon is the current time in the golden screens.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) int64 { return noon.Add(-d).UnixMilli() }
@@ -38,6 +38,7 @@ func statusOf(sessions int) *schema.StatusResult {
 			Mode: "primary", Model: schema.Model{Provider: "anthropic", ID: models[n%3]}, Epoch: 1 + n%4, Passes: 212 - 3*n,
 			Busts: n % 4, LastVerdict: schema.Steady, LastPassAt: before(time.Duration(12+n*n*90) * time.Second), LastPassMS: 1.9, Messages: 640 - 9*n,
 			InputTokens: 6_000 + (71_000*n)%190_000, ContextTokens: 200_000, LimitSource: schema.LimitCatalogue, LimitAt: before(time.Hour), Threshold: 0.65, Units: 913, Dropped: 402, Queued: n % 3,
+			CacheLifeMS: 300_000, CacheRoute: "anthropic", CacheLifeSource: schema.CacheLifeRoute, CacheLifeReason: "Anthropic's default",
 			CacheRead: 4_120_000, CacheWrite: 310_000, CacheFresh: 12_000, CacheHitRate: 0.927,
 			Tokens: schema.TokensBySource{System: 11_800, Text: 38_200, ToolInputs: 9100, ToolResults: 61_000, Dropped: 212_400},
 		}
@@ -109,8 +110,8 @@ var (
 	spaceAtEnd = regexp.MustCompile("(?m) +$")
 )
 
-// Whatever the host says and however small the terminal, a screen fits, holds
-// no escape sequence of others, and colours change nothing else.
+// For every answer of the host and every size of the terminal, the screen fits and holds no foreign
+// escape sequence. Switching colours off changes nothing else.
 func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)
@@ -185,11 +186,44 @@ func TestWindowNamesItsSource(t *testing.T) {
 		{100_000, schema.LimitConfig, 0, "100K, as configured"},
 		{0, schema.LimitDefault, 0, "unknown to the harness's catalogue"},
 		{0, "", 0, "unknown"},
-		{200_000, "", 0, "200K"}, // an older host
+		{200_000, "", 0, "200K"}, // an older host sends no source
 	} {
 		if got := windowOf(schema.SessionStatus{ContextTokens: test.tokens, LimitSource: test.source, LimitAt: test.at}, noon); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
+	}
+}
+
+func TestCacheLifeNamesItsSource(t *testing.T) {
+	for _, test := range []struct {
+		life   time.Duration
+		reason string
+		want   string
+	}{
+		{5 * time.Minute, "Anthropic's default", "5 min (Anthropic's default)"},
+		{time.Hour, "configured", "1 h (configured)"},
+		{12*time.Minute + 4*time.Second, "learned: a prefix was read after 12 min", "12 min (learned: a prefix was read after 12 min)"},
+		{0, "configured", "0 s (configured)"},
+		{0, "", ""}, // an older host sends no cache life
+	} {
+		if got := cacheLifeOf(schema.SessionStatus{CacheLifeMS: test.life.Milliseconds(), CacheLifeReason: test.reason}); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestStatusTellsEachCacheLifeOnce(t *testing.T) {
+	st := statusOf(4)
+	st.Sessions[1].CacheLifeMS, st.Sessions[1].CacheLifeReason = 2_400_000, "learned: a prefix was read after 40 min"
+	st.Sessions[2].CacheLifeReason = ""
+	var b strings.Builder
+	if err := printStatus(&b, *st, noon); err != nil {
+		t.Fatal(err)
+	}
+	_, lives, _ := strings.Cut(b.String(), "\n\nanthropic/claude")
+	want := "-opus-4-5  cache life 5 min (Anthropic's default)\nanthropic/gpt-5.2-codex    cache life 40 min (learned: a prefix was read after 40 min)\n"
+	if lives != want {
+		t.Errorf("got %q, want %q in\n%s", lives, want, b.String())
 	}
 }
 

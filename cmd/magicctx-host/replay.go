@@ -26,10 +26,10 @@ type replayCmd struct {
 	Marks   bool   `help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
 }
 
-// errFindings ends a replay that found something that must not be.
+// errFindings ends a replay that found a violated invariant.
 var errFindings = errors.New("the replay found what must not be, see above")
 
-// Run replays a recorded session against a fresh store and reports.
+// Run replays a recorded session against a fresh store and prints a report.
 func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	o := cmd.options(c, s)
 	f, err := os.Open(cmd.Trace)
@@ -89,7 +89,7 @@ func (cmd *replayCmd) writePage(s replay.Summary) error {
 	if err := replay.WritePage(&page, s, replay.PageOptions{Trace: filepath.Base(cmd.Trace)}); err != nil {
 		return err
 	}
-	return os.WriteFile(cmd.HTML, page.Bytes(), 0o600) // names and paths in it are the user's
+	return os.WriteFile(cmd.HTML, page.Bytes(), 0o600) // the page holds the user's names and paths
 }
 
 func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {

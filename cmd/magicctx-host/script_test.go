@@ -39,14 +39,14 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the stories in testdata/script against the real command line
-// with a fake host behind it.
+// TestScripts runs the stories in testdata/script. They call the real command line with a fake host
+// behind it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			// The work directory may be too long a path for a socket.
+			// The test's work directory may be longer than the path of a Unix socket may be.
 			runtime, err := os.MkdirTemp("", "mch")
 			if err != nil {
 				return err
@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// awaitHost waits until a host answers, or none does: [!] await-host
+// awaitHost waits until a host answers, with ! until none does: [!] await-host
 func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		err := ts.Exec("magicctx-host", "status")
@@ -83,7 +83,7 @@ func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// catTraces prints all traces: cat-traces
+// catTraces prints all recorded traces: cat-traces
 func catTraces(ts *testscript.TestScript, _ bool, _ []string) {
 	files, err := filepath.Glob(filepath.Join(ts.Getenv("MAGICCTX_TRACE"), "*.jsonl"))
 	ts.Check(err)
@@ -92,7 +92,7 @@ func catTraces(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// exits runs a program that must end with a code: exits CODE PROGRAM ARGS...
+// exits runs a program and checks its exit code: exits CODE PROGRAM ARGS...
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
@@ -116,10 +116,10 @@ func signalHost(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(process.Signal(map[string]os.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM}[args[0]]))
 }
 
-// fakeHost answers without a store. Its session "crash" panics.
+// fakeHost answers without a store. A pass of its session "crash" panics.
 type fakeHost struct {
 	rpc.Host
-	subscribers *sync.Map // of host.Client; nil takes none
+	subscribers *sync.Map // the keys are of type host.Client; a nil map announces nothing
 }
 
 func newFakeHost(_ context.Context, o hostOptions) (rpc.Host, func(), error) {
@@ -169,9 +169,9 @@ func (h fakeHost) Disconnected(c host.Client) {
 	}
 }
 
-// talk is a harness in a few lines: talk [-stop] PROGRAM ARGS... starts the
-// program, speaks to it over its stdin and stdout, prints what it answered, and
-// ends as the program does. With -stop it asks the host to stop.
+// talk is a minimal harness: talk [-stop] PROGRAM ARGS... It starts the program, talks to it over stdin
+// and stdout, prints the answers, and exits with the program's code. With -stop it asks the host to
+// stop.
 func talk(args []string) int {
 	stop := args[0] == "-stop"
 	if stop {
@@ -228,7 +228,7 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 	return nil
 }
 
-// A pass that runs when the program is told to end is finished and answered.
+// A pass that is running when the program is told to end still finishes, and its answer is sent.
 func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	closed := false
@@ -252,7 +252,7 @@ func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	<-began
 	term()
 	close(release)
-	// The pass is answered; the one after it comes too late.
+	// The first pass was answered. The next one comes too late.
 	if err := <-answer; err != nil {
 		t.Error(err)
 	}

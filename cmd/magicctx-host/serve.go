@@ -17,9 +17,9 @@ type serveCmd struct {
 	IdleExit *time.Duration `help:"End this long after the last client has left; 0 stays. Default: idle_exit_minutes of the configuration." placeholder:"DURATION"`
 }
 
-// Run serves until the last client has left, or somebody ends it.
+// Run serves clients until the last one has left or the process is told to end.
 func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuilder) error {
-	signal.Ignore(syscall.SIGHUP) // the terminal that started us may go
+	signal.Ignore(syscall.SIGHUP) // the terminal that started this process may close
 
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -34,7 +34,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		if err == nil {
 			defer file.Close()
 			logTo = file
-		} else { // without a log, status still says what is wrong
+		} else { // the host works without a log, and status shows this warning
 			fmt.Fprintln(s.err, "magicctx-host:", err)
 		}
 	}
@@ -58,7 +58,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return err
 	}
 	defer closeHost()
-	// Listening comes last: who can connect is served.
+	// Listening comes last, so that every client that can connect is served.
 	listener, err := lock.Listen(ctx)
 	if err != nil {
 		log.Error("host does not start", "cause", err)

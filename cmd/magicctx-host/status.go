@@ -18,7 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// statusTimeout bounds each question to the host: status waits behind nothing.
+// statusTimeout bounds each request to the host. It can be short because a status never waits for a
+// pass.
 const statusTimeout = 5 * time.Second
 
 type statusCmd struct {
@@ -27,7 +28,7 @@ type statusCmd struct {
 	Watch bool `help:"Keep showing it until q or ctrl-c."`
 }
 
-// Run asks the running host how it is. It starts none.
+// Run prints the status of the running host. It never starts a host.
 func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {
@@ -70,7 +71,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 	return watch(ctx, f, in, out)
 }
 
-// noHost says that none is running and, where it can be seen, why none can.
+// noHost returns the error that no host is running and, if the reason is visible, why none can start.
 func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, versionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
@@ -78,7 +79,8 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s", dir)
 }
 
-// unanswered says of a host that gave no status what a person can make of it.
+// unanswered returns the error for a host that listens but sent no status. It names the process so that
+// a person can end it.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err
@@ -90,7 +92,7 @@ func unanswered(dir string, err error) error {
 	return fmt.Errorf("the host of %s (%s) does not answer: %w; see magicctx-host doctor", dir, process, err)
 }
 
-// askHost is askStatus within statusTimeout.
+// askHost calls askStatus with statusTimeout.
 func askHost(ctx context.Context, endpoint rpc.Endpoint) (schema.StatusResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -106,7 +108,7 @@ func askStatus(ctx context.Context, endpoint rpc.Endpoint) (st schema.StatusResu
 	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
 }
 
-// greet connects to the running host as one who only looks.
+// greet connects to the running host as an observer, which has no sessions.
 func greet(ctx context.Context, endpoint rpc.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
 	conn, err := rpc.Dial(ctx, endpoint)
 	if err != nil {
@@ -158,10 +160,31 @@ func printStatus(w io.Writer, st schema.StatusResult, now time.Time) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	return printContents(w, st.Sessions)
+	if err := printContents(w, st.Sessions); err != nil {
+		return err
+	}
+	return printCacheLives(w, st.Sessions)
 }
 
-// printContents says of each session what its context is made of.
+// printCacheLives prints how long the cached prefixes of each model live, with the reason.
+func printCacheLives(w io.Writer, sessions []schema.SessionStatus) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	told := map[string]bool{}
+	for _, s := range sessions {
+		line := clean(s.Model.Provider) + "/" + clean(s.Model.ID) + "\tcache life " + cacheLifeOf(s)
+		if s.CacheLifeReason == "" || told[line] {
+			continue
+		}
+		if len(told) == 0 {
+			fmt.Fprintln(t)
+		}
+		told[line] = true
+		fmt.Fprintln(t, line)
+	}
+	return t.Flush()
+}
+
+// printContents prints for each session which sources its context consists of.
 func printContents(w io.Writer, sessions []schema.SessionStatus) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var names []string

@@ -21,10 +21,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// manyClients is what a user with every session of the last weeks open has.
+// manyClients is the load of a user who has left every session of the last weeks open.
 const manyClients = 200
 
-// connectMany opens a connection each for many harnesses.
+// connectMany opens one connection for each of many harnesses.
 func connectMany(t testing.TB, e rpc.Endpoint) []*rpc.Client {
 	t.Helper()
 	clients := make([]*rpc.Client, manyClients)
@@ -39,7 +39,7 @@ func connectMany(t testing.TB, e rpc.Endpoint) []*rpc.Client {
 	return clients
 }
 
-// stuckHost never finishes a pass until it is released.
+// stuckHost blocks in every pass until the test releases it.
 type stuckHost struct {
 	fakeHost
 	began   chan string
@@ -52,7 +52,7 @@ func (h stuckHost) Transform(_ context.Context, _ host.Client, p schema.Transfor
 	return schema.WireMutation{}, nil
 }
 
-// However many sessions work or wait to, who only looks is answered at once.
+// An observer gets the status at once, no matter how many sessions work or wait.
 func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	r := newRig(t)
 	h := stuckHost{newFake(), make(chan string, manyClients), make(chan struct{})}
@@ -66,7 +66,7 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 			}
 		})
 	}
-	for range 64 { // as many as run at the same time; see rpc
+	for range 64 { // the number of passes that run at the same time; see package rpc
 		<-h.began
 	}
 	st, err := askStatus(t.Context(), r.endpoint)
@@ -80,7 +80,7 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	passes.Wait()
 }
 
-// Who listens at the socket need not be a host that works.
+// The process that listens at the socket need not be a working host.
 func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	r := newRig(t)
 	l, err := net.Listen("unix", r.endpoint.String())
@@ -108,8 +108,8 @@ func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	t.Log(&errs)
 }
 
-// BenchmarkStatusDuringResync asks for a status, connecting included, from a real
-// host with 200 clients while a resync of 5,000 messages runs without end.
+// BenchmarkStatusDuringResync connects and asks for a status. The host is real and has 200 clients, and
+// a resync of 5,000 messages runs the whole time.
 func BenchmarkStatusDuringResync(b *testing.B) {
 	r := newRig(b)
 	startRealHost(b, r)
@@ -157,7 +157,7 @@ func BenchmarkStatusDuringResync(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
 }
 
-// startRealHost starts a host in a process of its own, as shims do.
+// startRealHost starts a host in its own process, as shims do.
 func startRealHost(t testing.TB, r *rig) {
 	t.Helper()
 	self, err := os.Executable()
@@ -174,7 +174,7 @@ func startRealHost(t testing.TB, r *rig) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	for { // it listens when it can serve
+	for { // it listens only after it can serve
 		client, err := greet(t.Context(), r.endpoint, nil)
 		if err == nil {
 			client.Close(t.Context())
@@ -187,7 +187,7 @@ func startRealHost(t testing.TB, r *rig) {
 	}
 }
 
-// longSession is an array of n steps of about 6 KB each.
+// longSession returns an array of n steps of about 6 KB each.
 func longSession(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`[{"info":{"id":"m0","sessionID":"s","role":"user","time":{"created":1},"model":{"providerID":"anthropic","modelID":"m"}},"parts":[{"id":"p0","type":"text","text":"go"}]}`)

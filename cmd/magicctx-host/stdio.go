@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// startTimeout bounds the wait for a host to start, which may have to migrate a
-// database and, before that, to wait for its predecessor to finish.
+// startTimeout bounds the wait for a host to start. Before it serves, the host may have to wait for its
+// predecessor to finish and then migrate a database.
 const startTimeout = 30 * time.Second
 
 type stdioCmd struct {
@@ -31,9 +31,9 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
 			"there is nothing to type here. To see what it does: magicctx-host status")
 	}
-	// A terminal sends these to the harness and to us alike. We end when the
-	// harness does, which we see at the end of stdin, and not before its last
-	// words.
+	// A terminal sends these signals to the harness and to this process alike. This process ends when
+	// the harness does, which it sees at the end of stdin, and so not before the harness has sent its
+	// last frames.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP)
 
 	dir, err := cmd.resolve()
@@ -89,7 +89,7 @@ func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (io.ReadWr
 	return host, nil
 }
 
-// serveSolo serves the one harness in this process.
+// serveSolo serves the one harness from within this process, without a shared host.
 func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir string, s streams, rec *rpc.Recorder, log *slog.Logger) error {
 	h, closeHost, err := build(ctx, hostOptions{DataDir: dir, Log: log})
 	if err != nil {
@@ -109,13 +109,13 @@ func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir strin
 	}()
 	err = rpc.Bridge(ctx, shim(s), theirs, rec)
 	<-served
-	if errors.Is(err, rpc.ErrHostGone) { // it was asked to shut down
+	if errors.Is(err, rpc.ErrHostGone) { // the harness has asked it to shut down
 		return nil
 	}
 	return err
 }
 
-// stdio is stdin and stdout as one.
+// stdio joins stdin and stdout into one stream.
 type stdio struct {
 	io.Reader
 	io.Writer
@@ -123,7 +123,7 @@ type stdio struct {
 
 func shim(s streams) io.ReadWriteCloser { return stdio{s.in, s.out} }
 
-// Close closes both ends where they can be closed.
+// Close closes both streams if they can be closed.
 func (s stdio) Close() error {
 	var errs []error
 	for _, end := range []any{s.Reader, s.Writer} {

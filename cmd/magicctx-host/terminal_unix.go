@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// enableANSI does nothing: terminals here understand escape sequences.
+// enableANSI does nothing, because terminals on this system understand escape sequences.
 func enableANSI(*os.File) (undo func(), err error) { return func() {}, nil }
 
-// notifyResize tells when the terminal changes its size.
+// notifyResize signals each time the terminal changes its size.
 func notifyResize() (resized <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// enableANSI has the console understand escape sequences, which it does not of
-// itself before Windows Terminal.
+// enableANSI makes the console understand escape sequences. Consoles older than Windows Terminal do not
+// by default.
 func enableANSI(out *os.File) (undo func(), err error) {
 	console := windows.Handle(out.Fd())
 	var mode uint32
@@ -18,5 +18,5 @@ func enableANSI(out *os.File) (undo func(), err error) {
 	return func() { _ = windows.SetConsoleMode(console, mode) }, err
 }
 
-// notifyResize never tells: the next redraw sees the new size.
+// notifyResize never signals. The next redraw, at most a second later, sees the new size.
 func notifyResize() (resized <-chan os.Signal, stop func()) { return nil, func() {} }

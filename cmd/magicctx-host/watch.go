@@ -10,17 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// What a terminal does on these is in ECMA-48; the private modes are xterm's.
+// ECMA-48 defines these sequences; the private modes ("?1049") are xterm's.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, without a cursor
+	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, with the cursor hidden
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	goHome      = "\x1b[H"
 	clearToEOL  = "\x1b[K"
 	clearBelow  = "\x1b[J"
 )
 
-// watch shows the host on the terminal out until ctx ends or the person at in
-// has seen enough. It leaves the terminal as it was. in may be nil.
+// watch shows the host on the terminal out until ctx ends or the person at in quits. It restores the
+// terminal afterwards. in may be nil.
 func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -34,7 +34,7 @@ func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 		}
 	}()
 	if in != nil && isTerminal(in) {
-		go quitOnKey(in, stop) // ends with the process: a read of a terminal cannot be called off
+		go quitOnKey(in, stop) // this goroutine ends with the process, because reading a terminal cannot be cancelled
 	}
 	heard := make(chan news)
 	followed := make(chan struct{})
@@ -52,7 +52,7 @@ func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 	return draw(ctx, out, heard)
 }
 
-// draw redraws on news, when the terminal changes its size, and each second.
+// draw redraws on news, after a resize, and each second.
 func draw(ctx context.Context, out *os.File, heard <-chan news) error {
 	v := view{away: "looking for the host", color: os.Getenv("NO_COLOR") == ""}
 	resized, unnotify := notifyResize()
@@ -78,7 +78,7 @@ func draw(ctx context.Context, out *os.File, heard <-chan news) error {
 	}
 }
 
-// after is the view once n is heard: the last status stays while the host is away.
+// after returns the view with the report n in it. While the host is away, the last status stays.
 func (v view) after(n news, now time.Time) view {
 	switch {
 	case n.status != nil:
@@ -91,15 +91,15 @@ func (v view) after(n news, now time.Time) view {
 	return v
 }
 
-// frame is what to write for a screen. It overwrites, because a screen that is
-// cleared first flickers.
+// frame returns the bytes that draw a screen. They overwrite the old screen, because clearing it first
+// makes it flicker.
 func frame(screen string) string {
 	// In raw mode a line feed does not return to the first column.
 	return goHome + strings.ReplaceAll(screen, "\n", clearToEOL+"\r\n") + clearToEOL + clearBelow
 }
 
-// prepareTerminal makes room for the view. In raw mode typing does not disturb
-// it, and ctrl-c arrives as a key.
+// prepareTerminal switches to the alternate screen and to raw mode. In raw mode typed characters do not
+// disturb the view, and ctrl-c arrives as a key.
 func prepareTerminal(in, out *os.File) (restore func() error, err error) {
 	undoANSI, err := enableANSI(out)
 	if err != nil {

@@ -45,7 +45,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// seen reads what a terminal shows until it has shown text.
+// seen reads the output of a terminal until it contains text.
 func seen(t *testing.T, person *os.File, shown *bytes.Buffer, text string) {
 	t.Helper()
 	if err := person.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A rig is a data directory whose host comes and goes.
+// A rig is a data directory in which a test starts and stops hosts.
 type rig struct {
 	t        testing.TB
 	dir      string
@@ -24,7 +24,7 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	runtime, err := os.MkdirTemp("", "mch") // that of the test may be too long for a socket
+	runtime, err := os.MkdirTemp("", "mch") // the test's own directory may be too long for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// serve starts a host and returns how to end it.
+// serve starts a host and returns a function that stops it.
 func (r *rig) serve(h rpc.Host) (stop func()) {
 	r.t.Helper()
 	lock, err := rpc.LockHost(r.t.Context(), r.endpoint)
@@ -105,7 +105,7 @@ func TestWatchAsJSONPrintsALineForEachChange(t *testing.T) {
 			t.Fatalf("line for %s: %v\n%s", what, err, lines.Bytes())
 		}
 	}
-	end := r.serve(newFake()) // the watch was there first
+	end := r.serve(newFake()) // the watch started before the host
 	next("the host")
 	r.pass("ses_1")
 	next("the pass")

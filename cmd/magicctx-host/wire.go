@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -12,20 +13,21 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// newHost is the hostBuilder of the real program. A store that cannot be opened
-// does not keep it from starting: somebody has to say why.
+// newHost is the hostBuilder of the real program. If the store cannot be opened, the host starts all
+// the same, so that status can report why.
 func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
 	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
 	}
+	now := wallClock()
 	h := host.NewStandby(ctx, host.StandbyOptions{
 		Path: store.PathIn(o.DataDir), Log: o.Log,
 		Open: func(ctx context.Context) (*host.Host, error) {
-			db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: clock.System{}})
+			db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: now})
 			if err != nil {
 				return nil, err
 			}
-			return host.New(host.Options{Store: db, Clock: clock.System{}, Log: o.Log, LoadConfig: loadConfig}), nil
+			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)
@@ -35,8 +37,16 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
 	return h, h.Close, nil
 }
 
-// idleExit is how long the host outlives its last client, from the user's
-// configuration; 0 is for ever.
+// wallClock returns the machine's clock. A test can name a file that shifts it.
+func wallClock() clock.Clock {
+	if path := os.Getenv("MAGICCTX_TEST_CLOCK"); path != "" {
+		return clock.Shifted{Path: path}
+	}
+	return clock.System{}
+}
+
+// idleExit returns how long the host outlives its last client, from the user's configuration. 0 means
+// for ever.
 func idleExit(hostOptions) time.Duration {
 	cfg, _ := config.Load(config.Options{Harness: schema.HarnessOpenCode})
 	return time.Duration(cfg.IdleExitMinutes) * time.Minute

@@ -1,13 +1,15 @@
-// Command bill tells the real OpenCode a story of 60 turns, five tool calls
-// each, in a window of 64 k: once with OpenCode's own compaction, once with
-// magicctx and a model that never asks for a drop. It prints what both cost
-// with a simulated prompt cache, and fails if magicctx leaves its bounds.
+// Command bill tells the real OpenCode a story of 60 turns with five tool calls each, in a window of
+// 64 k tokens. It does so twice: once with OpenCode's own compaction, once with magicctx and a model that
+// never asks for a drop. It prints the costs of both with a simulated prompt cache, and fails if
+// magicctx exceeds its bounds.
 //
 //	go run ./e2e/bill              from the root of the repository
-//	go run ./e2e/bill -unbounded   beside a window without end
+//	go run ./e2e/bill -unbounded   also runs in a window that never fills
+//	go run ./e2e/bill -route openai   with a provider that caches by itself, without a fee
+//	go run ./e2e/bill -binding         with a model that binds its thinking to the prompt before it
 //	go run ./e2e/bill -only magicctx -trace traces
 //
-// It exits with 1 if a bound is missed, and with 2 if it could not measure.
+// It exits with 1 if a bound is exceeded, and with 2 if it could not measure.
 package main
 
 import (
@@ -31,10 +33,10 @@ const (
 	exitBroken = 2
 )
 
-// timeout bounds the whole program; it takes about five minutes.
+// timeout bounds the whole program, which takes about five minutes.
 const timeout = 30 * time.Minute
 
-// errMissed says that the report names bounds that are missed.
+// errMissed means that the report lists bounds that magicctx exceeds.
 var errMissed = errors.New("magicctx misses its bounds, see above")
 
 func main() {
@@ -57,8 +59,10 @@ func main() {
 
 type options struct {
 	repo, only, traces string
+	route              string
 	turns              int
 	json, unbounded    bool
+	binding            bool
 }
 
 func (o *options) parse(args []string, stderr io.Writer) error {
@@ -66,9 +70,11 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.repo, "repo", ".", "root of the repository")
 	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx or unbounded")
+	flags.StringVar(&o.route, "route", byAnthropic.flag, "whose cache and prices: anthropic or openai")
 	flags.StringVar(&o.traces, "trace", "", "record magicctx in this directory, for magicctx-host replay")
 	flags.IntVar(&o.turns, "turns", 60, "turns of the story; the bounds are made for 60")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
+	flags.BoolVar(&o.binding, "binding", false, "with a model that binds its thinking to what was before it, of route anthropic")
 	flags.BoolVar(&o.unbounded, "unbounded", false, "also run in a window without end")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -84,7 +90,7 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	return err
 }
 
-// variants returns what to run, in order.
+// variants returns the variants to run, in order.
 func (o *options) variants() ([]variant, error) {
 	if o.only == "" && !o.unbounded {
 		return []variant{withCompaction, withMagicctx}, nil
@@ -111,6 +117,10 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	if err != nil {
 		return err
 	}
+	by, err := billedBy(o.route, o.binding)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "mcx")
@@ -126,7 +136,7 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	for i, v := range variants {
 		show := newProgress(stderr, v, o.turns)
 		r := run{
-			variant: v, product: product, root: filepath.Join(dir, fmt.Sprint(i)), turns: o.turns,
+			variant: v, billed: by, product: product, root: filepath.Join(dir, fmt.Sprint(i)), turns: o.turns,
 			traces: o.traces, progress: show.turn,
 		}
 		res, err := r.play(ctx)
@@ -136,7 +146,7 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 		}
 		results = append(results, res)
 	}
-	rep := newReport(results)
+	rep := newReport(by, results)
 	write := rep.writeTable
 	if o.json {
 		write = rep.writeJSON
@@ -150,8 +160,8 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	return nil
 }
 
-// removeAll removes a run's files. After an interrupt a grandchild of OpenCode
-// may outlive it by an instant, and write.
+// removeAll removes the files of a run. After an interrupt, a grandchild of OpenCode may live an
+// instant longer and write another file.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	for range 50 {

@@ -13,10 +13,10 @@ var (
 	namedInCall = regexp.MustCompile(`^toolu_turn(\d+)_step(\d+)$`)
 )
 
-// position returns how far a conversation has come, and whether it says so. The
-// newest message that names a place decides: what is older may have been
-// compacted, dropped or summarised, and what is newer ("continue") is not of
-// the story. Tool results are not read, they name nothing.
+// position returns the place in the story that a conversation has reached, and whether it names one.
+// The newest message that names a place decides. Older messages may have been compacted, dropped or
+// summarised, and newer ones ("continue") do not belong to the story. Tool results are skipped, because
+// they name no place.
 func position(messages []mockllm.Message) (place, bool) {
 	for _, m := range slices.Backward(messages) {
 		var newest place
@@ -34,8 +34,8 @@ func position(messages []mockllm.Message) (place, bool) {
 	return place{}, false
 }
 
-// named returns the places that a block names. A request for a summary is one
-// block with the whole conversation in it.
+// named returns the places that a block names. A request for a summary has one block with the whole
+// conversation in it.
 func named(c mockllm.Content) (places []place) {
 	pattern, in := namedInText, c.Text
 	switch c.Type {
@@ -46,7 +46,7 @@ func named(c mockllm.Content) (places []place) {
 		return nil
 	}
 	for _, m := range pattern.FindAllStringSubmatch(in, -1) {
-		// What does not parse was not given, and is 0.
+		// A part that is missing does not parse, and stays 0.
 		turn, _ := strconv.Atoi(m[1])
 		step, _ := strconv.Atoi(m[2])
 		if len(m) > 3 && m[3] != "" {

@@ -14,7 +14,7 @@ func user(texts ...string) (messages []mockllm.Message) {
 	return []mockllm.Message{{Role: "user", Content: content}}
 }
 
-// assistant says a text and makes a call, if id is not empty.
+// assistant returns an answer with a text and, if id is not empty, a call.
 func assistant(text, id string) []mockllm.Message {
 	m := mockllm.Message{Role: "assistant", Content: []mockllm.Content{{Type: "text", Text: text}}}
 	if id != "" {
@@ -37,7 +37,7 @@ func conversation(parts ...[]mockllm.Message) (all []mockllm.Message) {
 func TestPosition(t *testing.T) {
 	for name, tt := range map[string]struct {
 		messages []mockllm.Message
-		want     place // zero: unknown
+		want     place // the zero value means unknown
 	}{
 		"a prompt":   {user("Turn 1: begin"), place{1, 0}},
 		"two digits": {user("Turn 17: go on"), place{17, 0}},

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A progress says on a terminal how far a run is, in one line that it writes
-// again; elsewhere, in a log, with a line now and then.
+// A progress shows how far a run is. On a terminal it rewrites one line. In a log it writes a line from
+// time to time.
 type progress struct {
 	out      io.Writer
 	name     string
@@ -19,7 +19,7 @@ type progress struct {
 	start    time.Time
 }
 
-// logEvery is how many turns pass between two lines of a log.
+// logEvery is the number of turns between two lines of a log.
 const logEvery = 10
 
 func newProgress(out io.Writer, v variant, turns int) *progress {
@@ -37,7 +37,7 @@ func (p *progress) turn(turn int, t tally) {
 	}
 }
 
-// end leaves the terminal to who comes next.
+// end finishes the line on the terminal, so that later output starts a new one.
 func (p *progress) end() {
 	if p.terminal {
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -8,33 +8,36 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// A provider answers every request from a story, reports usage as a real one
-// would, and refuses what is longer than its window.
+// A provider answers every request from a story, reports usage as a real provider would, and refuses
+// prompts that are longer than its window.
 type provider struct {
+	billed billed
 	story  story
-	window int // tokens
+	window int // in tokens
 
 	mu    sync.Mutex
-	cache promptcache.Cache // entries do not expire: a run must not depend on the machine's speed
+	cache promptcache.Cache // entries never expire, because a run must not depend on the machine's speed
 	sizes map[promptcache.Hash]int
 	tally tally
 }
 
-func newProvider(s story, window int) *provider {
-	return &provider{story: s, window: window, sizes: map[promptcache.Hash]int{}}
+func newProvider(b billed, s story, window int) *provider {
+	return &provider{
+		billed: b, story: s, window: window, cache: promptcache.Cache{Route: b.route},
+		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices},
+	}
 }
 
-// rule lets the provider answer all requests of a mock.
+// rule returns a mock's rule that gives all requests to the provider.
 func (p *provider) rule() mockllm.Rule {
 	return mockllm.Rule{Name: "story", Match: func(*mockllm.Request) bool { return true }, Answer: p.answer}
 }
 
-// counted returns what has been counted so far.
+// counted returns the counts so far.
 func (p *provider) counted() tally {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,13 +47,14 @@ func (p *provider) counted() tally {
 func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !strings.HasSuffix(opencodetest.ClaudeModel, "/"+r.Model) {
-		return step(p.story.title()) // another model, with prices of its own: not counted
+	if !strings.HasSuffix(p.billed.model, "/"+r.Model) {
+		return step(p.story.title()) // a request to another model, with other prices, is not counted
 	}
 	at, known := position(r.Messages)
 	blocks := p.blocks(r)
-	// The mock keeps all requests for its tests to look at. Nobody looks at these,
-	// and hundreds of full windows are hundreds of megabytes.
+	found := r.Thinking
+	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
+	// windows are hundreds of megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 
 	if size := sizeOf(blocks); size > p.window {
@@ -72,6 +76,11 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	} else {
 		a = p.story.after(at)
 		usage.Output = a.tokens()
+		if p.billed.binds {
+			a.thought = p.story.thought(at)
+			usage.Output = a.tokens()
+			p.tally.think(found, p.tally.extends(blocks))
+		}
 		p.tally.step(at, blocks, usage)
 	}
 	s := step(a)
@@ -81,6 +90,9 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 
 func step(a answer) mockllm.Step {
 	s := mockllm.Say(a.text)
+	if a.thought != "" {
+		s.Blocks = append([]mockllm.Block{mockllm.Thinking(a.thought, "")}, s.Blocks...)
+	}
 	if a.tool != "" {
 		s.Blocks = append(s.Blocks, mockllm.Tool(a.id, a.tool, a.input))
 	}
@@ -88,7 +100,7 @@ func step(a answer) mockllm.Step {
 }
 
 func (a answer) tokens() int {
-	n := tokens.Count(a.text)
+	n := tokens.Count(a.text) + tokens.Count(a.thought)
 	if a.tool != "" {
 		// The arguments encode: mockllm.Tool has encoded them before.
 		input, _ := json.Marshal(a.input)
@@ -112,39 +124,63 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 	return blocks
 }
 
-// blockTokens counts what the model reads of a block: a text without its JSON,
-// a call's name and arguments, the text of a result, the whole of a definition.
+// blockTokens counts the tokens that the model reads in a block: a text without its JSON, the name and
+// arguments of a call, the text of a result, or a whole definition.
 func blockTokens(raw json.Value) int {
 	var b struct {
 		Type    string     `json:"type"`
 		Text    string     `json:"text"`
+		Thought string     `json:"thinking"`
 		Name    string     `json:"name"`
 		Input   json.Value `json:"input"`
 		Content json.Value `json:"content"`
+		// These fields belong to a message in OpenAI's dialect, which is one block.
+		Role  string `json:"role"`
+		Calls []struct {
+			Function struct {
+				Name      string `json:"name"`
+				Arguments string `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
 	}
 	if json.Unmarshal(raw, &b) != nil {
-		return tokens.Count(string(raw)) // a bare string
+		return tokens.Count(string(raw)) // the block is a bare string
 	}
-	switch b.Type {
-	case "text":
-		return tokens.Count(b.Text)
-	case "tool_use":
-		return tokens.Count(b.Name) + tokens.Count(string(b.Input))
-	case "tool_result":
-		var text string
-		if json.Unmarshal(b.Content, &text) == nil {
-			return tokens.Count(text)
+	switch {
+	case b.Role != "":
+		n, _ := contentTokens(b.Content) // a message with calls may have no content
+		for _, c := range b.Calls {
+			n += tokens.Count(c.Function.Name) + tokens.Count(c.Function.Arguments)
 		}
-		var list []json.Value
-		if json.Unmarshal(b.Content, &list) == nil {
-			n := 0
-			for _, item := range list {
-				n += blockTokens(item)
-			}
+		return n
+	case b.Type == "text":
+		return tokens.Count(b.Text)
+	case b.Type == "thinking":
+		return tokens.Count(b.Thought)
+	case b.Type == "tool_use":
+		return tokens.Count(b.Name) + tokens.Count(string(b.Input))
+	case b.Type == "tool_result":
+		if n, ok := contentTokens(b.Content); ok {
 			return n
 		}
 	}
 	return tokens.Count(string(raw))
+}
+
+// contentTokens counts a content that is a text or a list of blocks.
+func contentTokens(content json.Value) (n int, ok bool) {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return tokens.Count(text), true
+	}
+	var list []json.Value
+	if json.Unmarshal(content, &list) != nil {
+		return 0, false
+	}
+	for _, item := range list {
+		n += blockTokens(item)
+	}
+	return n, true
 }
 
 func sizeOf(blocks []promptcache.Block) (n int) {

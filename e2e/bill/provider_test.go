@@ -12,13 +12,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 func text(s string) json.Value { return json.Value(fmt.Sprintf(`{"type":"text","text":%q}`, s)) }
 
-// request is one of a conversation that has come to a turn; the last of the
-// blocks is a breakpoint.
+// request returns a request of a conversation that has reached a turn. Its last block is a breakpoint.
 func request(turn int, blocks ...json.Value) *mockllm.Request {
 	_, model, _ := strings.Cut(opencodetest.ClaudeModel, "/")
 	r := &mockllm.Request{Model: model, Tools: []string{"read"}, Messages: user(fmt.Sprintf("Turn %d: go on", turn))}
@@ -28,11 +29,11 @@ func request(turn int, blocks ...json.Value) *mockllm.Request {
 	return r
 }
 
-// long is more than the shortest prefix that is cached.
+// long is longer than the shortest prefix that the provider caches.
 var long = strings.Repeat("A ledger of the harbour. ", 300)
 
 func TestUsageIsThatOfThePromptCache(t *testing.T) {
-	p := newProvider(testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), window.Context)
 	first, second := tokens.Count(long), tokens.Count("more")
 	p.answer(request(1, text(long)))
 	got := p.answer(request(2, text(long), text("more"))).Usage
@@ -48,8 +49,43 @@ func TestUsageIsThatOfThePromptCache(t *testing.T) {
 	}
 }
 
+// OpenAI reads in steps of 128 tokens, no matter which blocks are marked, and reports no writes.
+func TestUsageByOpenAI(t *testing.T) {
+	p := newProvider(byOpenAI, testStory(), window.Context)
+	ask := func(turn int, blocks ...json.Value) promptcache.Tokens {
+		r := request(turn, blocks...)
+		_, r.Model, _ = strings.Cut(byOpenAI.model, "/")
+		return *p.answer(r).Usage
+	}
+	first, second := tokens.Count(long), tokens.Count("more")
+	ask(1, text(long))
+	got := ask(2, text(long), text("more"))
+	read := first - (first-1024)%128
+	if want := (promptcache.Tokens{Fresh: first + second - read, Read: read, Output: got.Output}); got != want {
+		t.Errorf("usage is %+v, want %+v", got, want)
+	}
+	c := p.counted()
+	if got, want := c.bill(), (float64(first+first+second-read)*3+float64(read)*0.3)/1e6; got-want > 1e-12 || want-got > 1e-12 {
+		t.Errorf("the bill is %v, want %v", got, want)
+	}
+}
+
+// The provider that the command simulates has the route that magicctx derives from the model.
+func TestModelsAreOfTheirRoute(t *testing.T) {
+	for _, by := range []billed{byAnthropic, byOpenAI} {
+		provider, id, _ := strings.Cut(by.model, "/")
+		npm := map[bool]string{true: "@ai-sdk/openai-compatible", false: "@ai-sdk/anthropic"}[by.config != nil]
+		if got := route.Of(schema.Model{Provider: provider, ID: id}, npm); got != by.route {
+			t.Errorf("%s is of route %s, want %s", by.model, got.Name, by.route.Name)
+		}
+	}
+	if _, err := billedBy("mistral", false); err == nil {
+		t.Error("an unknown route is taken")
+	}
+}
+
 func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
-	p := newProvider(testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), window.Context)
 	p.answer(request(1, text(long), text("a")))
 	p.answer(request(1, text(long), text("a")))            // a retry
 	p.answer(request(1, text(long), text("a"), text("b"))) // an extension
@@ -65,9 +101,9 @@ func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
 	}
 }
 
-// A summary is paid for, but it is not of the main conversation.
+// A summary is paid for, but it does not belong to the main conversation.
 func TestSummaryIsNoBust(t *testing.T) {
-	p := newProvider(testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), window.Context)
 	p.answer(request(1, text(long)))
 	summary := request(1, text("Summarise: "+long))
 	summary.Tools = nil
@@ -81,7 +117,7 @@ func TestSummaryIsNoBust(t *testing.T) {
 
 func TestPromptLongerThanTheWindowIsRefused(t *testing.T) {
 	size := tokens.Count(long)
-	p := newProvider(testStory(), size)
+	p := newProvider(byAnthropic, testStory(), size)
 	if s := p.answer(request(1, text(long))); s.Error != nil {
 		t.Errorf("a prompt that fills the window is refused: %v", s.Error)
 	}
@@ -94,14 +130,14 @@ func TestPromptLongerThanTheWindowIsRefused(t *testing.T) {
 	if got.Overflows != 1 || got.Requests != 1 || got.Peak != size+1 {
 		t.Errorf("%d overflows, %d requests, peak %d, want 1, 1, %d", got.Overflows, got.Requests, got.Peak, size+1)
 	}
-	// Nothing of a refused prompt is remembered.
+	// A refused prompt leaves nothing in the cache.
 	if u := p.answer(request(1, text(long))).Usage; u.Read != size || len(p.counted().Busts) != 0 {
 		t.Errorf("usage after it is %+v, with %d busts", *u, len(p.counted().Busts))
 	}
 }
 
 func TestTitleIsNotCounted(t *testing.T) {
-	p := newProvider(testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), window.Context)
 	r := request(1, text(long))
 	_, r.Model, _ = strings.Cut(opencodetest.SmallModel, "/")
 	if s := p.answer(r); s.Error != nil || p.counted().Requests != 0 {
@@ -110,7 +146,7 @@ func TestTitleIsNotCounted(t *testing.T) {
 }
 
 func TestStrangerIsRefused(t *testing.T) {
-	p := newProvider(testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), window.Context)
 	r := request(1, text(long))
 	r.Messages = user("hello")
 	if s := p.answer(r); s.Error == nil || p.counted().Strangers != 1 {
@@ -121,11 +157,15 @@ func TestStrangerIsRefused(t *testing.T) {
 func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
 	result := tokens.Count("one\ntwo")
 	for raw, want := range map[string]int{
-		`{"type":"text","text":"one\ntwo"}`:                                                      result,
-		`{"type":"tool_result","tool_use_id":"x","content":"one\ntwo"}`:                          result,
-		`{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"one\ntwo"}]}`: result,
-		`{"type":"tool_use","id":"x","name":"read","input":{"limit":44}}`:                        tokens.Count("read") + tokens.Count(`{"limit":44}`),
-		`{"name":"read","description":"Reads.","input_schema":{"type":"object"}}`:                tokens.Count(`{"name":"read","description":"Reads.","input_schema":{"type":"object"}}`),
+		`{"type":"text","text":"one\ntwo"}`:                                                                                     result,
+		`{"type":"tool_result","tool_use_id":"x","content":"one\ntwo"}`:                                                         result,
+		`{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"one\ntwo"}]}`:                                result,
+		`{"type":"tool_use","id":"x","name":"read","input":{"limit":44}}`:                                                       tokens.Count("read") + tokens.Count(`{"limit":44}`),
+		`{"name":"read","description":"Reads.","input_schema":{"type":"object"}}`:                                               tokens.Count(`{"name":"read","description":"Reads.","input_schema":{"type":"object"}}`),
+		`{"role":"user","content":"one\ntwo"}`:                                                                                  result,
+		`{"role":"user","content":[{"type":"text","text":"one\ntwo"}]}`:                                                         result,
+		`{"role":"tool","tool_call_id":"x","content":"one\ntwo"}`:                                                               result,
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"x","function":{"name":"read","arguments":"{\"limit\":44}"}}]}`: tokens.Count("read") + tokens.Count(`{"limit":44}`),
 		`"a bare text"`: tokens.Count(`"a bare text"`),
 	} {
 		if got := blockTokens(json.Value(raw)); got != want {
@@ -134,10 +174,10 @@ func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
 	}
 }
 
-// The whole story, without OpenCode: each answer leads to the next.
+// The whole story without OpenCode: each answer leads to the next request.
 func TestStoryLeadsToItsEnd(t *testing.T) {
 	s := story{project: "/project", turns: 2}
-	p := newProvider(s, window.Context)
+	p := newProvider(byAnthropic, s, window.Context)
 	var messages []mockllm.Message
 	for turn := 1; turn <= s.turns; turn++ {
 		messages = append(messages, user(s.prompt(turn))...)

@@ -11,28 +11,29 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// What magicctx must keep on the story of 60 turns.
+// The bounds that magicctx must keep in the story of 60 turns.
 const (
 	maxBusts   = 30
 	minHitRate = 0.94
-	// maxRatio bounds its bill, as a multiple of that of OpenCode's own compaction.
+	// maxRatio bounds the bill of magicctx as a multiple of the bill with OpenCode's own compaction.
 	maxRatio = 1.1
 )
 
-// A report is what the command prints.
+// A report is the output of the command.
 type report struct {
-	Window int      `json:"window"` // tokens
+	Window int      `json:"window"` // in tokens
+	Route  string   `json:"route"`  // the route that decides cache and prices
 	Runs   []figure `json:"runs"`
-	// Misses are the bounds that magicctx does not keep, in words.
+	// Misses describes the bounds that magicctx exceeds.
 	Misses []string `json:"misses"`
 }
 
-// A figure is a run in numbers. Tokens are those of internal/tokens, $ those of
-// the prices that OpenCode was told.
+// A figure holds the results of a run. Tokens are counted by internal/tokens. Amounts in $ use the
+// prices that OpenCode was told.
 type figure struct {
 	Name       string  `json:"name"`
 	Turns      int     `json:"turns"`
-	Finished   int     `json:"finished"` // turns that got their answer
+	Finished   int     `json:"finished"` // turns that were answered
 	Requests   int     `json:"requests"`
 	Summaries  int     `json:"summaries"`
 	Busts      int     `json:"busts"`
@@ -44,19 +45,31 @@ type figure struct {
 	Written    int     `json:"written"`
 	Read       int     `json:"read"`
 	Output     int     `json:"output"`
-	Bill       float64 `json:"bill"` // of the prompts
+	Bill       float64 `json:"bill"` // of the prompts, without the answers
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio of the bill to that of OpenCode's own compaction; 0 if that did not
-	// run, or if this run is cheaper for turns that got no answer.
+	// Ratio is the bill divided by the bill of OpenCode's own compaction. It is 0 if that variant did
+	// not run, or if this run is only cheaper because turns got no answer.
 	Ratio   float64 `json:"ratio"`
 	Seconds float64 `json:"seconds"`
 	BustsAt []bust  `json:"busts_at"`
-	// Causes of the busts, as magicctx's journal counts them.
+	// Causes are the causes of the busts in magicctx's journal.
 	Causes []schema.CauseCount `json:"causes,omitempty"`
+	// Thinking is set for a model that binds its thinking.
+	Thinking *thinkingFigure `json:"thinking,omitempty"`
 }
 
-func newReport(results []result) report {
-	rep := report{Window: window.Context, Misses: []string{}}
+// A thinkingFigure reports the fate of a run's thinking.
+type thinkingFigure struct {
+	Sent    int     `json:"sent"`    // blocks in all requests together
+	Invalid int     `json:"invalid"` // those of them that were invalid
+	Tainted int     `json:"tainted"` // requests with an invalid block
+	Lost    int     `json:"lost"`    // blocks that a request left out although it was no bust
+	Valid   float64 `json:"valid"`   // share of the sent blocks that were valid
+	Kept    float64 `json:"kept"`    // valid blocks as a share of all blocks that the model had made by then, over all requests
+}
+
+func newReport(by billed, results []result) report {
+	rep := report{Window: window.Context, Route: by.route.Name, Misses: []string{}}
 	base := 0.0
 	for _, r := range results {
 		if r.Name == withCompaction.name {
@@ -70,6 +83,9 @@ func newReport(results []result) report {
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
 			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Took.Seconds(), BustsAt: r.Busts, Causes: r.causes,
 		}
+		if k := r.Thinking; by.binds {
+			f.Thinking = &thinkingFigure{Sent: k.Sent, Invalid: k.invalid(), Tainted: k.Tainted, Lost: k.Lost, Valid: k.valid(), Kept: k.kept()}
+		}
 		if base > 0 && f.Finished == f.Turns {
 			f.Ratio = f.Bill / base
 		}
@@ -81,7 +97,7 @@ func newReport(results []result) report {
 	return rep
 }
 
-// misses says which bounds a run of magicctx does not keep.
+// misses lists the bounds that a run of magicctx exceeds.
 func (f figure) misses() []string {
 	var all []string
 	miss := func(isMissed bool, format string, args ...any) {
@@ -96,6 +112,10 @@ func (f figure) misses() []string {
 	miss(f.Busts > maxBusts, "%d busts are more than %d", f.Busts, maxBusts)
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", percent(f.HitRate), percent(minHitRate))
 	miss(f.Ratio > maxRatio, "the bill is %.2f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
+	if k := f.Thinking; k != nil {
+		miss(k.Invalid > 0, "thinking blocks whose prefix has changed: %d", k.Invalid)
+		miss(k.Lost > 0, "valid thinking blocks left out without a bust: %d", k.Lost)
+	}
 	return all
 }
 
@@ -108,7 +128,7 @@ func (r report) writeJSON(w io.Writer) error {
 	return err
 }
 
-// A row of the table: what it shows of a run, and the bound, if there is one.
+// A row of the table shows one property of each run, and its bound, if there is one.
 type row struct {
 	label string
 	cell  func(figure) string
@@ -117,7 +137,7 @@ type row struct {
 
 func (r report) rows() []row {
 	count := func(n func(figure) int) func(figure) string { return func(f figure) string { return grouped(n(f)) } }
-	return []row{
+	rows := []row{
 		{"turns answered", func(f figure) string { return fmt.Sprintf("%d of %d", f.Finished, f.Turns) }, "all"},
 		{"requests", count(func(f figure) int { return f.Requests }), ""},
 		{"- of these summaries", count(func(f figure) int { return f.Summaries }), ""},
@@ -134,6 +154,17 @@ func (r report) rows() []row {
 		{"bill with output, $", func(f figure) string { return fmt.Sprintf("%.2f", f.WithOutput) }, ""},
 		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
 	}
+	if len(r.Runs) == 0 || r.Runs[0].Thinking == nil {
+		return rows
+	}
+	return append(rows,
+		row{"thinking blocks sent", count(func(f figure) int { return f.Thinking.Sent }), ""},
+		row{"- of these invalid", count(func(f figure) int { return f.Thinking.Invalid }), "0"},
+		row{"- share that was valid", func(f figure) string { return percent(f.Thinking.Valid) }, ""},
+		row{"- requests with an invalid one", count(func(f figure) int { return f.Thinking.Tainted }), ""},
+		row{"left out without a bust", count(func(f figure) int { return f.Thinking.Lost }), "0"},
+		row{"share of all, sent and valid", func(f figure) string { return percent(f.Thinking.Kept) }, ""},
+	)
 }
 
 func ratio(f figure) string {
@@ -155,6 +186,7 @@ func (r report) writeTable(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "cache and prices by the rules of %s\n\n", r.Route)
 	for _, line := range lines {
 		text := fmt.Sprintf("%-*s", widths[0], line[0])
 		for i, cell := range line[1:] {
@@ -185,7 +217,7 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", share*100) }
 
-// grouped writes a number with its thousands apart.
+// grouped formats a number with separators between thousands.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// good keeps all bounds, each narrowly.
+// good returns a figure that keeps all bounds, each of them narrowly.
 func good() figure {
 	return figure{
 		Name: "magicctx", Turns: 60, Finished: 60, Requests: 360, Busts: 30, HitRate: 0.94,
@@ -44,18 +44,18 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// The bill is that of the prompts, at the prices that OpenCode was told: a
-// million tokens of each kind cost 3 + 3.75 + 0.30, and 15 of output.
+// The bill covers the prompts, at the prices that OpenCode was told. A million tokens of each kind cost
+// 3 + 3.75 + 0.30, and a million output tokens 15.
 func TestReportComparesBills(t *testing.T) {
 	const million = 1_000_000
 	theirs := result{Name: "OpenCode", Turns: 60, Took: 90 * time.Second, tally: tally{
-		Requests: 370, Turns: 60, Summaries: 9, Peak: 57_000, Busts: make([]bust, 9),
+		prices: prices, Requests: 370, Turns: 60, Summaries: 9, Peak: 57_000, Busts: make([]bust, 9),
 		Tokens: promptcache.Tokens{Fresh: million, Write: million, Read: million, Output: million},
 	}}
 	ours := theirs
 	ours.Name, ours.causes = "magicctx", []schema.CauseCount{{Cause: "pressure", Count: 9}}
 	ours.Tokens.Write = 2 * million
-	rep := newReport([]result{theirs, ours})
+	rep := newReport(byAnthropic, []result{theirs, ours})
 	want := []figure{{Bill: 7.05, WithOutput: 22.05, Ratio: 1}, {Bill: 10.80, WithOutput: 25.80, Ratio: 10.80 / 7.05}}
 	for i, f := range rep.Runs {
 		got := figure{Bill: f.Bill, WithOutput: f.WithOutput, Ratio: f.Ratio}
@@ -83,11 +83,11 @@ func TestReportComparesBills(t *testing.T) {
 	}
 }
 
-// Half a session costs less than a whole one; that is no merit.
+// Half a session costs less than a whole one, which must not count as a gain.
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
-	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
-	ours := result{Name: "magicctx", Turns: 60, tally: tally{Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
-	if rep := newReport([]result{theirs, ours}); rep.Runs[1].Ratio != 0 {
+	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
+	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
+	if rep := newReport(byAnthropic, []result{theirs, ours}); rep.Runs[1].Ratio != 0 {
 		t.Errorf("ratio is %f, want none", rep.Runs[1].Ratio)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
@@ -14,13 +16,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A variant is a way to live with a window.
+// A variant is one way to handle a limited window, for example OpenCode's own compaction.
 type variant struct {
 	name string
-	// limits of the model. OpenCode compacts when a step has come to
-	// Context - Output tokens (spec opencode §9).
+	// limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
 	limits opencodetest.Limits
-	// plugin runs magicctx, compaction OpenCode's own.
+	// plugin switches magicctx on, and compaction switches OpenCode's own on.
 	plugin, compaction bool
 }
 
@@ -29,34 +30,36 @@ var (
 
 	withCompaction = variant{name: "OpenCode", limits: window, compaction: true}
 	withMagicctx   = variant{name: "magicctx", limits: window, plugin: true}
-	// unbounded shows what the session costs if nothing is ever left out.
+	// unbounded shows the costs of the session if nothing is ever left out.
 	unbounded = variant{name: "unbounded", limits: opencodetest.Limits{Context: 10_000_000, Output: 8_192}}
 )
 
-// A run is a story that a variant of OpenCode is told.
+// A run tells a story to one variant of OpenCode.
 type run struct {
 	variant
+	billed  billed
 	product stage.Product
-	root    string // directory for its files, short (see opencodetest.NewHome)
+	root    string // directory for its files, with a short path (see opencodetest.NewHome)
 	turns   int
-	// traces is where magicctx records the connection, for `magicctx-host replay`; empty does not.
+	// traces is the directory in which magicctx records the connection for `magicctx-host replay`. If
+	// it is empty, nothing is recorded.
 	traces string
 	// progress is called after each turn.
 	progress func(turn int, t tally)
 }
 
-// A result is what came of a run.
+// A result is the outcome of a run.
 type result struct {
 	Name  string
-	Turns int // of the story
+	Turns int // number of turns in the story
 	Took  time.Duration
 	tally
-	// causes of magicctx's busts, as its journal counts them.
+	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
 }
 
-// play tells the story from the first turn to the last. A turn that ends because
-// the prompt is too long is counted, any other failure ends the run.
+// play tells the story from the first turn to the last. It counts a turn that ends because the prompt
+// is too long. Any other failure ends the run.
 func (r run) play(ctx context.Context) (res result, err error) {
 	s := story{project: filepath.Join(r.root, "project"), turns: r.turns}
 	if err := opencodetest.NewProject(ctx, s.project, s.files()); err != nil {
@@ -66,10 +69,15 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	if err != nil {
 		return res, err
 	}
-	p := newProvider(s, r.limits.Context)
+	p := newProvider(r.billed, s, r.limits.Context)
 	mock := mockllm.Start()
 	defer mock.Close()
 	mock.AddRule(p.rule())
+	if _, model, _ := strings.Cut(r.billed.model, "/"); r.billed.binds {
+		// OpenCode asks the provider to drop invalid thinking. With a refusal the session would end
+		// instead.
+		mock.Bind(mockllm.BindingDrop, model)
+	}
 
 	options, err := r.options(user, s.project, mock.URL())
 	if err != nil {
@@ -89,8 +97,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns why magicctx says that it has busted. It errs if there were
-// requests without a pass: they are bare OpenCode's, and so are their figures.
+// causes returns the causes of busts in magicctx's journal. It returns an error if some requests had no
+// pass: such requests, and their figures, would be those of OpenCode without magicctx.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, error) {
 	status, err := user.Status(ctx)
 	if err != nil {
@@ -128,8 +136,8 @@ func isOverflow(m opencodetest.Message) bool {
 	return m.Info.Error != nil && m.Info.Error.Name == "ContextOverflowError"
 }
 
-// checkCalls finds calls that failed: a mistake of the story, which would make
-// its prompts shorter than it says.
+// checkCalls finds calls that failed. Such a call is a mistake in the story, and would make its prompts
+// shorter than intended.
 func (r run) checkCalls(ctx context.Context, oc *opencodetest.OpenCode, session string) error {
 	messages, err := oc.Messages(ctx, session)
 	if err != nil {
@@ -157,14 +165,18 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 		}
 	}
 	options.Limits = r.limits
+	if r.billed.config != nil {
+		maps.Copy(options.Config, r.billed.config(mockURL, r.limits))
+	}
+	options.Config["model"] = r.billed.model
 	if r.compaction {
-		delete(options.Config, "compaction") // OpenCode's defaults
+		delete(options.Config, "compaction") // then OpenCode uses its defaults
 	}
 	return options, nil
 }
 
-// withoutHistorian leaves magicctx to its rules: without summaries the texts of
-// the conversation fill most of the window towards the end.
+// withoutHistorian makes magicctx work by its rules alone. Without summaries, the texts of the
+// conversation fill most of the window towards the end.
 func withoutHistorian(user *stage.User) error {
 	dir := filepath.Join(user.Home.Config, "magicctx")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

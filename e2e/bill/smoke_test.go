@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 
 const smokeTurns = 3
 
-func playSmoke(t *testing.T, v variant) result {
+func playSmoke(t *testing.T, by billed, v variant) result {
 	t.Helper()
 	suite.Needs(t)
-	r := run{variant: v, product: product, root: suite.Root(t), turns: smokeTurns}
+	r := run{variant: v, billed: by, product: product, root: suite.Root(t), turns: smokeTurns}
 	res, err := r.play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -35,11 +35,11 @@ func playSmoke(t *testing.T, v variant) result {
 	return res
 }
 
-// In a window that three turns fill, OpenCode compacts, and the story goes on.
+// Three turns fill the window. OpenCode compacts, and the story goes on.
 func TestStoryGoesOnAfterCompaction(t *testing.T) {
 	v := withCompaction
 	v.limits = opencodetest.Limits{Context: 30_000, Output: 8_192}
-	res := playSmoke(t, v)
+	res := playSmoke(t, byAnthropic, v)
 	if res.Summaries == 0 || len(res.Busts) != res.Summaries {
 		t.Errorf("%d summaries, busts %+v, want one bust for each summary", res.Summaries, res.Busts)
 	}
@@ -48,14 +48,40 @@ func TestStoryGoesOnAfterCompaction(t *testing.T) {
 	}
 }
 
-// In a window with room enough each request of magicctx extends the one before.
+// If the window has enough room, each request of magicctx extends the previous one.
 func TestStoryWithMagicctx(t *testing.T) {
-	res := playSmoke(t, withMagicctx)
+	for _, by := range []billed{byAnthropic, byOpenAI} {
+		t.Run(by.flag, func(t *testing.T) { extendsEachRequest(t, playSmoke(t, by, withMagicctx), by) })
+	}
+}
+
+// OpenCode's own compaction keeps thinking behind a summary that did not exist when the model thought
+// it, so that thinking is invalid. magicctx keeps no thinking behind a message that it changes.
+func TestStoryOfThinkingThatIsBound(t *testing.T) {
+	for _, v := range []variant{withCompaction, withMagicctx} {
+		t.Run(v.name, func(t *testing.T) {
+			v.limits = opencodetest.Limits{Context: 26_500, Output: 4_096} // a window that three turns fill
+			res := playSmoke(t, byBinding, v)
+			k := res.Thinking
+			if k.Sent == 0 || k.Valid == 0 || len(res.Busts) == 0 {
+				t.Fatalf("%+v, %d busts", k, len(res.Busts))
+			}
+			if hasInvalid := k.invalid() > 0; hasInvalid == v.plugin || k.Lost > 0 {
+				t.Errorf("%+v", k)
+			}
+		})
+	}
+}
+
+func extendsEachRequest(t *testing.T, res result, by billed) {
+	if hasFee := by.route.Write > 1; res.Tokens.Read == 0 || res.Tokens.Write > 0 != hasFee {
+		t.Errorf("tokens %+v by the rules of %s", res.Tokens, by.route.Name)
+	}
 	if res.Requests != smokeTurns*(calls+1) || len(res.Busts) != 0 {
 		t.Errorf("%d requests, busts %+v, want %d and none", res.Requests, res.Busts, smokeTurns*(calls+1))
 	}
-	// The last prompt holds what the steps of the story brought, and no more than
-	// the system prompt, the tools and the tags beside it.
+	// The last prompt holds the contents of all steps of the story. Beside them are only the system
+	// prompt, the tools and the tags.
 	if res.Peak < 20_000 || res.Peak > 35_000 {
 		t.Errorf("the peak is %d tokens", res.Peak)
 	}

@@ -9,32 +9,32 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// calls is how many tools the model calls in each turn, one a step.
+// calls is the number of tool calls in each turn, one per step.
 const calls = 5
 
-// Sizes in tokens, of internal/tokens. With the system prompt and the tools
-// (about 7 k) the texts of 60 turns fill four fifths of a window of 64 k; with
-// call and result a step adds about 1.1 k.
+// Sizes in tokens, counted by internal/tokens. Together with the system prompt and the tools (about 7
+// k), the texts of 60 turns fill four fifths of a window of 64 k. A step with its call and result adds
+// about 1.1 k.
 const (
 	promptTokens     = 110
 	stepTokens       = 85
 	conclusionTokens = 160
 	summaryTokens    = 1_200
+	thoughtTokens    = 60
 )
 
-// linesPerCall is how much of a file a call shows, about 3 KB.
+// linesPerCall is the number of lines that a call shows, about 3 KB.
 const linesPerCall = 42
 
-// A story is what user and model say and do. All of it is a function of the
-// project's path and the number of turns.
+// A story scripts the user and the model. It depends only on the project's path and the number of
+// turns.
 type story struct {
 	project string // absolute path
 	turns   int
 }
 
-// A place is how far a conversation has come: turns count from 1; the step is 0
-// when the user has prompted, then that of the newest call, and done after the
-// answer.
+// A place is a position in the story. Turns count from 1. The step is 0 after the user's prompt, then
+// the number of the newest call, and done after the answer.
 type place struct{ turn, step int }
 
 const done = calls + 1
@@ -43,21 +43,22 @@ func (p place) isBefore(q place) bool {
 	return p.turn < q.turn || p.turn == q.turn && p.step < q.step
 }
 
-// An answer is what the model says, and the tool that it calls, if any.
+// An answer is the model's text, with the tool that it calls, if any.
 type answer struct {
-	text  string
-	tool  string
-	id    string
-	input map[string]any
+	thought string // comes before the text, if the model thinks
+	text    string
+	tool    string
+	id      string
+	input   map[string]any
 }
 
-// prompt is what the user says to begin a turn.
+// prompt returns the user's prompt that begins a turn.
 func (s story) prompt(turn int) string {
 	return fmt.Sprintf("Turn %d: ", turn) + prose(promptTokens, 1, turn)
 }
 
-// after is what the model answers when the conversation has come to p. It is
-// also asked when a turn is done: OpenCode asks it to go on after a compaction.
+// after returns the model's answer in a conversation that has reached p. OpenCode also asks for one
+// when a turn is done: after a compaction it tells the model to go on.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:
@@ -68,9 +69,9 @@ func (s story) after(p place) answer {
 	return answer{text: "Nothing is left to do before the next prompt."}
 }
 
-// call reads the turn's own file piece by piece, so that no two calls of a
-// session are equal. Every third turn one piece is searched for instead, with
-// grep from the shell: OpenCode's own grep tool downloads ripgrep.
+// call reads the turn's own file piece by piece, so that no two calls of a session are equal. Every
+// third turn searches for one piece instead. It uses grep from the shell, because OpenCode's own grep
+// tool downloads ripgrep.
 func (s story) call(p place) answer {
 	a := answer{
 		text: fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step) + prose(stepTokens, 3, p.turn*10+p.step),
@@ -87,8 +88,13 @@ func (s story) call(p place) answer {
 	return a
 }
 
-// summary answers OpenCode's own compaction of a conversation that had come to p.
-// It says so, because nothing else may be left that does.
+// thought returns the thinking in the answer at p, for a model that thinks.
+func (s story) thought(p place) string {
+	return fmt.Sprintf("After step %d of turn %d. ", p.step, p.turn) + prose(thoughtTokens, 6, p.turn*10+p.step)
+}
+
+// summary answers OpenCode's own compaction of a conversation that has reached p. The summary names p,
+// because after the compaction no other message may name it.
 func (s story) summary(p place) answer {
 	return answer{text: fmt.Sprintf("## Goal\nThe user has the ledgers of a town read.\n\n## Progress\nTurn %d, step %d was the last.\n\n## Notes\n",
 		p.turn, p.step) + prose(summaryTokens, 4, p.turn)}
@@ -97,7 +103,7 @@ func (s story) summary(p place) answer {
 // title answers the request for a title.
 func (s story) title() answer { return answer{text: "Ledgers of a town"} }
 
-// files are the project: one file for each turn.
+// files returns the project, with one file for each turn.
 func (s story) files() map[string]string {
 	files := map[string]string{}
 	for turn := 1; turn <= s.turns; turn++ {
@@ -115,12 +121,12 @@ func (s story) files() map[string]string {
 
 func fileName(turn int) string { return fmt.Sprintf("ledgers/ledger-%03d.txt", turn) }
 
-// piece begins the lines of what one call shows.
+// piece returns the start of the lines that one call shows.
 func piece(p place) string { return fmt.Sprintf("entry %d.%d", p.turn, p.step) }
 
 func random(kind, n int) *rand.Rand { return rand.New(rand.NewPCG(uint64(kind), uint64(n))) }
 
-// prose returns sentences of at least so many tokens.
+// prose returns sentences of at least size tokens.
 func prose(size, kind, n int) string {
 	r := random(kind, n)
 	var b strings.Builder

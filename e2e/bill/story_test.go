@@ -11,8 +11,8 @@ const testTurns = 60
 
 func testStory() story { return story{project: "/project", turns: testTurns} }
 
-// Each step is as large as the figures that other tools were measured with:
-// outputs of 3 KB, about 1.1 k tokens in all.
+// The steps are as large as those of published measurements of other tools: an output of 3 KB, about
+// 1.1 k tokens in all.
 func TestStepsHaveTheirSize(t *testing.T) {
 	s := testStory()
 	files := s.files()
@@ -23,7 +23,7 @@ func TestStepsHaveTheirSize(t *testing.T) {
 			if n := len(output); n < 2_500 || n > 3_300 {
 				t.Errorf("turn %d, step %d shows %d bytes, want about 3 KB", turn, step, n)
 			}
-			// Each line is shown with its number.
+			// OpenCode's read tool puts a number in front of each line.
 			size := tokens.Count(output) + linesPerCall*2 + s.after(place{turn, step - 1}).tokens()
 			if size < 950 || size > 1_200 {
 				t.Errorf("turn %d, step %d takes %d tokens, want about 1,100", turn, step, size)
@@ -69,7 +69,8 @@ func TestNoTwoCallsAreEqual(t *testing.T) {
 	}
 }
 
-// What no rule for tools can free: the texts, with system prompt and tools.
+// The texts of the conversation, with the system prompt and the tools, are the part that no rule for
+// tools can free.
 func TestTextsFillMostOfTheWindow(t *testing.T) {
 	const systemAndTools = 7_300 // measured with OpenCode 1.18.33
 	s := testStory()
@@ -85,7 +86,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// Whatever the model says is found again, so that the story goes on from there.
+// From each answer of the model, the test finds the place again, so that the story can go on from
+// there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

@@ -3,40 +3,92 @@ package main
 import (
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/mockllm"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// prices are what opencodetest says of its models, in $ per million tokens.
+// prices are those that opencodetest gives to its Claude models, in $ per million tokens.
 var prices = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 
-// A tally counts what one run cost its user.
+// A tally counts the costs of one run.
 type tally struct {
-	// Requests that were answered, summaries included, and of these the summaries.
+	// Requests counts all answered requests, and Summaries those among them that were for a summary.
 	Requests, Summaries int
-	// Turns whose answer was given.
+	// Turns counts the turns that got their answer.
 	Turns int
-	// Overflows are requests that were refused for their length, Strangers those
-	// that no story explains.
+	// Overflows counts the requests that were refused for their length. Strangers counts the requests
+	// that do not fit the story.
 	Overflows, Strangers int
-	// Peak is the longest prompt, a refused one included.
+	// Peak is the length of the longest prompt, including refused ones.
 	Peak int
-	// Tokens of all answered requests.
-	Tokens promptcache.Tokens
-	Busts  []bust
+	// Tokens sums up all answered requests.
+	Tokens   promptcache.Tokens
+	Busts    []bust
+	Thinking thinking
 
-	last []promptcache.Hash // of the main conversation
+	prices schema.Price       // of the model, in $ per million tokens
+	last   []promptcache.Hash // the newest prompt of the main conversation
 }
 
-// A bust is a request of the main conversation that is not an extension of the
-// one before.
+// A bust is a request of the main conversation that does not extend the previous one.
 type bust struct {
-	// Turn and Step that the conversation had come to.
+	// Turn and Step are the place that the conversation had reached.
 	Turn int `json:"turn"`
 	Step int `json:"step"`
-	// Kept is how much of the prompt was as before, Prompt all of it, in tokens.
+	// Kept is the length of the unchanged start of the prompt, and Prompt the length of all of it, in
+	// tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
+}
+
+// A thinking counts the thinking blocks of a model that binds them.
+type thinking struct {
+	// Sent counts the blocks in all requests of the main conversation, and Valid those that the model
+	// could still read. Made sums up, for each request, the blocks that the model had made by then.
+	// Sent would be equal to Made if no request left out a block.
+	Sent, Valid, Made int
+	// Tainted counts the requests with a block that is invalid because something before it has changed.
+	Tainted int
+	// Lost counts the valid blocks that a request left out although it was no bust.
+	Lost int
+
+	made int // blocks in the answers so far
+}
+
+// invalid returns the number of sent blocks that the model could not read.
+func (t thinking) invalid() int { return t.Sent - t.Valid }
+
+// valid returns the share of the sent blocks that the model could read, 0..1.
+func (t thinking) valid() float64 {
+	if t.Sent == 0 {
+		return 1
+	}
+	return float64(t.Valid) / float64(t.Sent)
+}
+
+// kept returns the share of the model's thinking that it could still read, over all requests, 0..1.
+func (t thinking) kept() float64 {
+	if t.Made == 0 {
+		return 1
+	}
+	return float64(t.Valid) / float64(t.Made)
+}
+
+// think counts the thinking in a request of the main conversation and in its answer.
+func (t *tally) think(found mockllm.ThinkingCheck, extends bool) {
+	k := &t.Thinking
+	valid := found.Count(mockllm.BlockValid)
+	k.Sent += len(found.Blocks)
+	k.Valid += valid
+	k.Made += k.made
+	k.made++
+	if valid < len(found.Blocks) {
+		k.Tainted++
+	}
+	if extends {
+		k.Lost += len(found.Missing)
+	}
 }
 
 func (t *tally) clone() tally {
@@ -45,18 +97,14 @@ func (t *tally) clone() tally {
 	return c
 }
 
-// step counts a request of the main conversation, which had come to at.
+// step counts a request of the main conversation, which had reached the place at.
 func (t *tally) step(at place, blocks []promptcache.Block, usage promptcache.Tokens) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))
 	for i, b := range blocks {
 		hashes[i] = b.Hash
 	}
-	same := 0
-	for same < min(len(hashes), len(t.last)) && hashes[same] == t.last[same] {
-		same++
-	}
-	if same < len(t.last) {
+	if same := t.same(blocks); same < len(t.last) {
 		t.Busts = append(t.Busts, bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()})
 	}
 	t.last = hashes
@@ -64,6 +112,17 @@ func (t *tally) step(at place, blocks []promptcache.Block, usage promptcache.Tok
 		t.Turns++
 	}
 }
+
+// same returns the number of leading blocks that equal those of the previous request.
+func (t *tally) same(blocks []promptcache.Block) (n int) {
+	for n < min(len(blocks), len(t.last)) && blocks[n].Hash == t.last[n] {
+		n++
+	}
+	return n
+}
+
+// extends reports whether a request begins with all of the previous one.
+func (t *tally) extends(blocks []promptcache.Block) bool { return t.same(blocks) == len(t.last) }
 
 // summarise counts a request of OpenCode's own compaction.
 func (t *tally) summarise(usage promptcache.Tokens) {
@@ -82,7 +141,7 @@ func (t *tally) add(usage promptcache.Tokens) {
 	t.Peak = max(t.Peak, usage.Prompt())
 }
 
-// hitRate is the share of all prompts that was read from the cache, 0..1.
+// hitRate returns the share of all prompt tokens that were read from the cache, 0..1.
 func (t *tally) hitRate() float64 {
 	if prompts := t.Tokens.Prompt(); prompts > 0 {
 		return float64(t.Tokens.Read) / float64(prompts)
@@ -90,13 +149,13 @@ func (t *tally) hitRate() float64 {
 	return 0
 }
 
-// bill is what the prompts cost, in $; what the model says costs the same in all
-// runs, but for the summaries.
+// bill returns the cost of the prompts in $. It leaves out the answers, which cost the same in all runs
+// except for the summaries.
 func (t *tally) bill() float64 {
 	prompts := t.Tokens
 	prompts.Output = 0
-	return promptcache.Bill(prompts, prices)
+	return promptcache.Bill(prompts, t.prices)
 }
 
-// fullBill is what prompts and answers cost, in $.
-func (t *tally) fullBill() float64 { return promptcache.Bill(t.Tokens, prices) }
+// fullBill returns the cost of prompts and answers in $.
+func (t *tally) fullBill() float64 { return promptcache.Bill(t.Tokens, t.prices) }

@@ -1,10 +1,11 @@
-// Package fault tests what a user lives with when the host is in trouble: the
-// real OpenCode with the bundled shim, over a host that is missing, hangs,
-// crashes, or cannot use its store. Asserted are the prompt that the provider
-// received, that it did not wait, the one notice, what status and doctor say of
-// it, and that the next pass after the cause is gone is as any other, in the same
-// OpenCode process.
+// Package fault tests the user's experience when the host is in trouble. The real OpenCode with the
+// bundled shim runs over a host that is missing, hangs, crashes, or cannot use its store. The tests
+// assert for each fault:
+//   - The provider receives the right prompt without a long wait.
+//   - The user gets exactly one notice.
+//   - The commands status and doctor report the fault.
+//   - After the end of the fault, the next pass works as usual in the same OpenCode process.
 //
-// It may import e2e/stage and what that may import, internal/mockllm and internal/doctor. The
-// tests need node_modules, as those of e2e do.
+// It may import e2e/stage and the packages that e2e/stage may import, internal/mockllm and
+// internal/doctor. Like the tests of e2e, these need node_modules.
 package fault

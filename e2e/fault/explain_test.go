@@ -12,14 +12,14 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// explainLimit is more than a person should wait to hear that the host says
-// nothing: status gives it 5 s, doctor 3 s more to the program behind it.
+// explainLimit is longer than a person should wait for the report that the host does not answer. status
+// waits 5 s, and doctor 3 s more for the program behind it.
 const explainLimit = 20 * time.Second
 
-// A told is what a command that looks has printed.
+// A told is the output of a command.
 type told struct{ out, err string }
 
-// ask runs a command of the host with the environment that OpenCode has.
+// ask runs a command of the host in OpenCode's environment.
 func (s *scene) ask(args ...string) told {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.ctx, product.Host, args...)
@@ -37,8 +37,8 @@ func (s *scene) ask(args ...string) told {
 	return told{string(out), errs.String()}
 }
 
-// explained asserts that status and doctor say why there is a fault. Findings of
-// doctor are given as "check: part of the message".
+// explained asserts that status and doctor report the reason of a fault. Findings of doctor are given
+// as "check: part of the message".
 func (s *scene) explained(status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -64,8 +64,8 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// meanwhile does something and asserts what explained does, at the same time:
-// status and doctor wait for a program that hangs, too.
+// meanwhile calls do, and at the same time makes the assertions of explained. A command waits for a
+// hanging program, so it must run beside the prompt.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -74,7 +74,7 @@ func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	do()
 }
 
-// findings is what doctor finds.
+// findings returns the findings of doctor.
 func (s *scene) findings() []doctor.Finding {
 	s.t.Helper()
 	var report struct {
@@ -87,8 +87,8 @@ func (s *scene) findings() []doctor.Finding {
 	return report.Findings
 }
 
-// isWell asserts that status and doctor have nothing to say that has to do with
-// a fault. What a damaged database leaves behind is no fault.
+// isWell asserts that status and doctor report no fault. The moved copy of a damaged database is not a
+// fault.
 func (s *scene) isWell() {
 	s.t.Helper()
 	status, err := s.user.Status(s.ctx)
@@ -103,7 +103,7 @@ func (s *scene) isWell() {
 	}
 }
 
-// socketIn asserts where doctor says that the running host has its socket.
+// socketIn asserts that doctor reports the socket of the running host in dir.
 func (s *scene) socketIn(dir string) {
 	s.t.Helper()
 	want := "its socket in " + dir

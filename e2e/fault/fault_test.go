@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// All faults, one after the other under one OpenCode that started when all was
-// well: none needs another one to be over.
+// All faults run one after the other under one OpenCode, which started in good condition. No fault
+// depends on an earlier one.
 func TestFaults(t *testing.T) {
 	s := newScene(t)
 	s.start()
@@ -19,8 +19,8 @@ func TestFaults(t *testing.T) {
 	s.isWell()
 }
 
-// A host that is not there when OpenCode starts leaves nothing behind when it
-// comes: tools and commands are those of its last life.
+// The host is missing when OpenCode starts. When it appears, no trace of the fault remains: tools and
+// commands are those of the host's last life.
 func TestMissingAtStart(t *testing.T) {
 	s := newScene(t)
 	s.start()
@@ -32,7 +32,7 @@ func TestMissingAtStart(t *testing.T) {
 	s.recovers()
 }
 
-// in runs part of a test as one of its own.
+// in runs a part of a test as a subtest.
 func (s *scene) in(name string, part func()) {
 	whole := s.t
 	s.t.Run(name, func(t *testing.T) {

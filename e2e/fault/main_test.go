@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// product is what TestMain built, for all tests.
+	// product is the build that TestMain made for all tests.
 	product stage.Product
-	// switchHost is the binary that stands in for the host's.
+	// switchHost is the path of the binary that replaces the host's.
 	switchHost string
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pause stops a process until resume is called, or the test ends.
+// pause stops a process until the test calls resume or ends.
 func pause(t *testing.T, p *os.Process) (resume func()) {
 	t.Helper()
 	must(t, p.Signal(syscall.SIGSTOP))

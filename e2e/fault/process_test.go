@@ -2,7 +2,7 @@ package fault
 
 import "os"
 
-// processFaults are those of the host's process.
+// processFaults are faults of the host's process.
 func (s *scene) processFaults() {
 	named := "MAGICCTX_HOST names " + s.binary + ", which "
 	for _, fault := range []struct{ name, behaviour, cause, why string }{
@@ -38,10 +38,11 @@ func (s *scene) processFaults() {
 		must(s.t, err)
 		resume := pause(s.t, host)
 		s.suffers("the host did not answer in time")
-		// Not before: a busy machine stops the last thread only when it runs again.
+		// This check comes after the prompt: on a busy machine, the last thread of a process stops only
+		// when it is scheduled again.
 		s.explained("does not answer", "host: the running host does not answer")
 		resume()
-		_, err = s.user.Status(s.ctx) // it has worked off what came before
+		_, err = s.user.Status(s.ctx) // when it answers, it has handled all earlier calls
 		must(s.t, err)
 		s.recovers()
 	})

@@ -22,14 +22,14 @@ import (
 const (
 	testTimeout = 5 * time.Minute
 
-	// deadline is what the user has configured for a pass. The times that are
-	// asserted are multiples of it, and of how long a prompt takes here at all.
+	// deadline is the time that the user has configured for a pass. The asserted times are multiples of
+	// it and of the time that a prompt usually takes on this machine.
 	deadline = 2 * time.Second
 
-	// known is more than a host that is known to be down may cost a prompt.
+	// known bounds the additional time of a prompt when the shim already knows that the host is down.
 	known = deadline * 3 / 4
 
-	// sessionHeader is how OpenCode names the session to the provider.
+	// sessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
 	sessionHeader = "X-Session-Id"
 )
 
@@ -43,26 +43,26 @@ type scene struct {
 	mock    *mockllm.Server
 	oc      *opencodetest.OpenCode
 	session string
-	binary  string   // what MAGICCTX_HOST names
-	env     []string // of OpenCode, as that of the shell it was started from
-	// usual is how long a prompt has taken without a fault.
+	binary  string   // the value of MAGICCTX_HOST
+	env     []string // additional environment of OpenCode, as from the shell that started it
+	// usual is the time that a prompt has taken without a fault.
 	usual time.Duration
-	// isTagged says that the session has messages that the host has seen.
+	// isTagged is true if the session has messages that the host has seen.
 	isTagged bool
-	// isMounted says that the data directory is a file system of its own.
+	// isMounted is true if the data directory is a file system of its own.
 	isMounted bool
 
 	mu      sync.Mutex
 	notices []string
-	// scripted are the steps that answer next.
+	// scripted are the steps that answer the next requests.
 	scripted []mockllm.Step
 }
 
-// newScene makes a user; start runs OpenCode.
+// newScene creates a user. start runs OpenCode.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	suite.Needs(t)
-	root, err := os.MkdirTemp("", "mcx") // not t.TempDir: a socket's path is short
+	root, err := os.MkdirTemp("", "mcx") // t.TempDir is too long, because the path of a socket must be short
 	must(t, err)
 	root, err = filepath.EvalSymlinks(root)
 	must(t, err)
@@ -77,6 +77,7 @@ func newScene(t *testing.T) *scene {
 	s.configure()
 	s.mock = mockllm.Start()
 	t.Cleanup(s.mock.Close)
+	suite.Judge(t, s.mock)
 	s.mock.AddRule(mockllm.Rule{Match: func(*mockllm.Request) bool { return true }, Answer: s.answer})
 	s.install()
 	s.be("real")
@@ -108,7 +109,7 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be says what the host's binary is from its next start on.
+// be sets the behaviour of the host's binary from its next start on.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	must(s.t, os.WriteFile(s.behaviour(), []byte(behaviour), 0o600))
@@ -137,8 +138,8 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// whileDown does something while no host runs and none can be started: the shim
-// would have another one at once.
+// whileDown calls do while no host runs and none can be started. If one could, the shim would start
+// another host at once.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -147,7 +148,7 @@ func (s *scene) whileDown(do func()) {
 	s.be("real")
 }
 
-// restart runs another OpenCode, with a new session; between happens while none runs.
+// restart runs another OpenCode with a new session. It calls between while none runs.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
 	s.oc.Close()
@@ -175,7 +176,7 @@ func (s *scene) stopHost() {
 	}
 }
 
-// hear notes the plugin's notices.
+// hear records the plugin's notices.
 func (s *scene) hear(e opencodetest.Event) {
 	if e.Type != "tui.toast.show" {
 		return
@@ -198,8 +199,8 @@ func (s *scene) newSession() {
 	s.session, s.isTagged = session.ID, false
 }
 
-// prompt runs a turn of one request and returns what the provider received, and
-// how long it took.
+// prompt runs a turn with one request. It returns the request that the provider received, and the time
+// that the turn took.
 func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	s.t.Helper()
 	before := len(s.mock.Requests())
@@ -215,17 +216,17 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	return ours[0], took
 }
 
-// tag is what a message of the user starts with when the host has seen it.
+// tag is the start of a user message that the host has seen.
 const tag = "§"
 
-// works asserts that a prompt is what the host makes of it.
+// works asserts that the host processes a prompt, and notes how long the turn usually takes.
 func (s *scene) works() {
 	s.t.Helper()
 	s.usual = max(s.usual, s.treats())
 }
 
-// treatsInTime asserts the same while there is a fault that the host copes with:
-// the prompt does not wait longer than one without a host would.
+// treatsInTime asserts that the host copes with the present fault: it processes the prompt, which takes
+// no longer than a pass without a host.
 func (s *scene) treatsInTime() {
 	s.t.Helper()
 	if took, limit := s.treats(), s.within(deadline); took > limit {
@@ -233,13 +234,13 @@ func (s *scene) treatsInTime() {
 	}
 }
 
-// within adds to a limit what a prompt takes here at all, twice because the
-// machine has other things to do.
+// within adds the usual time of a prompt to a limit. It adds it twice, because the machine does other
+// work as well.
 func (s *scene) within(limit time.Duration) time.Duration {
 	return limit + 2*max(s.usual, deadline/4)
 }
 
-// treats asserts that the host has seen a prompt, and returns how long that took.
+// treats asserts that the host has seen a prompt, and returns how long the turn took.
 func (s *scene) treats() time.Duration {
 	s.t.Helper()
 	r, took := s.prompt("Is all well?")
@@ -253,10 +254,10 @@ func (s *scene) treats() time.Duration {
 	return took
 }
 
-// suffers asserts that prompts go out although there is a fault: all that the
-// host did before stays done, the new message is as OpenCode wrote it, the first
-// prompt waits for the deadline at most, the second for next to nothing, and the
-// user is told once, in words that hold each of the causes.
+// suffers asserts that prompts reach the provider in spite of a fault. All earlier work of the host
+// stays in place, and the new message is as OpenCode wrote it. The first prompt waits at most for the
+// deadline, and the second waits hardly at all. The user is told once, in words that contain each of
+// the causes.
 func (s *scene) suffers(causes ...string) {
 	s.t.Helper()
 	s.forgetNotices()
@@ -282,8 +283,8 @@ func (s *scene) forgetNotices() {
 	s.notices = nil
 }
 
-// told asserts that there was one notice since the last call of forgetNotices.
-// It comes before the answer of the turn on the bus, but on another connection.
+// told asserts that there was one notice since the last call of forgetNotices. The notice precedes the
+// answer of the turn on the bus, but arrives over another connection, so told waits for it.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string
@@ -307,8 +308,7 @@ func (s *scene) told(causes ...string) {
 	s.t.Logf("told: %s", notices[0])
 }
 
-// recovers asserts that the very next prompt is as if nothing had been, and that
-// nobody is bothered with it.
+// recovers asserts that the very next prompt works as usual, and that the user gets no notice of it.
 func (s *scene) recovers() {
 	s.t.Helper()
 	s.works()
@@ -319,7 +319,7 @@ func (s *scene) recovers() {
 	}
 }
 
-// toolSays asserts what the model hears of a call of the host's tool.
+// toolSays asserts the result that the model receives for a call of the host's tool.
 func (s *scene) toolSays(want string) {
 	s.t.Helper()
 	const call = "toolu_fault"
@@ -339,7 +339,7 @@ func (s *scene) toolSays(want string) {
 	s.t.Errorf("the model does not hear %q", want)
 }
 
-// script answers the next requests of the session; after them it goes on as before.
+// script sets the answers to the session's next requests. After them, the usual answers follow.
 func (s *scene) script(steps ...mockllm.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -357,8 +357,8 @@ func (s *scene) answer(r *mockllm.Request) mockllm.Step {
 	return step
 }
 
-// endHanging ends the hosts that hang, and waits until OpenCode has seen it: the
-// next is on its way then.
+// endHanging kills the hanging host and waits until it is gone. OpenCode notices its end and starts the
+// next host.
 func (s *scene) endHanging() {
 	s.t.Helper()
 	raw, err := os.ReadFile(s.behaviour() + ".pid")
@@ -388,8 +388,8 @@ func (s *scene) dump() {
 	}
 }
 
-// removeAll removes the scene. OpenCode's git snapshots may still be written by
-// a grandchild that outlived it by an instant.
+// removeAll removes the files of the scene. A grandchild of OpenCode may live an instant longer and
+// still write git snapshots.
 func (s *scene) removeAll() {
 	err := os.RemoveAll(s.root)
 	for range 50 {
@@ -402,7 +402,7 @@ func (s *scene) removeAll() {
 	s.t.Error(err)
 }
 
-// toldNothing asserts that the user was not bothered.
+// toldNothing asserts that the user got no notice.
 func (s *scene) toldNothing() {
 	s.t.Helper()
 	s.mu.Lock()

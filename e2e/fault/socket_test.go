@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// socketFaults: where the directory of the socket cannot be written the host
-// finds another place, and the user notices nothing; where there is none the
-// user is told.
+// socketFaults makes the socket's directory unusable. If the host finds another directory, the user
+// notices nothing. If there is none, the user is told.
 func (s *scene) socketFaults() {
 	runtime := filepath.Join(s.user.Home.Runtime, "magicctx")
 	temporary := filepath.Join(s.user.Home.Temp, "magicctx-"+strconv.Itoa(os.Getuid()))
@@ -44,7 +43,7 @@ func (s *scene) socketFaults() {
 	})
 }
 
-// block puts a file where a directory is wanted, which stops even root.
+// block puts a file in the place of a directory, which stops even root.
 func block(t *testing.T, dir string) (restore func()) {
 	t.Helper()
 	err := os.Rename(dir, dir+".away")

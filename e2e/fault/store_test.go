@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// storeFaults keep the host from opening its store. It runs all the same, and
-// says why it does nothing.
+// storeFaults keep the host from opening its store. The host still runs, and reports why it does
+// nothing.
 func (s *scene) storeFaults() {
 	path := store.PathIn(s.user.DataDir)
 
@@ -48,7 +48,7 @@ func (s *scene) storeFaults() {
 		s.recovers()
 	})
 	s.in("no file can be opened", func() {
-		// A directory in its place stops even root, whom modes do not.
+		// A directory in place of the file stops even root, who can ignore file modes.
 		s.whileDown(func() {
 			must(s.t, os.Rename(path, path+".away"))
 			must(s.t, os.Mkdir(path, 0o700))
@@ -59,8 +59,8 @@ func (s *scene) storeFaults() {
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	// The cause is gone with its discovery: the very prompt that meets it is as any
-	// other, and so are the ones after it.
+	// The host repairs this fault when it discovers it. So the first prompt after the fault already
+	// works as usual, and so do later ones.
 	mended := func() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
@@ -76,10 +76,10 @@ func (s *scene) storeFaults() {
 	})
 	s.in("corrupt in the middle of its life", func() {
 		s.forgetNotices()
-		// What another program writes makes SQLite forget the pages that it holds; it
-		// could do without the file for a long time.
+		// SQLite keeps pages in memory and could work without the file for a long time. A write by
+		// another program makes it read the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))
-		for _, file := range []string{path, path + "-wal"} { // what is newest is in the log
+		for _, file := range []string{path, path + "-wal"} { // the newest pages are in the write-ahead log
 			corrupt(s.t, file)
 		}
 		s.isDamaged()
@@ -87,7 +87,7 @@ func (s *scene) storeFaults() {
 	})
 }
 
-// isDamaged asserts that doctor sees a damaged database before any prompt does.
+// isDamaged asserts that doctor detects a damaged database before a prompt has met it.
 func (s *scene) isDamaged() {
 	s.t.Helper()
 	for _, f := range s.findings() {
@@ -98,13 +98,13 @@ func (s *scene) isDamaged() {
 	s.t.Error("doctor finds no damage")
 }
 
-// corrupt overwrites a file in place, as a host may have it open.
+// corrupt overwrites a file in place, because a host may have it open.
 func corrupt(t *testing.T, path string) {
 	t.Helper()
 	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600))
 }
 
-// userVersion returns the schema version of a database, and sets it unless to is 0.
+// userVersion returns the schema version of a database. If to is not 0, it then sets the version.
 func userVersion(t *testing.T, path string, to int) int {
 	t.Helper()
 	db, err := sqlite3.Open(path)
@@ -122,8 +122,8 @@ func userVersion(t *testing.T, path string, to int) int {
 	return version
 }
 
-// diskFaults need a file system of our own; where none can be mounted they are
-// skipped (the store's own tests let SQLite's calls fail instead, everywhere).
+// diskFaults need a file system of their own, and are skipped if the test cannot mount one. The store's
+// own tests cover the same errors everywhere by making SQLite's calls fail.
 func (s *scene) diskFaults() {
 	s.in("full", func() {
 		s.needsMount()
@@ -136,7 +136,7 @@ func (s *scene) diskFaults() {
 	})
 	s.in("read-only", func() {
 		s.needsMount()
-		// No file system with a writer becomes read-only.
+		// A file system cannot become read-only while a file is open for writing.
 		s.whileDown(func() { must(s.t, s.mount("-o", "remount,ro", s.user.DataDir)) })
 		s.suffers("read-only file system")
 		s.explained("read-only file system", "host: read-only file system", "permissions: "+s.user.DataDir+": read-only file system")
@@ -145,8 +145,8 @@ func (s *scene) diskFaults() {
 	})
 }
 
-// mountData gives the data directory a disk of its own, if it can: as small as
-// doctor lets pass.
+// mountData mounts a disk of its own at the data directory, if it can. The disk is as small as doctor
+// accepts.
 func (s *scene) mountData() {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))
@@ -176,7 +176,7 @@ func (s *scene) mount(args ...string) error {
 	return nil
 }
 
-// fill takes the last byte of a disk.
+// fill uses up all space of a disk.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

@@ -9,13 +9,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// hostile would run, and be heard of on the console, wherever it is not escaped.
+// hostile is a name that, if the page does not escape it, runs a script which writes to the console.
 const hostile = `</script><script>console.error("injected")</script><img src=x onerror=console.error(1)>"'` + "`{{.}}\u202e\xff"
 
 const window = 64_000
 
-// A writer makes passes as sessions make them: the prompt grows by some tokens
-// each time and is cut back when it meets the threshold.
+// A writer makes passes that look like those of real sessions: the prompt grows by some tokens each
+// time, and is cut back when it reaches the threshold.
 type writer struct {
 	summary replay.Summary
 	from    replay.Sources
@@ -76,7 +76,7 @@ func (w *writer) bust(p *replay.Pass) {
 	w.summary.Busts = append(w.summary.Busts, replay.Bust{Pass: p.Pass, Verdict: p.Verdict, Cause: p.BustCause})
 }
 
-// thirtySessions has sessions from 1 to some hundreds of passes.
+// thirtySessions returns sessions of one to some hundreds of passes.
 func thirtySessions() replay.Summary {
 	var all writer
 	for i := range 30 {
@@ -97,7 +97,7 @@ func endlessSession(passes int) replay.Summary {
 	return w.summary
 }
 
-// brokenSession has findings, and names that must not be believed.
+// brokenSession returns a session with findings and hostile names.
 func brokenSession() replay.Summary {
 	var w writer
 	for range 80 {

@@ -17,20 +17,19 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// A director plays scenes in one session at a time. After an error it does
-// nothing more.
+// A director plays scenes, in one session at a time. After an error it does nothing more.
 type director struct {
 	*recording
-	ctx     context.Context // of the whole play, which is all that a director does
+	ctx     context.Context // lasts for the whole play, as the director does
 	session string
-	model   string // of the next prompt; empty is the default one
+	model   string // of the next prompt; empty means the default model
 	calls   int
 	err     error
 }
 
 func (d *director) fail(err error) { d.err = errors.Join(d.err, err) }
 
-// turn prompts, and expects that all goes well.
+// turn sends a prompt and expects the turn to succeed.
 func (d *director) turn(text string, steps ...mockllm.Step) {
 	if d.err != nil {
 		return
@@ -41,7 +40,7 @@ func (d *director) turn(text string, steps ...mockllm.Step) {
 	}
 }
 
-// failingTurn prompts, and expects that the turn ends in an error.
+// failingTurn sends a prompt and expects the turn to end in an error.
 func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 	if d.err != nil {
 		return
@@ -57,7 +56,7 @@ func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 	}
 }
 
-// interrupt aborts a turn when its last step has been asked for.
+// interrupt aborts a turn when OpenCode has asked for its last step.
 func (d *director) interrupt(text string, steps ...mockllm.Step) {
 	all := len(d.mock.Requests()) + len(steps)
 	d.abortWhen(func() error {
@@ -68,10 +67,10 @@ func (d *director) interrupt(text string, steps ...mockllm.Step) {
 	}, text, steps...)
 }
 
-// abortTimeout bounds the wait for a turn to get where it is aborted.
+// abortTimeout bounds the wait for the moment at which a turn is aborted.
 const abortTimeout = time.Minute
 
-// abortWhen aborts a turn when ready no longer errs.
+// abortWhen aborts a turn as soon as ready returns no error.
 func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.Step) {
 	if d.err != nil {
 		return
@@ -90,7 +89,7 @@ func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.S
 	}
 	for err := ready(); err != nil; err = ready() {
 		select {
-		case <-time.After(10 * time.Millisecond): // neither side can tell us
+		case <-time.After(10 * time.Millisecond): // neither side can signal this moment, so ready is polled
 		case <-ctx.Done():
 			d.fail(fmt.Errorf("%q is not where it is to be aborted: %w", text, err))
 			return
@@ -104,7 +103,7 @@ func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.S
 	}
 }
 
-// idle is closed when the session has become idle.
+// idle returns a channel that is closed when the session has become idle.
 func (d *director) idle(ctx context.Context) (<-chan struct{}, error) {
 	events, err := d.oc.Events(ctx)
 	if err != nil {
@@ -137,14 +136,14 @@ func (d *director) post(route string, body any) {
 	}
 }
 
-// goBackTo reverts the session to before the newest prompt of this text.
+// goBackTo reverts the session to the point before the newest prompt with this text.
 func (d *director) goBackTo(prompt string) {
 	if id := d.find(prompt); d.err == nil {
 		d.fail(d.oc.Revert(d.ctx, d.session, id))
 	}
 }
 
-// forkAt goes on in a copy of the session, up to a prompt or of all of it.
+// forkAt forks the session at a prompt, or all of it, and goes on in the copy.
 func (d *director) forkAt(prompt string) {
 	id := ""
 	if prompt != "" {
@@ -158,7 +157,7 @@ func (d *director) forkAt(prompt string) {
 	d.session = s.ID
 }
 
-// find returns the message of a prompt.
+// find returns the id of a prompt's message.
 func (d *director) find(prompt string) (id string) {
 	if d.err != nil {
 		return ""
@@ -174,8 +173,8 @@ func (d *director) find(prompt string) (id string) {
 	return ""
 }
 
-// finish notes how long the session has become. A drop that was refused is a
-// mistake of the script: the trace would show less than it says.
+// finish stores the number of messages in the session. A refused drop is a mistake in the script and an
+// error, because the trace would show less than it promises.
 func (d *director) finish() error {
 	messages, err := d.oc.Messages(d.ctx, d.session)
 	d.messages = len(messages)
@@ -189,7 +188,7 @@ func (d *director) finish() error {
 	return err
 }
 
-// call is a step of one tool call, with an id that no other call has.
+// call returns a step with one tool call, whose id is unique.
 func (d *director) call(tool string, input map[string]any) mockllm.Step {
 	d.calls++
 	return mockllm.Call(fmt.Sprintf("toolu_edge%04d", d.calls), tool, input)
@@ -199,8 +198,8 @@ func (d *director) reduce(tags string) mockllm.Step {
 	return d.call("ctx_reduce", map[string]any{"drop": tags})
 }
 
-// reads returns steps that read files of the project, one after the other; some
-// with a signed thought, some with a word to the user.
+// reads returns steps that read files of the project one after the other. Some have a signed thought,
+// some a text for the user.
 func (d *director) reads(n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(d.files))
 	for range n {

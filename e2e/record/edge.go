@@ -11,9 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// edge is what happens to sessions apart from work: a provider that fails,
-// a user who interrupts, goes back, switches models and forks, and a harness
-// that compacts on its own.
+// edge shows the unusual events in a session: a provider that fails, a user who interrupts, reverts,
+// switches models and forks, and a harness that compacts on its own.
 var edge = session{name: "edge", limits: opencodetest.DefaultLimits, play: playEdge}
 
 func playEdge(ctx context.Context, r *recording) error {
@@ -54,14 +53,14 @@ func playEdge(ctx context.Context, r *recording) error {
 	return d.finish()
 }
 
-// Scenes. Each leaves the session where the next one can begin.
+// The scenes. Each one ends in a state in which the next one can begin.
 
 func (d *director) work() {
 	d.turn("Read some of the project.", append(d.reads(12), mockllm.Say("I have read some."))...)
 	d.turn("What do you make of it?", mockllm.Say("It is a host and its shims."))
 }
 
-// image attaches a picture of one pixel, which the model then talks about.
+// image attaches a picture of one pixel, and the model then refers to it.
 func (d *director) image() {
 	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	d.mock.Enqueue(append(d.reads(1), mockllm.Say("It is one pixel."))...)
@@ -72,7 +71,7 @@ func (d *director) image() {
 	d.turn("Thanks.", mockllm.Say("You are welcome."))
 }
 
-// retries: OpenCode waits as long as it is told and asks again.
+// retries makes the provider ask for a pause. OpenCode waits for that time and repeats the request.
 func (d *director) retries() {
 	soon := http.Header{"Retry-After-Ms": {"20"}}
 	busy := mockllm.Step{Error: &mockllm.HTTPError{Status: http.StatusTooManyRequests, Type: "rate_limit_error", Message: "too many requests", Header: soon}}
@@ -90,7 +89,7 @@ func (d *director) overflow() {
 	d.turn("Only a little of it then.", append(d.reads(1), mockllm.Say("Done."))...)
 }
 
-// brokenAnswer: the provider fails after it has begun to answer.
+// brokenAnswer makes the provider fail after it has begun to answer.
 func (d *director) brokenAnswer() {
 	d.failingTurn("Explain it.", mockllm.Step{Blocks: []mockllm.Block{
 		mockllm.Thinking("Where do I begin?", "c2lnbmF0dXJlLSVvdmVy"),
@@ -106,15 +105,15 @@ func (d *director) abortAnswer() {
 }
 
 func (d *director) abortTool() {
-	started := filepath.Join(d.project(), ".git", "started") // where no search looks
+	started := filepath.Join(d.project(), ".git", "started") // a directory that no search looks into
 	d.abortWhen(func() error { return d.fileExists(started) }, "Wait a minute.", d.call("bash", map[string]any{
 		"command": "touch " + started + "; sleep 60", "description": "Wait",
 	}))
 	d.turn("That was too long.", append(d.reads(2), mockllm.Say("I will not do it again."))...)
 }
 
-// pressure crosses the execute threshold while a turn runs; the drops that the
-// model has asked for are applied at its end.
+// pressure crosses the execute threshold while a turn runs. The drops that the model has asked for are
+// applied at the end of the turn.
 func (d *director) pressure() {
 	steps := append(d.reads(4), d.reduce("2-9"))
 	steps = append(steps, d.reads(8)...)
@@ -144,7 +143,7 @@ func (d *director) otherModel() {
 	d.turn("Good.", mockllm.Say("Good."))
 }
 
-// force crosses the force level, at which nothing waits for the end of the turn.
+// force crosses the force level, from which a drop no longer waits for the end of the turn.
 func (d *director) force() {
 	steps := append(d.reads(6), d.reduce("15-24"))
 	steps = append(steps, under(88, d.reads(1)...)...)
@@ -179,8 +178,8 @@ func (d *director) compaction() {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// under lets the provider report for steps that the prompt fills so many
-// percent of the window.
+// under makes the provider report for these steps that the prompt fills the given percentage of the
+// window.
 func under(percent int, steps ...mockllm.Step) []mockllm.Step {
 	prompt := opencodetest.DefaultLimits.Context * percent / 100
 	for i := range steps {

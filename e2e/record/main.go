@@ -1,6 +1,5 @@
-// Command record records the traces in testdata/traces: sessions of the real
-// OpenCode with the plugin, a scripted model and a simulated prompt cache, as
-// `magicctx-host replay` reads them.
+// Command record records the traces in testdata/traces for `magicctx-host replay`. The traces are
+// sessions of the real OpenCode with the plugin, a scripted model and a simulated prompt cache.
 //
 //	go run ./e2e/record            from the root of the repository
 //	go run ./e2e/record -only short
@@ -19,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
-// timeout bounds the whole program; the long session takes about two minutes.
+// timeout bounds the whole program. The long session takes about two minutes.
 const timeout = 20 * time.Minute
 
 func main() {

@@ -14,42 +14,42 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// A session is what is recorded.
+// A session describes one session to record.
 type session struct {
 	name   string
 	limits opencodetest.Limits
-	// play plays it; the default plays the turns of a script.
+	// play plays the session. If it is nil, the turns of a script are played.
 	play func(context.Context, *recording) error
 
-	// steps of each turn of the script.
+	// steps is the number of steps in each turn of the script.
 	steps []int
-	// dropEvery is how often the model asks for drops, in steps.
+	// dropEvery is the number of steps after which the model asks for drops again.
 	dropEvery int
 }
 
 var (
 	short = session{name: "short", limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
 
-	// long works in a window so small that its growth crosses the execute
-	// threshold (65 %) about once in every turn, and not while the turn runs.
+	// long works in a small window. Its growth crosses the execute threshold (65 %) about once in every
+	// turn, but not while the turn runs.
 	long = session{
 		name: "long", limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
 )
 
-// A recording is one session on its way into a file.
+// A recording turns one session into a trace file.
 type recording struct {
 	session
 	product stage.Product
 	root    string
 
-	// Valid while the session is played.
+	// These fields are valid while the session is played.
 	files map[string]string
 	oc    *opencodetest.OpenCode
 	mock  *mockllm.Server
 
-	// Counted by record.
+	// The method record counts these.
 	messages, requests int
 }
 
@@ -72,7 +72,7 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	defer r.mock.Close()
 	options := user.WithPlugin(r.product.Host, r.project(), r.mock.URL())
 	options.Limits = r.limits
-	options.Config["snapshot"] = true // as users have it
+	options.Config["snapshot"] = true // snapshots are on, as users have them
 	options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traceDir())
 
 	if r.oc, err = opencodetest.Start(ctx, options); err != nil {
@@ -107,7 +107,7 @@ func playScript(ctx context.Context, r *recording) error {
 		return err
 	}
 	r.messages = len(messages)
-	// A call that failed is a mistake of the script; a trace must not hide it.
+	// A failed call is a mistake in the script, and a trace must not hide it.
 	for _, m := range messages {
 		for _, p := range m.Parts {
 			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
@@ -118,8 +118,8 @@ func playScript(ctx context.Context, r *recording) error {
 	return nil
 }
 
-// readTrace returns the one trace that was written: one process had one
-// connection to the host.
+// readTrace returns the trace. There is exactly one, because one process had one connection to the
+// host.
 func (r *recording) readTrace() ([]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(r.traceDir(), "*.jsonl"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Where everything lies in a committed trace.
+// The paths in a committed trace.
 const (
 	scrubbedProject = "/project"
 	scrubbedHome    = "/home/user"
@@ -30,7 +30,7 @@ func (r *recording) scrub(trace []byte) []byte {
 			places[real] = as
 		}
 	}
-	// The longest first, because places lie within each other.
+	// Longer paths come first, because some paths contain others.
 	var pairs []string
 	for _, place := range sortedByLength(places) {
 		pairs = append(pairs, place, places[place])
@@ -52,8 +52,8 @@ func sortedByLength(places map[string]string) []string {
 	return all
 }
 
-// writeTrace writes a compressed trace and returns its size in bytes. The
-// header holds no time and no name, so that equal traces are equal files.
+// writeTrace writes a compressed trace and returns its size in bytes. The gzip header has no time and
+// no name, so that equal traces give equal files.
 func writeTrace(path string, trace []byte) (size int, err error) {
 	var buf bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)

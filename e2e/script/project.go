@@ -12,13 +12,12 @@ import (
 	"strings"
 )
 
-// maxFileBytes leaves out generated files and vocabularies; OpenCode's read tool
-// would cut them anyway.
+// maxFileBytes excludes generated files and vocabularies, which OpenCode's read tool would cut anyway.
 const maxFileBytes = 60_000
 
-// RepositoryFiles returns this repository's own source, path to content: the
-// files below the given folders (all if none is given) that are tracked, or
-// that git would track.
+// RepositoryFiles returns this repository's own source files (path to content). It returns the files
+// below the given folders, or all files if no folder is given. A file counts if git tracks it or would
+// track it.
 func RepositoryFiles(ctx context.Context, repo string, folders ...string) (map[string]string, error) {
 	args := append([]string{"-C", repo, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
 	out, err := exec.CommandContext(ctx, "git", args...).Output()
@@ -32,7 +31,7 @@ func RepositoryFiles(ctx context.Context, repo string, folders ...string) (map[s
 		}
 		raw, err := os.ReadFile(filepath.Join(repo, name))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // deleted, but not committed yet
+			continue // the file is deleted, but the deletion is not committed yet
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read file of the repository: %w", err)

@@ -11,14 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
-// A Turn is a prompt of the user and the steps that answer it. The last step
-// calls no tool.
+// A Turn is a prompt of the user with the steps that answer it. The last step calls no tool.
 type Turn struct {
 	Prompt string
 	Steps  []mockllm.Step
 }
 
-// Steps counts the steps of all turns.
+// Steps returns the number of steps in all turns.
 func Steps(turns []Turn) (n int) {
 	for _, t := range turns {
 		n += len(t.Steps)
@@ -26,24 +25,23 @@ func Steps(turns []Turn) (n int) {
 	return n
 }
 
-// Options shape a script.
+// Options control a script.
 type Options struct {
-	// Project is the absolute path of the project; Files its content.
+	// Project is the absolute path of the project, and Files its content.
 	Project string
 	Files   map[string]string
-	// Steps is how many steps each turn has, the closing one included.
+	// Steps is the number of steps in each turn, including the closing one.
 	Steps []int
-	// Drops says which tags the model asks to drop, by step of the whole
-	// session, counted from 0.
+	// Drops maps a step of the whole session, counted from 0, to the tags that the model asks to drop
+	// there.
 	Drops map[int]string
-	// DropEvery lets the model ask, at every so many steps, to drop all but the
-	// newest keptTags; 0 does not.
+	// DropEvery makes the model ask, after every so many steps, to drop all but the newest keptTags. 0
+	// switches this off.
 	DropEvery int
 	Seed      uint64
 }
 
-// Write returns the script of a session in which a model reads, searches and
-// edits the project.
+// Write returns the script of a session in which a model reads, searches and edits the project.
 func Write(o Options) []Turn {
 	w := &writer{
 		Options: o,
@@ -64,28 +62,28 @@ func Write(o Options) []Turn {
 	return turns
 }
 
-// A writer keeps what the scripted model knows while its script is written.
+// A writer holds the scripted model's knowledge while it writes the script.
 type writer struct {
 	Options
 	random *rand.Rand
 	names  []string
-	// content is the project as the edits so far have left it.
+	// content is the project after the edits so far.
 	content map[string]string
-	// lastRead is a file that the model has read and not edited since: OpenCode
-	// refuses edits of other files.
+	// lastRead is a file that the model has read and not edited since. OpenCode refuses edits of other
+	// files.
 	lastRead string
 	steps    int
 	calls    int
-	// tags counts the units of the session so far, dropped those that the model
-	// has asked to drop.
+	// tags counts the units of the session so far. dropped counts those that the model has asked to
+	// drop.
 	tags, dropped int
 }
 
-// keptTags is more than the newest tags that a drop does not reach (20).
+// keptTags is larger than the number of newest tags that are protected from a drop (20).
 const keptTags = 25
 
-// step writes the next step: mostly one call, at times two, at times with a
-// thought, as models do.
+// step writes the next step. As with real models, it usually has one call, sometimes two, and sometimes
+// a thought.
 func (w *writer) step() mockllm.Step {
 	n := w.steps
 	w.steps++
@@ -126,8 +124,8 @@ func (w *writer) conclude(turn int) mockllm.Step {
 	return mockllm.Say(fmt.Sprintf("Task %d is done: I left the comments where they were missing.", turn))
 }
 
-// call numbers its calls itself: the ids reach the provider's prompt, and must
-// not depend on what else a mock has answered before.
+// call numbers its calls itself. The ids reach the provider's prompt, so they must not depend on the
+// mock's earlier answers.
 func (w *writer) call(tool string, input map[string]any) mockllm.Block {
 	w.calls++
 	w.tags++
@@ -149,8 +147,8 @@ func (w *writer) read() mockllm.Block {
 	return w.call("read", input)
 }
 
-// search uses grep from the shell: OpenCode's own grep tool downloads ripgrep.
-// grep walks a directory in the order of the disk, hence the sort.
+// search uses grep from the shell, because OpenCode's own grep tool downloads ripgrep. grep walks a
+// directory in the order of the disk, so the result is sorted.
 func (w *writer) search() mockllm.Block {
 	words := []string{"func Test", "fmt.Errorf", "context.Context", "return nil", "type .* struct", "const", "import"}
 	word := words[w.random.IntN(len(words))]
@@ -158,7 +156,7 @@ func (w *writer) search() mockllm.Block {
 	return w.call("bash", map[string]any{"command": command, "description": "Search for " + word})
 }
 
-// edit appends a comment to a line of the last read file that occurs once.
+// edit appends a comment to a line of the last read file. It chooses a line that occurs only once.
 func (w *writer) edit() mockllm.Block {
 	name := w.lastRead
 	w.lastRead = ""

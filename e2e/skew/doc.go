@@ -1,6 +1,6 @@
-// Package skew tests that hosts of two releases share a user: the newer one
-// takes over in the middle of work, and serves the older one's clients.
+// Package skew tests that one user can run hosts of two releases. The newer host takes over in the
+// middle of work, and also serves the clients of the older release.
 //
-// It may import e2e/stage, e2e/script, internal/mockllm, internal/opencodetest
-// and, for the journal, store.
+// It may import e2e/stage, e2e/script, internal/mockllm, internal/opencodetest and, for the journal,
+// store.
 package skew

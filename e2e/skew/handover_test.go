@@ -20,7 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// handoverSeed decides when the newer host comes; another one is another test:
+// handoverSeed decides when the newer host comes. Another seed gives another test:
 //
 //	go test ./e2e/skew -run Handover -args -handoverseed=7
 var handoverSeed = flag.Uint64("handoverseed", 20261121, "seed of the moment at which the newer host comes")
@@ -33,15 +33,14 @@ var files = map[string]string{
 }
 
 const (
-	// sessionsUnderLoad work side by side in the older release's OpenCode, so
-	// that passes, tools and events are under way whenever the host changes.
+	// sessionsUnderLoad is the number of sessions that work side by side in the older release's
+	// OpenCode. With several of them, passes, tools and events are under way whenever the host changes.
 	sessionsUnderLoad = 3
 	turnsOfSession    = 3
 	stepsOfTurn       = 7
 )
 
-// A handover is invisible: what the provider receives is what it would have
-// received without it, byte for byte, and no prompt fails.
+// A handover is invisible: the provider receives the same bytes as without it, and no prompt fails.
 func TestHandoverUnderLoad(t *testing.T) {
 	suite.Needs(t)
 	root := suite.Root(t)
@@ -68,7 +67,7 @@ func TestHandoverUnderLoad(t *testing.T) {
 			if before, err = w.user.Status(w.ctx); before.Version != older.version {
 				t.Errorf("host %q serves before the handover, want %s (%v)", before.Version, older.version, err)
 			}
-			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // the random moment itself
+			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // the random delay
 			fresh = w.work(next, 1, func() {})
 		}()
 	}))
@@ -99,8 +98,8 @@ func TestHandoverUnderLoad(t *testing.T) {
 	}
 }
 
-// An older release's client is served by the newer host that runs, and neither
-// ends it nor disturbs its sessions.
+// A client of an older release connects while a newer host runs. The newer host serves it. The client
+// neither ends that host nor disturbs its sessions.
 func TestOlderReleaseJoinsNewerHost(t *testing.T) {
 	suite.Needs(t)
 	w := newWorld(t, suite.Root(t))
@@ -125,14 +124,14 @@ func TestOlderReleaseJoinsNewerHost(t *testing.T) {
 	w.check(slices.Concat(got, joined), oc, old)
 }
 
-// A session is what the provider has received of one.
+// A session holds the requests that the provider has received from one session.
 type session struct {
 	id       string
 	requests []*mockllm.Request
 }
 
-// work lets n sessions of one OpenCode work side by side to their end. midway is
-// called when the first of them is in the middle of its second turn.
+// work runs n sessions of one OpenCode side by side to their end. It calls midway when the first of
+// them is in the middle of its second turn.
 func (w *world) work(oc process, n int, midway func()) []session {
 	all := make([]session, n)
 	for i := range all {
@@ -160,15 +159,15 @@ func (w *world) work(oc process, n int, midway func()) []session {
 		})
 	}
 	told.Wait()
-	midway() // whoever waits for it must not wait in vain
+	midway() // in case no session got that far: a caller that waits for midway must not wait for ever
 	for i := range all {
 		all[i].requests = w.requests(all[i].id)
 	}
 	return all
 }
 
-// steps is what the model does in the n-th session of an OpenCode: it only
-// reads, so that sessions do not depend on each other.
+// steps returns the model's steps in the n-th session of an OpenCode. The model only reads, so that
+// sessions do not depend on each other.
 func steps(dir string, n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(files))
 	for i := range turnsOfSession * stepsOfTurn {
@@ -179,7 +178,7 @@ func steps(dir string, n int) (steps []mockllm.Step) {
 			steps = append(steps, mockllm.Say(fmt.Sprintf("That was look %d.", i)))
 		case i%stepsOfTurn == 4: // a call to the host itself
 			steps = append(steps, mockllm.Call(id, "ctx_reduce", map[string]any{"drop": fmt.Sprint(i/stepsOfTurn + 1)}))
-		case i%2 == 0: // a tool that is still running when its neighbours' passes come
+		case i%2 == 0: // a tool that still runs when the passes of other sessions come
 			steps = append(steps, mockllm.Call(id, "bash", map[string]any{"command": "sleep 0.2; wc -c " + file, "description": "Count"}))
 		default:
 			steps = append(steps, mockllm.Step{Blocks: []mockllm.Block{
@@ -192,8 +191,8 @@ func steps(dir string, n int) (steps []mockllm.Step) {
 	return steps
 }
 
-// check ends the world and asserts of each session that its prompts form one
-// chain, as the journal says, with a pass for each.
+// check ends the world. It asserts that the prompts of each session form one chain, and that the
+// journal agrees and has a pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
 	for _, oc := range processes {
@@ -229,8 +228,8 @@ func (w *world) check(sessions []session, processes ...process) {
 	}
 }
 
-// checkServedByBoth asserts that a session had passes before and after the newer
-// host came at a time: else nothing was handed over.
+// checkServedByBoth asserts that a session had passes before and after the newer host came. Otherwise
+// the test has not seen a handover.
 func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Helper()
 	passes := w.journal(s.id)
@@ -241,7 +240,7 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// checkExtends asserts that b begins with all blocks of a, cache markers aside.
+// checkExtends asserts that b begins with all blocks of a, regardless of cache markers.
 func checkExtends(t *testing.T, a, b *mockllm.Request) {
 	t.Helper()
 	for i, block := range a.Blocks {
@@ -270,6 +269,6 @@ func checkSame(t *testing.T, want, got []*mockllm.Request) {
 			at++
 		}
 		t.Errorf("request %d differs from that of the quiet run at byte %d:\n got ...%.300s\nwant ...%.300s", i, at, b[max(0, at-100):], a[max(0, at-100):])
-		return // those after it differ as well
+		return // all later requests differ as well
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// The product, whose host is a development build, and hosts of two releases.
+	// The product, whose host is a development build, and the hosts of two releases.
 	product      stage.Product
 	older, newer release
 )

@@ -19,10 +19,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// testTimeout bounds a whole test, on a machine that is busy with others.
+// testTimeout bounds a whole test, on a machine that also runs other tests.
 const testTimeout = 10 * time.Minute
 
-// sessionHeader is how OpenCode names the session to the provider.
+// sessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
 const sessionHeader = "X-Session-Id"
 
 // A world is a user's machine: the user, projects, and the model's provider.
@@ -34,11 +34,11 @@ type world struct {
 	mock *mockllm.Server
 }
 
-// newWorld makes a world at root, which must be short: a socket's path has room
-// for 104 bytes.
+// newWorld creates a world at root. root must be short, because the path of a socket has room for 104
+// bytes.
 func newWorld(t *testing.T, root string) *world {
 	t.Helper()
-	// t.Context would end before the cleanups, which need one.
+	// t.Context would end before the cleanups, which need a context.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 	t.Cleanup(cancel)
 	user, err := stage.NewUser(root, product)
@@ -47,6 +47,7 @@ func newWorld(t *testing.T, root string) *world {
 	}
 	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
+	suite.Judge(t, w.mock)
 	return w
 }
 
@@ -56,8 +57,8 @@ type process struct {
 	project string
 }
 
-// start runs OpenCode in a project of its own, with the host of a release. Its
-// shim is loaded by the first request.
+// start runs OpenCode in a project of its own, with the host of a release. OpenCode loads the shim at
+// the first request.
 func (w *world) start(r release, project string) process {
 	w.t.Helper()
 	dir := filepath.Join(w.root, project)
@@ -77,7 +78,7 @@ func (w *world) start(r release, project string) process {
 	return process{oc, dir}
 }
 
-// destroy ends everything in the world, and empties its root for the next one.
+// destroy ends all processes of the world, and empties its root for the next world.
 func (w *world) destroy(processes ...process) {
 	w.t.Helper()
 	for _, oc := range processes {
@@ -97,8 +98,8 @@ func (w *world) destroy(processes ...process) {
 	suite.Remove(w.t, w.root)
 }
 
-// session creates a session that the mock answers with steps, in order. heard is
-// called for each request, with its number from 0.
+// session creates a session that the mock answers with steps, in order. It calls heard with the number
+// of each request, from 0.
 func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
 	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "skew"})
 	if err != nil {
@@ -117,13 +118,13 @@ func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id 
 	return s.ID, nil
 }
 
-// requests returns what the provider received of a session, in order.
+// requests returns the requests that the provider received from a session, in order.
 func (w *world) requests(session string) []*mockllm.Request {
 	return slices.DeleteFunc(w.mock.Requests(), func(r *mockllm.Request) bool { return r.Rule != session })
 }
 
-// awaitStatus waits until the host that runs is as wanted: while one takes over
-// there is none, and the clients come back one after the other.
+// awaitStatus waits until the running host has the wanted status. During a takeover no host runs, and
+// afterwards the clients come back one after the other.
 func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) schema.StatusResult {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// isAlive reports whether a process exists. The host is adopted by init, which
-// collects it, so that no zombie passes for alive.
+// isAlive reports whether a process exists. When the host ends, init collects it, so a zombie does not
+// count as alive.
 func isAlive(p *os.Process) bool { return p.Signal(syscall.Signal(0)) == nil }

@@ -15,19 +15,19 @@ import (
 	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
-// ErrCannotBuild says that a tool is missing here, rather than that our code is
+// ErrCannotBuild means that a tool is missing on this machine. It does not mean that our code is
 // broken.
 var ErrCannotBuild = errors.New("cannot build the product here")
 
-// A Product is what users install.
+// A Product holds the parts that users install.
 type Product struct {
 	Repo string // root of the repository
 	Host string // the host's binary
-	Shim string // the OpenCode shim's bundle
+	Shim string // the bundle of the OpenCode shim
 }
 
-// Build builds the product from the repository at repo into dir. It fails with ErrCannotBuild without
-// OpenCode in node_modules, or without npm.
+// Build builds the product from the repository at repo into dir. If npm or OpenCode's node_modules are
+// missing, it fails with ErrCannotBuild.
 func Build(ctx context.Context, repo, dir string) (Product, error) {
 	repo, err := filepath.Abs(repo)
 	if err != nil {
@@ -44,7 +44,7 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	if runtime.GOOS == "windows" {
 		p.Host += ".exe"
 	}
-	// The bundle is built in the tree, where packages that are tested at the same
+	// The bundle is built inside the repository. Without the lock, test packages that run at the same
 	// time would read it half-written.
 	tree := flock.New(filepath.Join(repo, "node_modules", ".magicctx-e2e.lock"))
 	if _, err := tree.TryLockContext(ctx, 50*time.Millisecond); err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A User is a home, and the data directory of the host in it.
+// A User has a home, which contains the host's data directory.
 type User struct {
 	Product Product
 	Home    *opencodetest.Home
 	DataDir string
 }
 
-// NewUser makes a user below root, which should be short (see opencodetest.NewHome).
+// NewUser creates a user below root, which should be short (see opencodetest.NewHome).
 func NewUser(root string, p Product) (*User, error) {
 	home, err := opencodetest.NewHome(filepath.Join(root, "home"))
 	if err != nil {
@@ -30,9 +30,9 @@ func NewUser(root string, p Product) (*User, error) {
 	return &User{Product: p, Home: home, DataDir: filepath.Join(root, "magic")}, nil
 }
 
-// Bare is OpenCode without the shim. Like every user of the plugin, this one has
-// switched OpenCode's own compaction off. Snapshots are off as well: each step
-// would run git twice, and few tests are about what that leaves.
+// Bare returns the options for OpenCode without the shim. As every user of the plugin does, it switches
+// OpenCode's own compaction off. It also switches snapshots off: each step would run git twice, and few
+// tests examine the result.
 func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	return opencodetest.Options{
 		Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
@@ -40,7 +40,8 @@ func (u *User) Bare(project, mockURL string) opencodetest.Options {
 	}
 }
 
-// WithPlugin is OpenCode with the shim, whose host is the binary at path.
+// WithPlugin returns the options for OpenCode with the shim, whose host is the binary at the given
+// path.
 func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 	o := u.Bare(project, mockURL)
 	o.Plugins = []any{"file://" + filepath.ToSlash(u.Product.Shim)}
@@ -50,13 +51,13 @@ func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 
 func (u *User) hostEnv() []string { return []string{"MAGIC_CONTEXT_DATA_DIR=" + u.DataDir} }
 
-// ErrNoHost says that no host of the user runs.
+// ErrNoHost means that no host of the user runs.
 var ErrNoHost = errors.New("no host runs")
 
-// exitNoHost is how `magicctx-host status` says the same.
+// exitNoHost is the exit code of `magicctx-host status` if no host runs.
 const exitNoHost = 3
 
-// Status asks the user's running host.
+// Status returns the status of the user's running host.
 func (u *User) Status(ctx context.Context) (status schema.StatusResult, err error) {
 	cmd := exec.CommandContext(ctx, u.Product.Host, "status", "--json")
 	cmd.Env = u.Home.Env(u.Home.Root, u.hostEnv()...)
@@ -88,11 +89,11 @@ func (u *User) StopHost(ctx context.Context) error {
 	return End(ctx, status.PID, os.Interrupt)
 }
 
-// endTimeout is more than the host grants the calls in flight, 5 s.
+// endTimeout is longer than the 5 s that the host grants to running calls.
 const endTimeout = 10 * time.Second
 
-// End sends a signal to a process that is not our child, and waits until it is
-// gone. It polls: only a parent can wait for a process.
+// End sends a signal to a process that is not our child, and waits until it is gone. It polls, because
+// only a parent can wait for a process.
 func End(ctx context.Context, pid int, signal os.Signal) error {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package suite is what the test packages that start the real OpenCode have in
-// common: building the product once, a root for their files, and what to do
-// where OpenCode cannot run.
+// Package suite holds the common parts of the test packages that start the real OpenCode. It builds the
+// product once, provides a root for the files of a test, and skips tests if OpenCode cannot run.
 //
-// It may import e2e/stage.
+// It may import e2e/stage, e2e/judge, internal/mockllm and pipeline/render.
 package suite
 
 import (
@@ -21,12 +20,12 @@ import (
 // buildTimeout bounds a build with cold caches.
 const buildTimeout = 5 * time.Minute
 
-// missing says why the tests of this process cannot run here.
+// missing is the reason why the tests of this process cannot run on this machine.
 var missing error
 
-// Main is the body of a TestMain: it calls build with a directory for what it
-// builds, runs the tests, and returns the exit code. Where build fails with
-// stage.ErrCannotBuild the tests run, and Needs says why they cannot.
+// Main is the body of a TestMain. It calls build with a directory for the build, runs the tests, and
+// returns the exit code. If build fails with stage.ErrCannotBuild, the tests run all the same, and each
+// of them learns from Needs that it cannot run.
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {
@@ -47,8 +46,8 @@ func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	return m.Run()
 }
 
-// Needs skips a test that cannot run here; in CI it fails instead, so that
-// nobody takes a job for green that tested nothing.
+// Needs skips a test that cannot run on this machine. In CI it fails the test instead, so that a job
+// which tested nothing is not green.
 func Needs(t *testing.T) {
 	t.Helper()
 	switch {
@@ -61,8 +60,8 @@ func Needs(t *testing.T) {
 	}
 }
 
-// Root makes a directory for the files of a test. It is not t.TempDir(), whose
-// length leaves too little of the 104 bytes that a Unix socket's path may have.
+// Root creates a directory for the files of a test. The path of t.TempDir() is too long: a Unix socket
+// below it may have a path of at most 104 bytes.
 func Root(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "mcx")
@@ -76,8 +75,8 @@ func Root(t *testing.T) string {
 	return root
 }
 
-// Remove removes a root. OpenCode's git snapshots may still be written by a
-// grandchild that outlived it by an instant.
+// Remove removes a root. A grandchild of OpenCode may live an instant longer and still write git
+// snapshots, so Remove tries more than once.
 func Remove(t *testing.T, root string) {
 	t.Helper()
 	err := os.RemoveAll(root)

@@ -14,7 +14,8 @@ import (
 
 const module = "github.com/magicctx/magicctx-host"
 
-// A pkg is what `go list` says of a package, without its tests.
+// A pkg is the description that `go list` gives of a package, without its
+// tests.
 type pkg struct {
 	ImportPath string
 	Imports    []string
@@ -45,12 +46,13 @@ func list(t *testing.T) []pkg {
 	}
 }
 
-// reach says what of this module packages may depend on, near or far. Their own
-// sub-packages always are allowed.
+// reach lists, for packages of this module, the other packages of this module
+// on which they may depend, directly or indirectly. Sub-packages of the package
+// itself are always allowed.
 var reach = []struct {
 	of, allowed, why string
 }{
-	{"pipeline", "schema internal/json internal/bug", "a pass is a pure function of transcript, frozen state and readings"},
+	{"pipeline", "schema internal/json internal/bug internal/route", "a pass is a pure function of transcript, frozen state and readings"},
 	{"pipeline/frozen", "", "the frozen state is plain data"},
 	{"pipeline/rule", "pipeline/frozen pipeline/text", "a rule sees the frozen state and proposes"},
 	{"pipeline/text", "internal/json", "functions from text to text"},
@@ -65,12 +67,13 @@ var reach = []struct {
 	{"internal/bug", "", "a leaf"},
 	{"internal/clock", "", "a leaf"},
 	{"internal/overflow", "internal/json", "a leaf"},
+	{"internal/route", "schema internal/json", "the table of caches is below all that go by it"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
-	{"internal/promptcache", "schema internal/json", "a provider's cache, simulated from hashes and sizes"},
+	{"internal/promptcache", "schema internal/json internal/route", "a provider's cache, simulated from hashes and sizes"},
 	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},
 }
 
-// never lists dependencies that packages must not have, near or far.
+// never lists dependencies that packages must not have, directly or indirectly.
 var never = []struct {
 	from, what, why string
 }{
@@ -86,8 +89,8 @@ var never = []struct {
 	{"cmd/magicctx-host", module + "/internal/mockllm " + module + "/internal/opencodetest", "test harnesses stay out of the binary"},
 }
 
-// direct lists what packages must not import themselves, although something
-// they use may.
+// direct lists packages that a package must not import itself, although one of
+// its dependencies may import them.
 var direct = []struct {
 	from, what, why string
 }{
@@ -96,7 +99,7 @@ var direct = []struct {
 	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
 }
 
-// importers says who alone may import a package.
+// importers lists the only packages that may import a package.
 var importers = []struct {
 	of, by, why string
 }{
@@ -123,7 +126,8 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
-// complaints checks the tables against packages.
+// complaints checks all packages against the tables and returns every
+// violation.
 func complaints(all []pkg) []string {
 	var found []string
 	complain := func(p pkg, what, why string) {
@@ -165,16 +169,18 @@ func complaints(all []pkg) []string {
 	return found
 }
 
-// named reports whether one of the names is the package or, for a package of a
-// module, contains it. The standard library's net is not net/url.
+// named reports whether one of the names covers path. The name of a module's
+// package also covers the packages below it. A name of the standard library
+// does not: net does not cover net/url.
 func named(path, names string) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(n string) bool {
 		return path == n || strings.Contains(n, ".") && within(path, n)
 	})
 }
 
-// owner returns the most specific row of reach that a package falls under. The
-// generators below schema and tokens are programs, and free.
+// owner returns the most specific row of reach that covers a package. The
+// generators in schema/gen and internal/tokens/gen have no row, because they
+// are programs that nothing imports.
 func owner(path string) string {
 	if strings.HasSuffix(path, "/gen") {
 		return ""
@@ -199,7 +205,7 @@ func locals(paths string) []string {
 	return all
 }
 
-// The tables say no to what they are there for.
+// The tables must reject each import that they are meant to forbid.
 func TestWrongArrowsAreFound(t *testing.T) {
 	for _, c := range []struct{ from, to string }{
 		{"pipeline", local("store")},
@@ -225,7 +231,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 	}
 }
 
-// A row for a package that was renamed would guard nothing.
+// A row for a package that was renamed or removed would guard nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
 	planned := []string{"agents", "pipeline/history"}
 	all := list(t)

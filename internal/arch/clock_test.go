@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// The pass gets the time as a reading, so that a replay of it decides the same.
-// The package time itself is allowed: durations are values.
+// A pass receives the time as a value, so that a replay of the pass makes the
+// same decisions. Importing package time is allowed, because durations are
+// values.
 func TestPipelineReadsNoClock(t *testing.T) {
 	clocks := []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer", "Sleep"}
 	files := 0

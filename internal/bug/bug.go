@@ -1,6 +1,6 @@
-// Package bug reports states that cannot happen. A sidecar that the user did
-// not start must carry on with the safe answer; under test the same call
-// panics, so that the state is found before a user finds it.
+// Package bug reports states that cannot happen. The user did not start the
+// host, so the host must carry on with a safe answer. Under test the same call
+// panics, so that a developer finds the state before a user does.
 //
 // It may import nothing of this module.
 package bug
@@ -15,7 +15,8 @@ import (
 
 var count atomic.Int64
 
-// Reportf records a broken invariant. The caller then returns its safe answer.
+// Reportf logs and counts a broken invariant. The caller then returns its safe
+// answer.
 func Reportf(log *slog.Logger, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	if testing.Testing() {

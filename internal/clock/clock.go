@@ -1,10 +1,13 @@
-// Package clock is the one source of time, so that replay and tests can bring
-// their own.
+// Package clock is the one source of time, so that a replay or a test can bring
+// a clock of its own.
 //
 // It may import nothing of this module.
 package clock
 
 import (
+	"os"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -21,6 +24,26 @@ type System struct{}
 
 // Now implements Clock.
 func (System) Now() int64 { return time.Now().UnixMilli() }
+
+// A Shifted clock is the machine's clock plus the milliseconds that a file
+// holds: "600000" puts it ten minutes forward. It is for tests that drive the
+// built program and cannot wait for a cache to expire. They may only move it
+// forward. If the file cannot be read, the shift is 0.
+type Shifted struct{ Path string }
+
+// Now implements Clock.
+func (s Shifted) Now() int64 {
+	now := System{}.Now()
+	text, err := os.ReadFile(s.Path)
+	if err != nil {
+		return now
+	}
+	offset, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return now
+	}
+	return now + offset
+}
 
 // A Manual clock stands still until it is set. It is safe for concurrent use.
 type Manual struct{ ms atomic.Int64 }

@@ -11,15 +11,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A checker turns merged raw values into a schema.Config, once: validating
-// each file by itself would let the defaults of the project hide the user's values.
+// A checker turns the merged raw values into a schema.Config. It checks them once, after the merge: if
+// each file were checked by itself, the defaults of the project's file would replace the user's values.
 type checker struct {
-	levels   []*level // the project first, for it is on top
+	levels   []*level // the project comes first, because it overrides the user
 	warnings *warnings
-	bad      int // values that were not taken so far
+	bad      int // number of rejected values so far
 }
 
-// config returns the configuration of the tree, every bad value replaced by its default.
+// config returns the configuration of the tree, with every bad value replaced by its default.
 func (c *checker) config(tree object) schema.Config {
 	var cfg schema.Config
 	into := reflect.ValueOf(&cfg).Elem()
@@ -31,8 +31,8 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object reads the keys of a struct, which has its defaults already. It
-// reports whether all required keys were there.
+// object reads the keys of a struct that already holds its defaults. It reports whether all required
+// keys were there.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
@@ -59,8 +59,8 @@ func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	return complete
 }
 
-// value reads one value. A bad one leaves its target alone; a bad one inside
-// a map or list is left out.
+// value reads one value. If the value is bad, its target stays as it is. A bad value inside a map or
+// list is left out.
 func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	switch into.Kind() {
 	case reflect.Pointer:
@@ -136,7 +136,8 @@ func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
 	return true
 }
 
-// scalarOrNothing reads the bare form of a map or list that has one.
+// scalarOrNothing reads the bare form of a map or list, if it has one. For example, 65 stands for
+// {"default": 65}.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false
@@ -144,8 +145,8 @@ func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool)
 	return r.scalar(raw, elem)
 }
 
-// agent reads the block of a hidden agent, which is taken as a whole or not at
-// all: what is left of a bad one may run an expensive model.
+// agent reads the block of a hidden agent. If one value is bad, the whole block is ignored: the rest of
+// it might run an expensive model.
 func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	before := c.bad
 	c.value(at, raw, r, into)
@@ -158,15 +159,15 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	c.warnings.add(Warning{File: file, Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", file, at)})
 }
 
-// forget makes a dropped block count as absent.
+// forget makes an ignored block count as absent.
 func (c *checker) forget(name string) {
 	for _, lv := range c.levels {
 		delete(lv.named, name)
 	}
 }
 
-// requireBlock disables an optional agent that no file names. A block that only
-// exists because an old key was moved into it does not count.
+// requireBlock disables an optional agent that no file mentions. A block does not count if it exists
+// only because an old key was moved into it.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {
@@ -176,12 +177,12 @@ func (c *checker) requireBlock(name string, disable *bool) {
 	*disable = true
 }
 
-// isAgent tells whether a struct is the block of a hidden agent.
+// isAgent reports whether a struct is the block of a hidden agent.
 func isAgent(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Type == reflect.TypeFor[schema.Agent]()
 }
 
-// completeEmbedding fills in what depends on the provider.
+// completeEmbedding fills in the fields that depend on the provider.
 func (c *checker) completeEmbedding(e *schema.Embedding) {
 	for _, text := range []*string{&e.Model, &e.Endpoint, &e.APIKey, &e.InputType, &e.Truncate} {
 		*text = strings.TrimSpace(*text)
@@ -195,7 +196,8 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 		if e.Endpoint != "" && e.Model != "" {
 			return
 		}
-		// Not the default: the local provider would replace all stored vectors.
+		// The fallback is "off" and not the default, because the local provider would replace all
+		// stored vectors.
 		at := path{"embedding", "provider"}
 		file, _ := c.origin(at)
 		c.warnings.add(Warning{
@@ -206,10 +208,10 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 	}
 }
 
-// localModel is what the reference embeds with, so that its vectors stay comparable.
+// localModel is the embedding model of the original plugin, so that stored vectors stay comparable.
 const localModel = "Xenova/all-MiniLM-L6-v2"
 
-// reject warns about a value. It returns false, for its callers' return.
+// reject warns about a value. It always returns false, so that callers can return its result.
 func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	c.bad++
 	if c.warnings.full() {
@@ -231,7 +233,7 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	return false
 }
 
-// because explains limits that users ask about.
+// because holds the reasons of the limits that users ask about.
 var because = map[string]string{
 	"execute_threshold_percentage": " (above 80 there is no room left before the pass must fold whatever the moment)",
 }
@@ -248,14 +250,15 @@ func (c *checker) unknown(at path, known []string) {
 	c.warnings.add(Warning{File: file, Key: at.String(), Message: message})
 }
 
-// origin returns the file that the value at the path came from, and whether it was substituted there.
+// origin returns the file from which the value at the path came, and whether that file got it by
+// substitution.
 func (c *checker) origin(at path) (file string, substituted bool) {
 	for _, lv := range c.levels {
 		if _, ok := lookup(lv.tree, at); ok {
 			return lv.file, lv.substituted[at.String()]
 		}
 	}
-	if len(at) > 1 { // a required key that is missing
+	if len(at) > 1 { // a required key may be missing; its parent has an origin
 		return c.origin(at[:len(at)-1])
 	}
 	return "", false

@@ -1,10 +1,10 @@
-// Package config reads magicctx.jsonc. Load always returns a usable
-// configuration: what it does not understand falls back to the default, with a
-// warning that names file, key, value and what is allowed.
+// Package config reads magicctx.jsonc. Load always returns a usable configuration: if it does not
+// understand a value, it takes the default and returns a warning that names the file, the key, the
+// value and the allowed values.
 //
-// There are two levels, and the project's is merged over the user's: objects
-// key by key, anything else as a whole. Each level is the first of these files
-// that exists (.json stands for .jsonc too, after it):
+// There are two levels, and the project's level is merged over the user's: objects key by key, any
+// other value as a whole. Each level consists of the first of these files that exists (.json works too,
+// and comes after .jsonc):
 //
 //	user      <harness>/magicctx.jsonc
 //	          <config>/magicctx/magicctx.jsonc
@@ -14,17 +14,17 @@
 //	          <dir>/magic-context.jsonc
 //	          <dir>/.opencode/magic-context.jsonc
 //
-// <config> is $XDG_CONFIG_HOME, else ~/.config. <harness> is, for OpenCode,
-// $OPENCODE_CONFIG_DIR, then <config>/opencode; for Pi, $PI_CODING_AGENT_DIR,
-// then ~/.pi/agent. The magic-context names are those of the TypeScript plugin:
-// its files keep working, with the keys that it has renamed since.
+// <config> is $XDG_CONFIG_HOME, else ~/.config. <harness> is, for OpenCode, $OPENCODE_CONFIG_DIR, then
+// <config>/opencode; for Pi, $PI_CODING_AGENT_DIR, then ~/.pi/agent. The magic-context files belong to
+// the original plugin, which is written in TypeScript. They keep working, including keys that the
+// original plugin has renamed since.
 //
-// Strings in the user's file may hold {env:NAME} and {file:PATH}. A project is
-// untrusted, because cloning a repository must not hand it the user's
-// secrets or agents: see restrict.
+// Strings in the user's file may hold {env:NAME} and {file:PATH}. A project is untrusted, because
+// cloning a repository must not give it the user's secrets or control of the user's agents: see
+// restrict.
 //
-// The rules for values are the tags of schema.Config, once for the host, the
-// JSON Schema and the documentation.
+// The tags of schema.Config hold the rules for values, once for the host, the JSON Schema and the
+// documentation.
 //
 // It may import schema and internal/json.
 package config

@@ -21,13 +21,13 @@ const (
 	referenceName = "magic-context"
 )
 
-// A repository may bring any file under our name, so its size is bounded.
+// A repository may contain any file under our name, so the size is bounded.
 const maxFileBytes = 256 << 10
 
 // userFiles returns the candidates of the user level, first choice first.
 func (l *loader) userFiles(harness schema.Harness) []string {
 	config := l.env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) { // the XDG specification: ignore relative paths
+	if !filepath.IsAbs(config) { // the XDG specification says to ignore relative paths
 		config = l.underHome(".config")
 	}
 	var dirs []string
@@ -60,7 +60,8 @@ func projectFiles(harness schema.Harness, dir string) []string {
 	return files
 }
 
-// bothSuffixes finds nothing in a relative directory: the host's own has no meaning.
+// bothSuffixes returns the names of a file with .jsonc and with .json. It returns none for a relative
+// directory, because the host's own working directory has no meaning.
 func bothSuffixes(dir, name string) []string {
 	if !filepath.IsAbs(dir) {
 		return nil
@@ -70,7 +71,7 @@ func bothSuffixes(dir, name string) []string {
 
 func (l *loader) underHome(elems ...string) string { return join(l.home, elems...) }
 
-// join is filepath.Join, but nothing lies in an unknown directory.
+// join is filepath.Join. If the directory is unknown, it returns "".
 func join(dir string, elems ...string) string {
 	if dir == "" {
 		return ""
@@ -85,14 +86,14 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// without keeps a file from being both levels, when a session runs in the
-// user's configuration directory.
+// without removes a file from the candidates. It keeps one file from being both levels when a session
+// runs in the user's configuration directory.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// read parses the first candidate that exists. One that does not parse is
-// said and leaves the level empty: the next candidate is not what the user meant.
+// read parses the first candidate that exists. If that does not parse, read warns and leaves the level
+// empty, because the user did not mean the next candidate.
 func (l *loader) read(candidates []string) level {
 	for i, file := range candidates {
 		info, err := os.Stat(file)
@@ -115,8 +116,8 @@ func (l *loader) read(candidates []string) level {
 	return level{}
 }
 
-// warnShadowed says that a second file of ours has no effect. The reference's
-// files may stay: the plugin that reads them may still be in use.
+// warnShadowed warns that a second file with our name has no effect. Files of the original plugin get
+// no warning, because that plugin may still be in use.
 func (l *loader) warnShadowed(file string, others []string) {
 	for _, other := range others {
 		if !strings.HasPrefix(filepath.Base(other), ownName+".") {
@@ -153,7 +154,7 @@ func parseFile(file string) (object, error) {
 	return settings, nil
 }
 
-// readRegular does not wait on pipes and does not read devices.
+// readRegular reads a regular file. It neither waits on pipes nor reads devices.
 func readRegular(file string, limit int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {

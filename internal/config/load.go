@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Options say for whom the configuration is read.
+// Options select the harness and project for which Load reads the configuration.
 type Options struct {
 	Harness schema.Harness
-	// Directory is the project's, absolute. Empty means no project level.
+	// Directory is the absolute directory of the project. If it is empty, there is no project level.
 	Directory string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
@@ -18,20 +18,19 @@ type Options struct {
 
 // A level is one file of configuration.
 type level struct {
-	file string // as found; empty if there is none
+	file string // the path of the file, empty if there is none
 	tree object
-	// substituted holds the keys whose value came from a variable or another file.
+	// substituted holds the keys whose value came from an environment variable or another file.
 	substituted map[string]bool
-	// named holds the top-level keys as written, before older names were moved.
+	// named holds the top-level keys as the author wrote them, before old keys were moved.
 	named map[string]bool
 }
 
-// An object is a JSON object as decoded: its values are objects, []any,
-// string, float64, bool or nil.
+// An object is a decoded JSON object. Its values are objects, []any, string, float64, bool or nil.
 type object = map[string]any
 
-// Load reads the configuration of the user and of the project. It never
-// fails; the warnings say what was ignored, in the order of the files.
+// Load reads the configuration of the user and of the project. It never fails. The warnings list the
+// ignored values, in the order of the files.
 func Load(o Options) (schema.Config, []Warning) {
 	if o.Env == nil {
 		o.Env = os.Getenv
@@ -49,12 +48,12 @@ func Load(o Options) (schema.Config, []Warning) {
 	return c.config(merge(user.tree, project.tree)), l.warnings.list
 }
 
-// Default returns the configuration without any file.
+// Default returns the configuration that applies without any file.
 func Default() schema.Config {
 	return (&checker{warnings: &warnings{}}).config(nil)
 }
 
-// A loader reads files on behalf of one Load.
+// A loader reads the files for one call of Load.
 type loader struct {
 	env      func(string) string
 	home     string // empty if unknown
@@ -69,7 +68,8 @@ func newLoader(env func(string) string) *loader {
 	return l
 }
 
-// merge returns base with over on top: objects key by key, anything else as a whole.
+// merge returns base with over on top: objects are merged key by key, any other value replaces the old
+// one.
 func merge(base, over object) object {
 	merged := make(object, len(base)+len(over))
 	for key, value := range base {
@@ -86,7 +86,7 @@ func merge(base, over object) object {
 	return merged
 }
 
-// trusts tells whether the user opted the directory, or one above it, in.
+// trusts reports whether the user has declared the directory, or one above it, as trusted.
 func (l *loader) trusts(user *level, dir string) bool {
 	list, _ := user.tree["trusted_projects"].([]any)
 	for _, entry := range list {

@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TestStories loads the files of each story. Section want holds lines "path = JSON"
-// (null for what is not set); section warnings the messages, none if absent. Sections env and
-// options set the environment and harness; all others are files.
+// TestStories loads the files of each story. The section want holds lines "path = JSON" (null for a
+// value that is not set). The section warnings holds the messages; if it is absent, there must be none.
+// The sections env and options set the environment and the harness. All other sections are files.
 func TestStories(t *testing.T) {
 	stories, err := filepath.Glob("testdata/stories/*.txtar")
 	if err != nil || len(stories) == 0 {
@@ -88,7 +88,7 @@ func runStory(t *testing.T, file string) {
 	}
 }
 
-// setting returns the JSON of the value at a dotted path.
+// setting returns the value at a dotted path as JSON.
 func setting(t *testing.T, cfg schema.Config, key string) string {
 	t.Helper()
 	data, err := json.Marshal(cfg)
@@ -202,8 +202,8 @@ func TestIsPublicEndpoint(t *testing.T) {
 	}
 }
 
-// FuzzLoad holds the promise of Load: whatever the files hold, the result is
-// complete, and loading it again says nothing.
+// FuzzLoad checks the promise of Load: for all contents of the files, the result is complete, and
+// loading the result again gives no warning.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"cache_ttl": {"a/b": "1h"}, "historian": {"fallback_models": "a/b"}, "x": 1}`), []byte(`{"embedding": {"endpoint": "http://a"}}`))
 	f.Add([]byte(`{"experimental": {"user_memories": true}, "dreamer": null}`), []byte(`{"command": {"": {}}, "dreamer": {"tasks": ["maintain-docs", 1]}}`))
@@ -223,21 +223,21 @@ func FuzzLoad(f *testing.F) {
 		if percent, _ := Threshold(cfg, "a", "b", 200_000); percent <= 0 || percent > 80 {
 			t.Fatalf("threshold %v", percent)
 		}
-		if ttl := CacheTTL(cfg, "a", "b"); ttl < 0 {
-			t.Fatalf("ttl %v", ttl)
+		if ttl := CacheTTL(cfg, "a", "b"); ttl != nil && *ttl < 0 {
+			t.Fatalf("ttl %v", *ttl)
 		}
 		reload(t, cfg, filepath.Join(again, ".config", "magicctx", "magicctx.jsonc"), again)
 	})
 }
 
-// reload writes a configuration out, loads it and expects the same.
+// reload writes a configuration to a file, loads it, and expects the same configuration.
 func reload(t *testing.T, cfg schema.Config, file, home string) {
 	data, err := json.Marshal(cfg)
 	if err != nil {
-		return // text that is not UTF-8 has no JSON
+		return // text that is not UTF-8 cannot be written as JSON
 	}
 	if token.Match(data) {
-		return // it came from a project, where it means nothing
+		return // a project's file set it, where tokens have no meaning
 	}
 	write(t, file, string(data))
 	got, _ := Load(Options{Harness: schema.HarnessOpenCode, Env: func(name string) string {

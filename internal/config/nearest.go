@@ -2,10 +2,10 @@ package config
 
 import "strings"
 
-// maxTypo bounds the length of a key that is looked up, for the file may not be honest.
+// maxTypo bounds the length of a key that is compared, because a hostile file may hold very long ones.
 const maxTypo = 64
 
-// nearest returns the candidate that name probably means, or nothing.
+// nearest returns the candidate that the author of name probably meant, or nothing.
 func nearest(name string, candidates []string) string {
 	if len(name) > maxTypo {
 		return ""
@@ -20,7 +20,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// plain forgets how words are joined: protectedTags is protected_tags.
+// plain removes the way in which words are joined: protectedTags and protected_tags become equal.
 func plain(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 }

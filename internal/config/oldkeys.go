@@ -1,10 +1,11 @@
 package config
 
-// moved are the keys that left the reference's "experimental" block, and where they live now.
+// moved lists the keys that the original plugin once had in its "experimental" block, with their
+// present places.
 var moved = []struct {
 	name string
 	to   path
-	flag bool // a boolean stays one; elsewhere it became {"enabled": …}
+	flag bool // the value stays a boolean; without flag it became an object such as {"enabled": true}
 }{
 	{"temporal_awareness", path{"temporal_awareness"}, true},
 	{"caveman_text_compression", path{"caveman_text_compression"}, false},
@@ -14,12 +15,14 @@ var moved = []struct {
 	{"pin_key_files", path{"dreamer", "pin_key_files"}, false},
 }
 
-// retired keys of the reference have no meaning any more; its old files are not nagged about them.
+// retired keys of the original plugin no longer have a meaning. Old files that hold them get no
+// warnings.
 var retired = []string{
 	"auto_drop_tool_age", "compaction_markers", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }
 
-// moveOldKeys rewrites a file of an older version of the reference. A value at the new place wins.
+// moveOldKeys rewrites the keys of an older version of the original plugin. If the new place has a
+// value already, that value wins.
 func moveOldKeys(tree object) {
 	if old, ok := tree["experimental"].(object); ok {
 		for _, m := range moved {
@@ -58,7 +61,7 @@ func moveEnabled(agent object, optional bool) {
 	}
 }
 
-// place puts value below what is at the path already.
+// place stores value at the path. Values that exist there already win.
 func place(tree object, to path, value any) {
 	for _, key := range to[:len(to)-1] {
 		if _, ok := tree[key]; !ok {
@@ -66,7 +69,7 @@ func place(tree object, to path, value any) {
 		}
 		inner, ok := tree[key].(object)
 		if !ok {
-			return // a bad value, which will be said
+			return // a bad value on the way, which gets its own warning later
 		}
 		tree = inner
 	}

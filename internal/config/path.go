@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A path leads to a value: keys, and "[2]" for the third element of a list.
+// A path leads to a value. Its elements are keys, and for example "[2]" for the third element of a
+// list.
 type path []string
 
 func (p path) with(key string) path { return append(slices.Clip(p), key) }
@@ -17,7 +18,7 @@ var (
 	listIndex = regexp.MustCompile(`^\[[0-9]+\]$`)
 )
 
-// String writes the path as one would in JavaScript.
+// String formats the path as JavaScript would, for example a.b[2].
 func (p path) String() string {
 	var b strings.Builder
 	for _, key := range p {
@@ -35,7 +36,7 @@ func (p path) String() string {
 	return b.String()
 }
 
-// lookup returns the value at the path. An element of a list is as present as its list.
+// lookup returns the value at the path. An element of a list counts as present if its list is.
 func lookup(tree object, p path) (any, bool) {
 	var value any = tree
 	for _, key := range p {

@@ -6,8 +6,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// MatchesName reports whether a name is one of patterns, in which * and ? stand
-// for any characters and any one.
+// MatchesName reports whether a name matches one of the patterns. In a pattern, * stands for any number
+// of characters and ? for one.
 func MatchesName(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if ok, err := doublestar.Match(p, name); err == nil && ok {
@@ -17,8 +17,8 @@ func MatchesName(patterns []string, name string) bool {
 	return false
 }
 
-// MatchesPath reports whether a path as a tool got it, usually absolute, is one
-// of patterns, either as it stands or relative to directory.
+// MatchesPath reports whether a tool's path argument, usually absolute, matches one of the patterns.
+// The path may match as it stands or relative to directory.
 func MatchesPath(patterns []string, directory, path string) bool {
 	names := []string{filepath.ToSlash(path)}
 	if filepath.IsAbs(path) && directory != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// What decided a threshold.
+// The modes name the key that decided a threshold.
 const (
 	ModePercentage = "percentage"
 	ModeTokens     = "tokens"
@@ -17,16 +17,14 @@ const (
 
 const (
 	defaultThreshold = 65
-	// maxThreshold leaves no zone between the threshold and the force level
-	// (85 %) in which rules could run on a pass that is otherwise still.
+	// maxThreshold is below the force level (85 %). Otherwise there would be a zone, from the force
+	// level to the threshold, in which rules could run on a pass that is otherwise steady.
 	maxThreshold = 80
-	defaultTTL   = 5 * time.Minute
 )
 
-// Threshold returns the share of the window, in percent (at most 80), at which
-// a session with this model folds history, and which key decided it:
-// ModeTokens or ModePercentage. limitTokens is the model's window, 0 if
-// unknown; thresholds in tokens need it.
+// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may
+// bust. mode names the key that decided it: ModeTokens or ModePercentage. limitTokens is the model's
+// window, 0 if unknown. A threshold in tokens has no effect without it.
 func Threshold(cfg schema.Config, provider, model string, limitTokens int) (percent float64, mode string) {
 	limit := float64(limitTokens)
 	if tokens, ok := ofModel(cfg.ExecuteThresholdTokens, provider, model); ok && isPositive(tokens) && limit > 0 {
@@ -41,9 +39,9 @@ func Threshold(cfg schema.Config, provider, model string, limitTokens int) (perc
 
 func isPositive(n float64) bool { return n > 0 && !math.IsInf(n, 1) }
 
-// ofModel looks up "provider/model" and "model", then both again with the
-// last -segment of the model cut off, until none is left: the key of a base model
-// covers its derived ids ("-fast"). Then "default".
+// ofModel looks up "provider/model" and "model". If neither is there, it cuts the last -segment off the
+// model and tries both again, until no segment is left. So the key of a base model covers its derived
+// ids, for example "gpt-5" also "gpt-5-fast". The last resort is "default".
 func ofModel(values map[string]float64, provider, model string) (float64, bool) {
 	for id := model; ; {
 		for _, key := range keysOf(provider, id) {
@@ -68,20 +66,31 @@ func keysOf(provider, model string) []string {
 	return []string{provider + "/" + model, model}
 }
 
-// CacheTTL returns how long the provider keeps the cached prompt of the model: the value of
-// "provider/model", "model" or "default", without cutting the id; 5 minutes if there is none or it is invalid.
-func CacheTTL(cfg schema.Config, provider, model string) time.Duration {
+// CacheTTL returns how long, according to the user, the provider keeps an unused prompt of the model.
+// It takes the value of "provider/model", "model" or "default", and never cuts the id. The result is
+// nil if that value is "auto", missing or invalid. Then the route of the model decides.
+func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	for _, key := range append(keysOf(provider, model), "default") {
 		if text, ok := cfg.CacheTTL[key]; ok {
 			return parseTTL(text)
 		}
 	}
-	return defaultTTL
+	return nil
 }
 
-// parseTTL reads digits and s, m or h; bare digits are milliseconds. "0" is
-// legal and lets every pass execute.
-func parseTTL(text string) time.Duration {
+// PreservedThinking returns the setting for the model: "auto", "on" or "off".
+func PreservedThinking(cfg schema.Config, provider, model string) string {
+	for _, key := range append(keysOf(provider, model), "default") {
+		if text, ok := cfg.PreservedThinking[key]; ok {
+			return text
+		}
+	}
+	return "auto"
+}
+
+// parseTTL reads digits followed by s, m or h. Digits alone are milliseconds. "0" is legal and makes
+// every pass execute.
+func parseTTL(text string) *time.Duration {
 	text = strings.TrimSpace(text)
 	unit := time.Millisecond
 	switch {
@@ -98,7 +107,8 @@ func parseTTL(text string) time.Duration {
 	}
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || n > uint64(math.MaxInt64/unit) {
-		return defaultTTL
+		return nil
 	}
-	return time.Duration(n) * unit
+	ttl := time.Duration(n) * unit
+	return &ttl
 }

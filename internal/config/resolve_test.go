@@ -20,18 +20,18 @@ func TestThreshold(t *testing.T) {
 		want            float64
 		mode            string
 	}{
-		// V04 of the reference's vectors.
+		// Cases that the original plugin defines.
 		{"above the cap", byModel{"default": 90}, nil, "a", "b", 0, 80, ModePercentage},
 		{"base model with provider", byModel{"default": 65, "openai/gpt-5.4": 40}, nil, "openai", "gpt-5.4-fast", 0, 40, ModePercentage},
 		{"exact model", byModel{"default": 70, "gpt-5.4-fast": 31}, nil, "openai", "gpt-5.4-fast", 0, 31, ModePercentage},
 		{"no match and no default", byModel{"x": 1}, nil, "a", "b", 0, 65, ModePercentage},
 		{"tokens", byModel{"default": 65}, byModel{"default": 100000}, "a", "m", 200000, 50, ModeTokens},
 		{"tokens above the cap", byModel{"default": 65}, byModel{"m": 190000}, "a", "m", 200000, 80, ModeTokens},
-		// Its black-box results.
+		// Results measured with the original plugin as a black box.
 		{"slash in the id", byModel{"default": 65, "x-ai/grok": 40}, nil, "openrouter", "x-ai/grok-4", 0, 40, ModePercentage},
 		{"odd share", nil, byModel{"default": 128000}, "a", "m", 907788, 128000.0 / 907788 * 100, ModeTokens},
 		{"unknown limit", byModel{"default": 60}, byModel{"m": 190000}, "a", "m", 0, 60, ModePercentage},
-		// Corners.
+		// Corner cases.
 		{"exact before base", byModel{"p/a-b": 30, "p/a": 40, "a-b": 50}, nil, "p", "a-b", 0, 30, ModePercentage},
 		{"bare exact before base with provider", byModel{"p/a": 40, "a-b": 50}, nil, "p", "a-b", 0, 50, ModePercentage},
 		{"a leading dash is no segment", byModel{"": 40}, nil, "", "-a", 0, 65, ModePercentage},
@@ -52,6 +52,7 @@ func TestThreshold(t *testing.T) {
 }
 
 func TestCacheTTL(t *testing.T) {
+	const auto = time.Duration(-1)
 	for _, c := range []struct {
 		values          map[string]string
 		provider, model string
@@ -61,22 +62,30 @@ func TestCacheTTL(t *testing.T) {
 		{map[string]string{"default": "59m", "a/b": "1h"}, "a", "b", time.Hour},
 		{map[string]string{"default": "59m", "b": "30s"}, "a", "b", 30 * time.Second},
 		{map[string]string{"b": "1s", "a/b": "2s"}, "a", "b", 2 * time.Second},
-		{map[string]string{"claude-sonnet": "1h"}, "anthropic", "claude-sonnet-4-6", 5 * time.Minute}, // no segments are cut here
-		{nil, "a", "b", 5 * time.Minute},
+		{map[string]string{"claude-sonnet": "1h"}, "anthropic", "claude-sonnet-4-6", auto}, // a cache time never cuts segments off
+		{nil, "a", "b", auto},
+		{Default().CacheTTL, "a", "b", auto},
+		{map[string]string{"default": "auto"}, "a", "b", auto},
+		{map[string]string{"default": "1h", "a/b": "auto"}, "a", "b", auto},
+		{map[string]string{"default": "auto", "a/b": "1h"}, "a", "b", time.Hour},
 		{map[string]string{"default": " 2000 "}, "a", "b", 2 * time.Second},
 		{map[string]string{"default": "0"}, "a", "b", 0},
-		{map[string]string{"default": "1H"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "1 h"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "-1s"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "+1s"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "m"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": ""}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "1.5h"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "bogus"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "99999999999999h"}, "a", "b", 5 * time.Minute},
-		{map[string]string{"default": "1h", "a/b": "bogus"}, "a", "b", 5 * time.Minute},
+		{map[string]string{"default": "1H"}, "a", "b", auto},
+		{map[string]string{"default": "1 h"}, "a", "b", auto},
+		{map[string]string{"default": "-1s"}, "a", "b", auto},
+		{map[string]string{"default": "+1s"}, "a", "b", auto},
+		{map[string]string{"default": "m"}, "a", "b", auto},
+		{map[string]string{"default": ""}, "a", "b", auto},
+		{map[string]string{"default": "1.5h"}, "a", "b", auto},
+		{map[string]string{"default": "bogus"}, "a", "b", auto},
+		{map[string]string{"default": "99999999999999h"}, "a", "b", auto},
+		{map[string]string{"default": "1h", "a/b": "bogus"}, "a", "b", auto},
 	} {
-		if got := CacheTTL(schema.Config{CacheTTL: c.values}, c.provider, c.model); got != c.want {
+		got := auto
+		if ttl := CacheTTL(schema.Config{CacheTTL: c.values}, c.provider, c.model); ttl != nil {
+			got = *ttl
+		}
+		if got != c.want {
 			t.Errorf("%v: CacheTTL(%s/%s) = %v, want %v", c.values, c.provider, c.model, got, c.want)
 		}
 	}

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// userOnly are the keys that no project may set. The database and the life of
-// the host belong to all projects; a hidden agent has a shell, so a clone must
-// not reprogram it.
+// userOnly are the keys that no project may set. The database and the lifetime of the host belong to
+// all projects. A hidden agent has a shell, so a cloned repository must not reprogram it.
 var userOnly = []path{
 	{"auto_update"},
 	{"sqlite"},
@@ -30,9 +29,9 @@ var userOnly = []path{
 	{"sidekick", "system_prompt"},
 }
 
-// restrict removes from the project what an untrusted repository may not set,
-// and from the user's level the key that must not follow to the project's
-// endpoint. A project that the user trusts may set more, but never userOnly.
+// restrict removes the keys that an untrusted repository may not set from the project's level. It also
+// removes the user's API key from the user's level if it would go to the project's endpoint. A project
+// that the user trusts may set more keys, but never userOnly.
 func (l *loader) restrict(project, user *level, trusted bool) {
 	for _, key := range userOnly {
 		l.forbid(project, key, "only the user file may set this; ignored")
@@ -45,7 +44,7 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	l.keepAPIKey(project, user)
 }
 
-// forbid removes a key and says so.
+// forbid removes a key and adds a warning.
 func (l *loader) forbid(lv *level, key path, why string) {
 	parent, ok := lookup(lv.tree, key[:len(key)-1])
 	tree, isObject := parent.(object)
@@ -59,7 +58,7 @@ func (l *loader) forbid(lv *level, key path, why string) {
 	}
 }
 
-// restrictTasks takes out the task that writes files, unless the user's own list has it.
+// restrictTasks removes the task that writes files, unless the user's own list contains it.
 func (l *loader) restrictTasks(project, user *level) {
 	const writes = "maintain-docs"
 	has := func(lv *level) bool {
@@ -84,7 +83,7 @@ func (l *loader) restrictEndpoint(project, user *level) {
 	l.forbid(project, path{"embedding", "endpoint"}, "a project may name an address that is not public http(s) only if trusted_projects of the user file lists it; ignored")
 }
 
-// keepAPIKey keeps the user's key from being sent to an endpoint that the project chose.
+// keepAPIKey prevents the user's API key from going to an endpoint that the project chose.
 func (l *loader) keepAPIKey(project, user *level) {
 	endpoint := endpointOf(project)
 	if endpoint == "" || endpoint == endpointOf(user) || textAt(project, "api_key") != "" {
@@ -96,7 +95,7 @@ func (l *loader) keepAPIKey(project, user *level) {
 	}
 }
 
-// endpointOf returns the level's endpoint in the form in which endpoints are compared.
+// endpointOf returns the level's endpoint in a normal form, so that two endpoints can be compared.
 func endpointOf(lv *level) string {
 	return strings.ToLower(strings.TrimRight(textAt(lv, "endpoint"), "/"))
 }
@@ -107,13 +106,14 @@ func textAt(lv *level, key string) string {
 	return strings.TrimSpace(text)
 }
 
-// oddAddress matches the forms of IPv4 that a resolver accepts and netip does not: 2130706433, 0x7f.1, 127.1.
+// oddAddress matches forms of an IPv4 address that a resolver accepts but netip does not: 2130706433,
+// 0x7f.1, 127.1.
 var oddAddress = regexp.MustCompile(`^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*\.?$`)
 
-var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598, behind a carrier's NAT
+var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598: addresses behind a carrier's NAT
 
-// isPublicEndpoint tells whether the host's name or address is public by its
-// looks. Names are not resolved: whoever dials must check the address again.
+// isPublicEndpoint reports whether the host's name or address looks public. It does not resolve names,
+// so the code that connects must check the address again.
 func isPublicEndpoint(endpoint string) bool {
 	parsed, err := url.Parse(endpoint)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" {
@@ -133,5 +133,5 @@ func isPublicEndpoint(endpoint string) bool {
 			return false
 		}
 	}
-	return strings.Contains(host, ".") // a bare name is one of the local network
+	return strings.Contains(host, ".") // a name without a dot belongs to the local network
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// rules are what the tags of a field of schema.Config say about its value, or
-// about each value of a map or list.
+// rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
+// or list.
 type rules struct {
-	bare         string // key that a bare value has in a map; not empty on a list that may be one value
+	bare         string // the map key that a bare value stands for; on a list, not empty if one bare value may stand for the list
 	def          []string
 	enum         []string
 	example      string
@@ -30,7 +30,7 @@ type field struct {
 	rules rules
 }
 
-// fieldsOf returns the keys of a struct of package schema, those of an embedded struct among them.
+// fieldsOf returns the keys of a struct of package schema, including those of an embedded struct.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
@@ -46,8 +46,8 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 func parseRules(tag reflect.StructTag) rules {
-	// Without a maximum of their own, whole numbers stay in 32 bits: they count
-	// milliseconds and tokens, which are multiplied later.
+	// Without an explicit maximum, whole numbers are limited to 32 bits: they count milliseconds and
+	// tokens, which later code multiplies.
 	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")
@@ -92,10 +92,10 @@ func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 			(r.pattern == nil || r.pattern.MatchString(text)) && (!r.required || text != "")
 		return reflect.ValueOf(text), ok
 	}
-	panic("config: no rule for " + t.String()) // a new kind of field in schema.Config, seen by every test
+	panic("config: no rule for " + t.String()) // only a new kind of field in schema.Config gets here, and then every test fails
 }
 
-// setDefaults fills a struct with the defaults of its tags.
+// setDefaults fills a struct with the defaults in its tags.
 func setDefaults(into reflect.Value) {
 	for _, f := range fieldsOf(into.Type()) {
 		value := into.FieldByIndex(f.index)
@@ -126,7 +126,7 @@ func (r rules) setDefault(into reflect.Value) {
 	}
 }
 
-// parse converts a default from its tag. It must satisfy the rules itself.
+// parse converts a default from its tag. The default must satisfy the rules itself.
 func (r rules) parse(text string, t reflect.Type) reflect.Value {
 	var raw any = text
 	switch t.Kind() {
@@ -142,7 +142,7 @@ func (r rules) parse(text string, t reflect.Type) reflect.Value {
 	return value
 }
 
-// allowed says in words what a field of type t takes.
+// allowed describes the values that a field of type t accepts.
 func (r rules) allowed(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

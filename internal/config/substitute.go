@@ -12,11 +12,11 @@ import (
 
 var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
 
-// maxSecretBytes bounds what {file:} reads.
+// maxSecretBytes bounds the size of a file that {file:} reads.
 const maxSecretBytes = 64 << 10
 
-// substitute replaces the tokens in all strings of the level, after parsing:
-// so a value cannot break out of its string, and tokens in comments do nothing.
+// substitute replaces the tokens in all strings of the level. It runs after parsing, so that a value
+// cannot break out of its string and tokens in comments do nothing.
 func (l *loader) substitute(lv *level) {
 	lv.substituted = make(map[string]bool)
 	walkStrings(nil, lv.tree, func(at path, text string) string {
@@ -57,7 +57,7 @@ func (l *loader) content(lv *level, at path, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// keepTokens warns once that a project's tokens stay as they are.
+// keepTokens warns once that tokens in a project's file are not replaced.
 func (l *loader) keepTokens(lv *level) {
 	seen := false
 	walkStrings(nil, lv.tree, func(at path, text string) string {
@@ -74,8 +74,8 @@ func (l *loader) warnKey(lv *level, at path, message string) {
 	l.warnings.add(Warning{File: lv.file, Key: key, Message: fmt.Sprintf("%s: %s: %s", lv.file, key, message)})
 }
 
-// walkStrings replaces every string below value with what f returns, in the
-// order of the keys, and returns the new value.
+// walkStrings replaces every string below value with the result of f, in the order of the keys, and
+// returns the new value.
 func walkStrings(at path, value any, f func(path, string) string) any {
 	switch value := value.(type) {
 	case string:

@@ -9,15 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Warning says what of a file was not taken as written.
+// A Warning reports a part of a file that was not used as written.
 type Warning struct {
 	File string
-	// Key is the path of the key, empty when the whole file is meant.
+	// Key is the path of the key. It is empty if the warning is about the whole file.
 	Key string
-	// Value is the value that was not taken, empty when the key is the problem.
-	// Of objects, lists and what may be a secret it only tells kind and size.
+	// Value is the rejected value. It is empty if the key itself is the problem. For objects, lists and
+	// possible secrets it gives only the kind and the size.
 	Value string
-	// Allowed says in words what the key takes.
+	// Allowed describes the values that the key accepts.
 	Allowed string
 	// Message is the whole warning as a sentence.
 	Message string
@@ -26,7 +26,7 @@ type Warning struct {
 // String implements fmt.Stringer.
 func (w Warning) String() string { return w.Message }
 
-// maxWarnings keeps a strange file from flooding the user.
+// maxWarnings keeps a very broken file from flooding the user.
 const maxWarnings = 50
 
 type warnings struct {
@@ -49,7 +49,7 @@ var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|author
 // maxShown bounds the bytes of a value in a warning.
 const maxShown = 80
 
-// show renders a value for a warning.
+// show formats a value for a warning.
 func show(key string, value any, substituted bool) string {
 	switch value := value.(type) {
 	case object, []any:
@@ -70,7 +70,7 @@ func show(key string, value any, substituted bool) string {
 	}
 }
 
-// describe tells kind and size of a value and nothing of its content.
+// describe returns the kind and size of a value and nothing of its content.
 func describe(value any) string {
 	switch value := value.(type) {
 	case object:

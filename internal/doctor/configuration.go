@@ -23,7 +23,7 @@ func (x *examination) plugin(context.Context) {
 }
 
 func (x *examination) configuration(context.Context) {
-	told := map[string]bool{} // both harnesses read some of the same files
+	told := map[string]bool{} // both harnesses read some of the same files; each warning is shown once
 	enabled := false
 	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
 		cfg, warnings := config.Load(config.Options{Harness: harness, Directory: x.Directory, Env: x.Env})

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// A write-ahead log may grow to some megabytes before it is folded in, and
-// before a migration the database is copied.
+// SQLite's write-ahead log may grow by some megabytes before a checkpoint, and a migration first copies
+// the database.
 const (
 	tooLittleSpace = 32 << 20
 	littleSpace    = 512 << 20
@@ -53,7 +53,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// quote makes a path fit for a shell, if it needs that.
+// quote quotes a path for a shell, if it needs that.
 func quote(path string) string {
 	for _, r := range path {
 		if r == ' ' || r == '\'' || r == '"' || r == '$' || r == '\\' || r == '*' {

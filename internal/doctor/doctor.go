@@ -9,65 +9,64 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Level says how bad a finding is.
+// A Level is the severity of a finding.
 type Level string
 
-// The levels. Only Fail means that magicctx does not work.
+// Only Fail means that magicctx does not work.
 const (
 	OK   Level = "ok"
 	Warn Level = "warn"
 	Fail Level = "fail"
 )
 
-// A Finding is one thing that was looked at.
+// A Finding is the result of one check.
 type Finding struct {
 	Check   string `json:"check"`
 	Level   Level  `json:"level"`
 	Message string `json:"message"`
-	// Remedy says what to do, as an imperative; empty when the level is OK.
+	// Remedy is the action to take, as an imperative. It is empty when the level is OK.
 	Remedy string `json:"remedy,omitzero"`
-	// Fixable tells that Repair can do it, Fixed that it has.
+	// Fixable is true if Repair can apply the remedy, Fixed if it has.
 	Fixable bool `json:"fixable,omitzero"`
 	Fixed   bool `json:"fixed,omitzero"`
 
 	fix func(context.Context) error
 }
 
-// A Conflict is something in a harness's configuration that magicctx cannot
-// work beside.
+// A Conflict is something in a harness's configuration that cannot work beside magicctx.
 type Conflict struct{ Where, Problem, Remedy string }
 
-// Options say what to look at, and how to reach what lies outside. All are
-// required but for the last two.
+// Options describe the machine to examine and the ways to reach other processes. The last two fields
+// are optional.
 type Options struct {
 	Version    string // of this program
 	Executable string // its path
 	DataDir    string
-	// RuntimeDirs are those in which a host may have its socket, best first.
+	// RuntimeDirs are the directories in which a host may put its socket, preferred ones first.
 	RuntimeDirs []string
 	Directory   string // the project whose configuration counts
 	Env         func(string) string
 	Now         func() time.Time
 	// LookPath finds a program by name.
 	LookPath func(string) (string, error)
-	// VersionOf runs a program for its version.
+	// VersionOf runs a program and returns the version that it prints.
 	VersionOf func(ctx context.Context, program string) (string, error)
-	// AskHost asks the host whose socket is in a runtime directory; the error is
-	// rpc.ErrNoHost when there is none.
+	// AskHost asks the host whose socket is in a runtime directory. If there is no host, the error is
+	// rpc.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)
-	// FreeBytes is the space that is left for this user where path lies.
+	// FreeBytes returns the space that this user may still fill on the file system of path.
 	FreeBytes func(path string) (uint64, error)
-	// Conflicts finds what else works on the same sessions; nil skips that.
+	// Conflicts finds other programs that work on the same sessions. nil skips the check.
 	Conflicts func() ([]Conflict, error)
-	// Installed returns the harness's configuration that names our plugin, empty
-	// when none does; nil skips that.
+	// Installed returns the harness's configuration that lists our plugin, empty if none does. nil
+	// skips the check.
 	Installed func() (string, error)
 }
 
-// timeout bounds each check; that of a large store takes longest.
+// timeout bounds each check. The check of a large store takes longest.
 const timeout = 30 * time.Second
 
-// Examine looks at everything.
+// Examine runs all checks.
 func Examine(ctx context.Context, o Options) []Finding {
 	x := &examination{Options: o}
 	for _, check := range []struct {
@@ -93,8 +92,8 @@ func Examine(ctx context.Context, o Options) []Finding {
 	return x.findings
 }
 
-// Repair does what is safe to do about the findings and notes in each what came
-// of it. Its error joins what could not be done.
+// Repair applies the remedies that are safe, and notes the outcome in each finding. Its error joins the
+// failures.
 func Repair(ctx context.Context, findings []Finding) error {
 	var errs []error
 	for i := range findings {
@@ -111,7 +110,7 @@ func Repair(ctx context.Context, findings []Finding) error {
 	return errors.Join(errs...)
 }
 
-// Worst returns the worst level among what is not fixed.
+// Worst returns the worst level among the findings that are not fixed.
 func Worst(findings []Finding) Level {
 	worst := OK
 	for _, f := range findings {
@@ -145,7 +144,7 @@ func (x *examination) fail(remedy, format string, args ...any) {
 	x.findings = append(x.findings, Finding{Check: x.check, Level: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// fixable lets Repair do something about the newest finding.
+// fixable gives Repair a function that fixes the newest finding.
 func (x *examination) fixable(fix func(context.Context) error) {
 	f := &x.findings[len(x.findings)-1]
 	f.Fixable, f.fix = true, fix

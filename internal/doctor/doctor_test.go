@@ -24,10 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// well is a machine where nothing is wrong: a host runs, with a session stored.
+// well returns a machine without problems: a host runs, and a session is stored.
 func well(t *testing.T) Options {
 	t.Helper()
-	home, err := os.MkdirTemp("", "mch") // that of the test may be too long for a socket
+	home, err := os.MkdirTemp("", "mch") // the test's own directory may be too long for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,10 +84,10 @@ func exists(path string) bool {
 func write(t *testing.T, path, content string, mode os.FileMode) {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(content), mode))
-	must(t, os.Chmod(path, mode)) // whatever the umask
+	must(t, os.Chmod(path, mode)) // independent of the umask
 }
 
-// listenAndDie leaves the socket of a host that was killed.
+// listenAndDie leaves a socket behind, as a killed host does.
 func listenAndDie(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -110,7 +110,7 @@ func TestAllIsWell(t *testing.T) {
 	}
 }
 
-// A machine where magicctx was never used is well, too.
+// A machine on which magicctx was never used has no problems either.
 func TestNothingThereYetIsWell(t *testing.T) {
 	o := well(t)
 	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
@@ -125,7 +125,7 @@ func TestNothingThereYetIsWell(t *testing.T) {
 	}
 }
 
-// Each case does one thing to a machine that is well, and finds that and nothing else.
+// Each case damages a healthy machine in one way. The examination finds that damage and nothing else.
 func TestFindings(t *testing.T) {
 	answer := func(st schema.StatusResult, err error) func(context.Context, string) (schema.StatusResult, error) {
 		return func(context.Context, string) (schema.StatusResult, error) { return st, err }
@@ -137,7 +137,7 @@ func TestFindings(t *testing.T) {
 		level   Level
 		message string
 		remedy  string
-		// isFixed tells that Repair leaves a machine that is well.
+		// isFixed is true if the machine is healthy after Repair.
 		isFixed bool
 	}{
 		{
@@ -371,7 +371,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// name has MAGICCTX_HOST name a program that harm may make.
+// name sets MAGICCTX_HOST to the path of a program. harm may create that program.
 func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	return func(t *testing.T, o *Options) {
 		env, named := o.Env, filepath.Join(filepath.Dir(o.Executable), "named")
@@ -385,7 +385,7 @@ func name(harm func(*testing.T, *Options)) func(*testing.T, *Options) {
 	}
 }
 
-// says is what a version is when the named program is asked for it.
+// says returns a VersionOf that gives this answer for the program in MAGICCTX_HOST.
 func says(o *Options, out string, err error) func(context.Context, string) (string, error) {
 	others, named := o.VersionOf, o.Env(NamedBy)
 	return func(ctx context.Context, program string) (string, error) {
@@ -411,7 +411,8 @@ func TestNamedProgramThatHangsIsTold(t *testing.T) {
 	})
 }
 
-// Without a fit directory none can start; each of them is told, and why.
+// If no directory is fit for the socket, no host can start. The findings name every directory with its
+// reason.
 func TestNoDirectoryForTheSocket(t *testing.T) {
 	o := well(t)
 	o.RuntimeDirs = nil
@@ -470,7 +471,7 @@ func TestNewerDatabaseIsTold(t *testing.T) {
 	}
 }
 
-// What cannot be repaired is said, and the rest is repaired.
+// If one finding cannot be repaired, Repair reports that and goes on with the others.
 func TestRepairGoesOn(t *testing.T) {
 	broken := errors.New("the disk is read-only")
 	findings := []Finding{

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// oldLog is the age from which a log tells nothing about today's sessions.
+	// oldLog is the age from which a log no longer helps to explain today's sessions.
 	oldLog = 30 * 24 * time.Hour
-	// manyLogBytes is more than the host keeps by itself.
+	// manyLogBytes is more than the host itself keeps.
 	manyLogBytes = 64 << 20
 )
 
@@ -29,7 +29,7 @@ func (x *examination) leftovers(ctx context.Context) {
 
 func (x *examination) sockets(ctx context.Context, dir string) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return // the findings about permissions tell
+		return // the findings about permissions report this
 	}
 	found, err := rpc.Leftovers(ctx, dir)
 	if err != nil {

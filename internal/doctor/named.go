@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// NamedBy is the variable with which people choose the program that a plugin
-// starts. A plugin that finds it set tries no other.
+// NamedBy is the environment variable in which people name the program that a plugin starts. If it is
+// set, a plugin tries no other program.
 const NamedBy = "MAGICCTX_HOST"
 
-// namedTimeout bounds the wait for a program to say its version. Ours takes
-// milliseconds, its launcher in JavaScript some hundred.
+// namedTimeout bounds the wait for a program to print its version. Our binary takes milliseconds, its
+// JavaScript launcher some hundred.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram is what a plugin says of such a path, too.
+// errNoProgram has the words that a plugin uses for such a path, too.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named says what is wrong with the program that NamedBy names, in a sentence
-// that is empty when nothing is. isBroken tells that no plugin can work with
-// it; one of another version than own may do, or not. versionOf runs a program
-// for its version.
+// Named examines the program that NamedBy names. It returns the problem as a sentence, empty if there
+// is none. isBroken means that no plugin can work with the program. A program whose version differs
+// from own may still work. versionOf runs a program for its version.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {
@@ -40,8 +39,8 @@ func Named(ctx context.Context, env func(string) string, own string, versionOf f
 	return "", false
 }
 
-// versionOfNamed returns the version that a host says it has. Its errors
-// continue a sentence that names the program.
+// versionOfNamed returns the version that a host reports for itself. Its error continues a sentence
+// that names the program.
 func versionOfNamed(ctx context.Context, path string, versionOf func(context.Context, string) (string, error)) (string, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return "", errNoProgram

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// Our directories and files are private: they hold what was said in sessions,
-// and who can write to the socket's directory can pose as the host.
+// Our directories and files are private. They hold the contents of sessions, and a user who can write
+// to the socket's directory could pose as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600
@@ -23,10 +23,10 @@ const (
 
 func (x *examination) permissions(context.Context) {
 	if runtime.GOOS == "windows" {
-		return // modes say nothing there; the user's profile is private
+		return // Windows has no such modes; the user's profile is private there
 	}
 	before := len(x.findings)
-	x.directory(x.DataDir, othersWrite, x.fail, x.warn) // it may be shared with other programs, so others may look
+	x.directory(x.DataDir, othersWrite, x.fail, x.warn) // other programs may share it, so other users may read it
 	if err := checkAccess(x.DataDir); err != nil && len(x.findings) == before {
 		x.fail("make it writable, and the disk that it is on", "%v", err)
 	}
@@ -34,7 +34,7 @@ func (x *examination) permissions(context.Context) {
 	for _, pattern := range []string{"magicctx.*", filepath.Join("logs", "host.log*")} {
 		files, err := filepath.Glob(filepath.Join(x.DataDir, pattern))
 		if err != nil {
-			continue // the pattern is a constant; a data directory with brackets has no files to find
+			continue // the pattern is a constant, so only a data directory with brackets can fail, and that has no files to find
 		}
 		for _, file := range files {
 			x.private(file)
@@ -45,8 +45,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory that is fit for the host's socket, ""
-// when none is, and those before it.
+// runtimeDir returns the first directory that is fit for the host's socket, "" if none is. unfit holds
+// the directories before it.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if rpc.CheckRuntimeDir(dir) == nil {
@@ -57,8 +57,8 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// forSocket checks the directories that hosts prefer to the one they use, which
-// is a failure only when they can use none.
+// forSocket checks the directories that a host would prefer to the one it uses. Their problems are
+// failures only if no directory is usable.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
 	find := x.fail
@@ -76,9 +76,8 @@ func (x *examination) forSocket() {
 
 type finder func(remedy, format string, args ...any)
 
-// directory checks a directory of ours, which need not exist yet. unusable tells
-// that we cannot work in it, open that somebody else has one of the forbidden
-// permissions.
+// directory checks a directory that belongs to us and need not exist yet. It reports through unusable
+// if we cannot work in it, and through open if other users have one of the forbidden permissions.
 func (x *examination) directory(path string, forbidden fs.FileMode, unusable, open finder) {
 	info, err := os.Lstat(path)
 	switch {
@@ -87,7 +86,7 @@ func (x *examination) directory(path string, forbidden fs.FileMode, unusable, op
 	case err != nil:
 		unusable("see that you may read it", "%v", err)
 		return
-	case info.Mode()&fs.ModeSymlink != 0 && path == x.DataDir: // people keep their data elsewhere
+	case info.Mode()&fs.ModeSymlink != 0 && path == x.DataDir: // people may keep their data elsewhere and link to it
 		if info, err = os.Stat(path); err != nil {
 			unusable("repair or remove the link", "%s leads nowhere: %v", path, err)
 			return
@@ -112,7 +111,7 @@ func (x *examination) directory(path string, forbidden fs.FileMode, unusable, op
 	}
 }
 
-// private checks a file of ours.
+// private checks that a file belongs to us and is readable for us only.
 func (x *examination) private(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -127,7 +126,7 @@ func (x *examination) private(path string) {
 	}
 }
 
-// isOurs finds what a run as another user, most often root, has left.
+// isOurs finds files of another user. A run as root has usually left them.
 func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	owner, known := ownerOf(info)
 	if known && owner != os.Getuid() {

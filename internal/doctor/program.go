@@ -66,7 +66,7 @@ func (x *examination) host(ctx context.Context) {
 	}
 	for _, w := range st.Warnings {
 		switch {
-		case w.Source == "store" && st.Enabled: // it was mended, and cost something
+		case w.Source == "store" && st.Enabled: // the store was repaired at the cost of some data
 			x.warn("nothing: it is told until the host ends", "%s", w.Message)
 		case w.Source == "store":
 			x.fail("see the findings about store, permissions and disk; when they are gone the host works again by itself", "%s", w.Message)
@@ -79,8 +79,8 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// elsewhere finds a host in a directory that nobody looks into any more: the one
-// before it in the list was unfit when that host started. It holds the store.
+// elsewhere finds a host whose socket is in a directory that no new session looks into. When that host
+// started, the better directory was unfit. It still holds the store's lock.
 func (x *examination) elsewhere(ctx context.Context, dir string) bool {
 	for _, other := range x.RuntimeDirs {
 		if other == dir {
@@ -98,8 +98,7 @@ func endProcess(pid int) string {
 	return fmt.Sprintf("end process %d; the next session starts a new host", pid)
 }
 
-// testedOpenCode is the version whose behaviour was measured, and which the
-// end-to-end tests run.
+// testedOpenCode is the OpenCode version whose behaviour was measured. The end-to-end tests run it.
 const testedOpenCode = "1.18"
 
 func (x *examination) harness(ctx context.Context) {
@@ -131,8 +130,8 @@ func (x *examination) harness(ctx context.Context) {
 	}
 }
 
-// compareMinor compares major and minor of two versions; known is false when
-// one is none.
+// compareMinor compares the major and minor numbers of two versions. known is false if one of them is
+// no version.
 func compareMinor(a, b string) (order int, known bool) {
 	var a1, a2, b1, b2 int
 	if _, err := fmt.Sscanf(a, "%d.%d", &a1, &a2); err != nil {

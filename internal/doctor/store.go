@@ -40,7 +40,7 @@ func (x *examination) store(ctx context.Context) {
 	x.aside(found.Aside)
 }
 
-// aside tells of damaged databases that nobody needs for ever.
+// aside reports damaged databases that were moved aside. The user can delete them at some time.
 func (x *examination) aside(files []string) {
 	var bytes int64
 	for _, file := range files {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FreeBytes returns the space that is left for this user where path lies.
+// FreeBytes returns the space that this user may still fill on the file system of path.
 func FreeBytes(path string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -19,8 +19,8 @@ func FreeBytes(path string) (uint64, error) {
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// checkAccess fails if we may not make files in a directory that exists, or its
-// file system is read-only, which its mode does not tell.
+// checkAccess fails if we cannot create files in an existing directory. It also finds a read-only file
+// system, which the directory's mode does not show.
 func checkAccess(dir string) error {
 	err := unix.Access(dir, unix.W_OK|unix.X_OK)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// BenchmarkResync is a whole array on a database that knows the session.
+// BenchmarkResync transforms a whole array, on a database that knows the
+// session.
 func BenchmarkResync(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -35,7 +36,7 @@ func BenchmarkResync(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady is one more step on a session of n messages.
+// BenchmarkSteady adds one more step to a session of n messages.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

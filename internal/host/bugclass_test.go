@@ -13,17 +13,19 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The bug classes of spec transform §27 that concern the host, each by its
-// number there. The index of all is in pipeline/bugindex_test.go.
+// This file tests the bug classes of docs/defects.md that concern the host,
+// each under its number. The index of all of them is in
+// pipeline/bugindex_test.go.
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
-// ask is a request's system prompt as it goes out.
+// ask returns the system prompt with which a request leaves.
 func (h *harness) ask(prompt string) string {
 	h.t.Helper()
 	r, err := h.host.System(h.t.Context(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}})
@@ -59,9 +61,10 @@ func (h *harness) busts() int {
 	return n
 }
 
-// Vector V03 of spec transform §29 from the text of the TTL on. An idle session
-// is a hard pass here, because its prefix is gone.
+// Reference vectors for the cache life as text, for example "5m". An idle
+// session makes a hard pass here, because its prefix is gone.
 func TestSchedulerVectorsFromText(t *testing.T) {
+	claude := route.Named("anthropic")
 	for _, c := range []struct {
 		percent float64
 		last    int64
@@ -82,22 +85,22 @@ func TestSchedulerVectorsFromText(t *testing.T) {
 		cfg := config.Default()
 		cfg.CacheTTL = map[string]string{"default": c.ttl}
 		threshold, _ := config.Threshold(cfg, "p", "m", 100_000)
-		got, cause := pipeline.Schedule(pipeline.Signals{Percent: c.percent, Threshold: threshold, LastResponse: c.last, TTL: config.CacheTTL(cfg, "p", "m"), Now: c.now})
+		got, cause := pipeline.Schedule(pipeline.Signals{Percent: c.percent, Threshold: threshold, LastResponse: c.last, TTL: claude.Believe(config.CacheTTL(cfg, "p", "m"), route.Learned{}, 0).Life, Now: c.now})
 		if got != c.want {
 			t.Errorf("%+v: %s (%s)", c, got, cause)
 		}
 	}
 }
 
-// A5: the wish for a bust was kept in what others cleared as well, and came
-// again with every pass.
+// A5: the wish for a bust was stored in a place that other code cleared, and
+// came again with every pass.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" {
 		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
 	}
-	for range 2 { // there was nothing to do, and still it is done
+	for range 2 { // there was nothing to drop, and the wish is still spent
 		if m := h.pass(); m.Verdict != schema.Steady {
 			t.Errorf("again: %s (%s)", m.Verdict, m.Cause)
 		}
@@ -105,7 +108,8 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: what an idle session has been asked since is not forgotten by a restart.
+// A10: a restart made the host forget the requests since the pause, so that the
+// session seemed idle again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -121,7 +125,7 @@ func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	}
 }
 
-// A11: midnight made another system prompt.
+// A11: midnight changed the date in the system prompt, and with it the prefix.
 func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -137,7 +141,8 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: what a request was to take on was lost when the request did not come.
+// A12: a new date waited for a request. When that request never came, the date
+// was lost.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -159,7 +164,8 @@ func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	}
 }
 
-// A13: a hash that looks like a number was stored as one, and never equal again.
+// A13: a hash that looks like a number was stored as a number, and never
+// compared equal again.
 func TestBugA13HashIsText(t *testing.T) {
 	h := turn(t)
 	for _, hash := range []string{"0012345678901234567890123456789012345678", "1e5", "0x10", "12345678901234567890"} {
@@ -173,8 +179,8 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: a tag that was taken already rolled the whole pass back; dropped
-// content reappeared, turn after turn until a restart.
+// A14, A15: one tag that was already taken rolled the whole pass back. Dropped
+// content reappeared in each turn until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -206,8 +212,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge was put where something had been sent already. It goes to the
-// end of an output that nobody has seen.
+// A22: a nudge changed content that had already been sent. It now goes to the
+// end of an output that the model has not seen yet.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	h := reading(t, 40_000)
 	before := h.wire()
@@ -229,8 +235,8 @@ func TestBugA22ReminderBustsNothing(t *testing.T) {
 	}
 }
 
-// A26, and defect C14: what the model may do was read off whatever user message
-// came first, time and again.
+// A26, and defect C14: each pass read the model's permissions from the first
+// user message of the array, and so could get another answer each time.
 func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h := newHarness(t)
 	say := func(id, tools string) {
@@ -241,7 +247,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h.pass()
 	say("u2", `{"ctx_reduce":true}`)
 	h.pass()
-	h.messages, h.told, h.revision = h.messages[1:], 0, 0 // the harness has cut the first one off
+	h.messages, h.told, h.revision = h.messages[1:], 0, 0 // the harness has cut the first message off
 	h.restart()
 	h.pass()
 	if got := h.wire(); got != "u2: hi\n" {
@@ -254,7 +260,8 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	}
 }
 
-// A27: a queued message that the harness wraps until it is read changes then.
+// A27: OpenCode wraps a queued message of the user until it is read. The
+// message changes when that happens, so the host sends synthetic messages.
 func TestBugA27MessagesAreSynthetic(t *testing.T) {
 	h := full(t)
 	h.step("b1", "tool-calls")
@@ -263,7 +270,8 @@ func TestBugA27MessagesAreSynthetic(t *testing.T) {
 	}
 }
 
-// A28: a threshold above the cap left a zone in which nothing was decided alike.
+// A28: with a threshold above the cap, parts of the program disagreed about the
+// pressures between the two.
 func TestBugA28ThresholdIsCapped(t *testing.T) {
 	h := newHarness(t)
 	h.config.ExecuteThresholdPercentage = map[string]float64{"default": 99}
@@ -279,7 +287,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: passes under way at the same time took each other's reasons.
+// A36: passes that ran at the same time took each other's reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -312,7 +320,7 @@ func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	}
 }
 
-// A38: the limit that one model's refusal has shown was held against the next.
+// A38: the limit from one model's refusal was applied to the next model.
 func TestBugA38LimitIsOfItsModel(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -331,7 +339,8 @@ func TestBugA38LimitIsOfItsModel(t *testing.T) {
 	}
 }
 
-// A39: a pass posted a message, which made the next pass, 1,700 times in a turn.
+// A39: a pass posted a message, which caused the next pass, 1,700 times in one
+// turn.
 func TestBugA39PassesSendNoMessages(t *testing.T) {
 	h := reading(t, 99_000)
 	for i := range 5 {
@@ -350,17 +359,22 @@ func TestBugA39PassesSendNoMessages(t *testing.T) {
 	}
 }
 
-// A41: a limit out of a torn file, or the window in the place of the prompt.
+// A41: a limit was read from a half-written file, or the whole window was used
+// as the limit of the prompt.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits
 		want   int
 	}{
-		{schema.ModelLimits{ContextTokens: 6_748}, 0},
 		{schema.ModelLimits{ContextTokens: 922_000, InputTokens: 400_000}, 400_000},
 		{schema.ModelLimits{ContextTokens: 400_000, InputTokens: 6_748}, 400_000},
-		{schema.ModelLimits{ContextTokens: 20_000}, 20_000},
-		{schema.ModelLimits{ContextTokens: 19_999}, 0},
+		{schema.ModelLimits{ContextTokens: 8_192}, 8_192},
+		{schema.ModelLimits{ContextTokens: 4_096, InputTokens: 2_048}, 2_048},
+		{schema.ModelLimits{ContextTokens: 1_000}, 1_000},
+		{schema.ModelLimits{ContextTokens: 999}, 0}, // perhaps in thousands
+		{schema.ModelLimits{ContextTokens: 128, InputTokens: 1}, 0},
+		{schema.ModelLimits{ContextTokens: -1, InputTokens: -200_000}, 0},
+		{schema.ModelLimits{ContextTokens: 0, InputTokens: 8_192}, 8_192},
 		{schema.ModelLimits{ContextTokens: 3_000_000}, 3_000_000},
 		{schema.ModelLimits{ContextTokens: 3_000_001}, 0},
 		{schema.ModelLimits{}, 0},
@@ -371,18 +385,18 @@ func TestBugA41LimitsAreSane(t *testing.T) {
 	}
 }
 
-// B17: a text that reads like a token of the vocabulary brought the count down.
+// B17: a text that spells a special token of the vocabulary lowered the count.
 func TestBugB17SpecialTokensAreText(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "<EOT><META> <|endoftext|>")
 	h.pass()
-	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // 4 and 4 at least (spec transform §12)
+	if units := h.snapshot().Units; len(units) != 1 || units[0].Tokens < 8 { // each of the two tokens spelt out takes 4 or more
 		t.Errorf("units %+v", units)
 	}
 }
 
-// B19: after a bust had taken the pile away, the tone of the last reminder kept
-// the next from being said.
+// B19: a bust had taken the pile away, but the tone of the last reminder still
+// suppressed the next one.
 func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.after("read", 40_000) == "" {
@@ -400,8 +414,8 @@ func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
 	}
 }
 
-// B20: the one message of a session was burnt when nobody knew whether it was
-// time, and then never sent.
+// B20: the one message of a session was used up while the limit was unknown,
+// and then never sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}
@@ -448,8 +462,9 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: each pass looked up again, across a process, what does not change. That
-// it does not open the transcript again is TestSteadyPassRendersOnlyTheNewTail.
+// B24: each pass asked another process again for facts that do not change. That
+// a steady pass does not open the transcript again is tested by
+// TestSteadyPassRendersOnlyTheNewTail.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}
@@ -475,12 +490,12 @@ func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	}
 }
 
-// C20: of removed messages the drops, edits and sources stayed for ever.
+// C20: the drops, edits and sources of removed messages stayed for ever.
 func TestDefectC20RemovedMessageLeavesNothing(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
 	h.flush()
-	h.pass() // §2§ is edited
+	h.pass() // the pass edits the unit of tag 2
 	h.drop("call-2", "3,4")
 	for _, message := range []string{"a1", "a2"} {
 		h.event(`{"type":"message.removed","properties":{"sessionID":"ses_1","messageID":%q}}`, message)

@@ -3,35 +3,27 @@ package host
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/ncruces/go-sqlite3/driver" // another program that uses the file
+	_ "github.com/ncruces/go-sqlite3/driver" // for another program that uses the file
 
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// B21: a locked database must not take the prompt down, and what could not be
-// stored must not be seen: the pass is a steady one, and the bust comes later.
+// Bug class B21 (docs/defects.md): a locked database must not hold up the
+// prompt, and decisions that could not be stored must not show on the wire. So
+// the pass is steady, and the bust comes later.
 func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
 	before := h.wire()
-	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(h.dir, "magicctx.db"))+"?_pragma=busy_timeout(1000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	lock, err := other.Conn(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
-	if _, err := lock.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	unlock := h.lockDatabase()
 
 	h.tool("a3", "three", "stop", 70_000)
 	h.user("u3", "go on")
@@ -45,14 +37,178 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 		t.Errorf("wire:\n%s", got)
 	}
 
-	if _, err := lock.ExecContext(context.Background(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	if m := h.pass(); m.Cause != "pressure" || !strings.Contains(h.wire(), "[dropped §2§]") {
 		t.Errorf("%s (%s) after the lock was gone:\n%s", m.Verdict, m.Cause, h.wire())
 	}
 	h.restart()
 	if got := h.drop("call-2", "6"); !strings.HasPrefix(got, "Marked for later") {
 		t.Errorf("the unit of the busy pass was not stored: %q", got)
+	}
+}
+
+// lockDatabase lets another program hold the write lock until unlock.
+func (h *harness) lockDatabase() (unlock func()) {
+	h.t.Helper()
+	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(h.dir, "magicctx.db"))+"?_pragma=busy_timeout(1000)")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { other.Close() })
+	lock, err := other.Conn(context.Background())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := lock.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
+		h.t.Fatal(err)
+	}
+	h.host.CommitTimeout = 100 * time.Millisecond // do not wait for a lock that stays
+	return func() {
+		h.host.CommitTimeout = 0
+		if _, err := lock.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+			h.t.Fatal(err)
+		}
+		lock.Close()
+	}
+}
+
+// kill ends the host as a signal would: everything that is only in memory is
+// lost.
+func (h *harness) kill() { h.restart() }
+
+// revert takes back the message with the given id and all later ones.
+func (h *harness) revert(id string) {
+	h.t.Helper()
+	for i, raw := range h.messages {
+		if strings.Contains(string(raw), fmt.Sprintf(`{"info":{"id":%q,`, id)) {
+			h.messages, h.told = h.messages[:i], min(h.told, i)
+			return
+		}
+	}
+	h.t.Fatalf("no message %s", id)
+}
+
+// D6: the units of a pass during a lock were lost with the host. A queued drop
+// then removed the next message that got the tag: the user's own words.
+func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
+	h := turn(t) // tags 1 to 4
+	unlock := h.lockDatabase()
+	h.tool("a3", found, "tool-calls", 1000)
+	h.pass()
+	if got := h.wire(); !strings.Contains(got, "a3: §5§ one") {
+		t.Fatalf("wire:\n%s", got)
+	}
+	unlock()
+	if got := h.drop("call-1", "5"); !strings.HasPrefix(got, "Marked") {
+		t.Fatalf("reply %q", got)
+	}
+	h.kill()
+	h.revert("a3")
+	h.user("u3", "these are my own words")
+	h.user("u4", "more")
+	h.user("u5", "and more")
+	h.pass()
+	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if got := h.wire(); !strings.Contains(got, "these are my own words") {
+		t.Errorf("the drop took another unit:\n%s", got)
+	}
+	if got := h.wire(); strings.Contains(got, "§5§") {
+		t.Errorf("a tag was given twice:\n%s", got)
+	}
+}
+
+// While nothing can be stored, a drop cannot be marked either. The next pass
+// must not find half of it.
+func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
+	h := turn(t)
+	unlock := h.lockDatabase()
+	h.tool("a3", found, "tool-calls", 1000)
+	h.pass()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_, err := h.host.ToolExecute(ctx, h, schema.ToolExecuteParams{
+		Session: testSession, Directory: "/p", Tool: "ctx_reduce", CallID: "call-1", Args: json.Value(`{"drop":"5"}`),
+	})
+	if err == nil {
+		t.Error("a drop was acknowledged that nobody has stored")
+	}
+	unlock()
+	if got := h.drop("call-1", "5"); !strings.HasPrefix(got, "Marked") {
+		t.Errorf("reply %q", got)
+	}
+	h.kill()
+	h.user("u3", "more")
+	h.pass()
+	if got := h.drop("call-2", "5"); got != "1 needed nothing. Nothing to do." {
+		t.Errorf("reply %q", got)
+	}
+}
+
+// D6: the model has read the tags of a pass during a lock. Whether or not host
+// and transcript survive, no other unit may get one of these tags.
+func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
+	for _, killedWhileLocked := range []bool{true, false} {
+		h := turn(t) // tags 1 to 4
+		unlock := h.lockDatabase()
+		h.tool("a3", "three", "tool-calls", 1000)
+		h.pass()
+		h.tool("a4", "four", "stop", 1000)
+		h.user("u3", "go on")
+		h.pass()
+		busy := h.wire()
+		if !strings.HasSuffix(busy, "a3: §5§ three\na4: §6§ four\nu3: §7§ go on\n") {
+			t.Fatalf("wire:\n%s", busy)
+		}
+		if killedWhileLocked {
+			h.kill()
+			h.pass()
+			if got := h.wire(); got != busy {
+				t.Errorf("after a kill:\n%swant:\n%s", got, busy)
+			}
+		}
+		unlock()
+		h.kill()
+		h.revert("a4")
+		h.user("u4", "other words")
+		h.pass()
+		if got := h.wire(); !strings.HasSuffix(got, "a3: §5§ three\nu4: §8§ other words\n") {
+			t.Errorf("after a revert (killed while locked: %v):\n%s", killedWhileLocked, got)
+		}
+		h.kill()
+		h.user("u5", "more")
+		h.pass()
+		if got := h.wire(); !strings.HasSuffix(got, "u4: §8§ other words\nu5: §9§ more\n") {
+			t.Errorf("after another kill:\n%s", got)
+		}
+		for _, p := range h.journal() {
+			if p.BustCause == pipeline.BustUnexplained {
+				t.Errorf("pass %d busts without a reason", p.Pass)
+			}
+		}
+	}
+}
+
+// Even the first pass of a session may meet the lock.
+func TestTagOfABusyFirstPassIsNeverGivenAgain(t *testing.T) {
+	h := newHarness(t)
+	unlock := h.lockDatabase()
+	h.user("u1", "first")
+	h.pass()
+	h.kill()
+	unlock()
+	h.revert("u1")
+	h.user("u2", "second")
+	h.pass()
+	if got := h.wire(); got != "u2: §2§ second\n" {
+		t.Errorf("wire:\n%s", got)
+	}
+	if got := h.drop("call-1", "1"); !strings.HasPrefix(got, "Marked") && !strings.HasPrefix(got, "1 needed") {
+		t.Errorf("reply %q", got) // the tag belongs to no unit on the wire, and to no other unit either
+	}
+	if got := h.wire(); got != "u2: §2§ second\n" {
+		t.Errorf("wire:\n%s", got)
 	}
 }

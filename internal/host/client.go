@@ -6,16 +6,17 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Client is the program at the other end of a connection, as the use cases
-// see it. Its methods block until the other end answers or ctx ends, and fail
+// A Client is the program at the other end of a connection, as seen by the use
+// cases. Its methods block until the other end answers or ctx ends. They fail
 // when the connection is gone. They are safe for concurrent use.
 type Client interface {
 	// ModelLimits asks the harness's catalogue.
 	ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error)
-	// Show puts a notice in front of the user.
+	// Show displays a notice to the user.
 	Show(ctx context.Context, p schema.NotifyShowParams) error
 	// Send puts a message into a session.
 	Send(ctx context.Context, p schema.MessageSendParams) error
-	// SessionChanged tells a subscriber of a finished pass. It does not wait.
+	// SessionChanged tells a subscriber about a finished pass. It does not
+	// block.
 	SessionChanged(p schema.SessionStatus)
 }

@@ -3,11 +3,13 @@ package host
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The commands that a user may give.
+// The commands that a user may type.
 const (
 	commandFlush  = "ctx-flush"
 	commandStatus = "ctx-status"
@@ -18,7 +20,7 @@ var commands = []schema.CommandDefinition{
 	{Name: commandStatus, Description: "Show how full the context is and what waits to be reduced"},
 }
 
-// CommandExecute runs a command of the user.
+// CommandExecute runs a command for the user.
 func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	key, err := h.key(c, p.Session)
@@ -53,6 +55,10 @@ func sentence(s schema.SessionStatus) string {
 	if s.ContextTokens > 0 {
 		window = fmt.Sprintf("%.0f%% of %d tokens", s.Pressure*100, s.ContextTokens)
 	}
-	return fmt.Sprintf("Context: %d tokens (%s). %d units, %d dropped, %d queued. %d passes, %d busts.",
+	text := fmt.Sprintf("Context: %d tokens (%s). %d units, %d dropped, %d queued. %d passes, %d busts.",
 		s.InputTokens, window, s.Units, s.Dropped, s.Queued, s.Passes, s.Busts)
+	if s.CacheLifeReason == "" {
+		return text
+	}
+	return text + fmt.Sprintf(" Cache life %s (%s).", route.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason)
 }

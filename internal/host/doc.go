@@ -1,6 +1,7 @@
-// Package host holds the use cases, one method per hook: load the session's
-// state, run the pass, commit what it decided, answer. It owns what stays in
-// memory of a session and is the only place where pipeline, store and agents meet.
+// Package host holds the use cases, one method per hook. For a transform it loads
+// the session's state, runs the pass, commits the decisions and answers. It owns
+// the sessions in memory, and is the only place where pipeline, store and agents
+// meet.
 //
 // It may import pipeline, store, agents, schema and internal helpers, never rpc.
 package host

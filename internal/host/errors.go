@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Error is one that the shim branches on.
+// An Error carries a protocol code that the shim branches on.
 type Error struct {
 	code int
 	msg  string
@@ -14,18 +14,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.msg }
 
-// RPCCode returns the error's code in the protocol.
 func (e *Error) RPCCode() int { return e.code }
 
-// ErrResync asks the shim for the whole array.
+// ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
-// invalid is the caller's mistake.
+// invalid returns an error for a mistake of the caller.
 func invalid(format string, args ...any) error {
 	return &Error{-32602, fmt.Sprintf(format, args...)}
 }
 
-// disabled says why the host must not work.
+// disabled returns an error that says why the host must not work.
 func disabled(reason string) error {
 	return &Error{schema.CodeDisabled, "magicctx is disabled: " + reason}
 }

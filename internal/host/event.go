@@ -45,7 +45,7 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 	case "message.removed":
 		err = h.forgetMessage(ctx, key, e.Properties.MessageID)
 	case "message.updated":
-		err = h.noteStep(ctx, c, key, e.Properties.Info)
+		err = h.noteStep(ctx, c, key, e.Properties.Info, p.Sent)
 	case "session.error":
 		err = h.noteError(ctx, key, e.Properties.Error, nil)
 	}
@@ -69,7 +69,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 
 // noteStep takes note of a step of the model: what was refused, or what the
 // provider reported for it.
-func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.Value) error {
+func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.Value, sent string) error {
 	codec, err := codecOf(key.Harness)
 	if err != nil {
 		return err
@@ -101,7 +101,13 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 	if s.pipe == nil || s.pipe.Has(m.Key) {
 		return nil // a late update of a step whose pass is past
 	}
+	if err := h.bindAnswer(ctx, s, m.Key, sent); err != nil {
+		return err
+	}
 	if err := h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
+		return err
+	}
+	if err := h.notePause(ctx, s, m.Model, m.Usage); err != nil {
 		return err
 	}
 	return h.considerMessage(ctx, c, s, &m)

@@ -11,11 +11,12 @@ var prompts embed.FS
 
 var guidance = template.Must(template.ParseFS(prompts, "prompts/*.md"))
 
-// guidanceHeading marks a system prompt that has the guidance already.
+// guidanceHeading marks a system prompt that already contains the guidance.
 const guidanceHeading = "## Magic Context"
 
-// guidanceFor returns what the model has to know in a mode; "" for nothing.
-// Documents, profiles and memories are not here: they would change the prefix.
+// guidanceFor returns the instructions that the model needs in a mode; "" if it
+// needs none. They contain no documents, profiles or memories, because those
+// would change the prefix.
 func guidanceFor(m mode, protectedTags int) string {
 	var files []string
 	switch m {
@@ -28,15 +29,15 @@ func guidanceFor(m mode, protectedTags int) string {
 	}
 	var b strings.Builder
 	for _, f := range files {
-		// The templates are embedded and their data fits: it cannot err.
+		// The templates are embedded and their data fits, so this cannot fail.
 		_ = guidance.ExecuteTemplate(&b, f, struct{ ProtectedTags int }{protectedTags})
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// prompt returns an embedded text that has nothing to fill in.
+// prompt returns an embedded text without placeholders.
 func prompt(file string) string {
 	var b strings.Builder
-	_ = guidance.ExecuteTemplate(&b, file, nil) // embedded, cannot err
+	_ = guidance.ExecuteTemplate(&b, file, nil) // embedded, cannot fail
 	return strings.TrimSpace(b.String())
 }

@@ -10,11 +10,12 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Options are what a host is built from.
+// Options configure a host.
 type Options struct {
 	Store *store.Store
 	Clock clock.Clock
@@ -22,25 +23,27 @@ type Options struct {
 	// LoadConfig reads the configuration of a directory.
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
 	// CommitTimeout bounds the wait for another program's lock on the database;
-	// 0 is a second. What is not stored in time is stored with the next pass.
+	// 0 means one second. A pass whose decisions were not stored in time leaves
+	// them to the next pass.
 	CommitTimeout time.Duration
 }
 
 // A Host answers the hooks of all harness processes of a user. Its methods are
-// safe for concurrent use; those of one session must not be called at the same
-// time, or they wait for each other.
+// safe for concurrent use. Calls for the same session wait for each other.
 type Host struct {
 	Options
 	sessions sessions
 	revision atomic.Uint64
 	uses     uses
-	// sending is the messages on their way to a harness.
+	lives    lives
+	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
-	// trouble is why nothing could be stored last, nil while storing works.
+	// trouble is the reason why the last write to the store failed. It is nil
+	// while writing works.
 	trouble atomic.Pointer[string]
-	// isDamaged says that this is because of damage in the database.
+	// isDamaged says that the write failed because the database is damaged.
 	isDamaged atomic.Bool
-	// damageTold says that a client heard of a damaged database.
+	// damageTold says that a client was told about a damaged database.
 	damageTold atomic.Bool
 
 	mu          sync.Mutex
@@ -50,16 +53,18 @@ type Host struct {
 	subscribers map[Client][]schema.SubscribeParams
 }
 
-// directory names a configuration.
+// A directory identifies a configuration.
 type directory struct {
 	harness schema.Harness
 	path    string
 }
 
-// client is what the host knows of a connection.
+// A client is the host's knowledge about one connection.
 type client struct {
 	harness schema.Harness
-	opened  map[string][]config.Warning // directories, with what is wrong with their configuration
+	opened  map[string][]config.Warning // by directory, the warnings about its configuration
+	// keptWarm is how long the harness keeps idle prefixes warm.
+	keptWarm time.Duration
 }
 
 // New returns a host over an open store.
@@ -70,8 +75,10 @@ func New(o Options) *Host {
 	}
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.uses.known = make(map[schema.Model]store.WindowRow)
-	// A revision must not recur after a restart: a shim could take the base of
-	// another array for its own. Microseconds stay below JavaScript's 2^53.
+	h.lives.known = make(map[schema.Model]route.Learned)
+	// A revision must not recur after a restart, or a shim could take the base
+	// of another array for its own. Microseconds since 1970 stay below 2^53,
+	// which JavaScript can represent.
 	h.revision.Store(uint64(o.Clock.Now()) * 1000)
 	return h
 }
@@ -84,7 +91,7 @@ func (h *Host) Disconnected(c Client) {
 	delete(h.subscribers, c)
 }
 
-// key names the session of a request.
+// key returns the store's key for the session of a request.
 func (h *Host) key(c Client, session string) (store.Key, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,8 +105,8 @@ func (h *Host) key(c Client, session string) (store.Key, error) {
 	return store.Key{Harness: string(known.harness), Session: session}, nil
 }
 
-// config returns the configuration of a directory, as read when a client
-// last opened it.
+// config returns the configuration of a directory as it was when a client last
+// opened it.
 func (h *Host) config(harness, path string) schema.Config {
 	d := directory{schema.Harness(harness), path}
 	h.mu.Lock()
@@ -115,7 +122,7 @@ func (h *Host) config(harness, path string) schema.Config {
 	return cfg
 }
 
-// stored notes whether the store takes what it is given, for status.
+// stored records for status whether the last write to the store succeeded.
 func (h *Host) stored(err error) {
 	switch {
 	case err == nil:
@@ -133,12 +140,12 @@ func (h *Host) stored(err error) {
 	}
 }
 
-// ChatMessage is not used yet: the message stays as it is.
+// ChatMessage is not used yet. It leaves the message as it is.
 func (h *Host) ChatMessage(context.Context, Client, schema.ChatMessageParams) (schema.ChatMessageResult, error) {
 	return schema.ChatMessageResult{}, nil
 }
 
-// ToolBefore is not used yet: the arguments stay as they are.
+// ToolBefore is not used yet. It leaves the arguments as they are.
 func (h *Host) ToolBefore(context.Context, Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
 	return schema.ToolBeforeResult{}, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// harness is a shim in miniature, in front of a real host on a real store.
+// harness is a shim in miniature, in front of a real host with a real store.
 type harness struct {
 	t        testing.TB
 	dir      string
@@ -30,6 +30,7 @@ type harness struct {
 	messages []json.Value
 	revision uint64
 	told     int
+	lastWire string // the token of the newest request that left, empty when it left without the host
 	patches  map[string]schema.Patch
 	changes  []schema.SessionStatus
 	ctx      context.Context // of the passes
@@ -43,10 +44,11 @@ func newHarness(t testing.TB) *harness {
 	t.Helper()
 	h := &harness{
 		t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
-		// Where reading costs what writing does, any bust pays off.
+		// If reading costs as much as writing, any bust pays off.
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
 	h.config.ProtectedTags = 1
+	h.config.PreservedThinking = map[string]string{"default": "off"} // the model "m" could be any
 	h.start()
 	t.Cleanup(func() { h.store.Close() })
 	return h
@@ -102,18 +104,19 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
 }
 
-// transform runs a pass as the shim would: a delta, and everything when asked.
+// transform runs a pass as the shim would: it sends a delta, and the whole
+// array when the host asks for it.
 func (h *harness) transform() (schema.WireMutation, error) {
-	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told}
+	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	m, err := h.send(p)
 	if errors.Is(err, ErrResync) {
 		h.patches = map[string]schema.Patch{}
-		m, err = h.send(schema.TransformParams{Session: testSession, Directory: "/p"})
+		m, err = h.send(schema.TransformParams{Session: testSession, Directory: "/p", Sent: h.lastWire})
 	}
 	if err != nil {
 		return m, err
 	}
-	h.revision, h.told = m.Revision, len(h.messages)
+	h.revision, h.told, h.lastWire = m.Revision, len(h.messages), m.Wire
 	for _, key := range m.Cleared {
 		delete(h.patches, key)
 	}
@@ -131,7 +134,7 @@ func (h *harness) send(p schema.TransformParams) (schema.WireMutation, error) {
 	return h.host.Transform(h.ctx, h, p)
 }
 
-// pass is transform, and it must succeed.
+// pass runs transform, which must succeed.
 func (h *harness) pass() schema.WireMutation {
 	h.t.Helper()
 	m, err := h.transform()
@@ -141,7 +144,7 @@ func (h *harness) pass() schema.WireMutation {
 	return m
 }
 
-// wire is what the provider gets: the texts and results, one a line.
+// wire lists the texts and results that the provider gets, one per line.
 func (h *harness) wire() string {
 	h.t.Helper()
 	var b strings.Builder
@@ -183,10 +186,11 @@ func (h *harness) drop(callID, ranges string) string {
 	return r.Output
 }
 
-// found is what the first tool of a turn returns: enough to be worth dropping.
+// found is the output of a turn's first tool. It is large enough to be worth
+// dropping.
 var found = strings.TrimSpace(strings.Repeat("one ", 30))
 
-// turn is a session of one turn with two tools, and its first pass.
+// turn returns a session of one turn with two tools, after its first pass.
 func turn(t *testing.T) *harness {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -240,8 +244,8 @@ func TestLostBaseAsksForAResync(t *testing.T) {
 	}
 }
 
-// The shim did not get the reply and asks again: it must read the same, and the
-// drop must not be queued twice.
+// If the shim did not get the reply, it asks again. It must read the same text,
+// and the drop must not be queued twice.
 func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
 	h := turn(t)
 	first := h.drop("call-1", "2,99")
@@ -279,8 +283,8 @@ func TestReduceTellsTheModelWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Invariant 13, first half: the wire does not wait for another program's lock,
-// and nothing that is not stored is seen.
+// A pass that fails leaves no trace: the wire of the next pass is unchanged, and
+// nothing that was not stored shows on it.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -302,7 +306,8 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	}
 }
 
-// Invariant 13, second half.
+// Without a store no pass goes through. Once the store is back, the session goes
+// on as before.
 func TestInvariant13FailClosedOnStorage(t *testing.T) {
 	h := turn(t)
 	h.store.Close()
@@ -348,7 +353,8 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 	}
 }
 
-// Defect C6: a new date that comes with another change costs one bust, not two.
+// Defect C6 (docs/defects.md): a new date that comes with another change costs
+// one bust, not two.
 func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 	h := turn(t)
 	ask := func(text string) string {
@@ -381,7 +387,7 @@ func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 	}
 }
 
-// The date is also taken on by an epoch whose prefix was gone anyway.
+// A pass whose prefix was gone anyway takes the new date on.
 func TestDateIsTakenOnAfterAPause(t *testing.T) {
 	h := turn(t)
 	ask := func(text string) string {
@@ -438,8 +444,8 @@ func TestUsageIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// B22: the units of tools were found by the id of their call only, so that they
-// outlived their message.
+// B22: tool units were found by the id of their call only, so they outlived
+// their message.
 func TestBugB22RemovedMessageTakesItsToolsAlong(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -459,7 +465,7 @@ func TestFlushBustsInTheMiddleOfATurn(t *testing.T) {
 	if _, err := h.host.CommandExecute(context.Background(), h, schema.CommandExecuteParams{Session: testSession, Command: commandFlush}); err != nil {
 		t.Fatal(err)
 	}
-	h.restart() // the wish survives
+	h.restart() // the wish survives a restart
 	h.tool("a3", "three", "tool-calls", 1000)
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" || !strings.Contains(h.wire(), "[dropped §2§]") {
 		t.Fatalf("verdict %s (%s)\n%s", m.Verdict, m.Cause, h.wire())

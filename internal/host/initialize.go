@@ -2,19 +2,18 @@ package host
 
 import (
 	"context"
-	"strings"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/config"
-	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Initialize opens a directory for a client: it reads the configuration anew
-// and says what to register.
+// Initialize opens a directory for a client. It reads the configuration anew
+// and tells the client which tools, commands and agents to register.
 func (h *Host) Initialize(_ context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	r := blank()
 	r.StoreSchema = h.Store.SchemaVersion()
-	if p.Harness == "" { // only reads status
+	if p.Harness == "" { // the client only reads status
 		r.Enabled = true
 		return r, nil
 	}
@@ -37,8 +36,8 @@ func blank() schema.InitializeResult {
 	}
 }
 
-// Offer is what a host with a store would answer a client of this
-// configuration, for one that has none yet.
+// Offer returns the answer that a host with a store would give under this
+// configuration. It serves a client whose host has no store yet.
 func Offer(cfg schema.Config) schema.InitializeResult {
 	r := blank()
 	offer(&r, cfg)
@@ -59,6 +58,9 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	}
 }
 
+// maxKeptWarmSeconds is a day: no provider documents a longer cache life.
+const maxKeptWarmSeconds = 24 * 60 * 60
+
 func (h *Host) opened(c Client, p schema.InitializeParams, cfg schema.Config, warnings []config.Warning) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,15 +68,6 @@ func (h *Host) opened(c Client, p schema.InitializeParams, cfg schema.Config, wa
 		h.clients[c] = &client{harness: p.Harness, opened: map[string][]config.Warning{}}
 	}
 	h.clients[c].opened[p.Directory] = warnings
+	h.clients[c].keptWarm = time.Duration(min(max(0, p.KeptWarmSeconds), maxKeptWarmSeconds)) * time.Second
 	h.configs[directory{p.Harness, p.Directory}] = cfg
-}
-
-// TextComplete takes tags off a text that the model wrote in imitation. A text
-// without a whole tag keeps its section signs: they are the author's.
-func (h *Host) TextComplete(_ context.Context, _ Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
-	text := render.StripTags(p.Text)
-	if render.HasTag(text) {
-		text = render.StripTagsAnywhere(text)
-	}
-	return schema.TextCompleteResult{Text: strings.Clone(text)}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// knobs are the settings that rules read, for a mode (spec transform §8).
+// knobs returns the settings for rules, for a session of the given mode.
 func knobs(c schema.Config, m mode, directory string) rule.Knobs {
 	k := rule.Knobs{
 		ProtectedTags: c.ProtectedTags, ReasoningAge: c.ClearReasoningAge,

@@ -8,19 +8,31 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// limitsTimeout bounds the question to the harness's catalogue: the answer is
-// in its memory, and a pass is waiting.
+// limitsTimeout bounds the question to the harness's catalogue. The harness has
+// the answer in memory, and a pass is waiting for it.
 const limitsTimeout = 1500 * time.Millisecond
 
-// A prompt limit outside these bounds is a mistake of the catalogue (spec
-// transform §5.1).
+// A prompt limit outside these bounds is a mistake in the catalogue. Small
+// models that people run themselves have windows of 4,096 or 2,048 tokens. A
+// number below 1,000 is a dummy (0, -1) or counts thousands (128 for 128,000).
+// No harness could even send its own system prompt to such a model.
 const (
-	minPromptLimit = 20_000
+	minPromptLimit = 1_000
 	maxPromptLimit = 3_000_000
 )
 
-// modelLimits returns what is known of a model: what the harness says, asked
-// once in a process, else what it said last. Zero where nobody knows.
+// An input limit below smallInput is believed only if the whole window is less
+// than farFromInput times as large. For example, the input limit of a model
+// with 400,000 tokens was once read as 6,748, from a file that was still being
+// written.
+const (
+	smallInput   = 20_000
+	farFromInput = 10
+)
+
+// modelLimits returns the limits of a model. It asks the harness once per
+// process; if the harness does not answer, it returns the harness's last
+// answer. The result is zero if nobody knows.
 func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m schema.Model) schema.ModelLimits {
 	if m.ID == "" {
 		return schema.ModelLimits{}
@@ -49,16 +61,23 @@ func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m sc
 	return limits
 }
 
-// promptLimit returns how many tokens a prompt may have, 0 when unknown. The
-// input limit is preferred: some providers enforce it and publish input plus
-// output as their window.
+// promptLimit returns how many tokens a prompt may have, 0 when unknown. It
+// prefers the input limit, because some providers enforce it and publish input
+// plus output as their window.
 func promptLimit(l schema.ModelLimits) int {
-	for _, n := range []int{l.InputTokens, l.ContextTokens} {
-		if n >= minPromptLimit && n <= maxPromptLimit {
-			return n
-		}
+	input, context := plausible(l.InputTokens), plausible(l.ContextTokens)
+	if input == 0 || input < smallInput && context >= farFromInput*input {
+		return context
 	}
-	return 0
+	return input
+}
+
+// plausible returns tokens, or 0 if no model can have such a prompt limit.
+func plausible(tokens int) int {
+	if tokens < minPromptLimit || tokens > maxPromptLimit {
+		return 0
+	}
+	return tokens
 }
 
 func limitsFromRow(r store.LimitsRow) schema.ModelLimits {

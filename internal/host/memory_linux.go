@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// residentBytes is the memory that this process occupies, 0 when unknown. The
+// residentBytes is the resident memory of this process, 0 when unknown. The
 // second number of statm counts resident pages (man 5 proc).
 func residentBytes() int64 {
 	statm, err := os.ReadFile("/proc/self/statm")

@@ -5,11 +5,12 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A mode is what a session gets (spec transform §8). It is decided on the first
-// pass and stored: a mode that flapped would change the prefix each time (A26).
+// A mode says what kind of session this is, and whether its model may drop its
+// own tool output. It is decided on the first pass and stored. If it were
+// decided on each pass, it could flap, and each change would cost the prefix
+// (bug class A26 in docs/defects.md).
 type mode string
 
-// The modes.
 const (
 	modePrimary          mode = "primary"
 	modePrimaryNoReduce  mode = "primary-no-reduce"
@@ -19,7 +20,7 @@ const (
 
 const reduceTool = "ctx_reduce"
 
-// modeOf decides the mode from the whole array of a first pass.
+// modeOf decides the mode from the whole array of the first pass.
 func modeOf(codec transcript.Codec, messages []json.Value, isSubagent, reduceEnabled bool) mode {
 	reduce := reduceEnabled && mayReduce(codec, messages)
 	switch {

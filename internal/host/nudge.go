@@ -10,21 +10,23 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// reminderMark opens a reminder. An output that has one, ours or the harness's,
-// gets no other.
+// reminderMark opens a reminder. An output that already contains one, from us
+// or from the harness, gets no second one.
 const reminderMark = "<system-reminder>"
 
-// bytesPerToken estimates an output that is not counted yet: the next pass counts it.
+// bytesPerToken estimates an output that is not counted yet. The next pass
+// counts it.
 const bytesPerToken = 4
 
-// A nudgeBaseline is what a pass knows that nudges are decided on.
+// A nudgeBaseline holds the figures of a pass that nudges are decided on.
 type nudgeBaseline struct {
-	// limitTokens is the model's prompt limit, 0 when nobody knows: then nothing
-	// is said, because a guess would nag.
+	// limitTokens is the model's prompt limit, 0 when unknown. Without a known
+	// limit no reminder is written, because reminders based on a guess would
+	// nag.
 	limitTokens int
 	// thresholdPercent is the execute threshold in percent of the limit.
 	thresholdPercent float64
-	// inputTokens is the last prompt as the provider reported it.
+	// inputTokens is the size of the last prompt as the provider reported it.
 	inputTokens int
 	// protectedTags is how many of the newest active units cannot be dropped.
 	protectedTags int
@@ -35,14 +37,15 @@ func (b nudgeBaseline) window() int {
 	return int(math.Round(float64(b.limitTokens) * b.thresholdPercent / 100))
 }
 
-// usable is what the session may still fill: the window without what cannot be
-// dropped or folded (the system prompt, tool definitions).
+// usable is the space that the session may still use: the window without the
+// part that cannot be dropped or folded, which is the system prompt and the
+// tool definitions.
 func (b nudgeBaseline) usable(p nudge.Pile) int {
 	return max(0, b.window()-b.inputTokens+p.Live)
 }
 
-// pressure is the share of the execute threshold that is in use, with more
-// tokens than the provider has reported.
+// pressure is the used share of the execute threshold. More counts tokens that
+// came after the provider's last report.
 func (b nudgeBaseline) pressure(more int) float64 {
 	if b.limitTokens <= 0 || b.thresholdPercent <= 0 {
 		return 0
@@ -50,20 +53,22 @@ func (b nudgeBaseline) pressure(more int) float64 {
 	return float64(b.inputTokens+more) / float64(b.limitTokens) * 100 / b.thresholdPercent
 }
 
-// nudging is what a session knows between two passes.
+// nudging is the state of a session between two passes.
 type nudging struct {
 	// baseline is nil until a pass has set it.
 	baseline *nudgeBaseline
-	// pile is measured by whoever needs it first: a pass looks at new units only.
+	// pile is measured on first use, not by the pass: a pass looks only at new
+	// units, and the measurement looks at all of them.
 	pile *nudge.Pile
-	// turnTokens is the output of the tools that ran since the pass.
+	// turnTokens is the size of the output of the tools that ran since the
+	// pass.
 	turnTokens int
-	// hasReduced says that the model has used ctx_reduce since.
+	// hasReduced says that the model has used ctx_reduce since the pass.
 	hasReduced bool
 }
 
-// setNudgeBaseline begins what is counted since a pass, at its end. It costs
-// nothing; a session whose model cannot drop anything has no baseline.
+// setNudgeBaseline starts counting anew at the end of a pass. It is cheap. If
+// the session's model cannot drop anything, there is no baseline.
 func (s *session) setNudgeBaseline(b nudgeBaseline) {
 	s.nudging = nudging{}
 	if mode(s.row.Mode).showsTags() {
@@ -80,10 +85,11 @@ func (s *session) measured() nudge.Pile {
 	return *s.nudging.pile
 }
 
-// canNudge reports whether a pass has left something to decide on.
+// canNudge reports whether a pass has left figures to decide on.
 func (s *session) canNudge() bool { return s.pipe != nil && s.nudging.baseline != nil }
 
-// told returns what the model was told, read once.
+// told returns the record of earlier reminders and the message. It reads the
+// store once.
 func (h *Host) told(ctx context.Context, s *session) (store.NudgeRow, error) {
 	if s.nudged == nil {
 		row, err := h.Store.Nudge(ctx, s.key)
@@ -95,9 +101,10 @@ func (h *Host) told(ctx context.Context, s *session) (store.NudgeRow, error) {
 	return *s.nudged, nil
 }
 
-// ToolAfter appends a reminder to the output of a tool that has run, where one
-// is due. Nobody has seen the output yet, and the harness stores what it gets,
-// so that the reminder busts nothing and is there for ever (A22).
+// ToolAfter appends a reminder to the output of a tool that has run, if one is
+// due. This is safe for the cache: the model has not seen the output yet, and
+// the harness stores it with the reminder. So the reminder busts nothing, and
+// every later prompt contains it (bug class A22 in docs/defects.md).
 func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams) (schema.ToolAfterResult, error) {
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -108,10 +115,10 @@ func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams
 	if !s.canNudge() {
 		return schema.ToolAfterResult{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout) // a tool waits
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout) // a tool is waiting
 	defer cancel()
 	text, err := h.remind(ctx, s, p)
-	if err != nil { // most tools write nothing, so their success says nothing
+	if err != nil { // only a failure is news: most tools write nothing to the store
 		h.stored(err)
 		h.Log.Warn("no reminder, the store does not answer", "session", key.Session, "error", err)
 		return schema.ToolAfterResult{}, nil
@@ -119,8 +126,8 @@ func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams
 	return schema.ToolAfterResult{Append: text}, nil
 }
 
-// remind counts an output and returns what to append to it. What is said is
-// stored first.
+// remind counts an output and returns the reminder to append to it. It stores
+// the reminder before it returns it.
 func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams) (string, error) {
 	told, err := h.told(ctx, s)
 	if err != nil {
@@ -138,16 +145,16 @@ func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams)
 	}
 	pile, last := s.measured(), nudge.Cycle{Undropped: told.Cycle.Undropped, Level: nudge.Level(told.Cycle.Level)}
 	if pile.Reclaimable < last.Undropped {
-		last = nudge.Cycle{} // a pass has dropped what the last reminder was about (B19)
+		last = nudge.Cycle{} // a pass has dropped the pile of the last reminder (bug class B19)
 	}
 	reading := nudge.Reading{
 		Undropped: pile.Reclaimable + n.turnTokens, Pressure: n.baseline.pressure(n.turnTokens), Window: n.baseline.window(),
 	}
 	level, next := nudge.Remind(reading, last)
 	if level != nudge.Quiet {
-		// The outputs of the turn are among the protected units of the next pass,
-		// so that its pile is smaller without anything dropped: what it is
-		// compared with is the pile of this one.
+		// The next pass protects the outputs of this turn, so its pile will be
+		// smaller although nothing was dropped. So the cycle remembers the pile
+		// of the last pass, without the turn.
 		next.Undropped = pile.Reclaimable
 	}
 	if swapped, err := h.swapCycle(ctx, s, next); err != nil || !swapped || level == nudge.Quiet {
@@ -157,8 +164,8 @@ func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams)
 	return reminder(level, reading.Undropped, pile.Oldest), nil
 }
 
-// swapCycle stores the last reminder. It fails to where another host has stored
-// one meanwhile, which only the database knows.
+// swapCycle stores the last reminder. It returns false if another host has
+// stored one in the meantime; only the database knows that.
 func (h *Host) swapCycle(ctx context.Context, s *session, next nudge.Cycle) (swapped bool, err error) {
 	told, err := h.told(ctx, s)
 	if err != nil {
@@ -176,7 +183,8 @@ func (h *Host) swapCycle(ctx context.Context, s *session, next nudge.Cycle) (swa
 	return true, nil
 }
 
-// reminder is the text of a reminder, with the oldest tags that may go.
+// reminder returns the text of a reminder. It names the oldest tags that may
+// go.
 func reminder(level nudge.Level, undropped int, oldest []nudge.Unit) string {
 	return "\n\n" + nudgeText("nudge_"+string(level)+".md", undropped, oldest)
 }
@@ -187,6 +195,6 @@ func nudgeText(file string, undropped int, oldest []nudge.Unit) string {
 		Oldest    []nudge.Unit
 	}{int(math.Round(float64(undropped) / 1000)), oldest}
 	var b strings.Builder
-	_ = guidance.ExecuteTemplate(&b, file, data) // embedded, and its data fits: it cannot err
+	_ = guidance.ExecuteTemplate(&b, file, data) // embedded, and its data fits: it cannot fail
 	return strings.TrimSpace(b.String())
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// after runs a tool whose output has so many bytes and returns what is appended.
+// after runs a tool with an output of so many bytes, and returns the appended
+// text.
 func (h *harness) after(tool string, bytes int) string {
 	h.t.Helper()
 	return h.afterOutput(tool, strings.Repeat("x", bytes))
@@ -37,8 +38,9 @@ func (h *harness) nudge() store.NudgeRow {
 	return n
 }
 
-// reading is a session of a model that has read a lot: 100,000 tokens of window,
-// 65,000 of them up to the threshold, three outputs of 6,000 tokens each.
+// reading returns a session whose model has read a lot. The window is 100,000
+// tokens, of which 65,000 lie below the threshold. There are three outputs of
+// 6,000 tokens each.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -51,9 +53,10 @@ func reading(t *testing.T, promptTokens int) *harness {
 }
 
 func TestReminderNamesWhatCanGo(t *testing.T) {
-	// 40,000 of the prompt and 10,000 more: pressure 50/65. The pile is two of
-	// the three outputs, about 10,000 tokens, and the 10,000 of the turn:
-	// 20/65 of the window. 0.24 is gentle.
+	// The prompt has 40,000 tokens and 10,000 more from this turn: pressure
+	// 50/65. The pile is two of the three outputs, about 10,000 tokens, and the
+	// 10,000 of the turn: 20/65 of the window. The product is 0.24, which is
+	// gentle.
 	h := reading(t, 40_000)
 	got := h.after("read", 40_000)
 	for _, want := range []string{"\n\n<system-reminder>\n", "ctx_reduce", "§2§ read · §3§ read", "k tokens", "\n</system-reminder>"} {
@@ -77,7 +80,7 @@ func TestReminderIsGivenOnceATone(t *testing.T) {
 	if h.after("read", 40_000) == "" {
 		t.Fatal("no reminder")
 	}
-	for i := range 3 { // the same again, pass after pass, also after a restart
+	for i := range 3 { // the same on each pass, even after a restart
 		h.tool(fmt.Sprint("b", i), "short", "tool-calls", 40_000)
 		if i == 1 {
 			h.restart()
@@ -87,8 +90,9 @@ func TestReminderIsGivenOnceATone(t *testing.T) {
 			t.Errorf("pass %d nags:\n%s", i, got)
 		}
 	}
-	// The prompt has grown to 45,000 and the pile, with the turn, to 40,000:
-	// 40/65 of the window at a pressure of 55/65 are 0.52, which is firm.
+	// The prompt has grown to 45,000 tokens. The pile, with the turn, has grown
+	// to 40,000: 40/65 of the window at a pressure of 55/65 are 0.52, which is
+	// firm.
 	h.tool("b9", strings.Repeat("one two three\n", 3_000), "tool-calls", 45_000)
 	h.tool("b10", "short", "tool-calls", 45_000)
 	h.pass()
@@ -181,8 +185,8 @@ func (h *harness) step(id, finish string) {
 	h.host.sending.Wait()
 }
 
-// full is a session in which a third of what is usable can be dropped: 65,000
-// less 55,000, and the 15,000 tokens of the outputs and more.
+// full returns a session that can drop a third of its usable space. Usable are
+// 65,000 less 55,000, plus the 15,000 and more tokens of the outputs.
 func full(t *testing.T) *harness { return reading(t, 55_000) }
 
 func TestMessageIsSentOnceInASession(t *testing.T) {

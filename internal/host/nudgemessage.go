@@ -10,29 +10,30 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// sendTimeout bounds the sending of a message, the wait for a pause in its turn
-// included. It is less than the age at which a claim counts as dead.
+// sendTimeout bounds the sending of a message, including the wait for a pause
+// in the session's turn. It must stay below the age at which a claim counts as
+// dead.
 const sendTimeout = 100 * time.Second
 
-// nudgeKey names the message to the client.
+// nudgeKey identifies the message to the client.
 const nudgeKey = "output-to-drop"
 
-// The ways in which a step of the model ends that leave its session in order.
+// The finish reasons of a step after which the session is in order.
 const (
 	finishStop      = "stop"
 	finishToolCalls = "tool-calls"
 )
 
-// considerMessage sends the one message of a session's life about output to
-// drop, when the model has finished a step and so much could go that it is time.
-// The caller holds the session.
+// considerMessage sends the message that suggests dropping output, once in a
+// session's life. It does so when the model has finished a step and enough could
+// be dropped. The caller holds the session.
 func (h *Host) considerMessage(ctx context.Context, c Client, s *session, m *transcript.Message) error {
 	midTurn := m.Finish == finishToolCalls
 	if !midTurn && m.Finish != finishStop || !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
 		return nil
 	}
 	if !midTurn && mode(s.row.Mode).isSubagent() {
-		return nil // its session is over
+		return nil // a subagent's session ends with this step
 	}
 	told, err := h.told(ctx, s)
 	if err != nil || told.Message == store.MessageDelivered {
@@ -60,13 +61,14 @@ func (h *Host) considerMessage(ctx context.Context, c Client, s *session, m *tra
 		Directory: s.row.Directory, Session: s.key.Session, Text: nudgeText("nudge_message.md", reclaimable, pile.Oldest),
 		Synthetic: true, MidTurn: midTurn, Key: nudgeKey,
 	}
-	// Not in the session's lane, in which the harness's next request waits.
+	// This runs outside the session's lane, because the harness's next request
+	// waits in that lane.
 	h.sending.Go(func() { h.sendMessage(context.WithoutCancel(ctx), c, s.key, params) })
 	return nil
 }
 
-// sendMessage sends a claimed message. What could not be sent is tried again
-// with the next step; what was sent never is.
+// sendMessage sends a claimed message. If sending fails, the next step tries it
+// again. Once sent, the message is never sent again.
 func (h *Host) sendMessage(ctx context.Context, c Client, key store.Key, params schema.MessageSendParams) {
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -83,11 +85,12 @@ func (h *Host) sendMessage(ctx context.Context, c Client, key store.Key, params 
 		h.stored(err)
 	}
 	if sendErr == nil {
-		// Whatever the store says: this process does not send it twice.
+		// Even if the store does not record it, this process does not send the
+		// message twice.
 		s.nudged = &store.NudgeRow{Message: store.MessageDelivered}
 		if row, err := h.Store.Nudge(ctx, key); err == nil {
 			s.nudged.Cycle = row.Cycle
-			if row.Message == store.MessagePending { // somebody took our claim for dead
+			if row.Message == store.MessagePending { // another host took our claim for dead
 				_, err = h.Store.MoveMessage(ctx, key, store.MessagePending, store.MessageDelivered)
 				h.stored(err)
 			}
@@ -95,8 +98,9 @@ func (h *Host) sendMessage(ctx context.Context, c Client, key store.Key, params 
 	}
 }
 
-// moveMessage moves the message if it is where the caller saw it; if not,
-// somebody else did, and the store is asked again next time.
+// moveMessage moves the message from one state to the next. If another host has
+// moved it in the meantime, nothing happens, and the next call reads the store
+// again.
 func (h *Host) moveMessage(ctx context.Context, s *session, from, to string) error {
 	_, err := h.Store.MoveMessage(ctx, s.key, from, to)
 	s.nudged = nil

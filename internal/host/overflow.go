@@ -12,8 +12,9 @@ import (
 )
 
 // noteError looks for an overflow in an error of the harness. message is the
-// step that the error is stored with, nil for an error of the session: OpenCode
-// reports a refusal as both, or as the latter only when it compacts by itself.
+// step that the error is stored with; it is nil for an error of the session.
+// OpenCode usually reports a refusal as both, but only as an error of the
+// session when it compacts by itself.
 func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, message *transcript.Message) error {
 	o, ok := overflow.Detect(report)
 	if !ok {
@@ -27,7 +28,7 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 		}
 	}
 	if s.row.Passes == 0 {
-		return nil // not a prompt of ours
+		return nil // not a prompt of a pass
 	}
 	m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
 	if message != nil {
@@ -41,41 +42,54 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 	return h.noteOverflow(ctx, s, m, o)
 }
 
-// noteOverflow keeps what a refusal says of the model, and makes the next pass
-// of a primary session make room. A subagent's session ends with its refusal.
+// noteOverflow records the limit that a refusal shows, and makes the next pass
+// of a primary session free space. The session of a subagent ends with its
+// refusal, so it has no next pass.
 func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o overflow.Overflow) error {
 	now := h.Clock.Now()
 	at := now
 	if mode(s.row.Mode).isSubagent() {
 		at = 0
 	}
-	isNew, err := h.Store.MarkOverflow(ctx, s.key, s.row.Passes, at)
+	isNew, err := h.Store.MarkOverflow(ctx, s.key, s.row.Passes, at, o.PromptTokens)
 	if err != nil || !isNew {
 		return err
 	}
-	s.row.OverflowAt, s.row.OverflowPass = at, s.row.Passes
+	s.row.OverflowAt, s.row.OverflowPass, s.row.OverflowTokens = at, s.row.Passes, o.PromptTokens
 	h.Log.Warn("the provider refused a prompt for its length", "session", s.key.Session, "pass", s.row.Passes,
-		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "cause", o.Family)
+		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "promptTokens", o.PromptTokens, "cause", o.Family)
 	return h.learn(ctx, m, refused(o.LimitTokens, now))
 }
 
-// noteAccepted keeps what an answer proves: a prompt of this size fits. An
-// overflow of the session that came before it is dealt with.
+// noteAccepted records the proof that an answer gives: a prompt of this size
+// fits. An earlier overflow of the session is settled with it.
 func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Message) error {
-	if !s.known { // the host has started since
+	if !s.known { // the host was restarted since the pass
 		if _, err := h.load(ctx, s); err != nil {
 			return err
 		}
 	}
-	if s.row.OverflowAt > 0 && m.Completed > s.row.OverflowAt {
+	now := h.Clock.Now()
+	if s.row.OverflowAt > 0 && isLater(m.Completed, s.row.OverflowAt, now) {
 		if err := h.clearOverflow(ctx, s); err != nil {
 			return err
 		}
 	}
-	return h.learn(ctx, m.Model, accepted(m.Usage.Prompt(), m.Completed))
+	return h.learn(ctx, m.Model, accepted(m.Usage.Prompt(), m.Completed, now))
 }
 
-// clearOverflow ends the session's need to make room.
+// isLater reports whether time a is after time b, seen from now. The clock may
+// have been set back in between. A time after now was recorded before the clock
+// was set back, so it is earlier than any time up to now. For example, an
+// answer that is dated tomorrow came before a refusal that is dated today.
+func isLater(a, b, now int64) bool {
+	if isFuture := b > now; isFuture != (a > now) {
+		return isFuture
+	}
+	return a > b
+}
+
+// clearOverflow records that the session no longer needs to free space.
 func (h *Host) clearOverflow(ctx context.Context, s *session) error {
 	if err := h.Store.ClearOverflow(ctx, s.key); err != nil {
 		return fmt.Errorf("the prompts fit again: %w", err)

@@ -13,12 +13,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// reduceParameters is what the model sees of ctx_reduce's arguments.
+// reduceParameters is the argument schema of ctx_reduce that the model sees.
 var reduceParameters = json.Value(`{"type":"object","properties":{"drop":{"type":"string",` +
 	`"description":"Tags to mark: \"12\", \"12-15\" or \"3,7,12-15\"."}},"required":["drop"],"additionalProperties":false}`)
 
-// ToolExecute runs one of the host's tools. What is wrong with a call is told to
-// the model as its result, so that it can do better.
+// ToolExecute runs one of the host's tools. If the call itself is wrong, the
+// model reads the reason as the tool's result, so that it can correct its call.
 func (h *Host) ToolExecute(ctx context.Context, c Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	key, err := h.key(c, p.Session)
 	if err != nil {
@@ -34,8 +34,9 @@ func (h *Host) ToolExecute(ctx context.Context, c Client, p schema.ToolExecutePa
 	return schema.ToolExecuteResult{Title: "marked", Output: reply}, err
 }
 
-// reduce queues drops and returns the reply. The reply is stored with them: a
-// shim that did not get it asks again, and must read the same.
+// reduce queues drops and returns the reply. It stores the reply together with
+// the drops: a shim that did not receive it asks again, and must read the same
+// text.
 func (h *Host) reduce(ctx context.Context, s *session, p schema.ToolExecuteParams) (string, error) {
 	if reply, found, err := h.Store.ToolReply(ctx, s.key, p.CallID); err != nil || found {
 		return reply, err
@@ -53,16 +54,18 @@ func (h *Host) reduce(ctx context.Context, s *session, p schema.ToolExecuteParam
 	drops, reply := queueable(state, tags, knobs, now)
 	rows := make([]store.DropRow, len(drops))
 	for i, d := range drops {
-		rows[i] = store.DropRow{Tag: d.Tag, QueuedAt: d.QueuedAt, Source: d.Source}
+		rows[i] = store.DropRow{Tag: d.Tag, UnitKey: d.Key, QueuedAt: d.QueuedAt, Source: d.Source}
 	}
-	if err := h.Store.QueueDrops(ctx, s.key, rows, store.ToolReplyRow{CallID: p.CallID, Reply: reply, At: now}); err != nil {
+	if err := h.Store.QueueDrops(ctx, s.key, rowsFromUnits(s.unsaved), rows, store.ToolReplyRow{CallID: p.CallID, Reply: reply, At: now}); err != nil {
 		return "", err
 	}
+	s.unsaved = nil
 	state.Enqueue(drops...)
 	return reply, nil
 }
 
-// stateOf returns the session's frozen state, also when no transcript is in memory.
+// stateOf returns the session's frozen state, even if no transcript is in
+// memory.
 func (h *Host) stateOf(ctx context.Context, s *session) (*frozen.State, error) {
 	if s.pipe != nil {
 		return s.pipe.State, nil
@@ -89,7 +92,8 @@ func dropArgument(args json.Value) ([]int, error) {
 	return tags, nil
 }
 
-// queueable returns the drops to queue, all or none, and the reply.
+// queueable returns the drops to queue, and the reply. If no
+// unit has one of the tags, it queues none of them.
 func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
 	settled := 0
@@ -111,7 +115,7 @@ func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]froz
 	}
 	var drops []frozen.QueuedDrop
 	for _, tag := range append(append([]int(nil), ready...), later...) {
-		drops = append(drops, frozen.QueuedDrop{Tag: tag, QueuedAt: now, Source: reduceTool})
+		drops = append(drops, frozen.QueuedDrop{Tag: tag, Key: state.ByTag(tag).Key, QueuedAt: now, Source: reduceTool})
 	}
 	var parts []string
 	if len(ready) > 0 {
@@ -129,8 +133,8 @@ func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]froz
 	return drops, strings.Join(parts, " ")
 }
 
-// list writes tags without the section signs, so that a reply is not taken for
-// tagged content.
+// list formats tags without section signs, so that nobody mistakes the reply
+// for tagged content.
 func list(tags []int) string {
 	texts := make([]string, len(tags))
 	for i, t := range tags {

@@ -2,17 +2,20 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource says what a session is made of.
+// tokensBySource splits the size of a session by the source of its content, for
+// example the system prompt or tool output.
 func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	t := schema.TokensBySource{System: int64(s.System.SystemTokens)}
 	for _, sum := range s.Sums {
@@ -31,7 +34,8 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	return t
 }
 
-// hitRate is the share of the prompts that the provider read from its cache.
+// hitRate is the share of all prompt tokens that the provider read from its
+// cache.
 func hitRate(s store.SessionRow) float64 {
 	all := s.InputTokens + s.CacheRead + s.CacheWrite
 	if all == 0 {
@@ -48,22 +52,38 @@ func causeCounts(counts []store.CauseCount) []schema.CauseCount {
 	return all
 }
 
-// threshold is the pressure from which a pass of the session may bust, by the
-// configuration as last read: a status opens no files of projects.
+// threshold is the pressure from which a pass of the session may bust. It uses
+// the configuration that was read last, because a status opens no files of
+// projects.
 func (h *Host) threshold(st schema.SessionStatus) float64 {
-	h.mu.Lock()
-	cfg, ok := h.configs[directory{st.Harness, st.Directory}]
-	h.mu.Unlock()
-	if !ok {
-		cfg = defaultConfig
-	}
+	cfg := h.knownConfig(st)
 	percent, _ := config.Threshold(cfg, st.Model.Provider, st.Model.ID, st.ContextTokens)
 	return percent / 100
 }
 
+// knownConfig returns the configuration of a session that was read last.
+func (h *Host) knownConfig(st schema.SessionStatus) schema.Config {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if cfg, ok := h.configs[directory{st.Harness, st.Directory}]; ok {
+		return cfg
+	}
+	return defaultConfig
+}
+
+// knownLife is cacheLife computed from the store alone. It does not ask the
+// harness.
+func (h *Host) knownLife(ctx context.Context, st schema.SessionStatus) route.Belief {
+	row, _, err := h.Store.Limits(ctx, st.Model.Provider, st.Model.ID)
+	if err != nil {
+		h.Log.Warn("limits of a model not read", "provider", st.Model.Provider, "model", st.Model.ID, "error", err)
+	}
+	return h.cacheLife(ctx, string(st.Harness), h.knownConfig(st), st.Model, row.NPM)
+}
+
 var defaultConfig = config.Default()
 
-// warnings is what a person should look at, worst first.
+// warnings lists the problems that a person should look at, worst first.
 func (h *Host) warnings() []schema.Warning {
 	var all []schema.Warning
 	if reason := h.trouble.Load(); reason != nil {
@@ -78,12 +98,12 @@ func (h *Host) warnings() []schema.Warning {
 	return append(all, h.configWarnings()...)
 }
 
-// configWarnings is what is wrong with the configuration of the open
-// directories. What several of them share is told once.
+// configWarnings lists the problems in the configurations of the open
+// directories. A problem that several directories share is listed once.
 func (h *Host) configWarnings() []schema.Warning {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	first := map[string]string{} // message -> directory
+	first := map[string]string{} // by message, the first directory that has it
 	for _, c := range h.clients {
 		for dir, warnings := range c.opened {
 			for _, w := range warnings {

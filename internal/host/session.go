@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,45 +19,55 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Bounds of what stays in memory. A session that was put out is resynced when
-// it comes back.
+// Bounds of the sessions in memory. A session that was evicted needs a resync
+// when it comes back.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20
 )
 
-// session is a session in memory. Its fields belong to whoever holds mu.
+// A session is a session in memory. Only the holder of mu may use its fields.
 type session struct {
 	mu  sync.Mutex
 	key store.Key
-	// row is what the store holds; pipe is nil until the first transform, and
-	// after one that went wrong.
+	// row is the session as stored. pipe is nil until the first transform, and
+	// after a transform that failed.
 	row   store.SessionRow
 	known bool // row has been read
 	pipe  *pipeline.Session
-	// revision names the array that pipe holds and the client as well.
+	// revision names the array that both pipe and the client hold.
 	revision uint64
-	// unsaved are units that a busy store did not take.
+	// unsaved are units that a busy store did not take. They wait in a file, so
+	// that their tags are not given to other units.
 	unsaved []frozen.Unit
-	// nudging is what happened since the pass; nudged what the model was told,
-	// nil until it is read.
+	// inherited is the state that a fork takes over from its original. It is
+	// nil once it is stored.
+	inherited *inherited
+	// nudging is the state since the last pass. nudged is the record of earlier
+	// reminders, nil until it is read.
 	nudging nudging
 	nudged  *store.NudgeRow
-	// bytes is the size of its messages; read without mu.
+	// pause is the pause before the newest pass. It is nil after its usage is
+	// known, and where the usage would prove nothing. wireTokens is the size of
+	// the messages that the pass sent.
+	pause      *pause
+	wireTokens int
+	// bytes is the size of the session's messages. It may be read without mu.
 	bytes atomic.Int64
 	used  uint64
-	// took is the time of the last pass in µs; read without mu.
+	// took is the duration of the last pass in µs. It may be read without mu.
 	took atomic.Int64
 }
 
-// forget drops what is only memory; the next transform starts from the store.
+// forget clears the session's memory. The next transform starts from the store.
 func (s *session) forget() {
-	s.pipe, s.known, s.unsaved = nil, false, nil
+	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
+	s.pause, s.wireTokens = nil, 0
 }
 
-// sessions is the sessions in memory, bounded.
+// sessions is a bounded set of sessions in memory.
 type sessions struct {
 	mu    sync.Mutex
 	byKey map[store.Key]*session
@@ -78,7 +89,7 @@ func (ss *sessions) lock(key store.Key) *session {
 	return s
 }
 
-// took returns how long the last pass of a session took, 0 if unknown.
+// took returns the duration of a session's last pass, 0 if unknown.
 func (ss *sessions) took(key store.Key) time.Duration {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -88,8 +99,8 @@ func (ss *sessions) took(key store.Key) time.Duration {
 	return 0
 }
 
-// trim puts out the sessions that were used longest ago until the bounds hold.
-// It passes over those that are at work.
+// trim evicts the least recently used sessions until the bounds hold. It skips
+// sessions that are locked by a running call.
 func (ss *sessions) trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -138,10 +149,11 @@ func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 	}
 	snap.Session.Key = s.key
 	s.row, s.known = snap.Session, true
+	s.unsaved = unitsFromRows(snap.Waiting)
 	return snap, nil
 }
 
-// build puts the pipeline's session together from what the store holds.
+// build puts the pipeline's session together from its stored form.
 func (s *session) build(snap store.Snapshot, codec transcript.Codec) error {
 	meta, err := metaFromRow(s.row)
 	if err != nil {
@@ -163,7 +175,7 @@ func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
 	if err != nil {
 		return pipeline.Meta{}, err
 	}
-	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode)}, nil
+	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode), Gauge: pipeline.Gauge(r.Gauge)}, nil
 }
 
 func chainFrom(messages int, text string) (pipeline.Chain, error) {
@@ -182,9 +194,9 @@ func chainFrom(messages int, text string) (pipeline.Chain, error) {
 func textOf(c pipeline.Chain) string { return hex.EncodeToString(c.Hash[:]) }
 
 func stateFromSnapshot(snap store.Snapshot) *frozen.State {
-	units := make([]frozen.Unit, len(snap.Units))
-	for i, u := range snap.Units {
-		units[i] = unitFromRow(u)
+	units := unitsFromRows(slices.Concat(snap.Units, snap.Waiting))
+	if len(snap.Waiting) > 0 {
+		slices.SortFunc(units, func(a, b frozen.Unit) int { return a.Tag - b.Tag })
 	}
 	edits := make([]frozen.Edit, len(snap.Edits))
 	for i, e := range snap.Edits {
@@ -192,29 +204,32 @@ func stateFromSnapshot(snap store.Snapshot) *frozen.State {
 	}
 	queue := make([]frozen.QueuedDrop, len(snap.Queued))
 	for i, d := range snap.Queued {
-		queue[i] = frozen.QueuedDrop{Tag: d.Tag, QueuedAt: d.QueuedAt, Source: d.Source}
+		queue[i] = frozen.QueuedDrop{Tag: d.Tag, Key: d.UnitKey, QueuedAt: d.QueuedAt, Source: d.Source}
 	}
 	state := frozen.NewState(snap.Session.TagCounter, units, edits, queue)
 	state.Setup = setupFromRow(snap.Session.Setup)
+	for _, t := range snap.Thinking {
+		state.Bind(frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0})
+	}
 	return state
 }
 
 func setupFromRow(r store.SetupState) frozen.Setup {
 	return frozen.Setup{
-		Profile: r.Profile, Gaps: r.ShowGaps, ReclaimUpTo: r.ReclaimUpTo,
+		Profile: r.Profile, Binds: r.Binds, Preamble: r.Preamble, Gaps: r.ShowGaps, ReclaimUpTo: r.ReclaimUpTo,
 		Todo: frozen.Todo{MessageKey: r.TodoMessage, State: r.TodoState},
 	}
 }
 
 func rowFromSetup(s frozen.Setup) store.SetupState {
 	return store.SetupState{
-		Profile: s.Profile, ShowGaps: s.Gaps, ReclaimUpTo: s.ReclaimUpTo,
+		Profile: s.Profile, Binds: s.Binds, Preamble: s.Preamble, ShowGaps: s.Gaps, ReclaimUpTo: s.ReclaimUpTo,
 		TodoMessage: s.Todo.MessageKey, TodoState: s.Todo.State,
 	}
 }
 
 func editFromRow(r store.EditRow) frozen.Edit {
-	level, _ := strconv.Atoi(r.Payload) // only a compression has one
+	level, _ := strconv.Atoi(r.Payload) // only a compression has a level
 	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
 }
 
@@ -229,13 +244,29 @@ func rowFromEdit(e frozen.Edit, pass int) store.EditRow {
 func unitFromRow(r store.UnitRow) frozen.Unit {
 	return frozen.Unit{
 		Tag: r.Tag, Key: r.UnitKey, MessageKey: r.MessageKey, Kind: frozen.UnitKind(r.Kind), Tool: r.Tool,
-		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds,
+		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds, Fingerprint: r.Fingerprint,
 	}
+}
+
+func unitsFromRows(rows []store.UnitRow) []frozen.Unit {
+	units := make([]frozen.Unit, len(rows))
+	for i, r := range rows {
+		units[i] = unitFromRow(r)
+	}
+	return units
+}
+
+func rowsFromUnits(units []frozen.Unit) []store.UnitRow {
+	rows := make([]store.UnitRow, len(units))
+	for i, u := range units {
+		rows[i] = rowFromUnit(u)
+	}
+	return rows
 }
 
 func rowFromUnit(u frozen.Unit) store.UnitRow {
 	return store.UnitRow{
 		Tag: u.Tag, UnitKey: u.Key, MessageKey: u.MessageKey, Kind: string(u.Kind), Tool: u.Tool,
-		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds,
+		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds, Fingerprint: u.Fingerprint,
 	}
 }

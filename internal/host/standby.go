@@ -13,10 +13,10 @@ import (
 )
 
 // A Standby is a host whose store may be missing for a while: locked by another
-// host, read-only, full, damaged, or of a newer schema. While it is missing the
-// Standby answers that it is disabled and why; each initialize of a harness tries to open it
-// again. So a host that cannot persist says so over its socket, and works again
-// when the cause is gone, without a restart of anything.
+// host, read-only, full, damaged, or of a newer schema. While the store is
+// missing, the Standby answers that it is disabled, and why. Each initialize of
+// a harness tries to open the store again. So the host recovers without any
+// restart as soon as the cause is gone.
 type Standby struct {
 	path  string // of the database
 	log   *slog.Logger
@@ -29,26 +29,27 @@ type Standby struct {
 
 	mu     sync.RWMutex // calls of the host hold it for reading
 	host   *Host        // nil while there is no store
-	reason string       // why
+	reason string       // why there is no store
 
-	// clientsMu is apart from mu: a client that comes or goes waits for no call.
+	// clientsMu is separate from mu, so that a client can connect or disconnect
+	// while calls are running.
 	clientsMu sync.Mutex
 	clients   map[Client][]schema.InitializeParams
 }
 
-// StandbyOptions are what a Standby is built from.
+// StandbyOptions configure a Standby.
 type StandbyOptions struct {
-	// Path is that of the database, for status.
+	// Path is the path of the database, for status.
 	Path string
 	Log  *slog.Logger
-	// Open opens the store and returns a host over it. Its context ends when the
-	// caller should not wait any longer.
+	// Open opens the store and returns a host over it. It must stop when its
+	// context ends.
 	Open func(context.Context) (*Host, error)
-	// Offer is what a host with a store would offer a client.
+	// Offer returns the answer that a host with a store would give to a client.
 	Offer func(schema.InitializeParams) schema.InitializeResult
 }
 
-// NewStandby tries to open the store; that it cannot is no error.
+// NewStandby tries to open the store. A failure to open is not an error.
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	s := &Standby{
 		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
@@ -58,19 +59,21 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	return s
 }
 
-// openTimeout bounds the wait of an initialize for the store, which another
-// program may hold locked: a user waits for the pass behind it. Where there is
-// something to migrate the first attempt, which has no such bound, does it.
+// openTimeout bounds how long an initialize waits for the store, which another
+// program may hold locked. A user's pass waits behind it. A migration may take
+// longer; the first attempt at start-up runs it, and has no such bound.
 const openTimeout = 800 * time.Millisecond
 
-// mendTimeout bounds the making of an empty database in the place of a damaged
-// one: nobody else can hold it, but a slow disk has to take its whole schema.
+// mendTimeout bounds the creation of an empty database in place of a damaged
+// one. Nobody else can hold the new file locked, but a slow disk has to take
+// its whole schema.
 const mendTimeout = 3 * time.Second
 
-// Initialize opens the store if that is missing or failed, and then the directory.
+// Initialize opens the store if it is missing or has failed, and then the
+// directory.
 func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
-	if p.Harness != "" { // who only asks for status wants to know what was
+	if p.Harness != "" { // a client that only asks for status wants to see the failure, not to mend it
 		opening, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		s.tryOpen(opening)
@@ -89,13 +92,14 @@ func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeP
 	if p.Harness != "" {
 		r = s.offer(p)
 	}
-	if p.Harness == "" || r.Enabled { // else it is off by the user's wish
+	if p.Harness == "" || r.Enabled { // otherwise the user has disabled the program
 		r.Enabled, r.Trouble, r.Reason = false, true, s.reason
 	}
 	return r, nil
 }
 
-// remember keeps what a client has opened, for the host that is yet to come.
+// remember keeps the directories that a client has opened, for a host that is
+// opened later.
 func (s *Standby) remember(c Client, p schema.InitializeParams) {
 	s.clientsMu.Lock()
 	defer s.clientsMu.Unlock()
@@ -103,8 +107,8 @@ func (s *Standby) remember(c Client, p schema.InitializeParams) {
 	s.clients[c] = append(slices.DeleteFunc(s.clients[c], isSame), p)
 }
 
-// tryOpen opens the store unless it is open and takes what it is given. It
-// returns when that is done or ctx is over.
+// tryOpen opens the store, unless it is open and works. It returns when the
+// attempt is over or ctx ends.
 func (s *Standby) tryOpen(ctx context.Context) {
 	if s.works() {
 		return
@@ -118,11 +122,11 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.host != nil {
-		if s.host.trouble.Load() == nil { // somebody else was faster
+		if s.host.trouble.Load() == nil { // another call was faster
 			return
 		}
-		// A damaged database is replaced, and a full disk may have room, only
-		// when it is opened anew.
+		// The store must be closed and opened anew: only that replaces a
+		// damaged database, or notices that a full disk has space again.
 		s.closeStore()
 	}
 	h, err := s.open(ctx)
@@ -152,7 +156,7 @@ func (s *Standby) works() bool {
 	return s.host != nil && s.host.trouble.Load() == nil
 }
 
-// remedy says what a person can do.
+// remedy tells a person how to fix a store that cannot be opened.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, store.ErrLocked):
@@ -164,13 +168,13 @@ func remedy(err error) string {
 	case errors.Is(err, store.ErrCannotPersist):
 		return "; make room on the disk, or the directory writable"
 	default:
-		return "" // a newer schema says it itself
+		return "" // the error of a newer schema says it itself
 	}
 }
 
-// replaceDamaged opens the store anew, which moves a damaged database aside, and
-// has c, whose pass met the damage, tell its user. If c cannot, whoever
-// initializes next hears of it.
+// replaceDamaged opens the store anew, which moves a damaged database aside.
+// Then it asks c, whose pass hit the damage, to tell its user. If c cannot, the
+// next client that initializes tells its user.
 func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string) {
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
@@ -183,7 +187,7 @@ func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string
 	}
 	for _, notice := range s.damage() {
 		params := schema.NotifyShowParams{Directory: directory, Title: "magicctx", Message: notice, Variant: "warning"}
-		go func() { // the pass does not wait for it
+		go func() { // in a goroutine, so that the pass does not wait for it
 			if err := c.Show(context.WithoutCancel(ctx), params); err != nil {
 				s.log.Warn("notice not shown", "cause", err)
 				h.damageTold.Store(false)
@@ -192,8 +196,8 @@ func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string
 	}
 }
 
-// damage tells, once, that an empty database has taken the place of a damaged
-// one. The caller holds mu.
+// damage returns, once, the notice that an empty database has replaced a
+// damaged one. The caller holds mu.
 func (s *Standby) damage() []string {
 	moved := s.host.Store.Recovered()
 	if moved == "" || !s.host.damageTold.CompareAndSwap(false, true) {
@@ -202,7 +206,7 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close closes the store, after the calls under way.
+// Close waits for running calls and closes the store.
 func (s *Standby) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +236,7 @@ func (s *Standby) Disconnected(c Client) {
 	}
 }
 
-// Status is that of the host, or says why there is none.
+// Status returns the host's status, or says why there is no host.
 func (s *Standby) Status(ctx context.Context, c Client, p schema.StatusParams) (schema.StatusResult, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

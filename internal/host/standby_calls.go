@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// with hands a call to the host, if there is one.
+// with passes a call on to the host, if there is one.
 func with[P, R any](ctx context.Context, s *Standby, c Client, p P, call func(*Host, context.Context, Client, P) (R, error)) (R, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -17,9 +17,10 @@ func with[P, R any](ctx context.Context, s *Standby, c Client, p P, call func(*H
 	return call(s.host, ctx, c, p)
 }
 
-// Transform is that of the host. A pass that meets damage in the database has it
-// replaced and is then done over an empty one, so that the user hears of it once:
-// that it happened. A pass with a base learns that the new host does not hold it.
+// Transform calls the host. If the pass finds the database damaged, Transform
+// has the database replaced and runs the pass again over an empty one. The user
+// then hears of the damage once. A pass with a base gets a resync, because the
+// new host does not hold that base.
 func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
 	var over *Host
 	pass := func(h *Host, ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
@@ -34,52 +35,52 @@ func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformPar
 	return with(ctx, s, c, p, pass)
 }
 
-// System is that of the host.
+// System calls the host.
 func (s *Standby) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
 	return with(ctx, s, c, p, (*Host).System)
 }
 
-// Event is that of the host.
+// Event calls the host.
 func (s *Standby) Event(ctx context.Context, c Client, p schema.EventParams) (schema.Empty, error) {
 	return with(ctx, s, c, p, (*Host).Event)
 }
 
-// ChatMessage is that of the host.
+// ChatMessage calls the host.
 func (s *Standby) ChatMessage(ctx context.Context, c Client, p schema.ChatMessageParams) (schema.ChatMessageResult, error) {
 	return with(ctx, s, c, p, (*Host).ChatMessage)
 }
 
-// TextComplete is that of the host.
+// TextComplete calls the host.
 func (s *Standby) TextComplete(ctx context.Context, c Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	return with(ctx, s, c, p, (*Host).TextComplete)
 }
 
-// ToolBefore is that of the host.
+// ToolBefore calls the host.
 func (s *Standby) ToolBefore(ctx context.Context, c Client, p schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
 	return with(ctx, s, c, p, (*Host).ToolBefore)
 }
 
-// ToolAfter is that of the host.
+// ToolAfter calls the host.
 func (s *Standby) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams) (schema.ToolAfterResult, error) {
 	return with(ctx, s, c, p, (*Host).ToolAfter)
 }
 
-// ToolExecute is that of the host.
+// ToolExecute calls the host.
 func (s *Standby) ToolExecute(ctx context.Context, c Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	return with(ctx, s, c, p, (*Host).ToolExecute)
 }
 
-// CommandExecute is that of the host.
+// CommandExecute calls the host.
 func (s *Standby) CommandExecute(ctx context.Context, c Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	return with(ctx, s, c, p, (*Host).CommandExecute)
 }
 
-// SessionStatus is that of the host.
+// SessionStatus calls the host.
 func (s *Standby) SessionStatus(ctx context.Context, c Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	return with(ctx, s, c, p, (*Host).SessionStatus)
 }
 
-// Subscribe is that of the host.
+// Subscribe calls the host.
 func (s *Standby) Subscribe(ctx context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
 	return with(ctx, s, c, p, (*Host).Subscribe)
 }

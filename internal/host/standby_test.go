@@ -16,10 +16,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A client that answers nothing.
+// mute is a client that answers nothing.
 type mute struct{ name string }
 
-// A client that keeps what it is to show.
+// shower is a client that keeps the notices it is asked to show.
 type shower struct {
 	mute
 	shown chan string
@@ -111,7 +111,7 @@ func TestHostWithoutAStoreSaysWhyAndRecovers(t *testing.T) {
 	if r := initialize(t, s, first); !r.Enabled || r.Trouble || r.Reason != "" {
 		t.Errorf("after the owner has gone: enabled %v, trouble %v, reason %q", r.Enabled, r.Trouble, r.Reason)
 	}
-	for _, c := range []Client{first, second} { // the second did not ask again
+	for _, c := range []Client{first, second} { // the second client did not ask again
 		if err := transformOne(t, s, c); err != nil {
 			t.Errorf("a pass of %s: %v", c.(*mute).name, err)
 		}
@@ -132,8 +132,9 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 }
 
-// A database may be damaged while it is open, by a disk or by a person. The pass
-// that meets it is done over a new one; the user is told that, and nothing else.
+// A disk or a person may damage the database while it is open. The pass that
+// meets the damage runs over a new database. The user is told about that, and
+// about nothing else.
 func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +148,8 @@ func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 			if err := transformOne(t, s, c); err != nil {
 				t.Fatal(err)
 			}
-			// In place, as the store has the file open.
+			// The damage is written in place, because the store has the file
+			// open.
 			for _, file := range []string{store.PathIn(dir), store.PathIn(dir) + "-wal"} {
 				if err := os.WriteFile(file, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
 					t.Fatal(err)
@@ -167,7 +169,7 @@ func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 				t.Errorf("status: %+v, %v", status, err)
 			}
 			for !canShow && s.host.damageTold.Load() {
-				time.Sleep(time.Millisecond) // until the failure is noted
+				time.Sleep(time.Millisecond) // until the failure is recorded
 			}
 			if r := initialize(t, s, c); (len(r.Warnings) == 0) != canShow {
 				t.Errorf("initialize: warnings %q", r.Warnings)

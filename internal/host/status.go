@@ -10,8 +10,8 @@ import (
 // statusSessions bounds the sessions that a status lists, newest first.
 const statusSessions = 50
 
-// Status reports on the store and its sessions. It reads the database only, and
-// takes no session's lock, so that it never waits behind a pass.
+// Status reports on the store and its sessions. It reads only the database and
+// takes no session's lock, so it never waits for a pass.
 func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (schema.StatusResult, error) {
 	r := schema.StatusResult{
 		Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true,
@@ -57,6 +57,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		InputTokens: s.PromptTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s),
+		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.took(s.Key).Microseconds()) / 1000,
 	}
 	if s.Last != nil {
@@ -70,6 +71,8 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	if st.Model.ID != "" {
 		w := h.knownWindow(ctx, st.Model)
 		st.ContextTokens, st.LimitSource, st.LimitAt = w.Tokens, w.Source, w.At
+		b := h.knownLife(ctx, st)
+		st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
 	}
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
@@ -78,7 +81,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	return st
 }
 
-// Subscribe makes a client hear of every matching pass.
+// Subscribe registers a client to hear of every matching pass.
 func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,8 +89,8 @@ func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) 
 	return schema.Empty{}, nil
 }
 
-// publish tells subscribers of the session's newest pass. Without any it costs
-// nothing.
+// publish tells subscribers about the session's newest pass. Without
+// subscribers it costs nothing.
 func (h *Host) publish(s *session) {
 	h.mu.Lock()
 	var listeners []Client

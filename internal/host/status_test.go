@@ -23,7 +23,7 @@ func (h *harness) status() schema.StatusResult {
 	return st
 }
 
-// slowClient is a harness that thinks long about its model's limits.
+// slowClient is a harness that takes long to answer about its model's limits.
 type slowClient struct {
 	*harness
 	asked, answer chan struct{}
@@ -35,8 +35,8 @@ func (c slowClient) ModelLimits(ctx context.Context, p schema.ModelLimitsParams)
 	return c.harness.ModelLimits(ctx, p)
 }
 
-// A pass holds its session's lock until it is answered. Nobody who only looks
-// waits for it, not even for that session.
+// A pass holds its session's lock until it is answered. A status does not wait
+// for that lock, even if it asks for the same session.
 func TestStatusDoesNotWaitForAPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -169,8 +169,8 @@ func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
 	}
 }
 
-// The status tells what the last pass decided on, and the newest price, which may
-// be that of an older pass.
+// The status shows the decision of the last pass and the newest price, which an
+// older pass may have computed.
 func TestStatusTellsTheNewestPrice(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

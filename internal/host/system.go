@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -43,12 +46,17 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 		}
 	}
 	cfg := h.config(key.Harness, p.Directory)
-	if s.row.Passes == 0 || !wantsGuidance(cfg.SystemPromptInjection, p.System) {
+	guided := wantsGuidance(cfg.SystemPromptInjection, p.System)
+	if s.row.Passes == 0 || !guided && !s.row.Setup.Binds {
 		return unchanged, nil
 	}
 	system := append([]string(nil), p.System...)
-	if text := guidanceFor(mode(s.row.Mode), cfg.ProtectedTags); text != "" && !strings.Contains(strings.Join(system, "\n"), guidanceHeading) {
+	text := guidanceFor(mode(s.row.Mode), cfg.ProtectedTags)
+	if guided && text != "" && !strings.Contains(strings.Join(system, "\n"), guidanceHeading) {
 		system = append(system, text)
+	}
+	if s.row.Setup.Binds {
+		return h.frozenSystem(ctx, s, system)
 	}
 	state, changed := nextSystemState(s.row, system)
 	if state != s.row.System {
@@ -63,6 +71,64 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	}
 	system[0] = dateLine.ReplaceAllLiteralString(system[0], state.StickyDate)
 	return schema.SystemResult{System: system}, nil
+}
+
+// frozenSystem returns the system prompt of the session's preamble. Thinking is
+// bound to it, so a prompt that differs only waits: the next pass that begins a
+// turn takes a new preamble, and with it the newest prompt.
+func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (schema.SystemResult, error) {
+	before := s.row.System
+	state := before
+	var frozen []string
+	if before.Text != "" && before.Preamble == s.row.Setup.Preamble && json.Unmarshal([]byte(before.Text), &frozen) == nil {
+		if !sameOpening(frozen, system) {
+			return schema.SystemResult{}, nil
+		}
+		// A new date alone is no reason to lose all thinking; it is taken on when
+		// the prefix is gone anyway.
+		state.Pending = withoutDate(frozen) != withoutDate(system)
+	} else {
+		text, err := json.Marshal(system)
+		if err != nil {
+			return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
+		}
+		state, _ = nextSystemState(s.row, system)
+		state.Text, state.Preamble, state.Pending, state.At = string(text), s.row.Setup.Preamble, false, h.Clock.Now()
+		frozen = system
+	}
+	if state != before {
+		if err := h.Store.SaveSystem(ctx, s.key, state); err != nil {
+			h.stored(err)
+			return schema.SystemResult{}, err
+		}
+		s.row.System = state
+	}
+	return schema.SystemResult{System: frozen}, nil
+}
+
+// sameOpening reports whether two system prompts begin alike. If they do not, the
+// second one belongs to another agent that works in the same session. An example
+// is the title agent, when the user has configured its prompt.
+func sameOpening(a, b []string) bool {
+	const enough = 60 // bytes: the sentence that says who the agent is
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	was, is := withoutDate(a[:1]), withoutDate(b[:1])
+	n := min(enough, len(was), len(is))
+	return was[:n] == is[:n]
+}
+
+func withoutDate(system []string) string {
+	return dateLine.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
+}
+
+// isEarlierDay reports whether a, Unix ms, lies on an earlier day than b on the
+// calendar of this machine, which is the harness's.
+func isEarlierDay(a, b int64) bool {
+	year, day := time.UnixMilli(a).Year(), time.UnixMilli(a).YearDay()
+	now := time.UnixMilli(b)
+	return a > 0 && a < b && (year != now.Year() || day != now.YearDay())
 }
 
 func isOwnPrompt(system []string) bool {
@@ -113,6 +179,7 @@ func nextSystemState(row store.SessionRow, system []string) (state store.SystemS
 // noteBust journals that the newest pass lost its prefix to something that the
 // harness did after it.
 func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
+	s.pause = nil // its prompt cannot have been read from the cache
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)
 	isNew, err := h.Store.MarkBust(ctx, s.key, s.row.Passes, cause)
 	if err != nil {

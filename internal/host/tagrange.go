@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxRange bounds a range and the sum of all ranges (spec transform §3).
+// maxRange bounds each range and the sum of all ranges of a call.
 const maxRange = 1000
 
-// parseTags reads the range grammar of ctx_reduce, such as "3,7,12-15"; section
-// signs are passed over. It returns the tags ascending, each once.
+// parseTags reads the range grammar of ctx_reduce, for example "3,7,12-15". It
+// ignores section signs. It returns each tag once, in ascending order.
 func parseTags(text string) ([]int, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "§", ""))
 	if text == "" {
@@ -25,7 +25,7 @@ func parseTags(text string) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range to - from + 1 { // counts from 0: a sum could overflow, a range cannot
+		for i := range to - from + 1 { // from+i cannot overflow; a counter that runs past to could
 			seen[from+i] = true
 		}
 		if len(seen) > maxRange {

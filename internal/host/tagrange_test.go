@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Vector V01 and the errors of spec transform §13.1.
+// Reference vectors for ranges of tags, then the errors.
 func TestTagRanges(t *testing.T) {
 	for _, c := range []struct {
 		in   string

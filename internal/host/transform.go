@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
@@ -76,6 +78,7 @@ type pass struct {
 	config  schema.Config
 	limits  schema.ModelLimits
 	window  window
+	life    route.Belief
 	fresh   []frozen.Unit
 
 	readings pipeline.Readings
@@ -106,9 +109,14 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 		s.bytes.Store(0)
 	}
 	s.bytes.Add(int64(len(p.Messages)))
-	ps.fresh = s.pipe.Update(p.Keep, messages)
+	ps.fresh = s.pipe.Update(p.Keep, messages, p.Sent)
 	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
+	if usage, _, ok := s.pipe.Answer(); ok { // its event may be lost
+		h.stored(h.notePause(ctx, s, s.pipe.Meta.Model, usage))
+	}
+	s.pause = nil
+	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, s.pipe.Model(), ps.limits.NPM)
 	return ps, nil
 }
 
@@ -128,9 +136,10 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	if s.row.Passes == 0 {
 		s.row.Mode = string(modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled))
 	}
-	// What a busy store has not taken yet gets the same tags again, from the
-	// order of the transcript.
-	s.unsaved = nil
+	s.inherited = nil
+	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
+		return h.buildCopy(ctx, s, snap, codec, messages)
+	}
 	return s.build(snap, codec)
 }
 
@@ -156,45 +165,79 @@ func (ps *pass) run(ctx context.Context) error {
 	case errors.Is(err, store.ErrCannotPersist):
 		return disabled(err.Error() + remedy(err))
 	case errors.Is(err, store.ErrBusy):
-		// Nothing of ours may be seen that is not stored, but the wire does not
-		// wait for another program's lock: a steady pass needs no write.
+		// The provider may not see an edit that is not stored. But the user should not
+		// wait for another program's lock, so the pass becomes steady and answers.
 		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
-		ps.s.unsaved = append(ps.s.unsaved, ps.fresh...)
+		ps.keepUnits()
 		ps.retreat("busy")
 		ps.s.pipe.Sent(ps.wire)
+		ps.s.pipe.Meta.Gauge = ps.decision.Gauge
+		ps.s.wireTokens = ps.wire.Tokens
 		return nil
 	}
 	return err
+}
+
+// keepUnits remembers the new units for the next pass that can store them. The
+// model is about to see their tags, so that these must not be given again.
+func (ps *pass) keepUnits() {
+	s := ps.s
+	if len(ps.fresh) == 0 {
+		return
+	}
+	s.unsaved = append(s.unsaved, ps.fresh...)
+	if err := ps.h.Store.KeepWaiting(s.key, rowsFromUnits(s.unsaved)); err != nil {
+		ps.h.Log.Error("new tags are remembered in memory only", "session", s.key.Session, "error", err)
+	}
 }
 
 // read takes the facts of the moment, once for a pass.
 func (ps *pass) read() pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
+	profile := render.ProfileOf(m.Provider, ps.limits.NPM)
 	return pipeline.Readings{
 		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
-		TTL:      config.CacheTTL(ps.config, m.Provider, m.ID),
-		Subagent: mode(ps.s.row.Mode).isSubagent(),
-		Flush:    ps.s.row.ExplicitFlush,
-		Overflow: ps.s.row.OverflowAt > ps.s.pipe.AnsweredAt(), // the event that clears it may be lost
-		Price:    weighingPrice(ps.limits.Price),
-		Profile:  render.ProfileOf(m.Provider, ps.limits.NPM).Name,
-		Gaps:     ps.config.TemporalAwareness,
-		Knobs:    knobs(ps.config, mode(ps.s.row.Mode), ps.params.Directory),
+		TTL:            ps.life.Life,
+		Route:          ps.life.Route,
+		Subagent:       mode(ps.s.row.Mode).isSubagent(),
+		Flush:          ps.s.row.ExplicitFlush,
+		Overflow:       ps.isOverflow(),
+		OverflowTokens: ps.s.row.OverflowTokens,
+		Price:          ps.life.Route.Price(ps.limits.Price),
+		Profile:        profile.Name,
+		Binds:          bindsThinking(ps.config, profile, m),
+		Gaps:           ps.config.TemporalAwareness,
+		SystemPending:  ps.s.row.System.Pending,
+		SystemIsOld:    isEarlierDay(ps.s.row.System.At, ps.at),
+		Knobs:          knobs(ps.config, mode(ps.s.row.Mode), ps.params.Directory),
 	}
 }
 
-// weighingPrice is the price that a bust is weighed with. A catalogue that names
-// no price of writing is of a provider that caches by itself: it takes what fresh
-// tokens cost.
-func weighingPrice(p schema.Price) schema.Price {
-	if p.Write <= 0 {
-		p.Write = p.Fresh
+// bindsThinking reports whether the model binds its thinking to everything
+// before it: as configured, else by its id.
+func bindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
+	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
+	case "on":
+		return true
+	case "off":
+		return false
 	}
-	if p.Read <= 0 || p.Write <= 0 {
-		return pipeline.TypicalPrice
-	}
-	return p
+	return profile.BindsThinking(m.ID)
+}
+
+// isOverflow reports whether the newest prompt was refused as too long. The event
+// of an answer since then clears the session's overflow, but it may be lost.
+func (ps *pass) isOverflow() bool {
+	at := ps.s.row.OverflowAt
+	return at > 0 && isLater(at, ps.s.pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
+}
+
+// isRefusedGone reports whether the prompt that was refused as too long has been taken
+// back since. Then the refusal says nothing of today's.
+func (ps *pass) isRefusedGone() bool {
+	row, pipe := &ps.s.row, ps.s.pipe
+	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
 }
 
 // nudgeBaseline is what the pass knows that nudges are decided on.
@@ -236,9 +279,10 @@ const commitTimeout = time.Second
 func (ps *pass) commit(ctx context.Context) error {
 	s, d, w := ps.s, ps.decision, ps.wire
 	row := s.row
-	row.Provider, row.Model = d.Model.Provider, d.Model.ID
+	row.Provider, row.Model, row.Agent = d.Model.Provider, d.Model.ID, d.Agent
+	row.LostBlocks, row.LostTokens = row.LostBlocks+w.LostBlocks, row.LostTokens+w.LostTokens
 	row.TagCounter, row.LastPassAt = s.pipe.State.TagCounter, ps.at
-	row.Setup, row.Episode = rowFromSetup(d.Setup), store.EpisodeState(d.Episode)
+	row.Setup, row.Episode, row.Gauge = rowFromSetup(d.Setup), store.EpisodeState(d.Episode), store.GaugeState(d.Gauge)
 	row.Passes++
 	if d.Verdict == schema.Hard {
 		row.Epoch++
@@ -248,14 +292,21 @@ func (ps *pass) commit(ctx context.Context) error {
 	}
 	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
 	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
-	c := store.PassCommit{Session: row, Drained: d.Drained, FlushDone: row.ExplicitFlush, RoomMade: row.OverflowAt > 0 && len(d.Edits) > 0, Pass: store.PassRow{
+	c := store.PassCommit{Session: row, Drained: d.Drained, FlushDone: row.ExplicitFlush, RoomMade: row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()), Pass: store.PassRow{
 		Pass: row.Passes, At: ps.at, Verdict: string(d.Verdict), Cause: string(d.Cause), Bust: w.Bust, BustCause: w.BustCause,
 		Messages: s.pipe.Len(), Kept: ps.params.Keep, WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes,
 		PrefixTokens: w.PrefixTokens, Chain: row.WireChain, EditsAdded: len(d.Edits), Pressure: d.Percent / 100,
 		HostUS: time.Since(ps.started).Microseconds(), SizeTokens: d.Size.Current, GoalTokens: d.Goal, Price: store.BustPrice(d.Price),
-	}}
-	for _, u := range append(s.unsaved, ps.fresh...) {
-		c.Units = append(c.Units, rowFromUnit(u))
+		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
+	}, LostThinking: w.Lost}
+	for _, b := range s.pipe.Unstored() {
+		c.Thinking = append(c.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
+	}
+	c.Units = rowsFromUnits(slices.Concat(s.unsaved, ps.fresh))
+	c.Stamped = s.pipe.Stamped()
+	if s.inherited != nil {
+		c.Edits, c.Inherited = slices.Clip(s.inherited.edits), &s.inherited.rest
+		c.Thinking = append(c.Thinking, s.inherited.thinking...)
 	}
 	for _, e := range d.Edits {
 		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes))
@@ -265,17 +316,20 @@ func (ps *pass) commit(ctx context.Context) error {
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
 	}
-	s.unsaved = nil
+	s.unsaved, s.inherited = nil, nil
+	s.pipe.Saved()
+	s.pipe.Stored(w)
 	s.pipe.State.Dequeue(d.Drained)
 	row.ExplicitFlush = false
 	if c.RoomMade {
 		row.OverflowAt = 0
 	}
 	s.row = row
-	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, At: row.LastPassAt, Model: d.Model, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode}
+	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
+	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, At: row.LastPassAt, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode, Gauge: d.Gauge}
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
 		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits), "size", d.Size.Current, "goal", d.Goal,
-		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast, "freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
+		"lostBlocks", w.LostBlocks, "removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast, "freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
 	return nil
 }
 
@@ -283,7 +337,7 @@ func (ps *pass) commit(ctx context.Context) error {
 func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
 	s.revision = ps.h.revision.Add(1)
-	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict}
+	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
 	if ps.decision.Verdict != schema.Steady {
 		m.Cause = string(ps.decision.Cause)
 	}

@@ -9,20 +9,20 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A window is what is believed of a model's prompt limit, and since when on
-// whose word.
+// A window is our current estimate of a model's prompt limit, with its source
+// (catalogue, overflow, usage) and the time we learned it.
 type window struct {
-	// Tokens is 0 where nobody knows: then pressure is measured against
-	// pipeline.DefaultLimitTokens, and budgets against nothing.
+	// Tokens is 0 when nobody knows the limit. Then pressure is measured
+	// against pipeline.DefaultLimitTokens, and there are no budgets.
 	Tokens int
 	Source schema.LimitSource
-	// At is Unix ms, 0 for the default.
+	// At is Unix milliseconds, 0 for the default.
 	At int64
 }
 
-// believe weighs what the catalogue says against what use has shown. A proven
-// overflow lowers the catalogue's limit, never raises it; a prompt that was
-// accepted outweighs either limit that it is larger than.
+// believe weighs the catalogue against the experience with the model. A proven
+// overflow can lower the catalogue's limit, never raise it. An accepted prompt
+// overrides either limit if it was larger.
 func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRow) window {
 	w := window{Source: schema.LimitDefault}
 	if n := promptLimit(catalogue); n > 0 {
@@ -42,13 +42,14 @@ func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRo
 	return w
 }
 
-// window returns what is believed of a model whose limits by the catalogue the
-// caller has at hand.
+// window returns the estimate for a model. The caller passes the limits of the
+// catalogue.
 func (h *Host) window(ctx context.Context, m schema.Model, catalogue schema.ModelLimits) window {
 	return believe(catalogue, 0, h.use(ctx, m))
 }
 
-// knownWindow is window by what is stored: it does not ask the harness.
+// knownWindow is window computed from the store alone. It does not ask the
+// harness.
 func (h *Host) knownWindow(ctx context.Context, m schema.Model) window {
 	row, _, err := h.Store.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
@@ -57,17 +58,17 @@ func (h *Host) knownWindow(ctx context.Context, m schema.Model) window {
 	return believe(limitsFromRow(row), row.At, h.use(ctx, m))
 }
 
-// uses is what use has shown of the models of this process, as the store has
-// it. This host is its only writer.
+// uses caches the experience with the models of this process as the store has
+// it: refusals and accepted prompts. This host is its only writer.
 type uses struct {
-	// learning keeps changes in order, across their writes.
+	// learning keeps changes in order while they are written.
 	learning sync.Mutex
 	mu       sync.Mutex
 	known    map[schema.Model]store.WindowRow
 }
 
-// use returns what use has shown of a model. A store that does not answer is
-// asked again the next time.
+// use returns the experience with a model. If the store does not answer, the
+// next call asks it again.
 func (h *Host) use(ctx context.Context, m schema.Model) store.WindowRow {
 	h.uses.mu.Lock()
 	row, ok := h.uses.known[m]
@@ -83,14 +84,14 @@ func (h *Host) use(ctx context.Context, m schema.Model) store.WindowRow {
 	h.uses.mu.Lock()
 	defer h.uses.mu.Unlock()
 	if newer, ok := h.uses.known[m]; ok {
-		return newer // learned while we read
+		return newer // another call learned it while we read
 	}
 	h.uses.known[m] = row
 	return row
 }
 
-// learn changes what use has shown of a model. It holds from now on, also if
-// the store does not take it.
+// learn changes the experience with a model. The change takes effect at once,
+// even if the store fails to take it.
 func (h *Host) learn(ctx context.Context, m schema.Model, change func(*store.WindowRow)) error {
 	if m.ID == "" {
 		return nil
@@ -112,9 +113,9 @@ func (h *Host) learn(ctx context.Context, m schema.Model, change func(*store.Win
 	return h.Store.SaveWindow(ctx, row)
 }
 
-// refused notes a refusal at the time at, with the limit that the provider
-// named, 0 if it named none. What was accepted before proves nothing any more:
-// the provider, or the account behind it, may have changed.
+// refused records a refusal at the given time, with the limit that the provider
+// named, or 0. Prompts that were accepted earlier no longer prove anything: the
+// provider, or the account behind it, may have changed.
 func refused(limitTokens int, at int64) func(*store.WindowRow) {
 	return func(w *store.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
@@ -124,15 +125,15 @@ func refused(limitTokens int, at int64) func(*store.WindowRow) {
 	}
 }
 
-// accepted notes a prompt that was answered at the time at. One that is larger
-// than the limit of an earlier refusal withdraws that limit; the answer to an
-// older prompt, which harnesses may report late, does not.
-func accepted(promptTokens int, at int64) func(*store.WindowRow) {
+// accepted records a prompt that was answered at the given time. If the prompt
+// was larger than the limit of an earlier refusal, it withdraws that limit. An
+// answer to an older prompt, which harnesses may report late, does not.
+func accepted(promptTokens int, at, now int64) func(*store.WindowRow) {
 	return func(w *store.WindowRow) {
-		if promptTokens <= w.AcceptedTokens || at <= w.OverflowAt {
+		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !isLater(at, w.OverflowAt, now) {
 			return
 		}
-		w.AcceptedTokens, w.AcceptedAt = promptTokens, at
+		w.AcceptedTokens, w.AcceptedAt = promptTokens, min(at, now)
 		if promptTokens > w.OverflowTokens {
 			w.OverflowTokens, w.OverflowAt = 0, 0
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,8 +25,9 @@ func TestBeliefWeighsItsSources(t *testing.T) {
 		{"nothing known", catalogue(0, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
 		{"catalogue", catalogue(200_000, 0), store.WindowRow{}, window{200_000, schema.LimitCatalogue, at}},
 		{"input limit wins", catalogue(400_000, 272_000), store.WindowRow{}, window{272_000, schema.LimitCatalogue, at}},
-		{"least", catalogue(20_000, 0), store.WindowRow{}, window{20_000, schema.LimitCatalogue, at}},
-		{"too small", catalogue(19_999, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
+		{"least", catalogue(1_000, 0), store.WindowRow{}, window{1_000, schema.LimitCatalogue, at}},
+		{"too small", catalogue(999, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
+		{"small and wrong", catalogue(8_192, 0), store.WindowRow{AcceptedTokens: 8_193, AcceptedAt: 9}, window{8_193, schema.LimitUsage, 9}},
 		{"most", catalogue(3_000_000, 0), store.WindowRow{}, window{3_000_000, schema.LimitCatalogue, at}},
 		{"too large", catalogue(3_000_001, 0), store.WindowRow{}, window{0, schema.LimitDefault, 0}},
 		{"overflow lowers", catalogue(200_000, 0), store.WindowRow{OverflowTokens: 131_072, OverflowAt: 7}, window{131_072, schema.LimitOverflow, 7}},
@@ -55,15 +57,15 @@ func TestBeliefWeighsItsSources(t *testing.T) {
 
 func (h *harness) event(format string, args ...any) {
 	h.t.Helper()
-	if _, err := h.host.Event(h.t.Context(), h, schema.EventParams{Directory: "/p", Event: json.Value(fmt.Sprintf(format, args...))}); err != nil {
+	if _, err := h.host.Event(h.t.Context(), h, schema.EventParams{Directory: "/p", Sent: h.lastWire, Event: json.Value(fmt.Sprintf(format, args...))}); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// refuse reports a refusal as OpenCode does: as the session's error, and with
-// the step, which it writes more than once.
+// refuse reports a refusal as OpenCode does: as an error of the session, and
+// together with the step, which OpenCode writes more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
 	err := fmt.Sprintf(tooLong, limit)
@@ -123,7 +125,7 @@ func TestRefusedPromptLowersTheWindowUntilALargerOneIsAccepted(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
 
 	h.clock.Advance(time.Minute)
-	h.answered("a10", 79_000) // proves nothing against it
+	h.answered("a10", 79_000) // smaller than the limit, so it proves nothing against it
 	h.wantWindow(80_000, schema.LimitOverflow, refusedAt)
 	h.answered("a11", 80_001)
 	h.wantWindow(100_000, schema.LimitCatalogue, asked)
@@ -139,7 +141,7 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	first := h.row().OverflowAt
 	h.clock.Advance(time.Second)
 	h.refuse("a9", 80_000)
-	h.restart() // also by a host that did not hear of it itself
+	h.restart() // a host that did not hear of the first report counts it once too
 	h.refuse("a9", 80_000)
 	if got := h.row().OverflowAt; got != first {
 		t.Errorf("the late report moved it from %d to %d", first, got)
@@ -153,12 +155,12 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// No latch outlives its cause: once a prompt of the session was answered there
-// is nothing to make room for, whoever made the room.
+// The need to free space must not outlive its cause. Once a prompt of the
+// session was answered, nothing needs to be freed, no matter who freed it.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
-	h.answered("a8", 50_000) // of the same instant: it may be from before
+	h.answered("a8", 50_000) // at the same instant: the prompt may be older than the refusal
 	if h.row().OverflowAt == 0 {
 		t.Error("an answer from before ended it")
 	}
@@ -173,6 +175,113 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 		t.Errorf("a late report brought it back: %d", got)
 	}
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
+}
+
+// A window of 8,192 tokens was taken for a mistake and replaced by one of
+// 128,000, so the host freed no space before the refusal.
+func TestASmallWindowIsBelieved(t *testing.T) {
+	h := newHarness(t)
+	h.limits.ContextTokens = 8_192
+	h.user("u1", "find it")
+	h.pass()
+	h.wantWindow(8_192, schema.LimitCatalogue, h.clock.Now())
+	h.tool("a1", strings.Repeat("one two three four ", 500), "stop", 5_000)
+	h.user("u2", "thanks")
+	h.pass()
+	h.drop("call-1", "2")
+	h.tool("a2", "two", "stop", 6_000)
+	h.user("u3", "go on")
+	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "pressure" {
+		t.Errorf("verdict %s (%s) at 6,000 of 8,192 tokens", m.Verdict, m.Cause)
+	}
+}
+
+// A clock that was ahead for a while leaves an answer that is dated tomorrow.
+// That answer hid every refusal until then.
+func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
+	h := turn(t)
+	h.clock.Advance(24 * time.Hour)
+	h.tool("a3", "three", "stop", 60_000)
+	h.clock.Advance(-24*time.Hour + time.Minute)
+	h.user("u3", "go on")
+	h.pass()
+	h.drop("call-1", "2")
+	h.refuse("a4", 80_000)
+	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "overflow" {
+		t.Errorf("verdict %s (%s) after a refusal", m.Verdict, m.Cause)
+	}
+}
+
+// The other way round: a refusal that is dated tomorrow outlived today's
+// answers.
+func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
+	for _, isHeard := range []bool{true, false} {
+		h := turn(t)
+		h.clock.Advance(24 * time.Hour)
+		h.refuse("a3", 80_000)
+		h.clock.Advance(-24*time.Hour + time.Minute)
+		if isHeard {
+			h.answered("a4", 50_000)
+			if got := h.row().OverflowAt; got != 0 {
+				t.Errorf("the overflow outlived its cause: %d", got)
+			}
+		}
+		h.drop("call-1", "2")
+		h.tool("a4", "four", "stop", 50_000)
+		h.user("u3", "go on")
+		if m := h.pass(); m.Cause == "overflow" {
+			t.Errorf("verdict %s (%s) after an answer", m.Verdict, m.Cause)
+		}
+	}
+}
+
+func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
+	h := turn(t)
+	now := h.clock.Now()
+	h.clock.Advance(time.Hour)
+	h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"a9","sessionID":"ses_1","role":"assistant",`+
+		`"time":{"created":%d,"completed":%[1]d},"providerID":"anthropic","modelID":"m","tokens":{"input":120000,"output":1,"cache":{"read":0,"write":0}}}}}`, now+48*3_600_000)
+	h.wantWindow(120_000, schema.LimitUsage, h.clock.Now())
+	h.refuse("a10", 110_000)
+	h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"a9","sessionID":"ses_1","role":"assistant",`+
+		`"time":{"created":%d,"completed":%[1]d},"providerID":"anthropic","modelID":"m","tokens":{"input":120000,"output":1,"cache":{"read":0,"write":0}}}}}`, now+48*3_600_000)
+	if got := h.row().OverflowAt; got != h.clock.Now() {
+		t.Errorf("an answer from before the refusal ended it: %d", got)
+	}
+}
+
+func TestOfTwoTimesOneOfTheFutureIsTheEarlier(t *testing.T) {
+	const now = 100
+	for _, test := range []struct {
+		a, b int64
+		want bool
+	}{{2, 1, true}, {1, 2, false}, {1, 1, false}, {100, 99, true}, {101, 99, false}, {99, 101, true}, {102, 101, true}, {101, 102, false}, {101, 101, false}, {1, 0, true}} {
+		if got := isLater(test.a, test.b, now); got != test.want {
+			t.Errorf("%d after %d at %d: %t", test.a, test.b, now, got)
+		}
+	}
+}
+
+// After a clock was set back, passes do not bust because of it. Once there is a
+// real pause, the session is idle again.
+func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
+	h := turn(t)
+	h.clock.Advance(24 * time.Hour)
+	h.tool("a3", "three", "stop", 20_000)
+	h.user("u3", "go on")
+	h.pass()
+	h.clock.Advance(-24*time.Hour + time.Minute)
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("verdict %s (%s) for a clock that was set back", m.Verdict, m.Cause)
+	}
+	h.clock.Advance(time.Hour)
+	if m := h.pass(); m.Cause != "idle" {
+		t.Errorf("verdict %s (%s) after an hour", m.Verdict, m.Cause)
+	}
+	h.clock.Advance(time.Second)
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("verdict %s (%s) a second later", m.Verdict, m.Cause)
+	}
 }
 
 func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
@@ -220,7 +329,7 @@ func TestPassesGoByWhatIsBelieved(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
 	h.drop("call-1", "2")
-	h.tool("a10", "three", "stop", 60_000) // 60 % by the catalogue, 75 % of what fits
+	h.tool("a10", "three", "stop", 60_000) // 60 % by the catalogue, 75 % of the real limit
 	h.user("u3", "go on")
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "pressure" {
 		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)

@@ -14,14 +14,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Conflict is something in a configuration that magicctx cannot live beside.
+// A Conflict is something in a configuration that cannot work beside magicctx, for example a second
+// plugin that compacts sessions.
 type Conflict struct {
 	Where   string // file, or file:line:column
 	Problem string
-	Remedy  string // what to do, as an imperative
+	Remedy  string // the action that resolves it, as an imperative
 }
 
-// A ConflictError says why nothing was installed.
+// A ConflictError lists the reasons why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
 }
@@ -36,8 +37,8 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// competitors rewrite the same messages: with two of them in one session each
-// pass undoes what the other has cached.
+// competitors are plugins that rewrite the same messages. With two of them in one session, each pass of
+// one destroys the prefix that the other has cached.
 var competitors = []struct {
 	is      func(name string) bool
 	problem string
@@ -48,15 +49,15 @@ var competitors = []struct {
 
 var (
 	orchestrators = []string{"oh-my-opencode", "oh-my-openagent"}
-	// orchestratorHooks compact a session or warn about its size on their own.
+	// orchestratorHooks are hooks that compact a session, or warn about its size, on their own.
 	orchestratorHooks = []string{"preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"}
 )
 
-// findConflicts looks through all configurations that are in force at the place.
+// findConflicts searches all configurations that apply at the place.
 func findConflicts(p Place, target *document) ([]Conflict, error) {
 	files, dirs := p.inForce()
 	var found []Conflict
-	wins := false // whether a file is merged over the target
+	wins := false // whether OpenCode merges the file over the target
 	for _, file := range files {
 		d := target
 		if file != target.file {
@@ -80,8 +81,8 @@ func findConflicts(p Place, target *document) ([]Conflict, error) {
 	return append(found, discoveredConflicts(dirs)...), nil
 }
 
-// compactionConflicts finds compaction that is switched on in a file that is
-// merged over the one that we edit.
+// compactionConflicts finds compaction that is switched on in a file that OpenCode merges over the
+// edited one.
 func compactionConflicts(d *document, target string) (found []Conflict) {
 	compaction, err := compactionOf(d)
 	if err != nil || compaction == nil {
@@ -99,8 +100,8 @@ func compactionConflicts(d *document, target string) (found []Conflict) {
 	return found
 }
 
-// pluginConflicts finds competing plugins in one configuration. dirs are where
-// other plugins keep their own.
+// pluginConflicts finds competing plugins in one configuration. dirs are the directories in which
+// plugins keep their own configuration.
 func pluginConflicts(d *document, dirs []string) (found []Conflict, err error) {
 	plugins, err := pluginsOf(d)
 	if err != nil || plugins == nil {
@@ -129,8 +130,8 @@ func pluginConflicts(d *document, dirs []string) (found []Conflict, err error) {
 	return found, nil
 }
 
-// pluginName returns the name by which a plugin is known: of a path that in its
-// package.json, else the path.
+// pluginName returns the name by which a plugin is known. If spec is a path, that is the name in its
+// package.json, and the path if there is no such name.
 func pluginName(file, spec string) string {
 	if name, ok := packageName(spec); ok {
 		return name
@@ -153,8 +154,7 @@ func pluginName(file, spec string) string {
 	}
 }
 
-// orchestratorConflicts names the hooks that are not disabled in any
-// configuration of the orchestrator.
+// orchestratorConflicts lists the hooks that no configuration of the orchestrator disables.
 func orchestratorConflicts(where, name string, dirs []string) (found []Conflict) {
 	var disabled []string
 	configuration := filepath.Join(dirs[0], name+".json")
@@ -201,7 +201,8 @@ func listOf(d *document, key string) (list []string) {
 
 var script = regexp.MustCompile(`\.[tj]s$`)
 
-// discoveredConflicts finds competitors that OpenCode loads without an entry.
+// discoveredConflicts finds competitors that OpenCode discovers in its plugin directories, without an
+// entry in a configuration.
 func discoveredConflicts(dirs []string) (found []Conflict) {
 	for _, dir := range dirs {
 		for _, sub := range []string{"plugin", "plugins"} {

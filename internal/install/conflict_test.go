@@ -15,7 +15,7 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 		name    string
 		files   map[string]string
 		project bool
-		want    []string // a piece of each conflict, in order
+		want    []string // a part of each conflict's message, in order
 	}{
 		{
 			"the TypeScript plugin",

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// contextLines surround a change in a diff.
+// contextLines is the number of unchanged lines before and after a change.
 const contextLines = 3
 
 const (
 	red, green, cyan, plain = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 )
 
-// Diff returns the change of the file as a unified diff, empty if there is none.
+// Diff returns the change of the file as a unified diff, empty if nothing changes.
 func (p *Plan) Diff(colored bool) string {
 	before, after := p.File, p.File
 	if p.Before == nil {
@@ -24,7 +24,7 @@ func (p *Plan) Diff(colored bool) string {
 	return unified(before, after, string(p.Before), string(p.After), colored)
 }
 
-// A diffLine is a line of a diff: ' ', '-' or '+', and its text.
+// A diffLine is one line of a diff: a mark (' ', '-' or '+') and the text.
 type diffLine struct {
 	op   byte
 	text string
@@ -51,7 +51,7 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 			paint("", "+++ "+nameAfter)
 		}
 		lead := min(contextLines, i)
-		for j := 1; j <= lead; j++ { // context ends at the last hunk
+		for j := 1; j <= lead; j++ { // the context must not reach into the previous hunk
 			if lines[i-j].op != ' ' {
 				lead = j - 1
 			}
@@ -62,7 +62,7 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 		kept := len(hunk) - removed - added
 		paint(cyan, fmt.Sprintf("@@ -%s +%s @@", span(lineBefore-lead, kept+removed), span(lineAfter-lead, kept+added)))
 		for _, l := range hunk {
-			// A carriage return would hide the line on a terminal.
+			// On a terminal a carriage return would hide the line.
 			line, ends := strings.CutSuffix(l.text, "\n")
 			paint(colors[l.op], string(l.op)+strings.TrimSuffix(line, "\r"))
 			if !ends {
@@ -76,8 +76,8 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 	return b.String()
 }
 
-// hunkEnd returns the end of the hunk whose first change is at i: changes whose
-// contexts touch are one hunk.
+// hunkEnd returns the end of the hunk whose first change is at i. Changes whose context lines touch
+// belong to one hunk.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
 	for j := i; j < len(lines) && j <= last+2*contextLines; j++ {
@@ -97,7 +97,7 @@ func count(lines []diffLine, op byte) (n int) {
 	return n
 }
 
-// span writes a range of lines as diff does: an empty one names the line before it.
+// span formats a range of lines as diff does: an empty range names the line before it.
 func span(start, length int) string {
 	switch length {
 	case 0:
@@ -116,12 +116,12 @@ func splitLines(s string) []string {
 	return lines
 }
 
-// maxCells bounds the table of diffLines, in numbers of four bytes.
+// maxCells bounds the table of diffLines. A cell has four bytes.
 const maxCells = 8 << 20
 
-// diffLines returns a shortest edit script, by longest common subsequence of
-// what differs. Beyond maxCells, some 2,800 lines between the first change and
-// the last, it shows all of that as replaced.
+// diffLines returns a shortest edit script, found by the longest common subsequence of the differing
+// middle part. If that part needs more than maxCells (about 2,800 lines between the first and the last
+// change), the result replaces it as a whole.
 func diffLines(a, b []string) []diffLine {
 	lead := 0
 	for lead < min(len(a), len(b)) && a[lead] == b[lead] {

@@ -17,17 +17,18 @@ const maxFileBytes = 4 << 20
 
 var bom = []byte("\ufeff")
 
-// A document is a JSONC file whose root is an object, with all its blanks and comments.
+// A document is a JSONC file whose root is an object, with all its white space and comments.
 type document struct {
 	file     string
 	source   []byte // without the byte order mark
 	hasBOM   bool
-	ownBreak bool // the last line break is not the author's
+	ownBreak bool // the parser needed a final line break that the author did not write
 	tree     hujson.Value
 	root     *hujson.Object
 }
 
-// parseDocument parses the content of a file. An empty file is an empty object, as it is for OpenCode.
+// parseDocument parses the content of a file. An empty file counts as an empty object, as it does for
+// OpenCode.
 func parseDocument(file string, content []byte) (*document, error) {
 	d := &document{file: file}
 	d.source, d.hasBOM = bytes.CutPrefix(content, bom)
@@ -38,7 +39,7 @@ func parseDocument(file string, content []byte) (*document, error) {
 	}
 	text := bytes.Clone(d.source)
 	if !bytes.HasSuffix(text, []byte("\n")) {
-		// hujson insists on a line break after a comment in the last line.
+		// hujson demands a line break after a comment in the last line.
 		text, d.ownBreak = append(text, '\n'), true
 	}
 	var err error
@@ -57,7 +58,7 @@ func parseDocument(file string, content []byte) (*document, error) {
 	return d, nil
 }
 
-// readDocument reads and parses a file. The error is fs.ErrNotExist if there is none.
+// readDocument reads and parses a file. If the file does not exist, the error is fs.ErrNotExist.
 func readDocument(file string) (*document, error) {
 	content, err := readFile(file)
 	if err != nil {
@@ -66,7 +67,7 @@ func readDocument(file string) (*document, error) {
 	return parseDocument(file, content)
 }
 
-// readFile does not wait on pipes and does not read devices.
+// readFile reads a regular file. It neither waits on pipes nor reads devices.
 func readFile(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -93,19 +94,19 @@ func (d *document) bytes() []byte {
 	return content
 }
 
-// errorAt names file, line and column of a value as it was parsed.
+// errorAt returns an error that names the file, line and column of a parsed value.
 func (d *document) errorAt(v hujson.Value, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", d.position(v), fmt.Sprintf(format, args...))
 }
 
-// position returns file:line:column, which terminals link.
+// position returns file:line:column, which terminals turn into a link.
 func (d *document) position(v hujson.Value) string {
 	before := d.source[:min(v.StartOffset, len(d.source))]
 	return fmt.Sprintf("%s:%d:%d", d.file, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// member returns the member of that name, nil if there is none. Of several the
-// last counts, as in JavaScript.
+// member returns the member with that name, nil if there is none. If the name occurs twice, the last
+// member counts, as in JavaScript.
 func member(obj *hujson.Object, name string) *hujson.ObjectMember {
 	for i := len(obj.Members) - 1; i >= 0; i-- {
 		if isNamed(obj.Members[i], name) {
@@ -120,7 +121,7 @@ func isNamed(m hujson.ObjectMember, name string) bool {
 	return ok && literal.String() == name
 }
 
-// text returns the string that v is.
+// text returns the string in v, and whether v is one.
 func text(v hujson.Value) (string, bool) {
 	literal, ok := v.Value.(hujson.Literal)
 	if !ok || literal.Kind() != '"' {

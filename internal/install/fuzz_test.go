@@ -2,7 +2,8 @@ package install
 
 import "testing"
 
-// Any file either is refused or takes the installation, stably, and loses it again.
+// Install refuses a file or changes it. A changed file does not change again at a second installation,
+// and Uninstall restores it.
 func FuzzInstall(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "\ufeff{\r\n\t\"a\":1,//x\r\n}", `{"plugin":[["a",{}],],"compaction":{"auto":true/**/}}`, "{}//", "{/*a\nb*/}",

@@ -11,9 +11,11 @@ import (
 // children are the members of an object or the elements of an array.
 type children interface {
 	len() int
-	// lead is what stands before child i; before the closing bracket for i = len.
+	// lead is the white space and comments before child i. For i = len, it is that before the closing
+	// bracket.
 	lead(i int) *hujson.Extra
-	// tail is what stands between the value of child i and its comma. Not nil on the last child means a trailing comma.
+	// tail is the white space and comments between the value of child i and its comma. If it is not nil
+	// on the last child, there is a trailing comma.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }
@@ -42,18 +44,18 @@ func (e elements) lead(i int) *hujson.Extra {
 	return &e.Elements[i].BeforeExtra
 }
 
-// A layout is how the author of a document sets objects.
+// A layout is the author's style of writing objects.
 type layout struct {
 	newline string
-	// indent is the indentation of the root's members; unused in a document of one line.
+	// indent is the indentation of the root's members. It is not used for a document of one line.
 	indent    string
 	multiline bool
-	colon     string // after a colon
-	gap       string // after a comma in one line
-	padding   string // inside the brackets of one line
+	colon     string // follows a colon
+	gap       string // follows a comma within one line
+	padding   string // stands inside the brackets of a container in one line
 }
 
-// layoutOf reads the layout off the members of the root.
+// layoutOf derives the layout from the members of the root.
 func layoutOf(d *document) layout {
 	l := layout{newline: "\n", indent: "  ", colon: " ", gap: " ", multiline: true}
 	if bytes.Contains(d.source, []byte("\r\n")) {
@@ -66,7 +68,7 @@ func layoutOf(d *document) layout {
 	if colon := string(all[0].Value.BeforeExtra); strings.Trim(colon, " \t") == "" {
 		l.colon, l.gap = colon, colon
 	}
-	// The last lead is the one that a new member follows.
+	// A new member follows the last member, so that member's lead is the model.
 	if lead := all[len(all)-1].Name.BeforeExtra; endsInNewLine(lead) {
 		l.indent = afterLastBreak(lead)
 		return l
@@ -82,7 +84,7 @@ func layoutOf(d *document) layout {
 	return l
 }
 
-// separator returns what goes before a child that is added to c.
+// separator returns the text that goes before a new child of c.
 func (l layout) separator(c children) string {
 	n := c.len()
 	if n == 0 {
@@ -99,16 +101,16 @@ func (l layout) separator(c children) string {
 	return l.gap
 }
 
-// appendTo makes room for one more child at the end of c, which is not empty,
-// and returns what stands before and after the value of the new one.
+// appendTo makes room for one more child at the end of c, which is not empty. It returns the text
+// before and after the value of the new child.
 func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	separator := l.separator(c)
 	comments, blank := splitComments(*c.lead(c.len()))
 	if *c.tail(c.len() - 1) != nil {
-		tail = hujson.Extra{} // the author likes trailing commas
+		tail = hujson.Extra{} // the author uses trailing commas
 	}
 	if bytes.HasSuffix(comments, []byte("\n")) {
-		// A line comment brings its line break along.
+		// A line comment already ends in a line break.
 		separator = strings.TrimPrefix(separator, l.newline)
 		blank = append(hujson.Extra(l.newline), blank...)
 	}
@@ -116,8 +118,8 @@ func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	return append(comments, separator...), tail
 }
 
-// open makes room for the first child of c, whose own line is indented by
-// outer, and returns what stands before the child.
+// open makes room for the first child of c and returns the text before that child. The line of c itself
+// is indented by outer.
 func (l layout) open(c children, multiline bool, outer, inner string) hujson.Extra {
 	comments, blank := splitComments(*c.lead(0))
 	switch {
@@ -137,7 +139,7 @@ func (l layout) open(c children, multiline bool, outer, inner string) hujson.Ext
 	}
 }
 
-// remove takes child i out of c. Comments beside it stay.
+// remove takes child i out of c. Neighbouring comments stay.
 func remove(c children, i int) {
 	joined := join(*c.lead(i), *c.lead(i + 1), i == 0)
 	if tail := *c.tail(i); hasComment(tail) {
@@ -159,14 +161,14 @@ func remove(c children, i int) {
 	*c.lead(i) = joined
 }
 
-// join returns what remains of the blanks and comments on both sides of a child
-// that is gone. It undoes appendTo.
+// join returns the white space and comments that remain when a child is gone: lead stood before the
+// child and next follows it. It undoes appendTo.
 func join(lead, next hujson.Extra, isFirst bool) hujson.Extra {
 	comments, _ := splitComments(lead)
 	first, _, _ := bytes.Cut(next, []byte("\n"))
 	switch {
 	case hasComment(first):
-		// A comment in the line of the child takes its place.
+		// A comment in the child's line moves to the child's place.
 		return append(slices.Clone(lead), bytes.TrimLeft(next, " \t")...)
 	case bytes.HasSuffix(comments, []byte("\n")):
 		next = bytes.TrimPrefix(bytes.TrimPrefix(next, []byte("\r")), []byte("\n"))
@@ -192,8 +194,8 @@ func splitComments(e hujson.Extra) (comments, blank hujson.Extra) {
 	return slices.Clone(e[:end]), slices.Clone(e[end:])
 }
 
-// commentLength returns the length of the comment at the start of e, with the
-// line break of a line comment.
+// commentLength returns the length of the comment at the start of e. The length of a line comment
+// includes its line break.
 func commentLength(e hujson.Extra) int {
 	closing, opening := "\n", 2
 	if bytes.HasPrefix(e, []byte("/*")) {
@@ -207,13 +209,13 @@ func commentLength(e hujson.Extra) int {
 
 func hasComment(e hujson.Extra) bool { return bytes.IndexByte(e, '/') >= 0 }
 
-// endsInNewLine tells whether what follows e starts a line.
+// endsInNewLine reports whether the text after e starts a line.
 func endsInNewLine(e hujson.Extra) bool {
 	comments, blank := splitComments(e)
 	return bytes.HasSuffix(comments, []byte("\n")) || bytes.Contains(blank, []byte("\n"))
 }
 
-// afterLastBreak returns the indentation at the end of e.
+// afterLastBreak returns the text after the last line break in e, which is an indentation.
 func afterLastBreak(e hujson.Extra) string {
 	_, blank := splitComments(e)
 	return string(blank[bytes.LastIndexByte(blank, '\n')+1:])

@@ -10,23 +10,23 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// compactionKeys are OpenCode's own ways to shorten a session. "auto" is on
-// unless configured, and folds the history that we keep; "prune" rewrites old
-// tool outputs below us.
+// compactionKeys are OpenCode's own ways to shorten a session. "auto" is on unless configured, and
+// folds history that this program keeps. "prune" rewrites old tool outputs underneath us, which changes
+// the cached prefix.
 var compactionKeys = []string{"auto", "prune"}
 
-// A former is what we may have to put back into an OpenCode configuration.
+// A former holds the values that a removal may have to put back into an OpenCode configuration.
 type former struct {
 	HasPlugin     bool `json:"has_plugin"`
 	HasCompaction bool `json:"has_compaction"`
-	// Entry is the spec of ours that was listed before, if any.
+	// Entry is the spec of a shim that was listed before, if any.
 	Entry string `json:"entry,omitempty"`
-	// Compaction holds the values of the compactionKeys that were set.
+	// Compaction holds the former values of those compactionKeys that were set.
 	Compaction map[string]json.Value `json:"compaction,omitempty"`
 }
 
-// formerOf reads what a later removal has to restore. It fails when the
-// document holds something else where we have to insert.
+// formerOf reads the values that a later removal has to restore. It fails if the document has a value
+// of the wrong type where an insertion is needed, for example a string under "plugin".
 func formerOf(d *document, spec string) (former, error) {
 	var f former
 	plugins, err := pluginsOf(d)
@@ -60,9 +60,9 @@ func formerOf(d *document, spec string) (former, error) {
 	return f, nil
 }
 
-// enable lists the plugin, unless it is there in any form, and switches
-// OpenCode's own compaction off. earlier is the spec of an earlier installation,
-// if any; replace makes an entry of ours with another spec give way.
+// enable lists the plugin, unless it is listed in any form, and switches OpenCode's own compaction off.
+// earlier is the spec of an earlier installation, if any. If replace accepts an entry of the shim with
+// another spec, the new spec replaces that entry.
 func enable(d *document, spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := pluginsOf(d)
 	if err != nil {
@@ -95,8 +95,8 @@ func enable(d *document, spec, earlier string, replace func(entry string) bool) 
 	return nil
 }
 
-// disable undoes enable in a document that was edited since. What its author
-// has changed again stays as it is.
+// disable undoes enable in a document that was edited since. A value that its author has changed again
+// stays.
 func disable(d *document, spec string, f former) error {
 	plugins, err := pluginsOf(d)
 	if err != nil {
@@ -146,7 +146,7 @@ func disable(d *document, spec string, f former) error {
 	return nil
 }
 
-// pluginsOf returns the list of plugins, nil if there is none.
+// pluginsOf returns the list of plugins, nil if the document has none.
 func pluginsOf(d *document) (*hujson.Array, error) {
 	m := member(d.root, "plugin")
 	if m == nil {
@@ -159,7 +159,7 @@ func pluginsOf(d *document) (*hujson.Array, error) {
 	return list, nil
 }
 
-// compactionOf returns the object of compaction settings, nil if there is none.
+// compactionOf returns the object of compaction settings, nil if the document has none.
 func compactionOf(d *document) (*hujson.Object, error) {
 	m := member(d.root, "compaction")
 	if m == nil {
@@ -172,7 +172,7 @@ func compactionOf(d *document) (*hujson.Object, error) {
 	return obj, nil
 }
 
-// specOf returns the spec of an entry: the entry, or the first element of [spec, options].
+// specOf returns the spec of an entry. An entry is either a spec or a list [spec, options].
 func specOf(entry *hujson.ArrayElement) *hujson.Value {
 	value := entry
 	if tuple, ok := entry.Value.(*hujson.Array); ok {
@@ -189,9 +189,9 @@ func specOf(entry *hujson.ArrayElement) *hujson.Value {
 
 func mustText(v hujson.Value) string { s, _ := text(v); return s }
 
-// ownEntry returns the index of the entry that loads the shim, -1 if there is
-// none: the one with the first of the specs, else the second, else any that is
-// known to be the shim's.
+// ownEntry returns the index of the entry that loads the shim, -1 if there is none. An entry with the
+// first of the specs wins over one with the second, and that over any other entry that is known to load
+// the shim.
 func ownEntry(file string, plugins *hujson.Array, specs ...string) int {
 	found, rank := -1, len(specs)+1
 	for i := range plugins.Elements {
@@ -211,8 +211,8 @@ func ownEntry(file string, plugins *hujson.Array, specs ...string) int {
 	return found
 }
 
-// addMember appends a member to the root. value is told the layout and the
-// indentation of the member's own line.
+// addMember appends a member to the root. The function value gets the layout and the indentation of the
+// member's line.
 func addMember(d *document, name string, value func(l layout, indent string) hujson.ValueTrimmed) {
 	l := layoutOf(d)
 	root := members{d.root}
@@ -244,7 +244,7 @@ func addElement(d *document, plugins *hujson.Array, value hujson.Literal) {
 	c := elements{plugins}
 	var lead, tail hujson.Extra
 	if c.len() == 0 {
-		l.padding = "" // lists in one line are set ["a", "b"]
+		l.padding = "" // a list in one line is written ["a", "b"]
 		lead = l.open(c, false, l.indent, l.indent+l.indent)
 	} else {
 		lead, tail = l.appendTo(c)
@@ -252,7 +252,7 @@ func addElement(d *document, plugins *hujson.Array, value hujson.Literal) {
 	plugins.Elements = append(plugins.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
 }
 
-// compactionObject returns {"auto": false, "prune": false} in the layout l.
+// compactionObject returns {"auto": false, "prune": false}, written in the layout l.
 func compactionObject(l layout, indent string) hujson.ValueTrimmed {
 	lead, separator, end := l.padding, l.gap, l.padding
 	if l.multiline {
@@ -283,7 +283,7 @@ func removeMember(obj *hujson.Object, name string) {
 	}
 }
 
-// isBare tells whether c has neither children nor comments.
+// isBare reports whether c has neither children nor comments.
 func isBare(c children) bool { return c.len() == 0 && !hasComment(*c.lead(0)) }
 
 func isFalse(v hujson.Value) bool {

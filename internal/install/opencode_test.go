@@ -43,7 +43,7 @@ func disabled(t *testing.T, before, installed string) string {
 	return string(d.bytes())
 }
 
-// What is inserted looks like what is there, and removing it leaves no trace.
+// An insertion follows the style of the file, and its removal leaves no trace.
 func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 	tests := []struct{ name, before, after string }{
 		{
@@ -123,7 +123,7 @@ func TestInsertionFollowsTheStyleOfTheFile(t *testing.T) {
 	}
 }
 
-// The author edits the installed file; removing keeps the edits.
+// The author edits the installed file. The removal keeps those edits.
 func TestRemovalKeepsLaterEdits(t *testing.T) {
 	tests := []struct{ name, before, edited, want string }{
 		{
@@ -151,7 +151,7 @@ func TestRemovalKeepsLaterEdits(t *testing.T) {
 			"{\n  \"compaction\": {\n    // keep off!\n  }\n}\n",
 		},
 		{
-			// As OpenCode does by itself when a configuration lacks it.
+			// OpenCode inserts it by itself if a configuration lacks it.
 			"$schema in front",
 			"{\n  \"a\": 1\n}\n",
 			strings.Replace("{\n  \"a\": 1,\n  \"plugin\": [\"/opt/shim/index.js\"],\n  \"compaction\": {\n    \"auto\": false,\n    \"prune\": false\n  }\n}\n", "{", "{\n  \"$schema\": \"s\",", 1),

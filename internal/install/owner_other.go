@@ -4,5 +4,5 @@ package install
 
 import "os"
 
-// keepOwner does nothing: a file inherits its owner from the directory here.
+// keepOwner does nothing, because on this system a file inherits its owner from the directory.
 func keepOwner(*os.File, os.FileInfo) error { return nil }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file that it replaces, so that an
-// installation by root does not lock the user out.
+// keepOwner gives f the owner of the file that it replaces. Otherwise an installation by root would
+// lock the user out.
 func keepOwner(f *os.File, replaced os.FileInfo) error {
 	stat, ok := replaced.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// A Place says whose configuration is meant.
+// A Place selects a configuration: a project's or the user's.
 type Place struct {
 	// Project is the directory of the project, absolute. Empty means the user's own configuration.
 	Project string
@@ -32,7 +32,7 @@ func (p Place) directories() ([]string, error) {
 	return nil, errNoHome
 }
 
-// extraDirectory is that of OPENCODE_CONFIG_DIR, empty if it is not set.
+// extraDirectory returns the directory in OPENCODE_CONFIG_DIR, empty if it is not set.
 func (p Place) extraDirectory() string {
 	dir := p.Env("OPENCODE_CONFIG_DIR")
 	if dir == "" {
@@ -44,10 +44,10 @@ func (p Place) extraDirectory() string {
 	return dir
 }
 
-// userDirectory is OpenCode's below ~/.config, empty if there is no home.
+// userDirectory returns OpenCode's directory below ~/.config, empty if there is no home.
 func (p Place) userDirectory() string {
 	config := p.Env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) { // the XDG specification: ignore relative paths
+	if !filepath.IsAbs(config) { // the XDG specification says to ignore relative paths
 		home := cmp.Or(p.Env("HOME"), p.Env("USERPROFILE"))
 		if home == "" {
 			return ""
@@ -57,8 +57,8 @@ func (p Place) userDirectory() string {
 	return filepath.Join(config, "opencode")
 }
 
-// target returns the configuration file to edit: the first that exists in the
-// directories of the place, else a new one in the first.
+// target returns the configuration file to edit: the first that exists in the directories of the place,
+// else a new one in the first directory.
 func (p Place) target() (file string, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -78,9 +78,9 @@ func (p Place) target() (file string, err error) {
 	return filepath.Join(dirs[0], "opencode.json"), nil
 }
 
-// inForce returns the files that OpenCode merges, each over those before it
-// (measured with OpenCode 1.18), and the directories in which it and its
-// plugins look. A project does not count for the user's own configuration.
+// inForce returns the files that OpenCode merges, each over the ones before it (measured with OpenCode
+// 1.18), and the directories in which OpenCode and its plugins look for more. For the user's own
+// configuration, projects do not count.
 func (p Place) inForce() (files, dirs []string) {
 	if dir := p.userDirectory(); dir != "" {
 		files, dirs = configurations(dir), append(dirs, dir)
@@ -99,8 +99,8 @@ func (p Place) inForce() (files, dirs []string) {
 	return files, dirs
 }
 
-// configurations returns the names of a configuration in dir. OpenCode merges
-// the second over the first.
+// configurations returns the possible names of a configuration in dir. OpenCode merges the second over
+// the first.
 func configurations(dir string) []string {
 	return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
 }

@@ -8,51 +8,50 @@ import (
 	"os"
 )
 
-// newFile is what a new opencode.json starts from. With "$schema" in it
-// OpenCode does not edit the file by itself.
+// newFile is the first content of a new opencode.json. If a file has a "$schema", OpenCode does not
+// edit it by itself.
 const newFile = "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"
 
 var (
-	// ErrChanged says that a file was edited after the plan was made; nothing was written.
+	// ErrChanged means that the file was edited after the plan was made. Nothing was written.
 	ErrChanged = errors.New("the file was edited in the meantime; nothing was changed, try again")
-	// ErrNotInstalled says that there is no installation to remove.
+	// ErrNotInstalled means that there is no installation to remove.
 	ErrNotInstalled = errors.New("magicctx is not installed here")
 )
 
-// A Plan is a change to a configuration that has not been made yet.
+// A Plan is a change to a configuration that has not been applied yet.
 type Plan struct {
 	File string
-	// Before and After are the contents of File; nil means no file.
+	// Before and After are the contents of File. nil means that the file does not exist.
 	Before, After []byte
-	// Settings is the magicctx.jsonc to create along with the change; nil for
-	// none. The caller may set it to nil.
+	// Settings is the magicctx.jsonc to create together with the change, nil for none. The caller may
+	// set it to nil.
 	Settings *Settings
-	// Notes are sentences for the user.
+	// Notes are sentences to show to the user.
 	Notes []string
 
-	record *record // of an installation: to write; of a removal: to forget
+	record *record // an installation writes it, a removal deletes it
 	remove bool
-	backup []byte // to write, unless nil
+	backup []byte // the backup to write; nil writes none
 }
 
-// IsEmpty tells whether there is nothing to do.
+// IsEmpty reports whether there is nothing to do.
 func (p *Plan) IsEmpty() bool { return p.record == nil }
 
-// Options say what to install where.
+// Options are the inputs of Install.
 type Options struct {
 	Place
 	// Plugin is the plugin spec of the shim.
 	Plugin string
-	// IsChosen says that the user named the plugin: it replaces an entry of
-	// the shim with another path.
+	// IsChosen is true if the user named the plugin. Then it replaces an entry that loads the shim from
+	// another path.
 	IsChosen bool
-	// DataDir is where the JSON Schema of the settings goes, absolute.
+	// DataDir is the absolute directory for the JSON Schema of the settings.
 	DataDir string
 }
 
-// Install plans to add the shim to OpenCode's configuration. Problems that a
-// person has to solve first are a *ConflictError. Errors of syntax name
-// file:line:column.
+// Install plans to add the shim to OpenCode's configuration. If a person has to solve a problem first,
+// the error is a *ConflictError. A syntax error names file:line:column.
 func Install(o Options) (*Plan, error) {
 	file, err := o.target()
 	if err != nil {
@@ -105,8 +104,8 @@ func Install(o Options) (*Plan, error) {
 	return p, err
 }
 
-// recordInstallation prepares backup and record of a document that was edited.
-// earlier is the record of an installation before this one, or empty.
+// recordInstallation prepares the backup and the record for an edited document. earlier is the record
+// of the previous installation, or an empty one.
 func (p *Plan) recordInstallation(edited *document, spec string, earlier *record) (err error) {
 	p.backup = p.Before
 	p.record = &record{Installed: hash(p.After), IsNew: p.Before == nil}
@@ -136,9 +135,9 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 	return err
 }
 
-// Uninstall plans to take the shim out again. A file that nobody has edited
-// since gets its former bytes back; of an edited one only what is ours is
-// removed. The error is ErrNotInstalled when nothing was installed at the place.
+// Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
+// back. From an edited file, only our changes are removed. If nothing is installed at the place, the
+// error is ErrNotInstalled.
 func Uninstall(place Place) (*Plan, error) {
 	file, r, err := place.installed()
 	if err != nil {
@@ -172,7 +171,7 @@ func Uninstall(place Place) (*Plan, error) {
 	return p, nil
 }
 
-// installed finds the file that was edited at the place.
+// installed returns the file that an installation has edited at the place.
 func (p Place) installed() (string, *record, error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -204,7 +203,7 @@ func (p Place) installed() (string, *record, error) {
 	return "", nil, ErrNotInstalled
 }
 
-// ownsSettings tells whether the settings are still those that were created.
+// ownsSettings reports whether the settings file still has the content with which it was created.
 func (p *Plan) ownsSettings() bool {
 	if p.record.Settings == "" {
 		return false
@@ -213,7 +212,7 @@ func (p *Plan) ownsSettings() bool {
 	return err == nil && hash(content) == p.record.SettingsHash
 }
 
-// Apply makes the change, or returns ErrChanged if somebody was faster.
+// Apply makes the change. If somebody has edited the file in the meantime, it returns ErrChanged.
 func (p *Plan) Apply() error {
 	if p.IsEmpty() {
 		return nil
@@ -229,7 +228,7 @@ func (p *Plan) Apply() error {
 	}
 	perm := fs.FileMode(0o644)
 	if info, err := os.Stat(p.File); err == nil {
-		perm = info.Mode().Perm() // the backup holds the same secrets
+		perm = info.Mode().Perm() // the backup holds the same secrets as the file
 	}
 	if p.Settings != nil {
 		if err := p.Settings.write(); err != nil {
@@ -242,8 +241,8 @@ func (p *Plan) Apply() error {
 			return err
 		}
 	}
-	// Before the file: a record without its edit is harmless, an edit without
-	// its record cannot be undone.
+	// The record goes first: a record without its edit does no harm, but an edit without its record
+	// cannot be undone.
 	if err := p.record.write(p.File); err != nil {
 		return err
 	}
@@ -272,7 +271,7 @@ func (p *Plan) applyRemoval() error {
 	return forget(p.File)
 }
 
-// verify makes sure that the file is still the one that was planned for.
+// verify checks that the file still has the content for which the plan was made.
 func (p *Plan) verify() error {
 	now, err := readFile(p.File)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func (h *home) uninstall() {
 	h.apply(plan)
 }
 
-// contents returns all files below the root with their contents.
+// contents returns the contents of all files below the root.
 func (h *home) contents() map[string]string {
 	h.t.Helper()
 	all := make(map[string]string)
@@ -68,7 +68,7 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// Installing again after an edit must not make the installed file the backup.
+// If a file was edited and magicctx is installed again, the installed file must not become the backup.
 func TestInstallAfterAnEditKeepsTheWayBack(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -84,7 +84,7 @@ func TestInstallAfterAnEditKeepsTheWayBack(t *testing.T) {
 	}
 }
 
-// The file was put back by hand, with git for instance.
+// The user has put the file back by hand, for example with git.
 func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -139,7 +139,7 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// Somebody saves the file while the question stands.
+// Somebody saves the file while the program waits for an answer.
 func TestConcurrentEditIsDetected(t *testing.T) {
 	tests := map[string]func(h *home, file string) error{
 		"edit": func(_ *home, file string) error { return os.WriteFile(file, []byte("{ }"), 0o644) },
@@ -274,7 +274,7 @@ func TestTarget(t *testing.T) {
 		name    string
 		files   []string
 		project bool
-		extra   bool // OPENCODE_CONFIG_DIR
+		extra   bool // the value of OPENCODE_CONFIG_DIR
 		want    string
 	}{
 		{name: "new", want: "/.config/opencode/opencode.json"},
@@ -312,7 +312,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// Another copy of the shim gives way if the user named one or it is gone.
+// An entry for another copy of the shim is replaced if the user named a plugin or if that copy is gone.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
@@ -345,13 +345,13 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// A plugin of any name is known again by the record.
+// The record identifies a plugin that has an unknown name.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.IsChosen = "/my/own.js", true
 	h.apply(h.install())
 	h.Plugin, h.IsChosen = "@magicctx/opencode", false
-	// /my/own.js does not exist, so the default takes its place.
+	// /my/own.js does not exist, so the default replaces it.
 	plan := h.install()
 	h.apply(plan)
 	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{"@magicctx/opencode"}) {

@@ -15,12 +15,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A writer draws a configuration with blanks and comments wherever JSONC has them.
+// A writer generates a configuration with white space and comments in every place that JSONC allows.
 type writer struct {
 	t       *rapid.T
 	newline string
 	indent  string
-	tidy    bool // no comments and line breaks in odd places
+	tidy    bool // no comments, and line breaks only where people put them
 	b       strings.Builder
 }
 
@@ -70,8 +70,8 @@ func (w *writer) name(name string) {
 	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
 }
 
-// container writes n children. An empty one has no blanks: which of them are
-// to come back is nobody's guess.
+// container writes n children. An empty container gets no white space, because the program cannot know
+// which part of it to restore.
 func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 	w.b.WriteString(open)
 	lines := rapid.Bool().Draw(w.t, "in lines")
@@ -106,8 +106,7 @@ func (w *writer) extra() {
 	}).Draw(w.t, "extra"))
 }
 
-// Whatever the file looks like, removing gives its bytes back: from the backup,
-// and without it.
+// For every file, removing restores its bytes, with the backup and without it.
 func TestUninstallUndoesInstallByteForByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConfiguration(t)
@@ -162,8 +161,7 @@ func comments(content string) (found []string) {
 	return found
 }
 
-// An installation sets three things, and every other value and comment stays
-// in its order.
+// An installation sets three values. All other values and comments stay, in their order.
 func TestInstallChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConfiguration(t)
@@ -205,7 +203,8 @@ func decode(t interface{ Fatal(...any) }, content string) map[string]any {
 	return tree
 }
 
-// A diff holds both sides.
+// The unchanged and removed lines of a diff are the old file; the unchanged and added lines are the new
+// one.
 func TestDiffHoldsBothSides(t *testing.T) {
 	line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -225,7 +224,7 @@ func TestDiffHoldsBothSides(t *testing.T) {
 	})
 }
 
-// home is a user without any other configuration than that in dir.
+// home is a user whose only configuration is in dir.
 type home struct {
 	Options
 	t interface {
@@ -235,7 +234,7 @@ type home struct {
 	root, dir string
 }
 
-// testing.TB and rapid.T have these in common.
+// tester is the part that testing.TB and rapid.T have in common.
 type tester interface {
 	Fatal(...any)
 	Helper()
@@ -252,7 +251,7 @@ func newHome(t tester) *home {
 	h := &home{t: t, root: root, dir: filepath.Join(root, ".config", "opencode")}
 	env := map[string]string{"HOME": root}
 	h.Options = Options{Place: Place{Env: func(name string) string { return env[name] }}, Plugin: shim, DataDir: filepath.Join(root, "data")}
-	// The schema stays after a removal.
+	// A removal leaves the schema, so it is there from the start.
 	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
 	h.write(filepath.Join(root, ".config", "opencode", "AGENTS.md"), "")
 	return h

@@ -12,16 +12,16 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A record lies beside an edited file and says how to undo the edit.
+// A record lies beside an edited file and tells how to undo the edit.
 type record struct {
-	// Spec is the plugin entry that is ours.
+	// Spec is the plugin entry that we inserted.
 	Spec string `json:"spec"`
-	// IsNew says that there was no file, and so there is no backup.
+	// IsNew is true if the file did not exist. Then there is no backup.
 	IsNew bool `json:"is_new,omitzero"`
 	// Installed is the hash of the edited file.
 	Installed string `json:"installed"`
 	Former    former `json:"former"`
-	// Settings is the magicctx.jsonc that was created, and SettingsHash its hash.
+	// Settings is the path of the magicctx.jsonc that was created, and SettingsHash its hash.
 	Settings     string `json:"settings,omitempty"`
 	SettingsHash string `json:"settings_hash,omitempty"`
 }
@@ -53,12 +53,12 @@ func (r *record) write(file string) error {
 	return replaceFile(recordPath(file), append(content, '\n'), 0o600)
 }
 
-// forget removes record and backup of a file.
+// forget removes the record and the backup of a file.
 func forget(file string) error {
 	return errors.Join(removeFile(recordPath(file)), removeFile(backupPath(file)))
 }
 
-// removeFile removes a file that may be gone already.
+// removeFile removes a file. It is no error if the file does not exist.
 func removeFile(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -71,9 +71,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content of an installed file as it would be without
-// us, and whether it is the former file byte for byte. It returns nil for a file
-// that would not exist.
+// withoutUs returns the content that an installed file would have without us. exact is true if that is
+// the former file byte for byte. It returns nil if the file would not exist.
 func (r *record) withoutUs(file string, content []byte) (before []byte, exact bool, err error) {
 	backup, err := readFile(backupPath(file))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings is a magicctx.jsonc that holds every default as a comment, and the
-// JSON Schema that it names, so that editors know the keys without a network.
+// Settings is a magicctx.jsonc that holds every default as a comment. It comes with the JSON Schema
+// that it names, so that editors know the keys without a network.
 type Settings struct {
 	File    string
 	Content []byte
@@ -25,8 +25,8 @@ type Settings struct {
 	schema     []byte
 }
 
-// newSettings returns the settings to offer at the place, nil if a file that
-// we read is there: a new one could hide it.
+// newSettings returns the settings to offer at the place. If a settings file exists already, it returns
+// nil, because a new file could hide that one.
 func newSettings(o Options) (*Settings, error) {
 	dirs, err := o.directories()
 	if err != nil {
@@ -55,12 +55,12 @@ func newSettings(o Options) (*Settings, error) {
 	return s, err
 }
 
-// write creates the files. A file of settings that appeared in the meantime stays.
+// write creates the files. If a settings file appeared in the meantime, it stays.
 func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
 	}
-	// As private as the host makes it.
+	// The host creates its data directory with the same mode.
 	if err := os.MkdirAll(filepath.Dir(s.schemaFile), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
@@ -72,17 +72,17 @@ func (s *Settings) write() error {
 
 func fileURL(path string) string {
 	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/x
+	if !strings.HasPrefix(path, "/") { // a Windows path such as C:/x
 		path = "/" + path
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// userOnly marks the description of a key that a project cannot set.
+// userOnly is appended to the description of a key that a project cannot set.
 const userOnly = "User file only."
 
-// settingsTemplate writes a configuration in which every key is a comment, with
-// its description and default as the JSON Schema has them.
+// settingsTemplate returns a configuration in which every key is a comment, with its description and
+// default from the JSON Schema.
 func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
 	if err != nil {
@@ -107,7 +107,7 @@ func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]by
 	return []byte(w.out.String()), nil
 }
 
-// A templateWriter writes properties of a JSON Schema as commented settings.
+// A templateWriter writes the properties of a JSON Schema as commented settings.
 type templateWriter struct {
 	out         strings.Builder
 	definitions *hujson.Object
@@ -118,8 +118,8 @@ func (w *templateWriter) line(format string, args ...any) {
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-// property writes one key. Its description goes behind the prefix describe, and
-// the key itself, which is to be uncommented as a block, behind prefix.
+// property writes one key. Lines of its description start with describe. Lines of the key itself, which
+// a user uncomments as a block, start with prefix.
 func (w *templateWriter) property(describe, prefix, name string, v hujson.Value) {
 	obj, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -143,7 +143,7 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value)
 	}
 	definition, isReference := strings.CutPrefix(textAt(obj, "$ref"), "#/$defs/")
 	if !isReference {
-		return // without a default there is nothing to show
+		return // a key without a default has no value to show
 	}
 	w.line("%s%s: {", prefix, json.Quote(name))
 	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {
@@ -153,7 +153,7 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value)
 	w.line("%s},", prefix)
 }
 
-// spaced writes a value in one line, lists with a blank after each comma.
+// spaced formats a value in one line, with a space after each comma of a list.
 func spaced(v hujson.Value) string {
 	array, ok := v.Value.(*hujson.Array)
 	if !ok {
@@ -166,7 +166,8 @@ func spaced(v hujson.Value) string {
 	return "[" + strings.Join(elements, ", ") + "]"
 }
 
-// objectAt returns the member of that name, an empty object if it is none.
+// objectAt returns the member with that name as an object. If it is missing or no object, the result is
+// empty.
 func objectAt(obj *hujson.Object, name string) *hujson.Object {
 	if m := member(obj, name); m != nil {
 		if inner, ok := m.Value.Value.(*hujson.Object); ok {
@@ -184,7 +185,7 @@ func textAt(obj *hujson.Object, name string) string {
 	return ""
 }
 
-// wrap breaks a sentence into lines of at most width bytes, longer words aside.
+// wrap breaks a sentence into lines of at most width bytes. A longer word gets a line of its own.
 func wrap(sentence string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(sentence) {

@@ -22,7 +22,7 @@ func (h *home) load() schema.Config {
 	return cfg
 }
 
-// The created file changes nothing, and what it says about defaults is true.
+// The created file changes no setting, and the defaults in its comments are the real ones.
 func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	h := newHome(t)
 	plan := h.install()
@@ -35,7 +35,7 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	uncommented := regexp.MustCompile(`(?m)^  // ( *("|//|}))`).ReplaceAllString(content, "  $1")
 	h.write(plan.Settings.File, uncommented)
 	want := config.Default()
-	// These run once they have a block.
+	// The dreamer and the sidekick run as soon as a file has a block for them.
 	want.Dreamer.Disable, want.Sidekick.Disable = false, false
 	if diff := cmp.Diff(want, h.load()); diff != "" {
 		t.Errorf("the defaults in the comments are wrong:\n%s\n%s", uncommented, diff)

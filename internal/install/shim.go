@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// bundle is where the shim lies in its package.
+// bundle is the path of the built shim inside its package.
 var bundle = filepath.Join("dist", "index.js")
 
-// ErrNoShim says that no shim lies near the program.
+// ErrNoShim means that there is no shim near the program.
 var ErrNoShim = errors.New("no shim for OpenCode near the program; build it, or name it with --plugin")
 
-// ShimSpec returns the plugin spec of the shim that belongs to the program at
-// executable: the absolute path of the one in its repository or in the npm
-// package beside it. A copy of npx is gone tomorrow, so there it is the npm
-// package with this version.
+// ShimSpec returns the plugin spec of the shim that belongs to the program at executable. It is the
+// absolute path of the shim in the same repository, or in the npm package beside the program. A program
+// that npx runs lies in a cache that may be gone tomorrow, so the spec is then the npm package with
+// this version.
 func ShimSpec(executable, version string) (string, error) {
 	program, err := filepath.EvalSymlinks(executable)
 	if err != nil {
@@ -46,8 +46,8 @@ func ShimSpec(executable, version string) (string, error) {
 
 var npmSpec = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9_~-][a-z0-9._~-]*(@.+)?$`)
 
-// PluginSpec returns the plugin spec for what a user named: a file or
-// directory that exists, made absolute, or an npm package.
+// PluginSpec turns a plugin that the user named into a plugin spec: an existing file or directory as an
+// absolute path, or an npm package.
 func PluginSpec(named string) (string, error) {
 	_, err := os.Stat(named)
 	if err == nil {

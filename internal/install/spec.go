@@ -11,14 +11,14 @@ import (
 // shimPackage is the npm package of the shim for OpenCode.
 const shimPackage = "@magicctx/opencode"
 
-// packageName returns the npm name in a plugin spec without its version; false
-// for paths and addresses.
+// packageName returns the npm name in a plugin spec without its version, for example
+// "@magicctx/opencode" for "@magicctx/opencode@1.2.3". It returns false for paths and URLs.
 func packageName(spec string) (string, bool) {
 	if isPath(spec) || strings.Contains(spec, "://") {
 		return "", false
 	}
 	if at := strings.LastIndexByte(spec, '@'); at > 0 {
-		// A version may hold further @: name@npm:@scope/other@1.
+		// A version may contain another @, for example name@npm:@scope/other@1.
 		name, _, _ := strings.Cut(spec[1:], "@")
 		return spec[:1] + name, true
 	}
@@ -27,13 +27,13 @@ func packageName(spec string) (string, bool) {
 
 var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
-// isPath tells paths and file URLs from npm packages.
+// isPath reports whether a spec is a path or a file URL rather than an npm package.
 func isPath(spec string) bool {
 	return strings.HasPrefix(spec, ".") || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "file:") ||
 		strings.HasPrefix(spec, `\`) || drive.MatchString(spec)
 }
 
-// pathOf returns the absolute path that a spec in the configuration file means.
+// pathOf returns the absolute path that a spec in the given configuration file stands for.
 func pathOf(file, spec string) string {
 	path := spec
 	if strings.HasPrefix(spec, "file:") {
@@ -54,8 +54,8 @@ func pathOf(file, spec string) string {
 	return filepath.Clean(path)
 }
 
-// sameSpec tells whether two specs in one configuration file load the same
-// plugin. Versions do not count: the same package is loaded once.
+// sameSpec reports whether two specs in one configuration file load the same plugin. Versions do not
+// matter, because OpenCode loads a package once.
 func sameSpec(file, a, b string) bool {
 	nameA, packageA := packageName(a)
 	nameB, packageB := packageName(b)
@@ -68,7 +68,7 @@ func sameSpec(file, a, b string) bool {
 	return a == b || isPath(a) && isPath(b) && pathOf(file, a) == pathOf(file, b)
 }
 
-// isShim tells whether a spec loads the shim, wherever it lies.
+// isShim reports whether a spec loads the shim from any place.
 func isShim(spec string) bool {
 	if name, ok := packageName(spec); ok {
 		return name == shimPackage
@@ -80,7 +80,7 @@ func isShim(spec string) bool {
 	return strings.HasSuffix(path, "/opencode-shim") || strings.HasSuffix(path, "/"+shimPackage)
 }
 
-// isStale tells whether a spec is a path to nothing.
+// isStale reports whether a spec is a path at which nothing exists.
 func isStale(file, spec string) bool {
 	if !isPath(spec) {
 		return false

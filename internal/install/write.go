@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// replaceFile writes content to file whole or not at all. A link stays one and
-// its target is written; an existing file keeps its permissions and owner, a
-// new one gets those given.
+// replaceFile writes content to file completely or not at all. If file is a link, it stays a link and
+// its target is replaced. An existing file keeps its permissions and owner; a new one gets perm.
 func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -50,14 +49,14 @@ func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
 	if err := temporary.Sync(); err != nil {
 		return err
 	}
-	if err := temporary.Close(); err != nil { // Windows renames no open file
+	if err := temporary.Close(); err != nil { // Windows cannot rename an open file
 		return err
 	}
 	return os.Rename(temporary.Name(), target)
 }
 
-// checkWritable refuses a file that its owner has protected: renaming over it
-// would work regardless.
+// checkWritable refuses a file that its owner has made read-only. A rename over it would work all the
+// same.
 func checkWritable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,7 @@
 // Package json is the only door to a JSON library. It exists because the
 // harness is JavaScript: its strings may hold lone surrogates and its numbers
-// may exceed 2^53, and both must pass through the host untouched. Values that
-// nobody opens stay raw and leave byte for byte as they came.
+// may exceed 2^53. Both must pass through the host untouched. Values that no
+// code opens stay raw, and leave byte for byte as they came.
 //
 // It may import nothing of this module.
 package json
@@ -16,19 +16,20 @@ import (
 // Value is a raw JSON value. Slices of a decoded document alias its buffer.
 type Value = jsontext.Value
 
-// wire keeps what JavaScript wrote: without PreserveRawStrings v2 would rewrite
-// escapes, without AllowInvalidUTF8 one lone surrogate would fail a whole pass.
+// wire preserves the JSON that JavaScript wrote. Without PreserveRawStrings,
+// JSON v2 would rewrite escapes. Without AllowInvalidUTF8, one lone surrogate
+// would fail a whole pass.
 var wire = jsonv2.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),
 	jsontext.AllowDuplicateNames(true),
 	jsontext.PreserveRawStrings(true),
 )
 
-// Deterministic orders the members of Go maps, for bytes that are stored,
+// Deterministic sorts the members of Go maps. It is for bytes that are stored,
 // compared or hashed.
 var Deterministic = jsonv2.Deterministic(true)
 
-// Marshal returns v as compact JSON, map members in a fixed order.
+// Marshal returns v as compact JSON. Map members are sorted.
 func Marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, wire, Deterministic) }
 
 // MarshalIndent returns v as JSON for people, indented by two blanks.
@@ -42,13 +43,13 @@ func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, wire
 // MarshalWrite writes v to w as compact JSON.
 func MarshalWrite(w io.Writer, v any) error { return jsonv2.MarshalWrite(w, v, wire, Deterministic) }
 
-// NewDecoder reads a stream of JSON values with the same leniency as Unmarshal.
+// NewDecoder reads a stream of JSON values and is as lenient as Unmarshal.
 func NewDecoder(r io.Reader) *jsontext.Decoder { return jsontext.NewDecoder(r, wire) }
 
 // Quote returns s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) Value {
 	b, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // only invalid UTF-8 errs, and the replacement is already in b
+	if err != nil { // the only error is invalid UTF-8, and b already holds the replacement
 		return Value(b)
 	}
 	return Value(b)

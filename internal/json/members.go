@@ -7,21 +7,22 @@ import (
 
 var errNoMembers = errors.New("neither an object nor an array")
 
-// errMalformed is what Members finds when its input was not validated before.
+// errMalformed is the error of Members for input that is not valid JSON.
 var errMalformed = errors.New("malformed value")
 
 // Members splits an object or array into its members, one level deep and in
-// their order; names is nil for an array. The members alias v, which must be
-// valid, compact JSON, as whatever was decoded before or came from a JavaScript
-// JSON.stringify is. It only looks for the ends of values, which is several
-// times faster than a decoder that validates what it skips: an array of
-// messages is split at every level of every message.
+// order. names is nil for an array. The members alias v. v must be valid,
+// compact JSON, for example a value that was decoded before or that
+// JSON.stringify wrote. Members only looks for the ends of values. That is
+// several times faster than a decoder that validates the values it skips, and
+// it matters because an array of messages is split at every level of every
+// message.
 func Members(v Value) (names []string, members []Value, err error) {
 	v = Value(bytes.TrimSpace(v))
 	if len(v) < 2 || v[0] != '{' && v[0] != '[' {
 		return nil, nil, errNoMembers
 	}
-	if v[len(v)-1] != v[0]+2 { // in ASCII each bracket closes two after it opens
+	if v[len(v)-1] != v[0]+2 { // in ASCII, ']' and '}' come two after '[' and '{'
 		return nil, nil, errMalformed
 	}
 	isObject := v[0] == '{'

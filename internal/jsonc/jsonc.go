@@ -1,5 +1,5 @@
-// Package jsonc parses the JSON files that people edit: with comments and
-// trailing commas, and with a place for every mistake.
+// Package jsonc parses the JSON files that people edit. It accepts comments and
+// trailing commas, and reports mistakes with their position.
 //
 // It may import nothing of this module.
 package jsonc
@@ -12,14 +12,16 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ErrTooDeep says that a file is nested deeper than any honest one.
+// ErrTooDeep says that a file is nested more deeply than any file that a person
+// would write.
 var ErrTooDeep = errors.New("nested too deeply")
 
-// maxDepth bounds the parser's recursion: it would end the process.
+// maxDepth bounds the parser's recursion, because a stack overflow would end
+// the process.
 const maxDepth = 500
 
-// Parse parses a file. Its error begins with line:column, which terminals link,
-// or is ErrTooDeep.
+// Parse parses a file. Its error is ErrTooDeep, or begins with line:column,
+// which terminals turn into a link.
 func Parse(data []byte) (hujson.Value, error) {
 	if isDeep(data) {
 		return hujson.Value{}, ErrTooDeep
@@ -28,8 +30,8 @@ func Parse(data []byte) (hujson.Value, error) {
 	return tree, atPosition(err)
 }
 
-// isDeep counts brackets wherever they stand, also in strings and comments: no
-// honest file is close to the limit.
+// isDeep counts brackets even in strings and comments. That is good enough,
+// because no real file comes close to the limit.
 func isDeep(data []byte) bool {
 	depth := 0
 	for _, c := range data {

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// anthropicEvents streams a step as the Messages API does.
+// anthropicEvents streams a step in the format of the Messages API.
 func anthropicEvents(req *Request, step Step) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		send := func(kind string, fields object) bool {
@@ -14,10 +14,14 @@ func anthropicEvents(req *Request, step Step) iter.Seq[event] {
 		}
 		usage := anthropicUsage(req)
 		usage["output_tokens"] = 1 // the final count comes with message_delta
-		if !send("message_start", object{"message": object{
+		message := object{
 			"id": messageID(req), "type": "message", "role": "assistant", "model": req.Model, "content": []any{},
 			"stop_reason": nil, "stop_sequence": nil, "usage": usage,
-		}}) {
+		}
+		if list := req.Thinking.transformations(); list != nil {
+			message["input_transformations"] = list
+		}
+		if !send("message_start", object{"message": message}) {
 			return
 		}
 		for i, b := range step.Blocks {
@@ -47,7 +51,7 @@ func anthropicEvents(req *Request, step Step) iter.Seq[event] {
 	}
 }
 
-// anthropicOpening is a block as content_block_start shows it: empty.
+// anthropicOpening returns the empty block that content_block_start announces.
 func (b Block) anthropicOpening() object {
 	switch b.kind {
 	case kindThinking:
@@ -79,7 +83,7 @@ func (b Block) anthropicDeltas(chunkBytes int) (deltas []object) {
 	return deltas
 }
 
-// anthropicAnswer is the unstreamed form.
+// anthropicAnswer returns the answer to a request without streaming.
 func anthropicAnswer(req *Request, step Step) object {
 	content := []object{}
 	for _, b := range step.Blocks {
@@ -94,10 +98,14 @@ func anthropicAnswer(req *Request, step Step) object {
 			content = append(content, object{"type": "tool_use", "id": b.id, "name": b.name, "input": b.validInput()})
 		}
 	}
-	return object{
+	answer := object{
 		"id": messageID(req), "type": "message", "role": "assistant", "model": req.Model, "content": content,
 		"stop_reason": anthropicStop(step), "stop_sequence": nil, "usage": anthropicUsage(req),
 	}
+	if list := req.Thinking.transformations(); list != nil {
+		answer["input_transformations"] = list
+	}
+	return answer
 }
 
 func anthropicStop(step Step) string {
@@ -110,7 +118,8 @@ func anthropicStop(step Step) string {
 	return "end_turn"
 }
 
-// anthropicUsage: input_tokens excludes what was read or written.
+// anthropicUsage returns the usage in Anthropic's form, where input_tokens excludes the tokens that the
+// cache read or wrote.
 func anthropicUsage(req *Request) object {
 	return object{
 		"input_tokens":                req.Reported.Fresh,

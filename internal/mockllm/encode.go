@@ -9,11 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// object is JSON on its way out. The formats here are the providers', nested
-// and wide; types for them would say the same thing twice.
+// object is JSON to send. The providers' formats are nested and wide, so Go types for them would only
+// repeat the literals below.
 type object map[string]any
 
-// An event is one server-sent event; data is sent as it is, or as JSON.
+// An event is one server-sent event. Data that is a string is sent as it is, any other data as JSON.
 type event struct {
 	name string
 	data any
@@ -41,7 +41,7 @@ func (e event) write(w http.ResponseWriter) error {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.MarshalWrite(w, v) // the client is gone
+	_ = json.MarshalWrite(w, v) // the client has closed the connection
 }
 
 func writeError(w http.ResponseWriter, d Dialect, e *HTTPError) {
@@ -54,7 +54,7 @@ func writeError(w http.ResponseWriter, d Dialect, e *HTTPError) {
 	writeJSON(w, e.Status, object{"type": "error", "error": inner})
 }
 
-// chunks splits s into pieces of at most size bytes, at rune borders.
+// chunks splits s into pieces of at most size bytes, without splitting a rune.
 func chunks(s string, size int) []string {
 	if size <= 0 || len(s) <= size {
 		return []string{s}
@@ -77,8 +77,8 @@ func numberedID(d Dialect, n int) string {
 	return fmt.Sprintf("toolu_mock%06d", n)
 }
 
-// validInput returns the arguments of a call as JSON; an unstreamed Anthropic
-// answer cannot carry anything else.
+// validInput returns the arguments of a call as valid JSON, because an Anthropic answer without
+// streaming cannot carry anything else.
 func (b Block) validInput() json.Value {
 	if v := json.Value(b.input); v.IsValid() {
 		return v

@@ -62,7 +62,7 @@ func (b Block) openaiDeltas(callIndex, chunkBytes int) (deltas []object) {
 	return deltas
 }
 
-// openaiAnswer is the unstreamed form.
+// openaiAnswer returns the answer to a request without streaming.
 func openaiAnswer(req *Request, step Step) object {
 	var text, reasoning strings.Builder
 	var calls []object
@@ -111,8 +111,8 @@ func openaiFinish(step Step) string {
 	return "stop"
 }
 
-// openaiUsage: prompt_tokens includes what was read from the cache, and nothing
-// is billed as a write.
+// openaiUsage returns the usage in OpenAI's form, where prompt_tokens includes the tokens that were
+// read from the cache, and cache writes are not reported.
 func openaiUsage(req *Request) object {
 	prompt := req.Reported.Prompt()
 	return object{

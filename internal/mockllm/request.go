@@ -13,36 +13,40 @@ import (
 // Dialect is a wire format.
 type Dialect string
 
-// The dialects.
 const (
 	Anthropic Dialect = "anthropic"
 	OpenAI    Dialect = "openai"
 )
 
-// A Request is one captured request. It does not change after it was answered.
+// A Request is one captured request. It does not change after it has been answered.
 type Request struct {
-	// Seq counts the requests of a server from 1, in order of arrival.
+	// Seq numbers the requests of a server from 1, in order of arrival.
 	Seq     int
 	Dialect Dialect
 	Path    string
 	Header  http.Header
-	// Body is the request as it came, byte for byte.
+	// Body is the request byte for byte.
 	Body   []byte
 	Model  string
 	Stream bool
 	// System is the text of the system prompt, one entry per block.
 	System []string
-	// Tools are the names of the tools on offer.
+	// Tools are the names of the offered tools.
 	Tools    []string
 	Messages []Message
-	// Blocks is the whole prompt in wire order: tools, system, messages.
+	// Blocks is the whole prompt in the order of the wire: tools, system, messages.
 	Blocks []PromptBlock
-	// Simulated is what the simulated prompt cache counted.
+	// Simulated is the count of the simulated prompt cache.
 	Simulated promptcache.Tokens
 	// Reported is the usage in the answer.
 	Reported promptcache.Tokens
-	// Rule is the name of the rule that answered, if one did.
+	// Rule is the name of the rule that answered, if there is one. If the server refused the request
+	// because of its thinking, it is the rule that would have answered.
 	Rule string
+	// Thinking is the verdict on the thinking in the request, if its model binds thinking.
+	Thinking ThinkingCheck
+
+	prefix prefix // only until the request is answered
 }
 
 // A Message is one message of the wire.
@@ -51,24 +55,24 @@ type Message struct {
 	Content []Content
 }
 
-// Content is one content block of a message. In the OpenAI dialect a tool call
-// becomes a "tool_use" and a tool message a "tool_result", so that one check
-// serves both.
+// Content is one content block of a message. In the OpenAI dialect, a tool call becomes a "tool_use"
+// and a tool message a "tool_result", so that one check fits both dialects.
 type Content struct {
 	Type string
 	// Text is the text, the thinking, or the text of a tool result.
 	Text      string
 	Signature string
-	// ID is the id of a call; of a result, the id of the call it answers.
+	// ID is the id of a call. In a result it is the id of the answered call.
 	ID   string
 	Name string
-	// Input is the arguments of a call.
+	// Input holds the arguments of a call.
 	Input json.Value
 }
 
-// A PromptBlock is what a prompt cache sees of a request.
+// A PromptBlock is a part of the request as the prompt cache sees it.
 type PromptBlock struct {
-	// Where is "tools[0]", "system[1]" or "messages[2].content[0]:user".
+	// Where is the place of the block, for example "tools[0]", "system[1]" or
+	// "messages[2].content[0]:user".
 	Where string
 	// JSON is the block without its cache marker.
 	JSON       json.Value
@@ -80,7 +84,7 @@ func (r *Request) SystemContains(text string) bool {
 	return strings.Contains(strings.Join(r.System, "\n"), text)
 }
 
-// Breakpoints returns where the request marks cache breakpoints.
+// Breakpoints returns the places at which the request sets cache breakpoints.
 func (r *Request) Breakpoints() (where []string) {
 	for _, b := range r.Blocks {
 		if b.Breakpoint {
@@ -90,7 +94,7 @@ func (r *Request) Breakpoints() (where []string) {
 	return where
 }
 
-// Tokens is the size of the prompt, as the server counts it.
+// Tokens returns the size of the prompt in the server's own count.
 func (r *Request) Tokens() (n int) {
 	for _, b := range r.Blocks {
 		n += estimateTokens(len(b.JSON))
@@ -98,7 +102,7 @@ func (r *Request) Tokens() (n int) {
 	return n
 }
 
-// body is the union of both dialects' requests, as far as we read them.
+// body is the union of both dialects' requests, limited to the fields that we read.
 type body struct {
 	Model    string        `json:"model"`
 	Stream   bool          `json:"stream"`
@@ -121,8 +125,8 @@ type wireMessage struct {
 	raw json.Value
 }
 
-// UnmarshalJSON keeps the raw message beside its fields: in the OpenAI dialect
-// a message is one block of the prompt.
+// UnmarshalJSON keeps the raw message beside its fields: in the OpenAI dialect a message is one block
+// of the prompt.
 func (m *wireMessage) UnmarshalJSON(data []byte) error {
 	type plain wireMessage
 	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
@@ -169,8 +173,8 @@ func (r *Request) parse() error {
 
 func (r *Request) addMessage(i int, m wireMessage) {
 	if r.Dialect == OpenAI {
-		// The automatic cache of this dialect works on tokens; a message is the
-		// finest piece whose borders we know.
+		// The automatic cache of this dialect works on tokens. A message is the smallest piece whose
+		// borders we know.
 		r.addBlock(fmt.Sprintf("messages[%d]:%s", i, m.Role), m.raw)
 		if m.Role == "system" || m.Role == "developer" {
 			r.System = append(r.System, textOf(m.Content))
@@ -202,8 +206,8 @@ func (r *Request) addBlock(where string, raw json.Value) {
 	r.Blocks = append(r.Blocks, PromptBlock{Where: where, JSON: unmarked, Breakpoint: marked || r.Dialect == OpenAI})
 }
 
-// cacheBlocks is the request as the prompt cache sees it. A token is taken to
-// be four bytes: good enough for "this busted the prefix", not for a bill.
+// cacheBlocks returns the request as the prompt cache sees it. It counts a token for every four bytes.
+// That is good enough to detect a bust of the prefix, but not for a bill.
 func (r *Request) cacheBlocks() []promptcache.Block {
 	out := make([]promptcache.Block, len(r.Blocks))
 	for i, b := range r.Blocks {
@@ -255,7 +259,7 @@ func items(raw json.Value) []json.Value {
 	return nil
 }
 
-// textOf returns the text of a string, of a text block, or of a list of those.
+// textOf returns the text of a string, of a text block, or of a list of these.
 func textOf(raw json.Value) string {
 	switch raw.Kind() {
 	case '"':
@@ -278,8 +282,8 @@ func textOf(raw json.Value) string {
 	return ""
 }
 
-// splitMarker returns a block without its cache_control, and whether it had one.
-// The rest keeps its bytes, so that equal content stays equal.
+// splitMarker returns a block without its cache_control, and whether it had one. The other bytes stay
+// as they are, so that equal content stays equal.
 func splitMarker(raw json.Value) (json.Value, bool) {
 	if raw.Kind() != '{' || !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return raw, false

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// Whatever a harness sends, the mock must not fall over, and a block without its
-// cache marker must still be the block.
+// No input may make the mock panic, and removing the cache marker of a block must leave the rest of the
+// block.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"messages":[{"role":"user","content":"go"}]}`, `{"system":[{"cache_control":{},"text":"\ud800"}],"messages":[]}`,

@@ -11,21 +11,22 @@ import (
 // A Step is the answer to one request.
 type Step struct {
 	Blocks []Block
-	// Stop is the stop reason in Anthropic's words; empty follows from Blocks
-	// ("tool_use" if there is a call, else "end_turn").
+	// Stop is the stop reason in Anthropic's words. If it is empty, it follows from Blocks: "tool_use"
+	// if there is a call, else "end_turn".
 	Stop string
-	// Usage overrides the simulated usage. A zero Output is still estimated.
+	// Usage overrides the simulated usage. If Output is zero, it is still estimated.
 	Usage *promptcache.Tokens
 
-	// Error answers with an HTTP error instead of Blocks.
+	// Error is an HTTP error to answer with instead of Blocks.
 	Error *HTTPError
-	// Delay passes before anything is answered.
+	// Delay is the time before the server sends anything.
 	Delay time.Duration
-	// ChunkBytes splits streamed texts and arguments; 0 sends each in one event.
+	// ChunkBytes is the size of the pieces in which texts and arguments are streamed. 0 sends each in
+	// one event.
 	ChunkBytes int
-	// Drop cuts the connection where the final events would follow.
+	// Drop cuts the connection at the point where the final events would follow.
 	Drop bool
-	// Hang never answers; the request ends when the client gives up.
+	// Hang makes the server never answer. The request ends when the client gives up.
 	Hang bool
 }
 
@@ -47,13 +48,13 @@ const (
 	kindStreamError
 )
 
-// A Block is one piece of an answer, made by Text, Thinking, Tool and so on.
+// A Block is one piece of an answer. Functions such as Text, Thinking and Tool make it.
 type Block struct {
 	kind      blockKind
-	text      string // text, thinking, redacted data, or error message
+	text      string // the text, thinking, redacted data or error message
 	signature string
-	id, name  string // of a tool call; name is the error type of a stream error
-	input     string // the arguments as they are sent, valid JSON or not
+	id, name  string // for a tool call; in a stream error, name is the type of the error
+	input     string // the arguments as they are sent, which need not be valid JSON
 }
 
 // Text is plain text.
@@ -76,21 +77,20 @@ func Tool(id, name string, input any) Block {
 	return Block{kind: kindTool, id: id, name: name, input: string(raw)}
 }
 
-// BadTool is a tool call whose arguments are sent as they are, JSON or not.
+// BadTool is a tool call whose arguments are sent unchanged, even if they are not JSON.
 func BadTool(id, name, rawInput string) Block {
 	return Block{kind: kindTool, id: id, name: name, input: rawInput}
 }
 
-// StreamError ends a stream with the provider's error event. In an unstreamed
-// answer it is left out.
+// StreamError ends a stream with the provider's error event. An answer without streaming leaves it out.
 func StreamError(errorType, message string) Block {
 	return Block{kind: kindStreamError, name: errorType, text: message}
 }
 
-// Say is a step of one text.
+// Say is a step with one text.
 func Say(text string) Step { return Step{Blocks: []Block{Text(text)}} }
 
-// Call is a step of one tool call.
+// Call is a step with one tool call.
 func Call(id, name string, input any) Step { return Step{Blocks: []Block{Tool(id, name, input)}} }
 
 // Fail is a step that refuses the request.
@@ -108,7 +108,7 @@ func (s Step) calls() bool {
 	return false
 }
 
-// size is the length of what the model says, in bytes.
+// size returns the length of the model's output in bytes.
 func (s Step) size() (n int) {
 	for _, b := range s.Blocks {
 		n += len(b.text) + len(b.name) + len(b.input)
@@ -116,20 +116,19 @@ func (s Step) size() (n int) {
 	return n
 }
 
-// A Rule answers the requests it matches, before the queue is asked.
+// A Rule answers the requests that it matches. Rules come before the queue.
 type Rule struct {
-	// Name is noted in the request it answered.
+	// Name is stored in each request that the rule answers.
 	Name  string
 	Match func(*Request) bool
-	// Answer may keep state: calls to it are not concurrent. It must not call
-	// the server.
+	// Answer may keep state, because calls to it are not concurrent. It must not call the server.
 	Answer func(*Request) Step
 }
 
 // Always answers every request with the same step.
 func Always(s Step) func(*Request) Step { return func(*Request) Step { return s } }
 
-// InOrder answers one step after the other, then fails as an empty queue does.
+// InOrder answers with one step after the other. After the last step it fails as an empty queue does.
 func InOrder(steps ...Step) func(*Request) Step {
 	next := 0
 	return func(*Request) Step {
@@ -141,7 +140,8 @@ func InOrder(steps ...Step) func(*Request) Step {
 	}
 }
 
-// exhausted is not retried by harnesses, and its message names the mistake.
+// exhausted is an error that harnesses do not retry. Its message tells the author of the test what is
+// missing.
 var exhausted = Fail(http.StatusBadRequest, "invalid_request_error", "mockllm: the script has no answer for this request")
 
 // SystemContains matches requests whose system prompt contains text.
@@ -149,13 +149,13 @@ func SystemContains(text string) func(*Request) bool {
 	return func(r *Request) bool { return r.SystemContains(text) }
 }
 
-// WithoutTools matches requests that offer no tool: titles, summaries.
+// WithoutTools matches requests that offer no tools, for example for titles and summaries.
 func WithoutTools(r *Request) bool { return len(r.Tools) == 0 }
 
 // Model matches requests to one model.
 func Model(id string) func(*Request) bool { return func(r *Request) bool { return r.Model == id } }
 
-// All matches what every one of the matchers does.
+// All matches a request if every one of the matchers does.
 func All(matchers ...func(*Request) bool) func(*Request) bool {
 	return func(r *Request) bool {
 		for _, m := range matchers {

@@ -11,11 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
-// A Server answers requests from its script. All methods are safe for
-// concurrent use.
+// A Server answers requests from its script. All methods are safe for concurrent use.
 type Server struct {
 	http *httptest.Server
-	stop chan struct{} // closed by Close; ends delays and hangs
+	stop chan struct{} // Close closes it, which ends delays and hangs
 
 	mu       sync.Mutex
 	rules    []Rule
@@ -23,6 +22,7 @@ type Server struct {
 	requests []*Request
 	cache    promptcache.Cache
 	nextID   int
+	binding  binding
 }
 
 // Start serves on a free port of the loopback interface until Close.
@@ -32,43 +32,43 @@ func Start() *Server {
 	return s
 }
 
-// URL is the base address, without a path.
+// URL returns the base address, without a path.
 func (s *Server) URL() string { return s.http.URL }
 
-// Close ends the requests in flight and the server.
+// Close ends the running requests and the server.
 func (s *Server) Close() {
 	close(s.stop)
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// AddRule adds a rule behind those that are there. The first match answers.
+// AddRule adds a rule behind the existing ones. The first matching rule answers.
 func (s *Server) AddRule(r Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = append(s.rules, r)
 }
 
-// Enqueue adds steps to the queue that answers what no rule matches. A request
-// that finds the queue empty is refused, and its test fails with it.
+// Enqueue adds steps to the queue, which answers the requests that no rule matches. If the queue is
+// empty, the request is refused, and so its test fails.
 func (s *Server) Enqueue(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, steps...)
 }
 
-// Requests returns what has arrived so far, in order.
+// Requests returns the requests that have arrived so far, in order.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
 }
 
-// Reset forgets rules, queue, requests and the simulated cache.
+// Reset forgets rules, queue, requests, the simulated cache and the bound thinking.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rules, s.queue, s.requests, s.cache, s.nextID = nil, nil, nil, promptcache.Cache{}, 0
+	s.rules, s.queue, s.requests, s.cache, s.nextID, s.binding = nil, nil, nil, promptcache.Cache{}, 0, binding{}
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +79,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has closed the connection
 	}
 	req := &Request{Dialect: dialect, Path: r.URL.Path, Header: r.Header.Clone(), Body: raw}
 	if err := req.parse(); err != nil {
@@ -110,15 +110,20 @@ func dialectOf(r *http.Request) (Dialect, bool) {
 	return "", false
 }
 
-// accept records a request and chooses its answer. The lock covers both, so
-// that order of arrival, order of the queue and the cache agree.
+// accept records a request and chooses its answer. One lock covers both, so that the order of arrival,
+// the order of the queue and the cache agree.
 func (s *Server) accept(req *Request) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	req.Seq = len(s.requests) + 1
 	s.requests = append(s.requests, req)
-	step := s.choose(req)
+	var step Step
+	if step.Error = s.binding.check(req); step.Error == nil {
+		step = s.choose(req)
+	} else if rule := s.ruleFor(req); rule != nil {
+		req.Rule = rule.Name // the rule itself is not called
+	}
 	for i, b := range step.Blocks {
 		if b.kind == kindTool && b.id == "" {
 			s.nextID++
@@ -126,7 +131,8 @@ func (s *Server) accept(req *Request) Step {
 			step.Blocks[i].id = numberedID(req.Dialect, s.nextID)
 		}
 	}
-	if step.Error == nil { // a refused prompt is not read
+	step = s.binding.sign(req, step)
+	if step.Error == nil { // a refused prompt does not enter the cache
 		req.Simulated = s.cache.Account(time.Now().UnixMilli(), req.Model, req.cacheBlocks())
 	}
 	req.Reported = req.Simulated
@@ -140,11 +146,9 @@ func (s *Server) accept(req *Request) Step {
 }
 
 func (s *Server) choose(req *Request) Step {
-	for _, rule := range s.rules {
-		if rule.Match(req) {
-			req.Rule = rule.Name
-			return rule.Answer(req)
-		}
+	if rule := s.ruleFor(req); rule != nil {
+		req.Rule = rule.Name
+		return rule.Answer(req)
 	}
 	if len(s.queue) == 0 {
 		return exhausted
@@ -154,9 +158,19 @@ func (s *Server) choose(req *Request) Step {
 	return step
 }
 
-// wait spends the delay of a step; false means that nobody waits any more.
+// ruleFor returns the first rule that matches, or nil.
+func (s *Server) ruleFor(req *Request) *Rule {
+	for i := range s.rules {
+		if s.rules[i].Match(req) {
+			return &s.rules[i]
+		}
+	}
+	return nil
+}
+
+// wait waits for the delay of a step. It returns false if the client or the server has gone.
 func (s *Server) wait(r *http.Request, step Step) bool {
-	var delay <-chan time.Time // nil: never
+	var delay <-chan time.Time // a nil channel never delivers
 	if !step.Hang {
 		delay = time.After(step.Delay)
 	}
@@ -183,11 +197,11 @@ func answer(w http.ResponseWriter, req *Request, step Step) {
 	w.Header().Set("Cache-Control", "no-cache")
 	for e := range events(req, step) {
 		if err := e.write(w); err != nil {
-			return // the client is gone
+			return // the client has closed the connection
 		}
 	}
 	if step.Drop {
-		// Without this the server would end the chunked body properly.
+		// Without this panic the server would end the chunked body properly.
 		panic(http.ErrAbortHandler)
 	}
 }

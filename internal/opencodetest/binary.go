@@ -8,15 +8,14 @@ import (
 	"runtime"
 )
 
-// ErrNotInstalled says that the repository has no OpenCode yet.
+// ErrNotInstalled means that OpenCode is not in the repository's node_modules.
 var ErrNotInstalled = errors.New("opencode is not installed, run npm ci in the repository")
 
-// Binary returns OpenCode's executable in the node_modules of the repository at
-// repo, or ErrNotInstalled.
+// Binary returns OpenCode's executable in the node_modules of the repository at repo, or
+// ErrNotInstalled.
 //
-// The launcher of the package opencode-ai is a link that its install script
-// makes; where install scripts are off it is missing, so the platform package
-// is asked.
+// The package opencode-ai has a launcher, which is a link made by its install script. If install
+// scripts are switched off, that link is missing, so Binary looks into the package of the platform.
 func Binary(repo string) (string, error) {
 	modules, err := filepath.Abs(filepath.Join(repo, "node_modules"))
 	if err != nil {
@@ -36,9 +35,9 @@ func Binary(repo string) (string, error) {
 	return "", fmt.Errorf("%w (no %s in %s)", ErrNotInstalled, packages[0], modules)
 }
 
-// platformPackages names the packages that may hold the executable, best first.
-// npm installs by operating system and processor only, so the variants for
-// older processors and for musl may lie beside the main one, or alone.
+// platformPackages returns the packages that may hold the executable, best first. npm installs by
+// operating system and processor only. So the variants for older processors and for musl may be
+// installed beside the main one or without it.
 func platformPackages(goos, goarch string) []string {
 	system := map[string]string{"windows": "windows"}[goos]
 	if system == "" {

@@ -22,11 +22,11 @@ type Client struct {
 }
 
 func newClient(base, directory string) *Client {
-	// A prompt answers when its whole turn is over: no timeout but the context's.
+	// A prompt is answered only when its whole turn is over, so the context alone bounds the time.
 	return &Client{base: base, directory: directory, http: &http.Client{Transport: &http.Transport{}}}
 }
 
-// A Session is what OpenCode says of a session, as far as tests ask.
+// A Session is OpenCode's description of a session, with the fields that tests need.
 type Session struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
@@ -51,7 +51,7 @@ type Info struct {
 	} `json:"error"`
 }
 
-// Part is a part of a message, as far as tests ask.
+// Part is a part of a message, with the fields that tests need.
 type Part struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -83,14 +83,13 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// NewSession describes a session to create. A session without a title asks the
-// small model for one during its first turn.
+// NewSession describes a session to create. If it has no title, OpenCode asks the small model for one
+// during the first turn.
 type NewSession struct {
 	Title    string `json:"title,omitempty"`
 	ParentID string `json:"parentID,omitempty"`
 }
 
-// CreateSession creates a session.
 func (c *Client) CreateSession(ctx context.Context, s NewSession) (Session, error) {
 	var out Session
 	return out, c.Call(ctx, http.MethodPost, "/session", s, &out)
@@ -101,16 +100,16 @@ type Prompt struct {
 	Text string
 	// Files are attached to the text.
 	Files []File
-	// Model is "provider/model"; empty means the session's own.
+	// Model is "provider/model". If it is empty, the session's own model answers.
 	Model string
 	Agent string
-	// Variant is a reasoning effort.
+	// Variant is a reasoning effort, for example "high".
 	Variant string
-	// NoReply only stores the message.
+	// NoReply stores the message without asking the model.
 	NoReply bool
 }
 
-// A File is an attachment; its URL may be a data URL.
+// A File is an attachment. Its URL may be a data URL.
 type File struct{ Mime, Name, URL string }
 
 func (p Prompt) body() object {
@@ -134,8 +133,8 @@ func (p Prompt) body() object {
 	return body
 }
 
-// Prompt sends a prompt, waits for the whole turn and returns its last message.
-// A failed turn is an error.
+// Prompt sends a prompt, waits for the whole turn and returns its last message. If the turn failed, it
+// returns an error.
 func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (Message, error) {
 	var out Message
 	if err := c.Call(ctx, http.MethodPost, "/session/"+session+"/message", p.body(), &out); err != nil {
@@ -152,18 +151,19 @@ func (c *Client) PromptAsync(ctx context.Context, session string, p Prompt) erro
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/prompt_async", p.body(), nil)
 }
 
-// Abort stops the turn that runs.
+// Abort stops the running turn.
 func (c *Client) Abort(ctx context.Context, session string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/abort", object{}, nil)
 }
 
-// Revert goes back to before a message; the next prompt deletes what followed.
+// Revert takes a session back to the point before a message. The next prompt deletes the messages after
+// that point.
 func (c *Client) Revert(ctx context.Context, session, message string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/revert", object{"messageID": message}, nil)
 }
 
-// Fork copies a session up to, and without, a message; all of it if message is
-// empty. Every id of the copy is new.
+// Fork copies a session up to a message, without that message. If message is empty, it copies the whole
+// session. All ids in the copy are new.
 func (c *Client) Fork(ctx context.Context, session, message string) (Session, error) {
 	body := object{}
 	if message != "" {
@@ -236,8 +236,8 @@ type Event struct {
 	Properties json.Value `json:"properties"`
 }
 
-// Events subscribes to the event bus: it returns once OpenCode has confirmed,
-// and the events follow until ctx ends or the loop is left.
+// Events subscribes to the event bus and returns once OpenCode has confirmed. The sequence ends with
+// ctx, or when the caller leaves its loop.
 func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	res, err := c.do(ctx, http.MethodGet, "/event", nil) //nolint:bodyclose // closed when the loop over the events ends
@@ -278,5 +278,5 @@ func nextEvent(lines *bufio.Reader) (e Event, err error) {
 	}
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -5,27 +5,33 @@ import (
 	"maps"
 )
 
-// The models of the mock provider. Provider ids and model ids are chosen so
-// that OpenCode treats the first two as Claude: it then sets cache breakpoints.
+// The models of the mock provider. OpenCode treats the first two as Claude because of their ids, and
+// then sets cache breakpoints. The ids name a version that does not bind thinking. Without a version,
+// magicctx would have to assume that the model binds it.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"
 
-	ClaudeModel = AnthropicProvider + "/claude-mock"
-	// SmallModel makes titles.
-	SmallModel = AnthropicProvider + "/claude-mini"
-	GPTModel   = OpenAIProvider + "/gpt-mock"
-	// SmallGPTModel is another model of GPTModel's provider.
+	ClaudeModel = AnthropicProvider + "/claude-mock-5-0"
+	// SmallModel writes the titles.
+	SmallModel = AnthropicProvider + "/claude-mini-5-0"
+	// BindingModel and OtherBindingModel are of a generation that binds thinking to the conversation
+	// before it. OpenCode knows them by their ids.
+	BindingModel      = AnthropicProvider + "/claude-fable-5-1"
+	OtherBindingModel = AnthropicProvider + "/claude-fable-5-2"
+
+	GPTModel = OpenAIProvider + "/gpt-mock"
+	// SmallGPTModel is a second model of GPTModel's provider.
 	SmallGPTModel = OpenAIProvider + "/gpt-mini"
 )
 
-// Limits are a model's limits, in tokens.
+// Limits are a model's limits in tokens.
 type Limits struct {
 	Context int `json:"context"`
 	Output  int `json:"output"`
 }
 
-// DefaultLimits are those of a usual Claude model.
+// DefaultLimits are the limits of a usual Claude model.
 var DefaultLimits = Limits{Context: 200_000, Output: 8_192}
 
 type object = map[string]any
@@ -59,7 +65,8 @@ func config(mockURL string, o Options) object {
 		"enabled_providers": []string{AnthropicProvider, OpenAIProvider},
 		"provider": object{
 			AnthropicProvider: provider("Mock Anthropic", "@ai-sdk/anthropic", object{
-				"claude-mock": model(ClaudeModel, "Claude Mock", true), "claude-mini": model(SmallModel, "Claude Mini", false),
+				"claude-mock-5-0": model(ClaudeModel, "Claude Mock", true), "claude-mini-5-0": model(SmallModel, "Claude Mini", false),
+				"claude-fable-5-1": model(BindingModel, "Claude Fable 5.1", true), "claude-fable-5-2": model(OtherBindingModel, "Claude Fable 5.2", true),
 			}),
 			OpenAIProvider: provider("Mock OpenAI", "@ai-sdk/openai-compatible", object{
 				"gpt-mock": model(GPTModel, "GPT Mock", false), "gpt-mini": model(SmallGPTModel, "GPT Mini", false),

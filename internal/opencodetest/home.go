@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Home holds everything that OpenCode reads or writes for a user.
+// A Home holds all files that OpenCode reads or writes for a user.
 type Home struct {
 	Root    string
 	Config  string // XDG_CONFIG_HOME
@@ -21,8 +21,8 @@ type Home struct {
 	Temp    string
 }
 
-// NewHome makes a home below root. Keep root short: sockets are created below
-// it, and the path of a Unix socket ends at 104 bytes on some systems.
+// NewHome creates a home below root. Keep root short: sockets are created below it, and on some systems
+// the path of a Unix socket is limited to 104 bytes.
 func NewHome(root string) (*Home, error) {
 	h := &Home{
 		Root: root, Config: filepath.Join(root, "config"), Data: filepath.Join(root, "data"), Cache: filepath.Join(root, "cache"),
@@ -39,15 +39,15 @@ func NewHome(root string) (*Home, error) {
 	return h, nil
 }
 
-// LogDir is where OpenCode writes its logs.
+// LogDir is the directory of OpenCode's logs.
 func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log") }
 
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
-// skipDependencyInstall keeps OpenCode from asking npm for its plugin SDK: it
-// installs that into every config directory and waits for it before it loads
-// plugins, more than a minute without a registry. A lock file that lists the
-// dependency, beside a node_modules, makes it believe that this is done.
+// skipDependencyInstall keeps OpenCode from asking npm for its plugin SDK. OpenCode installs the SDK
+// into every config directory and waits for it before it loads plugins; without a registry that takes
+// more than a minute. If there is a node_modules and a lock file that lists the dependency, OpenCode
+// believes that the SDK is installed.
 func (h *Home) skipDependencyInstall() error {
 	type deps map[string]any
 	wanted := deps{"dependencies": deps{"@opencode-ai/plugin": "*"}}
@@ -70,14 +70,14 @@ func (h *Home) writeConfig(config map[string]any) error {
 	return writeJSON(filepath.Join(h.configDir(), "opencode.json"), config)
 }
 
-// foreignPrefixes are variables of the caller that would leak their own set-up,
-// or a real provider's key, into the test.
+// foreignPrefixes are prefixes of the caller's environment variables that would bring the caller's own
+// setup, or a real provider's key, into the test.
 var foreignPrefixes = []string{
 	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
 }
 
-// Env returns the environment of a process that lives in h and works in dir;
-// extra entries ("KEY=value") win.
+// Env returns the environment of a process that lives in h and works in dir. The entries of extra
+// ("KEY=value") override others.
 func (h *Home) Env(dir string, extra ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return slices.ContainsFunc(foreignPrefixes, func(p string) bool { return strings.HasPrefix(entry, p) })

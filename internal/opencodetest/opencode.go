@@ -12,41 +12,40 @@ import (
 	"time"
 )
 
-// Options say what to start.
+// Options describe the OpenCode to start.
 type Options struct {
-	// Repo is the root of the repository, for node_modules.
+	// Repo is the root of the repository, which has the node_modules.
 	Repo string
-	// Home is where OpenCode lives; several processes may share one.
+	// Home holds the user's files. Several processes may share one.
 	Home *Home
-	// Project is the directory it works in.
+	// Project is the working directory.
 	Project string
 	// MockURL is the address of the mock provider.
 	MockURL string
-	// Plugins are entries of OpenCode's `plugin` list: a spec, or [spec, options].
+	// Plugins are entries of OpenCode's `plugin` list. An entry is a spec or [spec, options].
 	Plugins []any
-	// Limits of all models; zero means DefaultLimits.
+	// Limits apply to all models. The zero value means DefaultLimits.
 	Limits Limits
-	// LimitsOf are the limits of single models, by "provider/model".
+	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]Limits
-	// FlatPrices makes reading from the provider's cache as dear as writing to
-	// it, so that any bust pays off; otherwise it is a Claude Sonnet's list.
+	// FlatPrices makes reading from the provider's cache as expensive as writing to it, so that every
+	// bust pays off. Otherwise the prices are those of a Claude Sonnet.
 	FlatPrices bool
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
-	// Env holds more entries for the environment ("KEY=value").
+	// Env holds additional environment entries ("KEY=value").
 	Env []string
 }
 
 // startTimeout is generous: a cold start takes 2-7 s on a loaded 2-core machine.
 const startTimeout = 90 * time.Second
 
-// stopTimeout is how long a process may take to follow SIGTERM; it needs 0.1 s.
+// stopTimeout is the time that a process may take to obey SIGTERM. It usually needs 0.1 s.
 const stopTimeout = 5 * time.Second
 
 // An OpenCode is a running `opencode serve`.
 type OpenCode struct {
 	*Client
-	// PID is its process id.
 	PID int
 
 	cmd    *exec.Cmd
@@ -54,9 +53,8 @@ type OpenCode struct {
 	done   chan struct{} // closed when the process has ended
 }
 
-// Start starts OpenCode and waits until it listens. The plugins are loaded by
-// the first request for the project. The process ends with Stop, or killed when
-// ctx ends.
+// Start starts OpenCode and waits until it listens. OpenCode loads the plugins at the first request for
+// the project. The process ends with Stop, and is killed if ctx ends.
 func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	bin, err := Binary(o.Repo)
 	if err != nil {
@@ -78,7 +76,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	oc := &OpenCode{PID: cmd.Process.Pid, cmd: cmd, output: out, done: make(chan struct{})}
 	go func() {
 		defer close(oc.done)
-		_ = cmd.Wait() // killed by us, or seen by whoever needs an answer
+		_ = cmd.Wait() // the process was killed by us, or a failing request will show its end
 	}()
 
 	select {
@@ -92,10 +90,10 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	}
 }
 
-// Output returns what the process has printed.
+// Output returns everything that the process has printed.
 func (o *OpenCode) Output() string { return o.output.String() }
 
-// Stop ends the process, politely first, and waits for it.
+// Stop asks the process to end, kills it if that takes too long, and waits for it.
 func (o *OpenCode) Stop() error {
 	if err := o.cmd.Process.Signal(terminate); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop opencode: %w", err)
@@ -112,9 +110,9 @@ func (o *OpenCode) Stop() error {
 	return nil
 }
 
-// output collects what the process prints and finds the address in it.
+// output collects the output of the process and finds the address in it.
 type output struct {
-	listening chan string // gets the address once
+	listening chan string // receives the address once
 
 	mu   sync.Mutex
 	buf  bytes.Buffer

@@ -116,7 +116,7 @@ func TestTurnWithTools(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(messages) != 4 { // the user's, and one for each step
+			if len(messages) != 4 { // the user's message and one for each step
 				t.Errorf("%d messages are stored", len(messages))
 			}
 		})

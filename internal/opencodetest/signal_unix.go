@@ -4,5 +4,5 @@ package opencodetest
 
 import "syscall"
 
-// OpenCode dies by SIGTERM in less than 0.1 s; its children see end of file.
+// SIGTERM ends OpenCode in less than 0.1 s. Its children then read end of file.
 const terminate = syscall.SIGTERM

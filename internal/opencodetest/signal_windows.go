@@ -2,5 +2,5 @@ package opencodetest
 
 import "os"
 
-// Windows knows no polite signal.
+// Windows has no signal that asks a process to end.
 var terminate = os.Kill

@@ -6,23 +6,26 @@ import (
 	"strings"
 )
 
-// A family is one wording of the refusal.
+// A family is one provider's wording of the refusal.
 type family struct {
 	name   string
 	phrase *regexp.Regexp
-	// limit finds the limit as its first group, in texts that have the phrase;
-	// nil where the wording holds no limit.
+	// limit finds the limit as its first group, in texts that contain the
+	// phrase. It is nil if the wording names no limit.
 	limit *regexp.Regexp
 }
 
-// number is a count of tokens as people write it, with or without separators.
+// number matches a token count as people write it, with or without separators,
+// for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
-// families is in the order in which they are asked for the limit: those that
-// name it before those that a message may contain as well (spec history §17).
+// families is in order of priority. All families that match are asked for the
+// limit, and the first limit found counts. Wordings that name the limit
+// therefore stand before vague ones, which the same message may contain as
+// well.
 var families = []family{
-	// "prompt is too long: 210000 tokens > 200000 maximum"; a body that came
-	// through Go's encoder writes the sign as \u003e.
+	// "prompt is too long: 210000 tokens > 200000 maximum". In a body from Go's
+	// JSON encoder, the sign ">" is \u003e.
 	of("anthropic", `prompt is too long`, `(?:>|\\u003e)\s*`+number+`\s*(?:tokens?\s*)?max`),
 	// "input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000"
 	of("anthropic with output", `exceeds? context limit`, `context limit[^>]{0,80}(?:>|\\u003e)\s*`+number),
@@ -32,14 +35,15 @@ var families = []family{
 	of("xai", `maximum prompt length is `+number, `maximum prompt length is `+number),
 	of("mistral", `too large for model with `+number+` maximum context length`, `too large for model with `+number+` maximum context length`),
 	of("vllm", `context length is only `+number+` tokens`, `context length is only `+number),
-	// "input length 9000 exceeds the context length of 8192": the second number.
+	// "input length 9000 exceeds the context length of 8192": the second number
+	// is the limit.
 	of("vllm input", `input length.{0,60}exceeds?.{0,40}context length`, `exceeds?.{0,40}context length[^0-9]{0,10}`+number),
 	of("openrouter", `maximum context length is `+number+` tokens`, `maximum context length is `+number),
 	// "exceeded model token limit: 262144 (requested: 291351)"
 	of("moonshot", `exceeded model token limit`, `exceeded model token limit[^0-9]{0,10}`+number),
 	of("copilot", `exceeds the limit of `+number, `exceeds the limit of `+number),
 	// "the request exceeds the available context size; context size is 8192
-	// tokens", also "available context size (8192 tokens)" and "n_ctx":8192.
+	// tokens", or "available context size (8192 tokens)", or "n_ctx":8192.
 	of("llama.cpp", `exceeds the available context size`, `(?:context size(?: is| of|:)?[ (]{1,2}|"n_ctx"\s*:\s*)`+number),
 	of("lm studio", `greater than the context length`, `context length of (?:only )?`+number),
 	of("openai", `exceeds the context window`, ``),
@@ -47,8 +51,14 @@ var families = []family{
 	// "context window exceeds limit (2013)": 2013 is an error code.
 	of("minimax", `context window exceeds limit`, ``),
 	of("openai code", `context[_ ]length[_ ]exceeded`, ``),
+	// These are limits of the request's size in bytes, such as Anthropic's 32
+	// MB. They name no limit in tokens, but the next request must be smaller
+	// all the same.
 	of("gateway", `request entity too large`, ``),
-	// "prompt too long; exceeded max context length by 4200 tokens": by how much, not the limit.
+	of("request size", `(?:request|payload)[_ ]?too[_ ]?large|request[_ ](?:body|payload|size|content)[_ ](?:is[_ ])?too[_ ]large|`+
+		`request (?:body |payload )?(?:size )?exceed(?:s|ed) (?:the |its )?(?:max|limit|allowed|size)`, ``),
+	// "prompt too long; exceeded max context length by 4200 tokens": the number
+	// is the excess, not the limit.
 	of("ollama", `prompt too long; exceeded (?:max )?context length`, ``),
 	of("z.ai", `model_context_window_exceeded`, ``),
 	of("other", `context size has been exceeded`, ``),
@@ -64,21 +74,22 @@ func of(name, phrase, limit string) family {
 
 func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + pattern) }
 
-// anyMaximum is what other wordings have in common. Only what stands between
-// the words and the number tells a limit from an excess ("by 4200 tokens").
+// anyMaximum matches the common part of all other wordings. Only the words
+// between "context length" and the number tell a limit ("is 8192") from an
+// excess ("by 4200 tokens").
 var anyMaximum = compile(`max(?:imum)?[^0-9.\n]{0,20}context (?:length|size|window)(?: is| of|:)?[ (]{1,2}` + number)
 
-// rateLimit tells a quota from a window: "exceeds the limit of 30000 tokens per
-// minute" passes in a minute, and must not be taken for the model's own limit.
+// rateLimit recognises a quota. "exceeds the limit of 30000 tokens per minute"
+// is over after a minute, and must not be read as the model's prompt limit.
 var rateLimit = compile(`rate[ _-]?limit|tokens? per (?:min|hour|day|sec)|requests? per (?:min|hour|day|sec)|\b[rt]p[md]\b|too many requests`)
 
 var (
 	standalone413 = compile(`\b413\b`)
-	aboutPrompt   = compile(`entity|payload|context|prompt`)
+	aboutPrompt   = compile(`entity|payload|context|prompt|request|content|body|input|message|too (?:large|big|long)`)
 )
 
-// firstLimit returns the first number of pattern in text that may be a limit, 0
-// if there is none.
+// firstLimit returns the first match of pattern in text that may be a limit, or
+// 0 if there is none.
 func firstLimit(pattern *regexp.Regexp, text string) int {
 	for _, groups := range pattern.FindAllStringSubmatch(text, -1) {
 		if n := parse(groups[1]); n >= minLimit && n <= maxLimit {
@@ -88,8 +99,9 @@ func firstLimit(pattern *regexp.Regexp, text string) int {
 	return 0
 }
 
-// parse reads a number with separators between groups of three. Other
-// punctuation ends it: "131072, but" and "8192,16384" are 131072 and 8192.
+// parse reads a number with a separator before each group of three digits.
+// Other punctuation ends the number: "131072, but" and "8192,16384" give 131072
+// and 8192.
 func parse(text string) int {
 	groups := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	digits := groups[0]
@@ -102,7 +114,7 @@ func parse(text string) int {
 		}
 	}
 	n, err := strconv.Atoi(digits)
-	if err != nil { // longer than any limit
+	if err != nil { // too large for an int, so larger than any limit
 		return 0
 	}
 	return n

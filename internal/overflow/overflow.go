@@ -1,6 +1,7 @@
 package overflow
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -8,30 +9,34 @@ import (
 
 // An Overflow is a prompt that a provider refused because of its length.
 type Overflow struct {
-	// LimitTokens is how long a prompt may be, 0 where the provider does not say.
+	// LimitTokens is the longest prompt that the provider accepts, or 0 if the
+	// provider does not say.
 	LimitTokens int
-	// Family names the wording that gave it away, for the log.
+	// PromptTokens is the length of the refused prompt, or 0 if the provider
+	// does not say.
+	PromptTokens int
+	// Family names the wording that was recognised, for the log.
 	Family string
 }
 
-// A limit outside these bounds is another number of the message: an error code,
-// a count of messages, a size in bytes (spec history §17).
+// A number outside these bounds is not a limit. It is another number of the
+// message: an error code, a count of messages, or a size in bytes.
 const (
 	minLimit = 1_024
 	maxLimit = 10_000_000
 )
 
-// classified is how OpenCode names an overflow that it has recognised itself,
+// classified is OpenCode's name for an overflow that it has recognised itself,
 // by the HTTP status or by wordings that it knows.
 const classified = "ContextOverflowError"
 
-// maxText bounds what is searched of one text. Providers put their message
-// first; what follows may be a page of HTML, or the prompt.
+// maxText bounds how much of one text is searched. Providers put their message
+// first; a page of HTML, or the whole prompt, may follow it.
 const maxText = 4 << 10
 
-// Detect reads an error as the harness reports it: a text, or an object with
-// the provider's message somewhere in it. It never fails; what it cannot read
-// is no overflow.
+// Detect reads an error as the harness reports it: a string, or an object that
+// contains the provider's message. It never fails. If it cannot read the error,
+// it reports no overflow.
 func Detect(err json.Value) (Overflow, bool) {
 	e := extract(err)
 	var found Overflow
@@ -44,10 +49,10 @@ func Detect(err json.Value) (Overflow, bool) {
 		if !detected {
 			found, detected = o, true
 		}
-		if o.LimitTokens > 0 { // the body may say what the message leaves out
-			found.LimitTokens = o.LimitTokens
-			break
-		}
+		// A later text, such as the response body, may name figures that the
+		// message leaves out.
+		found.LimitTokens = cmp.Or(found.LimitTokens, o.LimitTokens)
+		found.PromptTokens = cmp.Or(found.PromptTokens, o.PromptTokens)
 	}
 	if !detected && e.name == classified {
 		return Overflow{Family: "harness"}, true
@@ -83,27 +88,30 @@ func detectText(text string, status int) (Overflow, bool) {
 	if o.LimitTokens == 0 {
 		o.LimitTokens = firstLimit(anyMaximum, text)
 	}
+	o.PromptTokens = promptSize(text, o.LimitTokens)
 	return o, true
 }
 
-// isTooLargeByStatus recognises a refusal by its status, which alone may mean
-// an upload: the text has to speak of a prompt as well.
+// isTooLargeByStatus recognises a refusal by HTTP status 413. A bare 413 may
+// concern anything, so the text must also mention a prompt, a request or a
+// size.
 func isTooLargeByStatus(text string, status int) bool {
 	return (status == 413 || standalone413.MatchString(text)) && aboutPrompt.MatchString(text)
 }
 
-// extracted is what can be read of an error.
+// extracted holds the parts of an error that could be read.
 type extracted struct {
 	name   string
 	status int
-	// texts are the places where the provider's words may be, best first.
+	// texts may contain the provider's message, most likely place first.
 	texts []string
 }
 
-// extract finds the texts of an error: a bare string, error.message, message,
-// responseBody, and where there is none of them the whole object, so that a
-// shape nobody knows is read too. Headers are left out: their numbers and names
-// mean nothing here. OpenCode keeps all of it in `data`.
+// extract collects the texts of an error: a bare string, or error.message,
+// message and responseBody of an object. OpenCode puts these below `data`. If
+// an object has none of them, its whole JSON is the text, so that an unknown
+// shape is read too. Headers are left out, because their numbers and names
+// would be misread.
 func extract(err json.Value) extracted {
 	var text string
 	if json.Unmarshal(err, &text) == nil {
@@ -114,13 +122,16 @@ func extract(err json.Value) extracted {
 		Data json.Value `json:"data"`
 	}
 	if json.Unmarshal(err, &object) != nil {
-		// An array, a number, or a name that is no text: only its own words are left.
+		// The error is an array, a number, or an object whose name is not a
+		// string. Its raw JSON is the only text.
 		return extracted{texts: nonEmpty(string(err))}
 	}
 	e := extracted{name: object.Name}
+	var codes []string
 	for _, holder := range []json.Value{object.Data, err} {
-		texts, status := textsOf(holder)
+		texts, ofHolder, status := textsOf(holder)
 		e.texts = append(e.texts, texts...)
+		codes = append(codes, ofHolder...)
 		if e.status == 0 {
 			e.status = status
 		}
@@ -128,27 +139,34 @@ func extract(err json.Value) extracted {
 	if len(e.texts) == 0 {
 		e.texts = nonEmpty(string(err))
 	}
+	e.texts = append(e.texts, codes...)
 	return e
 }
 
-func textsOf(holder json.Value) (texts []string, status int) {
+// textsOf reads one object. It returns its texts, its error codes (for example
+// "request_too_large" or "context_length_exceeded") and its HTTP status.
+func textsOf(holder json.Value) (texts, codes []string, status int) {
 	if len(holder) == 0 {
-		return nil, 0
+		return nil, nil, 0
 	}
-	// Each member is read alone: one of an unexpected type must not hide the others.
+	// Each member is decoded alone, so that a member of an unexpected type does
+	// not hide the others.
 	var members map[string]json.Value
 	if json.Unmarshal(holder, &members) != nil {
-		return nil, 0
+		return nil, nil, 0
 	}
 	var nested map[string]json.Value
 	if json.Unmarshal(members["error"], &nested) == nil {
 		texts = append(texts, nonEmpty(textOf(nested["message"]))...)
+		codes = append(codes, nonEmpty(textOf(nested["type"]))...)
+		codes = append(codes, nonEmpty(textOf(nested["code"]))...)
 	}
+	codes = append(codes, nonEmpty(textOf(members["code"]))...)
 	texts = append(texts, nonEmpty(textOf(members["error"]))...)
 	texts = append(texts, nonEmpty(textOf(members["message"]))...)
 	texts = append(texts, nonEmpty(textOf(members["responseBody"]))...)
-	_ = json.Unmarshal(members["statusCode"], &status) // absent in most errors
-	return texts, status
+	_ = json.Unmarshal(members["statusCode"], &status) // most errors have no status
+	return texts, codes, status
 }
 
 func textOf(v json.Value) string {

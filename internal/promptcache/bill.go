@@ -2,11 +2,12 @@ package promptcache
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// tokensPerPrice is the unit of a price list: providers quote per million tokens.
+// Providers quote prices per million tokens.
 const tokensPerPrice = 1e6
 
-// Bill returns what t costs at p, in the currency of p. The price of a token
-// that is both fresh and remembered is the write price, not the sum of both.
+// Bill returns the cost of t at the prices p, in the currency of p. A token
+// that is written to the cache costs the write price only, not the fresh price
+// in addition.
 func Bill(t Tokens, p schema.Price) float64 {
 	return (float64(t.Fresh)*p.Fresh +
 		float64(t.Write)*p.Write +

@@ -1,46 +1,36 @@
 package promptcache
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
 
-const (
-	// MinTokens is the shortest prefix that is cached. Anthropic documents 1024
-	// tokens for its Sonnet and Opus models (more for some others); OpenAI
-	// documents the same figure for its automatic cache.
-	MinTokens = 1024
-
-	// LookbackBlocks is how far before a breakpoint the provider still finds a
-	// remembered prefix. Anthropic documents 20 blocks ("20-block lookback
-	// window"): a turn that appends more blocks than that after the last
-	// breakpoint re-writes its whole prefix.
-	LookbackBlocks = 20
-
-	// DefaultTTL is the life of a remembered prefix in ms, counted from its last
-	// use. Anthropic documents 5 minutes, refreshed at no cost by each hit.
-	DefaultTTL = 5 * 60 * 1000
+	"github.com/magicctx/magicctx-host/internal/route"
 )
 
 // A Hash identifies the content of a block.
 type Hash [16]byte
 
-// HashOf returns the hash of a block's content. The content must not contain
-// the cache marker itself: moving a breakpoint does not change a prefix.
+// HashOf returns the hash of a block's content. The content must not include
+// the cache marker, because moving a breakpoint does not change a prefix.
 func HashOf(content []byte) Hash {
 	sum := sha256.Sum256(content)
 	return Hash(sum[:len(Hash{})])
 }
 
-// A Block is one piece of a prompt, in wire order (tools, system, messages).
+// A Block is one piece of a prompt. Blocks are in wire order: tools, system,
+// messages.
 type Block struct {
 	Hash Hash
-	// Tokens is the size of this block alone. It follows from the content:
-	// blocks of one hash must have one size.
+	// Tokens is the size of this block alone. Blocks with the same hash must
+	// have the same size.
 	Tokens int
-	// Breakpoint asks the provider to remember the prefix that ends here.
+	// Breakpoint asks the provider to cache the prefix that ends with this
+	// block.
 	Breakpoint bool
 }
 
-// Tokens is how a provider counts one request. Fresh, Write and Read add up to
-// the size of the prompt; Output is the answer, which a Cache does not know.
+// Tokens is the provider's count of one request. Fresh, Write and Read add up
+// to the size of the prompt. Output is the size of the answer, which a Cache
+// does not know.
 type Tokens struct {
 	Fresh, Write, Read, Output int
 }
@@ -53,27 +43,39 @@ func (t Tokens) Add(u Tokens) Tokens {
 	return Tokens{t.Fresh + u.Fresh, t.Write + u.Write, t.Read + u.Read, t.Output + u.Output}
 }
 
-// A Cache remembers the prefixes of one provider account. The zero value is an
-// empty cache whose entries never expire. It is not safe for concurrent use.
+// A Cache simulates the cached prefixes of one provider account. The zero value
+// is an empty cache with Anthropic's rules whose entries never expire. It is
+// not safe for concurrent use.
 type Cache struct {
-	// TTL is the life of an entry since its last use, in ms; 0 means for ever.
+	// TTL is the life of an entry since its last use, in ms. 0 means for ever.
 	TTL int64
+	// Route says where prefixes are cached and found again. The zero Route
+	// means Anthropic's. The life of a prefix comes from TTL and not from the
+	// route.
+	Route route.Route
 
-	lastUse map[Hash]int64 // by chain hash of the prefix
+	lastUse map[Hash]int64 // keyed by the chain hash of the prefix
 }
 
 // Account serves one request at nowMS (Unix ms, never decreasing) and returns
-// what the provider would report. Prefixes are remembered per model, because
-// providers do not share them between models.
+// the usage that the provider would report. Prefixes are cached per model,
+// because providers do not share them between models.
 func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
+	r := c.Route
+	if r.Name == "" {
+		r = route.Named("anthropic")
+	}
 	prefixes := chain(model, blocks)
+	if r.IsImplicit() {
+		return c.accountImplicit(nowMS, r, prefixes)
+	}
 
 	read := 0
 	for i, b := range blocks {
 		if !b.Breakpoint {
 			continue
 		}
-		if hit := c.longest(nowMS, prefixes[max(0, i-LookbackBlocks):i+1]); hit != nil {
+		if hit := c.longest(nowMS, prefixes[max(0, i-r.Lookback):i+1]); hit != nil {
 			read = max(read, hit.tokens)
 			c.remember(nowMS, hit.hash)
 		}
@@ -81,22 +83,58 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 
 	cacheable := 0
 	for i, b := range blocks {
-		if b.Breakpoint && prefixes[i].tokens >= MinTokens {
+		if b.Breakpoint && prefixes[i].tokens >= r.MinTokens {
 			cacheable = prefixes[i].tokens
 			c.remember(nowMS, prefixes[i].hash)
 		}
 	}
-
-	total := 0
-	if len(prefixes) > 0 {
-		total = prefixes[len(prefixes)-1].tokens
-	}
-	// Reading never exceeds what is cacheable: a hit lies at or before a
-	// breakpoint, and was long enough when it was remembered.
-	return Tokens{Fresh: total - cacheable, Write: cacheable - read, Read: read}
+	// read never exceeds cacheable. A hit lies at or before a breakpoint, and
+	// the prefix was long enough when it was cached.
+	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 
-// longest returns the last of the prefixes that is remembered, nil if none is.
+// accountImplicit serves a provider that caches every prompt without
+// breakpoints. The real provider compares prompts token by token and counts in
+// steps; the simulation sees only the borders of blocks. If the provider does
+// not charge for writing, no written tokens are reported.
+func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) Tokens {
+	read := 0
+	if hit := c.longest(nowMS, prefixes); hit != nil {
+		read = cacheable(r, hit.tokens)
+	}
+	for _, p := range prefixes {
+		c.remember(nowMS, p.hash)
+	}
+	t := Tokens{Read: read}
+	if r.Write > 1 {
+		t.Write = cacheable(r, size(prefixes)) - read
+	}
+	t.Fresh = size(prefixes) - t.Read - t.Write
+	return t
+}
+
+// cacheable returns how many of a prompt's first tokens a provider without
+// breakpoints caches.
+func cacheable(r route.Route, tokens int) int {
+	switch {
+	case tokens < r.MinTokens:
+		return 0
+	case r.Step > 0:
+		return tokens - (tokens-r.MinTokens)%r.Step
+	}
+	return tokens
+}
+
+// size returns the size of a whole prompt in tokens.
+func size(prefixes []prefix) int {
+	if len(prefixes) == 0 {
+		return 0
+	}
+	return prefixes[len(prefixes)-1].tokens
+}
+
+// longest returns the longest of the prefixes that is cached, or nil if none
+// is.
 func (c *Cache) longest(nowMS int64, prefixes []prefix) *prefix {
 	for i := len(prefixes) - 1; i >= 0; i-- {
 		if used, ok := c.lastUse[prefixes[i].hash]; ok && !c.isExpired(nowMS, used) {

@@ -7,8 +7,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
+
+// These are Anthropic's documented figures. The zero Cache follows them.
+var minTokens, lookback = route.Named("anthropic").MinTokens, route.Named("anthropic").Lookback
 
 // prompt builds blocks of the given sizes; a negative size marks a breakpoint.
 func prompt(name string, tokens ...int) []Block {
@@ -49,9 +53,9 @@ func TestAccount(t *testing.T) {
 			{1, "m", prompt("a", -2000, 70), Tokens{Read: 2000, Fresh: 70}},
 		}},
 		{"a prefix below the minimum is neither written nor read", 0, []request{
-			{0, "m", prompt("a", -(MinTokens - 1)), Tokens{Fresh: MinTokens - 1}},
-			{1, "m", prompt("a", -(MinTokens - 1), -1), Tokens{Write: MinTokens}},
-			{2, "m", prompt("a", -(MinTokens - 1)), Tokens{Fresh: MinTokens - 1}},
+			{0, "m", prompt("a", -(minTokens - 1)), Tokens{Fresh: minTokens - 1}},
+			{1, "m", prompt("a", -(minTokens - 1), -1), Tokens{Write: minTokens}},
+			{2, "m", prompt("a", -(minTokens - 1)), Tokens{Fresh: minTokens - 1}},
 		}},
 		{"models share nothing", 0, []request{
 			{0, "m", long, Tokens{Write: 3000}},
@@ -87,7 +91,7 @@ func TestAccount(t *testing.T) {
 }
 
 func TestLookbackReachesExactlyTwentyBlocks(t *testing.T) {
-	for appended, wantRead := range map[int]int{LookbackBlocks: 2000, LookbackBlocks + 1: 0} {
+	for appended, wantRead := range map[int]int{lookback: 2000, lookback + 1: 0} {
 		cache := &Cache{}
 		sizes := []int{-2000}
 		cache.Account(0, "m", prompt("a", sizes...))
@@ -102,12 +106,105 @@ func TestLookbackReachesExactlyTwentyBlocks(t *testing.T) {
 	}
 }
 
+// OpenAI caches every prompt without breakpoints, from 1,024 tokens on in steps
+// of 128. For models before GPT-5.6 it neither charges nor reports writes.
+func TestAccountWithoutBreakpoints(t *testing.T) {
+	type request struct {
+		at     int64
+		model  string
+		blocks []Block
+		want   Tokens
+	}
+	grown := append(prompt("a", 2000, 500), prompt("b", 300)...)
+	for _, tc := range []struct {
+		name, route string
+		ttl         int64
+		requests    []request
+	}{
+		{"the same prompt twice", "openai", 0, []request{
+			{0, "m", prompt("a", 2000, 500), Tokens{Fresh: 2500}},
+			{1, "m", prompt("a", 2000, 500), Tokens{Fresh: 68, Read: 2432}}, // 1,024 tokens and 11 steps of 128
+		}},
+		{"a longer prompt", "openai", 0, []request{
+			{0, "m", prompt("a", 2000, 500), Tokens{Fresh: 2500}},
+			{1, "m", grown, Tokens{Fresh: 368, Read: 2432}},
+			{2, "m", grown, Tokens{Fresh: 112, Read: 2688}},
+		}},
+		{"marks mean nothing", "openai", 0, []request{
+			{0, "m", prompt("a", 2000, -500), Tokens{Fresh: 2500}},
+			{1, "m", prompt("a", -2000, 500), Tokens{Fresh: 68, Read: 2432}},
+		}},
+		{"with a fee writes are reported", "openai-5.6", 0, []request{
+			{0, "m", prompt("a", 2000, 500), Tokens{Fresh: 68, Write: 2432}},
+			{1, "m", grown, Tokens{Fresh: 112, Write: 256, Read: 2432}},
+		}},
+		{"a change in the middle leaves what stands before it", "openai", 0, []request{
+			{0, "m", prompt("a", 2000, 500, 500), Tokens{Fresh: 3000}},
+			{1, "m", append(prompt("a", 2000), prompt("b", 500, 500)...), Tokens{Fresh: 1080, Read: 1920}},
+		}},
+		{"and so does one further back than twenty blocks", "openai", 0, []request{
+			{0, "m", append(prompt("a", 1024), prompt("c", make([]int, 30)...)...), Tokens{Fresh: 1024}},
+			{1, "m", append(prompt("a", 1024, 10), prompt("c", make([]int, 30)...)...), Tokens{Fresh: 10, Read: 1024}},
+		}},
+		{"one token less than the minimum", "openai", 0, []request{
+			{0, "m", prompt("a", 1023), Tokens{Fresh: 1023}},
+			{1, "m", prompt("a", 1023, 1), Tokens{Fresh: 1024}},
+			{2, "m", prompt("a", 1023, 1), Tokens{Read: 1024}},
+		}},
+		{"models share nothing", "openai", 0, []request{
+			{0, "m", prompt("a", 2048), Tokens{Fresh: 2048}},
+			{1, "n", prompt("a", 2048), Tokens{Fresh: 2048}},
+		}},
+		{"a prefix dies of age", "openai", 1000, []request{
+			{0, "m", prompt("a", 2048), Tokens{Fresh: 2048}},
+			{1000, "m", prompt("a", 2048), Tokens{Read: 2048}},
+			{2001, "m", prompt("a", 2048), Tokens{Fresh: 2048}},
+		}},
+		{"Gemini counts no steps", "google", 0, []request{
+			{0, "m", prompt("a", 4100), Tokens{Fresh: 4100}},
+			{1, "m", prompt("a", 4100), Tokens{Read: 4100}},
+			{2, "m", prompt("b", 4095), Tokens{Fresh: 4095}},
+			{3, "m", prompt("b", 4095), Tokens{Fresh: 4095}},
+		}},
+		{"an empty prompt", "openai", 0, []request{{0, "m", nil, Tokens{}}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cache := &Cache{TTL: tc.ttl, Route: route.Named(tc.route)}
+			for i, r := range tc.requests {
+				if got := cache.Account(r.at, r.model, r.blocks); got != r.want {
+					t.Errorf("request %d: got %+v, want %+v", i, got, r.want)
+				}
+			}
+		})
+	}
+}
+
+// For every route, tokens that were sent before are read again, except for the
+// last incomplete step.
+func TestExtensionOfAPromptWithoutBreakpoints(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rapid.SampledFrom(route.All()).Filter(route.Route.IsImplicit).Draw(t, "route")
+		blocks := genPrompt(1).Draw(t, "prompt")
+		cache := &Cache{Route: r}
+		cache.Account(0, "m", blocks)
+		grown := append(blocks[:len(blocks):len(blocks)], genPrompt(0).Draw(t, "appended")...)
+		got := cache.Account(1, "m", grown)
+		before := total(blocks)
+		if before < r.MinTokens {
+			before = 0
+		}
+		if got.Read > before || got.Read < before-max(0, r.Step-1) {
+			t.Fatalf("read %d tokens of %d", got.Read, before)
+		}
+	})
+}
+
 func genPrompt(minBlocks int) *rapid.Generator[[]Block] {
 	return rapid.Custom(func(t *rapid.T) []Block {
 		n := rapid.IntRange(minBlocks, 60).Draw(t, "blocks")
 		blocks := make([]Block, n)
 		for i := range blocks {
-			// Few contents, so that prompts share prefixes.
+			// There are only a few contents, so that prompts share prefixes.
 			content := rapid.SampledFrom([]int{1, 40, 500, 900}).Draw(t, "content")
 			blocks[i] = Block{
 				Hash:       HashOf(fmt.Appendf(nil, "%d/%d", i, content)),
@@ -128,7 +225,7 @@ func total(blocks []Block) (n int) {
 
 func TestCountsAddUpToThePrompt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cache := &Cache{TTL: rapid.Int64Range(0, 5).Draw(t, "ttl")}
+		cache := &Cache{TTL: rapid.Int64Range(0, 5).Draw(t, "ttl"), Route: rapid.SampledFrom(route.All()).Draw(t, "route")}
 		for now := range int64(5) {
 			blocks := genPrompt(0).Draw(t, "prompt")
 			got := cache.Account(now, "m", blocks)
@@ -139,8 +236,9 @@ func TestCountsAddUpToThePrompt(t *testing.T) {
 	})
 }
 
-// The harness marks the newest messages of every request. While the prompt only
-// grows, and by less than the lookback, nothing is ever paid for twice.
+// The harness puts breakpoints on the newest messages of every request. As long
+// as the prompt only grows, and by fewer blocks than the look-back, no token is
+// ever paid for twice.
 func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")
@@ -149,10 +247,10 @@ func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 		before := cache.Account(0, "m", blocks)
 
 		grown := append(blocks[:len(blocks):len(blocks)], genPrompt(0).Filter(func(b []Block) bool {
-			return len(b) <= LookbackBlocks
+			return len(b) <= lookback
 		}).Draw(t, "appended")...)
 		for i := range grown {
-			grown[i].Breakpoint = i == len(grown)-1 // the old marks moved away
+			grown[i].Breakpoint = i == len(grown)-1 // breakpoints of earlier requests are removed
 		}
 		after := cache.Account(1, "m", grown)
 		if want := before.Write + before.Read; after.Read != want {
@@ -164,7 +262,7 @@ func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 func TestChangedBlockCostsEverythingAfterIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")
-		cache := &Cache{}
+		cache := &Cache{Route: rapid.SampledFrom(route.All()).Draw(t, "route")}
 		cache.Account(0, "m", blocks)
 
 		changed := rapid.IntRange(0, len(blocks)-1).Draw(t, "changed")

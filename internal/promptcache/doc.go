@@ -1,12 +1,12 @@
-// Package promptcache models a provider's prompt cache, so that a mock
+// Package promptcache simulates a provider's prompt cache, so that a mock
 // provider can report believable usage and a replay can print a bill.
 //
-// The model is that of the Anthropic Messages API: a prefix is remembered where
-// the request marks a breakpoint, and a later request reads the longest
-// remembered prefix at, or shortly before, one of its own breakpoints. A
-// provider that caches without being asked is the same model with a breakpoint
-// at every block.
+// The rules come from the table of internal/route. A provider with breakpoints
+// caches a prefix where the request marks one. A later request then reads the
+// longest cached prefix that ends at, or shortly before, one of its own
+// breakpoints. A provider without breakpoints caches every prompt, and reads
+// the part that a new prompt shares with a cached one.
 //
-// The package is pure: no clock, no I/O; the caller passes the time. It may
-// import schema only.
+// The package is pure: it uses no clock and no I/O, and the caller passes the
+// time. It may import internal/route and schema only.
 package promptcache

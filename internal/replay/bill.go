@@ -2,35 +2,41 @@ package replay
 
 import (
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// listPrice is used when the trace tells no prices: 3 / 3.75 / 0.30 a million
-// tokens fresh / written / read, the list price of Anthropic's Sonnet models.
+// listPrice is used if the trace holds no prices. It is the list price of Anthropic's Sonnet models, in
+// $ per million tokens.
 var listPrice = schema.Price{Fresh: 3, Write: 3.75, Read: 0.30, Output: 15}
 
-// A biller simulates the provider's cache for one way of sending a session.
+// A biller simulates the provider's cache for one way of sending a session, for example with or without
+// magicctx.
 type biller struct {
 	cache promptcache.Cache
-	sizes map[render.Hash]Sources // of a message, by its wire bytes
+	sizes map[render.Hash]Sources // size of a message, by the hash of its wire bytes
 }
 
 func newBiller() *biller {
-	return &biller{cache: promptcache.Cache{TTL: promptcache.DefaultTTL}, sizes: make(map[render.Hash]Sources)}
+	return &biller{sizes: make(map[render.Hash]Sources)}
 }
 
-// request returns what the provider would count for a prompt at a time, and
-// what the prompt is made of; both have the same sum. Like the harness it sets
-// breakpoints on the system prompt and on the newest two messages; a provider
-// that caches by itself finds every block again.
-func (b *biller) request(at int64, model string, isAutomatic bool, system []string, wires []render.WireMessage) (promptcache.Tokens, Sources) {
+// newestMarked is the number of newest messages on which the harness sets a cache breakpoint. It spends
+// the other breakpoints on the system prompt.
+const newestMarked = 2
+
+// request returns the usage that the provider would report for a prompt at a time, and the sources of
+// the prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness
+// does: on the system prompt and on the newest messages.
+func (b *biller) request(at int64, model string, r route.Route, system []string, wires []render.WireMessage) (promptcache.Tokens, Sources) {
+	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
 	blocks, from := []promptcache.Block{}, Sources{}
-	for _, text := range system {
+	for i, text := range system {
 		n := tokens.Count(text)
 		from.System += n
-		blocks = append(blocks, promptcache.Block{Hash: promptcache.HashOf([]byte(text)), Tokens: n, Breakpoint: true})
+		blocks = append(blocks, promptcache.Block{Hash: promptcache.HashOf([]byte(text)), Tokens: n, Breakpoint: i < r.Breakpoints-newestMarked})
 	}
 	first := len(blocks)
 	for i := range wires {
@@ -40,15 +46,15 @@ func (b *biller) request(at int64, model string, isAutomatic bool, system []stri
 		}
 		size := b.size(w)
 		from = from.plus(size)
-		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total(), Breakpoint: isAutomatic})
+		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total()})
 	}
-	for i := max(first, len(blocks)-2); i < len(blocks); i++ {
+	for i := max(first, len(blocks)-newestMarked); i < len(blocks); i++ {
 		blocks[i].Breakpoint = true
 	}
 	return b.cache.Account(at, model, blocks), from
 }
 
-// size counts a message once.
+// size counts the tokens of a message, and keeps the result for the next time.
 func (b *biller) size(w *render.WireMessage) Sources {
 	h := w.Hash()
 	s, ok := b.sizes[h]

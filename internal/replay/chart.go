@@ -6,24 +6,24 @@ import (
 )
 
 const (
-	// maxColumns is how many steps a curve has at most: more than a screen
-	// shows apart at the page's widest.
+	// maxColumns bounds the steps of a curve. A screen cannot show more, even with the page at its
+	// widest.
 	maxColumns = 400
-	// minPasses keeps the bars of a very short session from being blocks.
+	// minPasses keeps the bars of a very short session from becoming wide blocks.
 	minPasses = 12
-	// curveHeight is the height of a plot's coordinates; the browser stretches
-	// them to the plot, so that text need not be.
+	// curveHeight is the height of the plot's coordinate system. The browser stretches the curves to
+	// the plot, and so does not have to stretch the text.
 	curveHeight = 1000
 )
 
 // A series is one quantity of every pass, in tokens.
 type series struct {
-	Name  string // class of the curve and of its key
+	Name  string // class of the curve and of its entry in the legend
 	Label string
 	of    func(*Pass) int
 }
 
-// What the context and the provider's count are made of, from the bottom up.
+// The parts of the context and of the provider's usage, from the bottom of the plot to its top.
 var (
 	contextSeries = []series{
 		{"system", "system prompt", func(p *Pass) int { return p.Sources.System }},
@@ -40,11 +40,11 @@ var (
 	}
 )
 
-// A plot is what the template draws: shares of its width and height, from the
-// left and from the top, 0..1.
+// A plot is the input of the template. Positions are shares of its width and height (0..1), from the
+// left and from the top.
 type plot struct {
 	Width, Height int
-	Curves        []curve // the back first
+	Curves        []curve // drawn in this order, so the first one is at the back
 	Grid          []mark
 }
 
@@ -55,10 +55,10 @@ type mark struct {
 	Label string
 }
 
-// columns is how the passes of a session share the width of a plot.
+// columns describes how the passes of a session share the width of a plot.
 type columns struct {
-	each  int // passes in a column
-	width int // columns in the plot; the last ones are empty for a short session
+	each  int // passes in each column
+	width int // columns in the plot; in a short session the last ones are empty
 }
 
 func columnsOf(passes int) columns {
@@ -67,12 +67,11 @@ func columnsOf(passes int) columns {
 	return columns{each, max((passes+each-1)/each, minPasses)}
 }
 
-// at returns where the middle of the i-th pass is.
+// at returns the position of the middle of the i-th pass, in columns.
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws series on top of each other. The one at the back is the sum of
-// all, so that no seam shows the ground between two. pick chooses what stands
-// for the passes of a column.
+// stack draws series on top of each other. The curve at the back is the sum of all, so that the
+// background does not shine through between two. pick chooses the value of a column from its passes.
 func stack(passes []*Pass, all []series, c columns, top float64, pick func([]*Pass, func(*Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
@@ -96,8 +95,8 @@ func heights(passes []*Pass, c columns, of func(*Pass) int, pick func([]*Pass, f
 	return hs
 }
 
-// fullest stands for a column by its fullest pass, so that a window that
-// overflows once is seen to.
+// fullest returns the value of a column's fullest pass, so that a single overflow of the window stays
+// visible.
 func fullest(passes []*Pass, of func(*Pass) int) float64 {
 	best := passes[0]
 	for _, p := range passes[1:] {
@@ -108,7 +107,7 @@ func fullest(passes []*Pass, of func(*Pass) int) float64 {
 	return float64(of(best))
 }
 
-// most stands for a column by its largest value.
+// most returns the largest value in a column.
 func most(passes []*Pass, of func(*Pass) int) float64 {
 	n := 0
 	for _, p := range passes {
@@ -117,7 +116,7 @@ func most(passes []*Pass, of func(*Pass) int) float64 {
 	return float64(n)
 }
 
-// average keeps areas true: they are what is paid for.
+// average returns the mean value in a column. It keeps areas true, and the area is the bill.
 func average(passes []*Pass, of func(*Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {
@@ -126,10 +125,10 @@ func average(passes []*Pass, of func(*Pass) int) float64 {
 	return float64(sum) / float64(len(passes))
 }
 
-// steps writes the path of a curve, a step for each column.
+// steps returns the path of a curve, with one step for each column.
 func steps(hs []float64, top float64, area bool) string {
 	y := func(h float64) int {
-		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // beyond the top is out of sight
+		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // 1.1 is out of sight, above the top
 	}
 	var path []byte
 	move := func(command byte, n int) { path = strconv.AppendInt(append(path, command), int64(n), 10) }
@@ -156,7 +155,7 @@ func steps(hs []float64, top float64, area bool) string {
 	return string(path)
 }
 
-// grid marks round numbers of tokens from 0 to top.
+// grid returns marks at round numbers of tokens from 0 to top.
 func grid(top float64) []mark {
 	step := roundStep(top / 4)
 	var marks []mark
@@ -166,7 +165,7 @@ func grid(top float64) []mark {
 	return marks
 }
 
-// passMarks numbers the passes below the plots.
+// passMarks returns the numbers of passes that stand below the plots.
 func passMarks(passes []*Pass, c columns) []mark {
 	step := roundStep(float64(len(passes)) / 5)
 	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}
@@ -178,7 +177,7 @@ func passMarks(passes []*Pass, c columns) []mark {
 	return marks
 }
 
-// roundStep returns the least of 1, 2, 5, 10, ... that is not below n.
+// roundStep returns the smallest of 1, 2, 5, 10, ... that is at least n.
 func roundStep(n float64) int {
 	for unit := 1; ; unit *= 10 {
 		for _, digit := range []int{1, 2, 5} {
@@ -189,7 +188,7 @@ func roundStep(n float64) int {
 	}
 }
 
-// axisCount writes tokens briefly: 200k, 41.6k, 2M.
+// axisCount formats tokens briefly: 200k, 41.6k, 2M.
 func axisCount(n int) string {
 	short := func(unit float64) string {
 		return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64)

@@ -1,7 +1,6 @@
-// Package replay runs a recorded connection again, against a fresh store, and
-// reports what each pass did to the provider's cache and to the bill. It plays
-// the shim's part: it keeps the arrays, applies the mutations, and checks the
-// wire it gets from the outside.
+// Package replay runs a recorded connection again, against a fresh store, and reports the effect of
+// each pass on the provider's cache and on the bill. It plays the part of the shim: it keeps the
+// arrays, applies the mutations, and checks each wire independently of the code that made it.
 //
 // It may import rpc, internal/host, pipeline, store and internal helpers.
 package replay

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// PageOptions say how a summary is shown in a browser.
+// PageOptions control how a browser shows a summary.
 type PageOptions struct {
 	// Trace is the name of the trace, for the title.
 	Trace string
@@ -31,16 +31,16 @@ var (
 	}).Parse(pageHTML))
 )
 
-// pagePolicy lets the page load nothing and run only its own script, whatever a
-// trace manages to write into it.
+// pagePolicy allows the page to run its own script and nothing else, and to load nothing. So text from
+// a trace cannot do harm.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// WritePage writes a summary as one HTML page that needs nothing else. What it
-// draws of a session is bounded; the values to point at take some 70 bytes a pass.
+// WritePage writes a summary as one HTML page without external files. The size of a session's drawing
+// is bounded; the values that appear under the pointer take some 70 bytes per pass.
 func WritePage(w io.Writer, s Summary, o PageOptions) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy

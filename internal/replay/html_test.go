@@ -23,7 +23,7 @@ func page(t testing.TB, s Summary, trace string) string {
 	return b.String()
 }
 
-// summaryOf adds up passes of which only the tokens matter.
+// summaryOf returns the summary of passes that have only tokens.
 func summaryOf(passes ...*Pass) Summary {
 	for i, p := range passes {
 		p.Pass = i + 1
@@ -80,7 +80,7 @@ func TestPageEscapesWhatTheTraceSays(t *testing.T) {
 			t.Errorf("the page has %q", raw)
 		}
 	}
-	// One script of ours, and the data of two sessions.
+	// One script of the page, and the data of two sessions.
 	if n := strings.Count(got, "</script"); n != 3 {
 		t.Errorf("%d scripts end, want 3", n)
 	}
@@ -156,7 +156,7 @@ func TestDrawingIsBoundedWhateverThePasses(t *testing.T) {
 		}
 		return drawn
 	}
-	// maxColumns steps of 10 curves, "H400V1000" each.
+	// 10 curves have maxColumns steps each, and a step has the length of "H400V1000".
 	if got, most := size(20_000), maxColumns*10*len("H400V1000")+40*markerSlots+100*maxRows; got > most {
 		t.Errorf("20,000 passes are drawn with %d bytes, more than %d", got, most)
 	}
@@ -171,7 +171,7 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 		{[]float64{50, 100}, true, "M0 1000V500H1V0H2V1000Z"},
 		{[]float64{50, 50, 0}, true, "M0 1000V500H2V1000H3V1000Z"},
 		{[]float64{25, 75}, false, "M0 750H1V250H2"},
-		{[]float64{0, 5000}, false, "M0 1000H1V-100H2"}, // just out of sight
+		{[]float64{0, 5000}, false, "M0 1000H1V-100H2"}, // the second step is just out of sight
 	} {
 		if got := steps(c.heights, 100, c.area); got != c.want {
 			t.Errorf("steps(%v, area %v) = %s, want %s", c.heights, c.area, got, c.want)
@@ -182,7 +182,7 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 func TestCurvesStackUp(t *testing.T) {
 	p := &Pass{Sources: Sources{System: 10, Text: 20, Results: 40}}
 	got := stack([]*Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
-	want := map[string]string{ // the top of each, from the ground up: 10, 30, 30, 30, 70, 70
+	want := map[string]string{ // the tops of the stacked series, from the bottom: 10, 30, 30, 30, 70, 70
 		"system": "M0 1000V900H1V1000Z", "text": "M0 1000V700H1V1000Z", "reasoning": "M0 1000V700H1V1000Z",
 		"inputs": "M0 1000V700H1V1000Z", "results": "M0 1000V300H1V1000Z", "files": "M0 1000V300H1V1000Z",
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The invariants of the design that a wire shows from the outside.
+// The invariants that a wire alone can show, without a look at the host's state.
 const (
 	steadyIsAppendOnly = "steady is append-only"
 	oneEffectPerBust   = "first application only on a bust"
@@ -20,17 +20,17 @@ const (
 
 var dropText = regexp.MustCompile(`^\[dropped §\d+§\]$`)
 
-// observation is what the checks of one pass look at.
+// observation holds the inputs of one pass's checks.
 type observation struct {
 	verdict schema.Verdict
-	// grew says that the recorded array only grew since the pass before.
+	// grew is true if the recorded array only grew since the previous pass.
 	grew          bool
 	before, after []render.Rendered
-	// dropped are the placeholders seen so far in the session.
+	// dropped holds the placeholders that the session has shown so far.
 	dropped map[string]bool
 }
 
-// broken names the invariants that a pass breaks.
+// broken returns the names of the invariants that a pass breaks.
 func broken(o observation) []string {
 	hit := make(map[string]bool)
 	if o.verdict == schema.Steady && o.grew && commonPrefix(o.before, o.after) < visible(o.before) {
@@ -80,7 +80,7 @@ func checkMessage(r *render.Rendered, o observation, hit map[string]bool) {
 	}
 }
 
-// holds reports whether one of blocks has the content of b.
+// holds reports whether one of the blocks has the same content as b.
 func holds(blocks []render.Block, b *render.Block) bool {
 	for i := range blocks {
 		if blocks[i].Kind == b.Kind && blocks[i].Text == b.Text && string(blocks[i].Signature) == string(b.Signature) {
@@ -90,7 +90,7 @@ func holds(blocks []render.Block, b *render.Block) bool {
 	return false
 }
 
-// visible counts the messages that the provider sees.
+// visible returns the number of messages that the provider sees.
 func visible(all []render.Rendered) int {
 	n := 0
 	for i := range all {
@@ -101,7 +101,7 @@ func visible(all []render.Rendered) int {
 	return n
 }
 
-// commonPrefix counts the visible messages that both wires begin with.
+// commonPrefix returns the number of visible messages at the start of both wires that are equal.
 func commonPrefix(a, b []render.Rendered) int {
 	n, j := 0, 0
 	for i := range a {

@@ -19,7 +19,7 @@ func thought(s, signature string) render.Block {
 	return render.Block{Kind: render.ReasoningBlock, Text: s, Signature: json.Value(signature)}
 }
 
-// sent is a message that went out as wire.
+// sent returns a message with its raw blocks and the blocks of its wire.
 func sent(key string, role transcript.Role, raw []render.Block, wire ...render.Block) render.Rendered {
 	return render.Rendered{
 		Raw:  render.WireMessage{Key: key, Role: role, Blocks: raw},
@@ -31,7 +31,7 @@ func said(key, s string) render.Rendered {
 	return sent(key, transcript.User, []render.Block{text(s)}, text(s))
 }
 
-// What a host could do wrong, and the nearest thing that is right.
+// Each case is a possible mistake of the host, followed by the most similar correct behaviour.
 func TestBrokenInvariantsAreNamed(t *testing.T) {
 	type all = []render.Rendered
 	raw := []render.Block{text("x")}
@@ -77,7 +77,7 @@ func TestBrokenInvariantsAreNamed(t *testing.T) {
 	}
 }
 
-// A placeholder that has been seen is no new drop.
+// A placeholder that an earlier pass has shown is not a new drop.
 func TestADropStaysOnSteadyPasses(t *testing.T) {
 	dropped := map[string]bool{}
 	wire := []render.Rendered{sent("u", transcript.User, []render.Block{text("x")}, text("[dropped §1§]"))}

@@ -11,25 +11,23 @@ import (
 )
 
 const (
-	// markStep is how far a neighbour is from the mark chosen, in points of a
-	// percentage.
+	// markStep is the distance of a neighbour from the chosen mark, in percentage points.
 	markStep = 5
-	// The bounds of the execute threshold in percent (spec transform §3), and
-	// the highest low mark, 5 points below the former.
+	// The execute threshold can be configured from 20 to 80 % (package schema). The low mark stays at
+	// least 5 points below it.
 	minHighMark, maxHighMark = 20, 80
 	maxLowMark               = 75
 )
 
-// Marks are a pair of water marks, in percent of the window; Low is 0 where it
-// is chosen by the price.
+// Marks are a pair of high and low mark, in percent of the window. Low is 0 if the price chooses it.
 type Marks struct {
 	High float64 `json:"high"`
 	Low  float64 `json:"low"`
-	// Chosen says that these are the marks of the configuration.
+	// Chosen is true if these are the marks of the configuration.
 	Chosen bool `json:"chosen,omitzero"`
 }
 
-// A MarksBill is what a trace costs at a pair of marks.
+// A MarksBill is the bill of a trace at a pair of marks.
 type MarksBill struct {
 	Marks
 	Busts  int     `json:"busts"`
@@ -43,8 +41,8 @@ func chosen(c schema.Config) Marks {
 	return Marks{High: high, Low: c.LowMarkPercentage, Chosen: true}
 }
 
-// neighbours returns the marks a step around m. Where the price chooses the low
-// one, low is what it has chosen, in percent, 0 if it never had to.
+// neighbours returns the marks one step around m. If the price chooses the low mark, low is the mark
+// that it has chosen on average, in percent, or 0 if it never had to.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
 	for _, high := range []float64{m.High - markStep, m.High + markStep} {
@@ -63,11 +61,11 @@ func (m Marks) neighbours(low float64) []Marks {
 	return all
 }
 
-// mostNeighbours is how many there are, unless a bound is near.
+// mostNeighbours is the number of neighbours of marks that are not near a bound.
 const mostNeighbours = 4
 
-// meanLow is the low mark that the busts of a replay had on average, in whole
-// percent of the window; 0 if there was none.
+// meanLow returns the average low mark of the busts of a replay, in whole percent of the window. It is
+// 0 if there was no such bust.
 func meanLow(passes []*Pass) float64 {
 	sum, busts := 0.0, 0
 	for _, p := range passes {
@@ -82,7 +80,7 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at sets the marks of a configuration, for every model.
+// at returns a configuration with these marks for every model.
 func (m Marks) at(c schema.Config) schema.Config {
 	if !m.Chosen {
 		c.ExecuteThresholdPercentage = map[string]float64{"default": m.High}
@@ -92,10 +90,9 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the marks of its options and at their neighbours,
-// the former first. Usage is counted anew: the recorded one is that of the
-// recorded marks. Open opens the trace, once for each run; o.Progress counts the
-// steps of all runs.
+// RunMarks replays a trace at the marks of its options and at their neighbours; the first bill is the
+// one at its own marks. It recounts usage, because the recorded usage belongs to the recorded marks.
+// RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), o Options) ([]MarksBill, error) {
 	base := config.Default()
 	if o.Config != nil {

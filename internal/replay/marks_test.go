@@ -39,8 +39,8 @@ func openTrace(name string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return os.Open(filepath.Join(traces, name)) }
 }
 
-// A low mark that is lower than the one of the price busts a session deeper, and
-// a high mark that is never reached costs what an unmodified prompt does.
+// A low mark below the one that the price chooses makes busts deeper. A high mark that the session
+// never reaches costs the same as an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays the edge trace five times")
@@ -79,7 +79,7 @@ func TestMarksAreBilled(t *testing.T) {
 func TestMarksCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := RunMarks(ctx, openTrace("short.jsonl.gz"), Options{Progress: func(done, all int) {
-		if done > all/3 { // within the second run
+		if done > all/3 { // cancels within the second run
 			cancel()
 		}
 	}})

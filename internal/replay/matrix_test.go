@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An anyway is a trace replayed in a way in which it was not recorded.
+// An anyway replays a trace under conditions other than the recorded ones.
 type anyway struct {
 	trace, mode, profile string
 	window               int
@@ -25,10 +25,9 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways are, with -whole, every trace in every mode with every profile;
-// otherwise that of the short one, of the one with the edges every second, and
-// two of the long one. The windows are so small that pressure comes up again and
-// again.
+// anyways lists the combinations to replay. With -whole these are all traces in all modes with all
+// profiles. Otherwise they are all combinations of the short trace, every second one of the edge trace,
+// and two of the long trace. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -49,9 +48,8 @@ func anyways() []anyway {
 	return all
 }
 
-// Whatever the mode, the provider and the window: no bust without a reason, no
-// wire that a provider would refuse, one bust of ours in a pressure episode, and
-// space when it is needed.
+// In every mode, for every provider and window: each bust has a reason, no provider would refuse a
+// wire, one pressure episode has one bust of our own, and space is freed when it is needed.
 func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
 	all := anyways()
 	if testing.Short() || isRace {
@@ -93,12 +91,11 @@ func (a anyway) replay(t *testing.T) Summary {
 	return report.Summary()
 }
 
-// pressureFindings tells where a session's busts are not what pressure asks for.
-// An episode opens at the high-water mark and ends below it: by a bust, or
-// because the harness took something away.
+// pressureFindings reports busts that do not match the pressure of a session. An episode opens at the
+// high mark and ends below it, because of a bust or because the harness removed something.
 func pressureFindings(passes []*Pass) []string {
 	var found []string
-	last := make(map[string]*Pass) // the bust that has not ended the episode of a session
+	last := make(map[string]*Pass) // by session, the bust after which its episode stayed open
 	for _, p := range passes {
 		if p.Size < p.ThresholdTokens || !isForPressure(p) {
 			if p.Size < p.ThresholdTokens || p.Verdict == schema.Hard {
@@ -112,8 +109,8 @@ func pressureFindings(passes []*Pass) []string {
 		if !justified {
 			found = append(found, fmt.Sprintf("pass %d at %.0f %% leaves %d tokens of %d, wants %d below %d, and its price is %+v", p.Pass, 100*p.Pressure, left, p.Size, p.Goal, p.ThresholdTokens, p.Price))
 		}
-		// A session that stays above the mark has nothing more to give; what has
-		// come since may be.
+		// A session that stays above the mark had nothing more to give. Only messages that came since
+		// then may allow another bust.
 		if before := last[p.Session]; before != nil && p.Messages <= before.Messages {
 			found = append(found, fmt.Sprintf("pass %d busts again after pass %d, and nothing has come since", p.Pass, before.Pass))
 		}
@@ -125,8 +122,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// bustsForPressure counts the busts of ours, and those that end above the
-// high-water mark: the next of them is a few steps away.
+// bustsForPressure counts our own busts, and those among them that end above the high mark. After such
+// a bust the next one is only a few steps away.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A mirror is the shim's side of one session.
+// A mirror is the shim's copy of one session.
 type mirror struct {
 	codec    transcript.Codec
 	entries  []mirrored
@@ -19,19 +19,19 @@ type mirror struct {
 	head     []json.Value
 }
 
-// mirrored is a raw message with the memo of its wire.
+// mirrored is a raw message with its rendered wire, which is kept for the next pass.
 type mirrored struct {
 	key      string
 	raw      json.Value
 	rendered render.Rendered
-	fresh    bool // the memo fits
+	fresh    bool // the kept wire is valid
 }
 
 func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
-// update makes the array what the recorded shim had.
+// update makes the array equal to the array of the recorded shim.
 func (m *mirror) update(keep int, attachment json.Value) error {
 	var messages []json.Value
 	if err := json.Unmarshal(attachment, &messages); err != nil {
@@ -47,7 +47,7 @@ func (m *mirror) update(keep int, attachment json.Value) error {
 	return nil
 }
 
-// apply takes a mutation over and returns the messages before and after it.
+// apply applies a mutation and returns the messages with their new wires.
 func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	m.revision = w.Revision
 	changed := make(map[string]bool, len(w.Edits)+len(w.Cleared))
@@ -90,8 +90,23 @@ func (m *mirror) render(e *mirrored) error {
 	}
 	before, after := m.codec.Decode(e.raw), m.codec.Decode(patched)
 	e.rendered = render.Rendered{Raw: render.Wire(&before), Wire: render.Wire(&after)}
-	e.rendered.Raw.Hash() // every pass compares and bills copies of it
+	e.rendered.Raw.Hash() // every pass compares and bills copies of it, so the hash must be in the original
 	e.rendered.Wire.Hash()
 	e.fresh = true
 	return nil
+}
+
+// arrays returns the raw array and the array of the wire.
+func (m *mirror) arrays() (raw, wire []json.Value, err error) {
+	wire = append(wire, m.head...)
+	for i := range m.entries {
+		e := &m.entries[i]
+		raw = append(raw, e.raw)
+		patched, err := render.Apply(e.raw, m.patches[e.key])
+		if err != nil {
+			return nil, nil, fmt.Errorf("message %s: %w", e.key, err)
+		}
+		wire = append(wire, patched)
+	}
+	return raw, wire, nil
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Modes are the modes that a session may be replayed in.
+// Modes are the modes in which a session can be replayed.
 var Modes = []string{"primary", "primary-no-reduce", "subagent", "subagent-no-reduce"}
 
-// packages names for each provider profile a package of the harness that leads
-// to it.
+// packages maps each provider profile to a package of the AI SDK that leads to this profile.
 var packages = map[string]string{
 	"anthropic":         "@ai-sdk/anthropic",
 	"bedrock":           "@ai-sdk/amazon-bedrock",
@@ -26,16 +25,15 @@ var packages = map[string]string{
 	"unknown":           "",
 }
 
-// replayedParent is the parent of a session that was none's child when it was
-// recorded.
+// replayedParent is the parent id given to a session that had no parent when it was recorded.
 const replayedParent = "ses_replayed"
 
-// overrides make a trace tell of another mode, provider profile or window than
-// the one that it was recorded with. The zero value changes nothing.
+// overrides change a trace as if it had been recorded in another mode, or with another provider profile
+// or window. The zero value changes nothing.
 type overrides struct {
 	mode, profile string
 	window        int
-	// recorded is the provider of the trace by the name that it is replayed with.
+	// recorded maps the name under which a provider is replayed to its name in the trace.
 	recorded map[string]string
 }
 
@@ -56,14 +54,14 @@ func (v *overrides) isSubagent() bool {
 
 func (v *overrides) reduces() bool { return v.mode == "primary" || v.mode == "subagent" }
 
-// configure sets what of the configuration decides the mode.
+// configure sets the configuration keys that decide the mode.
 func (v *overrides) configure(c *schema.Config) {
 	if v.mode != "" {
 		c.CtxReduceEnabled = v.reduces()
 	}
 }
 
-// parent is the parent of a session.
+// parent returns the parent to report for a session.
 func (v *overrides) parent(recorded string) string {
 	switch {
 	case v.mode == "":
@@ -76,7 +74,7 @@ func (v *overrides) parent(recorded string) string {
 	return recorded
 }
 
-// patch is what is changed about a message, its usage aside.
+// patch returns the changes to a message, except those to its usage.
 func (v *overrides) patch(m *transcript.Message) schema.Patch {
 	var patch schema.Patch
 	if path := providerPath(m); path != "" && v.profile != "" {
@@ -85,7 +83,7 @@ func (v *overrides) patch(m *transcript.Message) schema.Patch {
 		}
 	}
 	if m.Role == transcript.User && v.reduces() && len(m.Tools) > 0 {
-		patch = append(patch, schema.PatchOp{Op: "remove", Path: "/info/tools"}) // they may forbid ctx_reduce
+		patch = append(patch, schema.PatchOp{Op: "remove", Path: "/info/tools"}) // these may forbid ctx_reduce
 	}
 	return patch
 }
@@ -100,8 +98,8 @@ func providerPath(m *transcript.Message) string {
 	return "/info/providerID"
 }
 
-// provider is the name that a provider is replayed with: its own, unless that
-// leads to another profile than the wanted one.
+// provider returns the name under which a provider is replayed. It is the recorded name, unless that
+// name leads to another profile than the wanted one.
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, packages[v.profile]).Name == v.profile {
 		return recorded
@@ -116,7 +114,7 @@ func (v *overrides) provider(recorded string) string {
 	return name
 }
 
-// limits answers for a model with what the trace knows of it.
+// limits answers a request for a model's limits from the trace.
 func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	if name, ok := v.recorded[p.Model.Provider]; ok {
 		p.Model.Provider = name

@@ -25,7 +25,7 @@ func TestUnknownModesAndProfilesAreRefused(t *testing.T) {
 	}
 }
 
-// Only a model that may reduce sees tags, whatever the trace says.
+// Only a model that may call ctx_reduce sees tags, whichever mode the trace was recorded in.
 func TestModeOfATraceIsOverridden(t *testing.T) {
 	forbidden := strings.Replace(first, `"role":"user"`, `"role":"user","tools":{"ctx_reduce":false}`, 1)
 	child := strings.Replace(first, `"base":0`, `"parent":"p","base":0`, 1)
@@ -46,8 +46,8 @@ func TestModeOfATraceIsOverridden(t *testing.T) {
 	}
 }
 
-// Some providers are told by their name. They are renamed, but only if they must
-// be, and their models are still known.
+// Some providers have a profile because of their name. The replay renames a provider only if it has to,
+// and still knows the limits of its models.
 func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
 	const limits = `{"at":1500,"from":"host","body":{"jsonrpc":"2.0","id":9,"method":"models/limits","params":{"directory":"/p","model":{"provider":"github-copilot","id":"m"}}}}` + "\n" +
 		`{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":9,"result":{"contextTokens":77000,"npm":"@ai-sdk/github-copilot"}}}` + "\n"
@@ -85,7 +85,7 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	if got := usageOf(t, r, answer("a0", "1", "500"), nil); got.Input != 500 {
 		t.Errorf("an answer from before the trace has %+v", got)
 	}
-	// What the trace does not show, 900 tokens of the first prompt, is part of all.
+	// The trace does not show 900 tokens of the first prompt. They count as a part of every prompt.
 	if got, want := usageOf(t, r, answer("a1", "2", "3000"), &promptcache.Tokens{Write: 2100}), (transcript.Usage{Output: 7, CacheWrite: 3000}); got != want {
 		t.Errorf("first: %+v, want %+v", got, want)
 	}

@@ -8,24 +8,24 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// priceOfBust is the price of a pass that busts of our own accord.
+// priceOfBust returns the price of a bust that a pass made for its own gain.
 func (p *Pass) priceOfBust() schema.BustPrice {
 	if !p.Bust || p.Verdict != schema.Soft {
-		return schema.BustPrice{} // the prefix was gone before, or something else has cost it
+		return schema.BustPrice{} // the prefix was gone before, or an outside cause has cost it
 	}
 	return p.Price
 }
 
-// waits reports whether a bust was weighed and put off.
+// waits reports whether the pass has weighed a bust and put it off.
 func (p *Pass) waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
 }
 
-// mostPasses is the number of passes beyond which nobody wants to know it.
+// mostPasses is the largest number of passes that is worth printing in full.
 const mostPasses = 999
 
-// priceNote tells the price of a pass in a line of at most 74 columns, "" when
-// it has none to tell.
+// priceNote returns the price of a pass as a line of at most 74 columns, "" if the pass has weighed
+// nothing.
 func priceNote(p *Pass) string {
 	switch {
 	case p.waits():

@@ -41,7 +41,7 @@ func TestPriceNote(t *testing.T) {
 	}
 }
 
-// A line of notes per bust, and one for passes that wait one after the other.
+// The timeline has one line of notes per bust, and one for a series of passes that wait.
 func TestTimelineTellsPrices(t *testing.T) {
 	waits := func() *Pass {
 		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 999_900, Removed: 999_800, BreakEven: 88_888, Forecast: 5000})
@@ -83,7 +83,7 @@ func TestJSONTellsPricesWhereThereAreAny(t *testing.T) {
 		t.Fatal(err)
 	}
 	const price = `"price":{"resent":12900,"removed":9800,"breakEven":2.5,"forecast":41}`
-	if n := strings.Count(string(content), price); n != 2 { // of the pass, and of the bust
+	if n := strings.Count(string(content), price); n != 2 { // once for the pass and once for the bust
 		t.Errorf("%d prices in %s", n, content)
 	}
 	for _, name := range []string{`"price":`, `"size":140000`, `"goal":120000`} {

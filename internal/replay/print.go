@@ -6,18 +6,19 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PrintOptions say how a summary is shown to a person.
+// PrintOptions control how a summary is printed for people.
 type PrintOptions struct {
-	// All shows each pass; otherwise runs of uneventful ones are one line.
+	// All prints each pass. Without it, a series of uneventful passes is one line.
 	All bool
-	// Color marks what deserves a look.
+	// Color highlights the figures that deserve a look.
 	Color bool
 }
 
-// Print writes a summary for a person, at most 80 columns wide.
+// Print prints a summary for people, at most 80 columns wide.
 func Print(w io.Writer, s Summary, o PrintOptions) error {
 	p := &printer{w: bufio.NewWriter(w), color: o.Color}
 	p.timeline(s, o.All)
@@ -64,8 +65,8 @@ func (p *printer) timeline(s Summary, all bool) {
 	fmt.Fprintln(p.w)
 }
 
-// isUneventful reports whether a pass did what passes mostly do. Of passes that
-// wait one after the other the first is worth a line.
+// isUneventful reports whether a pass needs no line of its own. Of several passes in a row that wait,
+// only the first one gets a line.
 func isUneventful(all []*Pass, i int) bool {
 	p := all[i]
 	return p.Verdict == schema.Steady && !p.Bust && (!p.waits() || i > 0 && all[i-1].waits())
@@ -85,15 +86,17 @@ func (p *printer) pass(q *Pass) {
 		line = p.paint(yellow, line)
 	}
 	fmt.Fprintln(p.w, line)
-	if note := priceNote(q); note != "" {
-		fmt.Fprintln(p.w, p.paint(faint, noteIndent+note))
+	for _, note := range []string{priceNote(q), lostNote(q.LostBlocks, q.LostTokens)} {
+		if note != "" {
+			fmt.Fprintln(p.w, p.paint(faint, noteIndent+note))
+		}
 	}
 }
 
-// noteIndent puts a note under the verdict of its pass.
+// noteIndent aligns a note with the verdict of its pass.
 const noteIndent = "      "
 
-// run shows passes in which nothing happened as one line.
+// run prints several uneventful passes as one line.
 func (p *printer) run(passes []*Pass) {
 	var sum Tokens
 	slowest := 0.0
@@ -114,8 +117,28 @@ func (p *printer) totals(s Summary) {
 	row("fresh", count(s.Tokens.Fresh), count(s.RawTokens.Fresh))
 	row("from cache", share(s.Tokens), share(s.RawTokens))
 	row("bill", money(s.Bill), money(s.RawBill))
+	for _, name := range s.Routes {
+		if r := route.Named(name); name == r.Name {
+			fmt.Fprintf(p.w, "cache by the rules of %s: an unused prefix lives for %s\n", name, route.Span(r.Life))
+		}
+	}
 	fmt.Fprintf(p.w, "\n%d passes over %d messages, %d busts; host p50 %.2f ms, p95 %.2f ms, max %.2f ms\n",
 		s.Passes, s.Messages, len(s.Busts), s.HostMS.P50, s.HostMS.P95, s.HostMS.Max)
+	if note := lostNote(s.LostBlocks, s.LostTokens); note != "" {
+		fmt.Fprintln(p.w, "together, the busts "+note)
+	}
+}
+
+// lostNote returns the thinking that busts have cost, "" if there is none.
+func lostNote(blocks, tokens int) string {
+	if blocks == 0 {
+		return ""
+	}
+	noun := "blocks"
+	if blocks == 1 {
+		noun = "block"
+	}
+	return fmt.Sprintf("cost %d %s of thinking, about %s tokens", blocks, noun, count(tokens))
 }
 
 func (p *printer) findings(s Summary) {
@@ -133,7 +156,7 @@ func (p *printer) findings(s Summary) {
 	}
 }
 
-// count writes tokens so that they line up and stay readable.
+// count formats tokens so that the columns line up and stay readable.
 func count(n int) string {
 	switch {
 	case n >= 10_000_000:

@@ -2,5 +2,5 @@
 
 package replay
 
-// isRace says that the race detector slows everything down.
+// isRace is true if the race detector is on, which slows down everything.
 const isRace = true

@@ -10,17 +10,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recount replaces the usage that a trace reports by what the simulated
-// provider has counted in the replay: the recorded prompts were those of the
-// rules, the window and the mode of their day.
+// A recount replaces the usage that a trace reports by the usage that the simulated provider counts in
+// the replay. The recorded usage belongs to other prompts: those made by the rules, window and mode at
+// the time of the recording.
 type recount struct {
 	on bool
-	// counted is the usage of each answer, by when it began: a fork's copies of
-	// messages have ids of their own and the times of their originals.
+	// counted is the usage of each answer, by the time at which the answer began. The time is the key
+	// because a fork copies messages with new ids but keeps their times.
 	counted map[int64]promptcache.Tokens
-	// unseen is what the real prompts hold and the trace does not (definitions
-	// of tools, most of all), in tokens: the recorded size of the first prompt
-	// less the simulated one.
+	// unseen is the number of tokens in the real prompts that the trace does not show, mainly the
+	// definitions of tools. It is the recorded size of the first prompt less the simulated size.
 	unseen int
 	began  bool
 }
@@ -29,8 +28,8 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// patch gives an answer the usage of the pass that it answers, last. An answer
-// that began before the trace keeps what was recorded.
+// patch replaces the usage of an answer by last, the usage of its pass. An answer that began before the
+// trace keeps its recorded usage.
 func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.Patch {
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {
 		return nil
@@ -44,7 +43,7 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 			r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
 		}
 		t = *last
-		if t.Read > 0 { // tools stand before everything else
+		if t.Read > 0 { // definitions of tools come first in a prompt, so they are read if anything is
 			t.Read += r.unseen
 		} else {
 			t.Write += r.unseen
@@ -64,7 +63,7 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 	return schema.Patch{{Op: "replace", Path: "/info/tokens", Value: value}}
 }
 
-// retell returns the messages of a step as this replay tells them.
+// retell returns the messages of a step with the overrides and the recounted usage.
 func (p *player) retell(ses *session, attachment json.Value) (json.Value, error) {
 	if p.overrides.mode == "" && p.overrides.profile == "" && !p.recount.on {
 		return attachment, nil
@@ -84,8 +83,8 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	return json.Marshal(messages)
 }
 
-// retellEvent returns an event as this replay tells it: a step's usage is that of
-// its pass here.
+// retellEvent returns an event with the recounted usage: the usage of a step becomes that of its pass
+// in this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on {
@@ -107,9 +106,9 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	raw := json.Value(`{"info":` + string(event.Properties.Info) + `}`)
 	m := ses.mirror.codec.Decode(raw)
 	patch := p.recount.patch(&m, ses.counted)
-	isUnknown := patch == nil && m.Usage.Prompt() > 0 // of a pass before the trace
+	isUnknown := patch == nil && m.Usage.Prompt() > 0 // the answer to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
-		// A recorded answer proves nothing of the window that is tried here.
+		// A recorded answer proves nothing about the window of this replay.
 		patch = schema.Patch{{Op: "remove", Path: "/info/tokens"}}
 	}
 	for i := range patch {

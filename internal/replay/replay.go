@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -22,31 +23,42 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Options of a replay.
+// Options are the settings of a replay.
 type Options struct {
-	// Log takes the host's log; nil discards it.
+	// Log receives the host's log; nil discards it.
 	Log *slog.Logger
-	// Config is the configuration to replay with; nil is the default one.
+	// Config is the configuration to replay with; nil means the default one.
 	Config *schema.Config
-	// Mode, Profile and Window (tokens) replay the trace as if it had been
-	// recorded in that mode, for a provider of that profile, with a model of that
-	// window; "" and 0 leave what was recorded.
+	// Mode, Profile and Window (tokens) replay the trace as if it had been recorded in that mode, for a
+	// provider of that profile, with a model of that window. "" and 0 keep the recorded values.
 	Mode, Profile string
 	Window        int
-	// Recount replaces the usage that the trace reports by what the simulated
-	// provider counts, so that pressure is that of the replayed prompts.
+	// Recount replaces the usage that the trace reports by the count of the simulated provider, so that
+	// pressure results from the replayed prompts.
 	Recount bool
-	// Progress is called after each pass with the number of steps done and of
-	// all steps.
+	// Progress is called after each pass with the number of finished steps and of all steps.
 	Progress func(done, all int)
+	// Watch is called after each pass with the wire of that pass.
+	Watch func(Sent)
 }
 
-// callTimeout bounds one call of a replay. It is generous: a replay may run
-// beside other work, and measures its times itself.
+// Sent is the wire of a pass, with the data needed to judge it.
+type Sent struct {
+	*Pass
+	// Profile is the name of the pass's provider profile.
+	Profile string
+	mirror  *mirror
+}
+
+// Arrays returns the harness's array of the pass and the array that the shim sends instead.
+func (s Sent) Arrays() (raw, wire []json.Value, err error) { return s.mirror.arrays() }
+
+// callTimeout bounds one call of a replay. It is generous because a replay may run beside other work.
+// The reported times are measured separately.
 const callTimeout = time.Minute
 
-// Run replays the trace of r and reports. It errs when the trace cannot be
-// read or the host refuses it; broken invariants are part of the report.
+// Run replays the trace of r and reports. It returns an error if the trace cannot be read or if the
+// host refuses it. Broken invariants are not errors but part of the report.
 func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	t, err := read(r)
 	if err != nil {
@@ -91,24 +103,27 @@ type player struct {
 
 	overrides *overrides
 	recount   *recount
+	watch     func(Sent)
 }
 
-// session is what the player keeps of one session.
+// session is the player's state of one session.
 type session struct {
 	mirror  *mirror
 	passes  int
 	before  []render.Rendered
 	dropped map[string]bool
-	// pending is the pass whose request has not got its system prompt yet.
+	// sent is the token of the newest wire.
+	sent string
+	// pending is the pass whose request has not received its system prompt yet.
 	pending     *Pass
 	at          int64
 	model       string
-	isAutomatic bool // the provider caches without breakpoints
+	route       route.Route
 	wires, raws []render.WireMessage
 	ours, plain *biller
-	// system and rawSystem are the newest prompts that were seen.
+	// system and rawSystem are the newest system prompts: after and before the host's change.
 	system, rawSystem []string
-	// counted is the usage of the newest pass, nil before the first.
+	// counted is the usage of the newest pass, nil before the first one.
 	counted *promptcache.Tokens
 }
 
@@ -123,7 +138,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	}
 	p := &player{
 		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{},
-		overrides: over, recount: newRecount(o.Recount),
+		overrides: over, recount: newRecount(o.Recount), watch: o.Watch,
 	}
 	if o.Config != nil {
 		p.config = *o.Config
@@ -137,7 +152,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig:    func(schema.Harness, string) (schema.Config, []config.Warning) { return p.config, nil },
-		CommitTimeout: callTimeout, // the database is ours: only a busy machine makes it slow
+		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	server := rpc.NewServer(h, rpc.Options{Log: o.Log, Clock: p.clock})
 	near, far := rpc.Pipe()
@@ -152,16 +167,16 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		defer cancel()
 		_ = p.client.Close(bye) // nothing is left to write
 		<-served
-		_ = p.store.Close() // the store is removed with its directory
+		_ = p.store.Close() // the store is removed together with its directory
 		os.RemoveAll(dir)
 	}, nil
 }
 
-// answer gives the host what the recorded shim gave.
+// answer answers a request of the host as the recorded shim did.
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodMessageSend, schema.MethodNotifyShow:
-		return schema.Empty{}, nil // nobody is there to read it
+		return schema.Empty{}, nil // no person would read the notice
 	case schema.MethodModelLimits:
 	default:
 		return p.trace.answer(method, params)
@@ -223,9 +238,15 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err := ses.mirror.update(keep, messages); err != nil {
 		return err
 	}
-	// A recorded resync is a resync again; otherwise the base is our own.
+	// If the recorded call was a resync, this one is too. Otherwise the base is the revision in this
+	// replay.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
+	}
+	// The recorded token is replaced by the token of this replay. A trace from before shims sent tokens
+	// has none; then each request is taken to have left with the wire of its pass.
+	if params.Sent != "" || !p.trace.tellsSent {
+		params.Sent = ses.sent
 	}
 	started := time.Now()
 	var w schema.WireMutation
@@ -233,14 +254,17 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	took := time.Since(started)
+	ses.sent = w.Wire
 	after, err := ses.mirror.apply(w)
 	if err != nil {
 		return err
 	}
-	return p.observe(ctx, ses, params, w, after, keep >= held, took)
+	// A session that begins with a history may have it from a fork, including its drops.
+	grew := held > 0 && keep >= held
+	return p.observe(ctx, ses, params, w, after, grew, took)
 }
 
-// observe judges a pass from the outside and adds it to the report.
+// observe checks a pass from the outside and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, params schema.TransformParams, w schema.WireMutation, after []render.Rendered, grew bool, took time.Duration) error {
 	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: params.Session}, ses.passes, 1)
 	if err != nil {
@@ -258,7 +282,7 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	pass := &Pass{
 		Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
-		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price),
+		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
 		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000,
 	}
 	p.report.Passes = append(p.report.Passes, pass)
@@ -273,8 +297,9 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	}
 	model, npm := p.modelOf(ses.mirror, params)
 	profile := render.ProfileOf(model.Provider, npm)
-	ses.isAutomatic = profile.Breakpoints == 0
-	for _, v := range render.Validate(profile, after, render.Position{First: true, Last: true}) {
+	ses.route = route.Of(model, npm)
+	pass.Route = ses.route.Name
+	for _, v := range render.Validate(profile, after, render.Whole(after, st.BindsThinking)) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
 	}
 	if model.ID != "" {
@@ -291,10 +316,13 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	for _, r := range after {
 		ses.wires, ses.raws = append(ses.wires, r.Wire), append(ses.raws, r.Raw)
 	}
+	if p.watch != nil {
+		p.watch(Sent{pass, profile.Name, ses.mirror})
+	}
 	return nil
 }
 
-// system repeats a system prompt and bills the request that it completes.
+// system repeats a call for the system prompt, and bills the request that this completes.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {
@@ -305,7 +333,7 @@ func (p *player) system(ctx context.Context, s step) error {
 		return err
 	}
 	if r.System == nil {
-		return nil // the title request and its like, which are not ours
+		return nil // a request that has no pass, for example for a title
 	}
 	ses := p.session(params.Session)
 	ses.system, ses.rawSystem = r.System, params.System
@@ -313,13 +341,13 @@ func (p *player) system(ctx context.Context, s step) error {
 	return nil
 }
 
-// settle bills the pass that waits, with the newest system prompt that is known.
+// settle bills the pending pass with the newest known system prompt.
 func (p *player) settle(ses *session) {
 	if ses.pending == nil {
 		return
 	}
-	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.isAutomatic, ses.system, ses.wires)
-	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.isAutomatic, ses.rawSystem, ses.raws)
+	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.route, ses.system, ses.wires)
+	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.route, ses.rawSystem, ses.raws)
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
 	ses.counted = &ses.pending.Tokens
@@ -336,8 +364,8 @@ func (p *player) session(id string) *session {
 	return ses
 }
 
-// modelOf returns the model of the newest user message, and what the recorded
-// catalogue says of it.
+// modelOf returns the model of the newest user message, and the limits that the recorded catalogue
+// gives for it.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
 	for i := len(m.entries) - 1; i >= 0; i-- {
@@ -348,11 +376,8 @@ func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model
 		}
 	}
 	limits, err := p.overrides.limits(p.trace, schema.ModelLimitsParams{Directory: params.Directory, Model: model})
-	if err == nil && limits.Price.Read > 0 {
-		p.price = limits.Price
-		if p.price.Write <= 0 { // to be remembered costs nothing extra
-			p.price.Write = p.price.Fresh
-		}
+	if err == nil && limits.Price.Fresh > 0 {
+		p.price = route.Of(model, limits.NPM).Price(limits.Price)
 	}
 	return model, limits.NPM
 }

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const traces = "../../testdata/traces"
 
-// plain returns the lines of a committed trace, unpacked.
+// plain returns the uncompressed lines of a committed trace.
 func plain(t *testing.T, name string) [][]byte {
 	t.Helper()
 	f, err := os.Open(filepath.Join(traces, name))
@@ -37,8 +37,7 @@ func plain(t *testing.T, name string) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 }
 
-// These sessions ran in a real OpenCode. Whatever changes in the host, it must
-// not bust them without a reason.
+// These sessions ran in a real OpenCode. No change of the host may make it bust them without a reason.
 func TestRecordedSessionsReplayClean(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(traces, "*.jsonl.gz"))
 	if err != nil || len(files) == 0 {
@@ -96,7 +95,8 @@ func readSteps(t *testing.T, file string) []step {
 	return trace.steps
 }
 
-// A program that was killed leaves half a line; what came before is worth a replay.
+// A killed program leaves half a line at the end of its trace. The part before it is still worth a
+// replay.
 func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
 	lines := plain(t, "short.jsonl.gz")
 	whole := bytes.Join(lines, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Pass is what one pass did. Tokens are those of the simulated provider; Raw
-// and RawBill are for the same request without magicctx. Times are ms.
+// A Pass reports one pass. Token counts come from the simulated provider. Raw and RawBill belong to the
+// same request without magicctx. Times are in ms.
 type Pass struct {
 	Pass      int            `json:"pass"`
 	Session   string         `json:"session"`
@@ -18,58 +18,64 @@ type Pass struct {
 	Bust      bool           `json:"bust"`
 	BustCause string         `json:"bustCause,omitempty"`
 	Messages  int            `json:"messages"`
-	// PrefixTokens is how much of the last wire this one begins with.
+	// PrefixTokens is the size of the longest common prefix of this wire and the previous one.
 	PrefixTokens int     `json:"prefixTokens"`
 	WireTokens   int     `json:"wireTokens"`
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
-	// Size is the prompt that the pass decided on, Goal what it wanted to get
-	// down to, both in tokens and 0 if unknown; Price is what its bust costs and
-	// gains, zero when no rule proposed anything.
-	Size   int                `json:"size,omitzero"`
-	Goal   int                `json:"goal,omitzero"`
-	Price  schema.BustPrice   `json:"price,omitzero"`
-	Tokens promptcache.Tokens `json:"tokens"`
-	Raw    promptcache.Tokens `json:"rawTokens"`
-	// Sources add up to the prompt of Tokens.
+	// Size is the expected prompt size on which the pass decided, and Goal the size that it wanted to
+	// reach. Both are in tokens, and 0 if unknown. Price is the estimated cost and gain of its bust,
+	// zero if no rule proposed anything.
+	Size  int              `json:"size,omitzero"`
+	Goal  int              `json:"goal,omitzero"`
+	Price schema.BustPrice `json:"price,omitzero"`
+	// LostBlocks counts the thinking blocks that the pass has invalidated, for a model that binds its
+	// thinking. LostTokens estimates their size.
+	LostBlocks int                `json:"lostBlocks,omitzero"`
+	LostTokens int                `json:"lostTokens,omitzero"`
+	Tokens     promptcache.Tokens `json:"tokens"`
+	Raw        promptcache.Tokens `json:"rawTokens"`
+	// The sum of Sources is the prompt in Tokens.
 	Sources Sources `json:"sources"`
-	// WindowTokens is the model's limit for a prompt, ThresholdTokens the part
-	// of it from which a pass may bust; both are 0 when the limit is unknown.
+	// WindowTokens is the model's limit for a prompt. ThresholdTokens is the size from which a pass may
+	// bust. Both are 0 if the limit is unknown.
 	WindowTokens    int `json:"windowTokens"`
 	ThresholdTokens int `json:"thresholdTokens"`
-	// Model is provider/model; empty when no message names one.
+	// Model is provider/model, empty if no message names one. Route names the caching rules by which
+	// the simulated provider treats that model.
 	Model   string  `json:"model,omitempty"`
+	Route   string  `json:"route,omitempty"`
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
-	// HostMS is the time in the pass itself, CallMS that of the whole call.
+	// HostMS is the time inside the pass, CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 }
 
-// A Bust is a pass whose wire was no extension of the last one.
+// A Bust is a pass whose wire did not extend the previous one.
 type Bust struct {
 	Pass    int            `json:"pass"`
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
-	// Price is that of a bust of ours; zero for others.
+	// Price is the price of a bust that the pass made for its own gain, zero for other busts.
 	Price schema.BustPrice `json:"price,omitzero"`
 }
 
-// A Finding is something that must not be.
+// A Finding is a violated invariant.
 type Finding struct {
 	Pass   int    `json:"pass"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Tokens are sums over the passes.
+// Tokens are sums over all passes.
 type Tokens struct {
 	Fresh   int `json:"fresh"`
 	Written int `json:"written"`
 	Read    int `json:"read"`
 }
 
-// Times are percentiles, ms.
+// Times are percentiles in ms.
 type Times struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
@@ -80,6 +86,7 @@ type Times struct {
 type Summary struct {
 	Passes              int       `json:"passes"`
 	Messages            int       `json:"messages"`
+	Routes              []string  `json:"routes"` // of the passes, in the order in which they first occur
 	Busts               []Bust    `json:"busts"`
 	UnexplainedBusts    int       `json:"unexplainedBusts"`
 	InvariantViolations []Finding `json:"invariantViolations"`
@@ -89,13 +96,16 @@ type Summary struct {
 	Bill                float64   `json:"bill"`
 	RawBill             float64   `json:"rawBill"`
 	HostMS              Times     `json:"hostMs"`
-	// Marks is what the trace costs at the water marks and around them, if that
-	// was asked for.
+	// LostBlocks and LostTokens are the sums of the thinking that busts have invalidated.
+	LostBlocks int `json:"lostBlocks,omitzero"`
+	LostTokens int `json:"lostTokens,omitzero"`
+	// Marks holds the bills of the trace at the chosen water marks and their neighbours. It is filled
+	// only on request.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
 
-// A Report is what a replay found.
+// A Report collects the passes and findings of a replay.
 type Report struct {
 	Passes              []*Pass
 	InvariantViolations []Finding
@@ -103,21 +113,25 @@ type Report struct {
 	sessions            []func()
 }
 
-// finish bills what is left open.
+// finish bills the passes that are still pending.
 func (r *Report) finish() {
 	for _, settle := range r.sessions {
 		settle()
 	}
 }
 
-// Summary adds the passes up.
+// Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Detail: r.Passes}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Detail: r.Passes}
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)
 	s.ValidatorHits = append(s.ValidatorHits, r.ValidatorHits...)
 	var times []float64
 	for _, p := range r.Passes {
 		s.Messages = max(s.Messages, p.Messages)
+		s.LostBlocks, s.LostTokens = s.LostBlocks+p.LostBlocks, s.LostTokens+p.LostTokens
+		if !slices.Contains(s.Routes, p.Route) {
+			s.Routes = append(s.Routes, p.Route)
+		}
 		if p.Bust {
 			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.priceOfBust()})
 		}
@@ -134,7 +148,7 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-// IsClean reports whether nothing was found that must not be.
+// IsClean reports whether the replay has no findings.
 func (s Summary) IsClean() bool {
 	return s.UnexplainedBusts == 0 && len(s.InvariantViolations) == 0 && len(s.ValidatorHits) == 0
 }

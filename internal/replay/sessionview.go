@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// maxBustLines is up to how many busts are drawn across the plot: more would hide it.
+// maxBustLines is the largest number of busts that get a line across the plot. More lines would hide
+// the plot.
 const maxBustLines = 40
 
-// markerSlots is how many markers of busts find room beside each other.
+// markerSlots is the number of bust markers that fit side by side.
 const markerSlots = 120
 
 // sessionView is one session on the page.
@@ -21,7 +22,7 @@ type sessionView struct {
 	HitRate, Bill       string
 	Against             string
 
-	Last          int // the newest pass, 0-based
+	Last          int // index of the newest pass
 	Context       plot
 	Cache         plot
 	Unmodified    string
@@ -41,7 +42,7 @@ type sessionView struct {
 	Data      passData
 }
 
-// A limit is a line across the context; Class is window or threshold.
+// A limit is a horizontal line in the context plot. Class is "window" or "threshold".
 type limit struct {
 	mark
 	Class string
@@ -57,7 +58,7 @@ type causeCount struct {
 	Count        int
 }
 
-// A reading is the value of a series at the chosen pass.
+// A reading is the value of a series at the selected pass.
 type reading struct {
 	series
 	Value string
@@ -109,8 +110,8 @@ func newSessionView(anchor, id string, passes []*Pass, findings int) sessionView
 	return v
 }
 
-// scale chooses the top of the context and its lines. A window that is far away
-// is named, not drawn: it would flatten everything else.
+// scale chooses the upper end of the context plot and its lines. A window far above the prompts is
+// mentioned but not drawn, because it would flatten the curves.
 func scale(passes []*Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {
@@ -187,7 +188,7 @@ func slowest(passes []*Pass) []slowRow {
 	return rows
 }
 
-// headline says what a pass was in one line.
+// headline describes a pass in one line.
 func headline(p *Pass) string {
 	line := fmt.Sprintf("pass %d, %s", p.Pass, cleanVerdict(p.Verdict))
 	if w := why(p); w != "" {
@@ -196,10 +197,10 @@ func headline(p *Pass) string {
 	return line
 }
 
-// passData is what the script of the page knows of each pass, by column, for
-// brevity. Values have the order of contextSeries, then of cacheSeries.
+// passData holds the passes for the script of the page. It has one array per field, which is shorter
+// than one object per pass. Values are in the order of contextSeries, then of cacheSeries.
 type passData struct {
-	Width  int       `json:"width"` // passes that the plot has room for
+	Width  int       `json:"width"` // number of passes for which the plot has room
 	Pass   []int     `json:"pass"`
 	Head   []int     `json:"head"` // index into Heads
 	Heads  []string  `json:"heads"`

@@ -5,11 +5,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// Sources are the tokens of a prompt by where they come from. The definitions of
-// the tools are missing: the harness adds them after its last hook.
+// Sources are the tokens of a prompt by their origin. The definitions of tools are missing, because the
+// harness adds them after its last hook.
 type Sources struct {
 	System int `json:"system"`
-	// Text counts parts of unknown kinds as well.
+	// Text includes parts of unknown kinds.
 	Text      int `json:"text"`
 	Reasoning int `json:"reasoning"`
 	Inputs    int `json:"toolInputs"`
@@ -26,7 +26,7 @@ func (s Sources) plus(o Sources) Sources {
 	return Sources{s.System + o.System, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
 }
 
-// sourcesOf counts the blocks of one message.
+// sourcesOf counts the tokens of one message by source.
 func sourcesOf(w *render.WireMessage) Sources {
 	var s Sources
 	for i := range w.Blocks {

@@ -1,15 +1,17 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A message is the JSON-RPC message of a frame.
+// A message is the JSON-RPC message inside a frame.
 type message struct {
 	ID     json.Value `json:"id"`
 	Method string     `json:"method"`
@@ -18,12 +20,12 @@ type message struct {
 	Error  json.Value `json:"error"`
 }
 
-// A step is one thing that the recorded shim asked or told.
+// A step is one request or notification of the recorded shim.
 type step struct {
 	at     int64
 	method string
 	params json.Value
-	// notification says that no answer is expected.
+	// notification is true if the shim expects no answer.
 	notification bool
 	attachment   json.Value
 }
@@ -31,15 +33,17 @@ type step struct {
 // A trace is a recorded connection, in the order of its frames.
 type trace struct {
 	steps []step
-	// answers are what the shim answered the host, by method and params.
+	// answers holds the shim's answers to requests of the host, by method and params.
 	answers map[string][]json.Value
+	// tellsSent is true if the shim reported the wires with which its requests left.
+	tellsSent bool
 }
 
-// read reads a trace. One that breaks off in the middle, because its program
-// was killed, is replayed as far as it goes.
+// read reads a trace. If the trace breaks off because its program was killed, read returns the complete
+// part.
 func read(r io.Reader) (*trace, error) {
 	t := &trace{answers: make(map[string][]json.Value)}
-	asked := make(map[string]string) // id of a host's request -> its question
+	asked := make(map[string]string) // from the id of a host's request to its method and params
 	for frame, err := range rpc.ReadTrace(r) {
 		if err != nil {
 			if len(t.steps) > 0 && isTorn(err) {
@@ -59,6 +63,7 @@ func read(r io.Reader) (*trace, error) {
 				t.answers[q] = append(t.answers[q], m.Result)
 			}
 		case frame.From == rpc.FromShim:
+			t.tellsSent = t.tellsSent || m.Method == schema.MethodTransform && bytes.Contains(m.Params, []byte(`"sent":`))
 			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, notification: m.ID == nil, attachment: frame.Attachment})
 		}
 	}
@@ -67,8 +72,8 @@ func read(r io.Reader) (*trace, error) {
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
 
-// answer returns what the shim said to a question, the first time first; a
-// question that is put more often gets the last answer again.
+// answer returns the shim's answer to a request. The n-th equal request gets the n-th answer, and any
+// further one the last answer again.
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// maxRows bounds the tables of the page; --json has everything.
+	// maxRows bounds the tables of the page. The output of --json has all rows.
 	maxRows     = 200
 	slowestRows = 8
-	// maxName is how much of a name from the trace is shown.
+	// maxName bounds the length of a name from the trace.
 	maxName = 120
 )
 
-// pageView is what the template of the page reads.
+// pageView is the input of the page's template.
 type pageView struct {
 	Trace, Policy string
 	Style         template.CSS
@@ -31,7 +31,7 @@ type pageView struct {
 	Sessions      []sessionView
 }
 
-// A tile is one figure of the whole trace. Alarm is for what must not be.
+// A tile shows one figure of the whole trace. Alarm marks a figure that should be zero.
 type tile struct {
 	Name, Value, Note string
 	Alarm             bool
@@ -40,7 +40,7 @@ type tile struct {
 type findingRow struct {
 	Pass                int
 	Kind, Rule, Subject string
-	Session             string // anchor; empty for a single session
+	Session             string // id of the section; empty if there is only one session
 }
 
 func newPageView(s Summary, o PageOptions) pageView {
@@ -98,7 +98,7 @@ func tiles(s Summary) []tile {
 	}
 }
 
-// bill writes an amount with three digits that matter, or more.
+// bill formats an amount with at least three significant digits.
 func bill(x float64) string {
 	switch {
 	case x >= 100:
@@ -145,10 +145,11 @@ func findingRows(s Summary, anchors map[int]string) []findingRow {
 	return rows
 }
 
-// bustClasses are the answers of bustClass, the least worth a look first.
+// bustClasses are the results of bustClass, with the most harmless first.
 var bustClasses = []string{"ours", "outside", "unexplained"}
 
-// bustClass says whose doing a bust is; it decides the colour.
+// bustClass returns the class of a bust by its cause: our own, from outside, or unexplained. The class
+// decides the colour.
 func bustClass(cause string) string {
 	switch cause {
 	case pipeline.BustUnexplained, "":
@@ -178,8 +179,8 @@ func causeOf(p *Pass) string {
 	return clean(p.Cause)
 }
 
-// clean makes a name from the trace fit for the page: valid, and not endless.
-// Escaping is the template's.
+// clean makes a name from the trace fit for the page: valid UTF-8 and not too long. The template
+// escapes it.
 func clean(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	if runes := []rune(name); len(runes) > maxName {

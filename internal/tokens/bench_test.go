@@ -34,7 +34,8 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad is the price of the first count of a process.
+// BenchmarkLoad measures the first count of a process, which unpacks the
+// vocabulary.
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		if _, err := unpack(flate.NewReader(strings.NewReader(packed))); err != nil {
@@ -43,7 +44,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// goSource returns n bytes of the standard library: real text, with many distinct words.
+// goSource returns n bytes of the standard library's source: real text with
+// many distinct words.
 func goSource(b *testing.B, n int) string {
 	files, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "net", "*", "*.go"))
 	if err != nil {

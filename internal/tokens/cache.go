@@ -2,12 +2,14 @@ package tokens
 
 import "sync/atomic"
 
-// A pieceCache remembers the counts of recent pieces by their hash. Each piece
-// has one slot, where the newest wins, so it is bounded (256 KiB) and neither
-// locks nor allocates. Index and slot keep 63 of the 64 bits of a hash that is
-// seeded per process: a wrong answer would need two pieces that agree in all of them.
+// A pieceCache stores the counts of recent pieces by their hash. Each piece has
+// one slot, and the newest piece in a slot replaces the older one. The cache
+// therefore has a fixed size (256 KiB), and neither locks nor allocates. Index
+// and slot together hold 63 of the 64 bits of a hash whose seed is random per
+// process. A wrong answer would need two pieces that agree in all of these
+// bits.
 type pieceCache struct {
-	slots [1 << 15]atomic.Uint64 // the high 48 bits of the hash, then the count
+	slots [1 << 15]atomic.Uint64 // upper 48 bits of the hash, then the count
 }
 
 const countBits = 16

@@ -2,17 +2,18 @@ package tokens
 
 import "hash/maphash"
 
-// maxPiece bounds the bytes that are merged at once. No text has a word of
-// 64 KiB; for what does (a base64 blob, a wall of blanks) the count is off by
-// at most a few tokens per boundary, and the memory of a count stays small.
+// maxPiece bounds how many bytes are merged at once, so that a count needs
+// little memory. No text has a word of 64 KiB, but a base64 blob or a long run
+// of blanks may be longer. For these the count is wrong by at most a few tokens
+// at each cut.
 const maxPiece = 64 << 10
 
-// Count returns the number of tokens of s. Texts that name a special token
-// ("<EOT>") are counted as the plain text they are, and nothing is normalised.
-// Bytes that are not UTF-8 count as symbols.
+// Count returns the number of tokens of s. A special token in the text, such as
+// "<EOT>", counts as plain text, and nothing is normalised. Bytes that are not
+// UTF-8 count as symbols.
 //
 // It is safe for concurrent use. The first call of a process loads the
-// vocabulary; later calls do not allocate.
+// vocabulary. Later calls do not allocate.
 func Count(s string) int {
 	v := load()
 	n := 0

@@ -20,12 +20,12 @@ var vectors = []struct {
 	{"<EOT>", 4}, // a special token, counted as text
 	{`{"a":1}`, 5},
 	{"日本語テスト", 6},
-	{"ﬁ", 3}, // one rune that NFKC would turn into the token "fi"
+	{"ﬁ", 3}, // one rune; NFKC would turn it into the token "fi"
 }
 
 func TestCount(t *testing.T) {
 	for _, v := range vectors {
-		for range 2 { // the second time from the cache
+		for range 2 { // the second count comes from the cache
 			if got := Count(v.text); got != v.want {
 				t.Errorf("Count(%q) = %d, want %d", v.text, got, v.want)
 			}
@@ -85,8 +85,9 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// slowCount is the definition of the count, written to be checked by eye: the
-// split as a regular expression, and the lowest rank merged first.
+// slowCount defines the count in code that is easy to check by eye: it splits
+// by a regular expression and always merges the pair with the lowest rank
+// first.
 func slowCount(text string) int {
 	n := 0
 	for text != "" {
@@ -148,7 +149,8 @@ func split(text string) []string {
 	return pieces
 }
 
-// sample returns n bytes and a bit of mixed text: prose, code, other scripts, noise.
+// sample returns at least n bytes of mixed text: prose, code, other scripts and
+// noise.
 func sample(n int) string {
 	fragments := []string{
 		"The quick brown fox ", "jumps over the lazy dog. ", "func (s *Server) handle(ctx context.Context) error {\n\t",

@@ -6,28 +6,32 @@ import (
 	"strings"
 )
 
-// Sizes of images, in tokens. Area and maximum are the formula that Anthropic
-// documents for images; an image whose size is not found counts as one of average size.
+// pixelsPerToken and maxImageTokens are the formula that Anthropic documents
+// for images. If the size of an image is not found, the image counts as one of
+// average size.
 const (
 	pixelsPerToken     = 750
 	maxImageTokens     = 4500
 	unknownImageTokens = 1200
 )
 
-// maxImageHead bounds the base64 characters that are decoded to find the size:
-// an image may have megabytes, and its size is at the front.
+// maxImageHead bounds how many base64 characters are decoded to find the size.
+// An image may have megabytes, but its size is near the start.
 const maxImageHead = 512
 
-// Image returns the tokens of an image given as a data URL: its area over 750,
-// from 1 to 4500. It is 1200 for any other URL, and for an image whose size
-// is not in its first bytes. PNG, JPEG, WebP and GIF are known, whatever type the URL claims.
+// Image returns the tokens of an image that is given as a data URL: its area in
+// pixels divided by 750, at least 1 and at most 4500. Any other URL counts as
+// 1200 tokens, and so does an image whose first bytes do not contain its size.
+// PNG, JPEG, WebP and GIF are recognised by their content, not by the type in
+// the URL.
 func Image(dataURL string) int {
 	var buffer [maxImageHead]byte
 	width, height, ok := imageSize(imageHead(dataURL, &buffer))
 	if !ok {
 		return unknownImageTokens
 	}
-	// 64 bits hold the area of the largest size that a header can claim.
+	// The multiplication uses 64 bits, because a broken header may claim any
+	// size.
 	area := uint64(width) * uint64(height)
 	return int(min(max((area+pixelsPerToken-1)/pixelsPerToken, 1), maxImageTokens))
 }
@@ -45,7 +49,7 @@ func imageHead(dataURL string, buffer *[maxImageHead]byte) []byte {
 		body = body[:len(body)-1]
 	}
 	copy(buffer[:], body)
-	n, _ := base64.RawStdEncoding.Decode(buffer[:], buffer[:len(body)]) // what is before an odd character may be enough
+	n, _ := base64.RawStdEncoding.Decode(buffer[:], buffer[:len(body)]) // the bytes before an invalid character may be enough
 	return buffer[:n]
 }
 
@@ -53,8 +57,8 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// imageSize reads width and height in pixels. All sizes are unsigned: a broken
-// header may hold any bits.
+// imageSize reads width and height in pixels. Both are unsigned, because a
+// broken header may hold any bits.
 func imageSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 0, "\x89PNG\r\n\x1a\n") && hasAt(b, 12, "IHDR") && len(b) >= 24:
@@ -69,13 +73,14 @@ func imageSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// webpSize reads the header of the first chunk: lossy, lossless or extended.
+// webpSize reads the header of the first chunk, which is lossy, lossless or
+// extended.
 func webpSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 12, "VP8 ") && hasAt(b, 23, "\x9d\x01\x2a") && len(b) >= 30:
-		return little16(b[26:]) & 0x3fff, little16(b[28:]) & 0x3fff, true // 14 bits; the others are a scale
+		return little16(b[26:]) & 0x3fff, little16(b[28:]) & 0x3fff, true // 14 bits each; the upper two are a scale
 	case hasAt(b, 12, "VP8L") && hasAt(b, 20, "\x2f") && len(b) >= 25:
-		bits := binary.LittleEndian.Uint32(b[21:]) // 14 bits each, less one
+		bits := binary.LittleEndian.Uint32(b[21:]) // 14 bits each; the header holds size minus one
 		return bits&0x3fff + 1, bits>>14&0x3fff + 1, true
 	case hasAt(b, 12, "VP8X") && len(b) >= 30:
 		return little24(b[24:]) + 1, little24(b[27:]) + 1, true
@@ -83,14 +88,14 @@ func webpSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// jpegSize walks the segments to the start of frame.
+// jpegSize walks over the segments to the start of frame, which holds the size.
 func jpegSize(b []byte) (width, height uint32, ok bool) {
 	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
 		marker := b[i+1]
 		switch {
 		case marker == 0xff: // a fill byte
 			i++
-		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd8: // without a length
+		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd8: // a marker without a length
 			i += 2
 		case startsFrame(marker):
 			return uint32(binary.BigEndian.Uint16(b[i+7:])), uint32(binary.BigEndian.Uint16(b[i+5:])), true
@@ -101,7 +106,8 @@ func jpegSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// startsFrame leaves out C4, C8 and CC, which are tables.
+// startsFrame reports whether marker starts a frame. C4, C8 and CC do not; they
+// are tables and a reserved marker.
 func startsFrame(marker byte) bool {
 	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 }

@@ -2,15 +2,16 @@ package tokens
 
 import "sync"
 
-// A merger holds the working memory of one byte pair merge. The piece is a linked
-// list of parts, each named by its first byte; candidates is a heap of the
-// pairs that may merge, lowest rank first and then leftmost. In O(n log n),
-// because Chinese or Japanese text has pieces of thousands of bytes.
+// A merger holds the working memory of one byte pair merge. The piece is a
+// linked list of parts, and each part is named by the index of its first byte.
+// candidates is a heap of the pairs that may merge, lowest rank first and then
+// leftmost. The heap makes the merge O(n log n), because Chinese or Japanese
+// text has pieces of thousands of bytes.
 type merger struct {
-	next       []int32  // start of the part after the one that starts here
-	prev       []int32  // start of the part before
-	rank       []uint32 // rank of this part and the next together, noRank if they do not merge
-	candidates []uint64 // rank, then start; stale where rank has changed since
+	next       []int32  // start of the part that follows the part at this index
+	prev       []int32  // start of the part before it
+	rank       []uint32 // rank of this part and the next together, or noRank if they do not merge
+	candidates []uint64 // rank, then start; a candidate is stale if the rank has changed since
 }
 
 var mergers = sync.Pool{New: func() any { return new(merger) }}
@@ -42,7 +43,7 @@ func (v *vocabulary) merge(piece string) int {
 	return parts
 }
 
-// rankPair returns the rank of the part at and its successor together.
+// rankPair returns the rank of the text of the part at and its successor.
 func (v *vocabulary) rankPair(piece string, m *merger, at int32) uint32 {
 	second := m.next[at]
 	if int(second) == len(piece) {
@@ -62,7 +63,7 @@ func (m *merger) reset(n int) {
 	m.candidates = m.candidates[:0]
 }
 
-// joinNext makes the part at swallow its successor.
+// joinNext merges the part at with its successor.
 func (m *merger) joinNext(at int32) {
 	gone := m.next[at]
 	m.rank[gone] = noRank
@@ -72,7 +73,7 @@ func (m *merger) joinNext(at int32) {
 	}
 }
 
-// setRank adds a candidate at the end, where heapify will find it.
+// setRank appends a candidate. A later heapify moves it to its place.
 func (m *merger) setRank(at int32, rank uint32) {
 	m.rank[at] = rank
 	if rank != noRank {

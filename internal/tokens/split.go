@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A class is what the split pattern knows about a rune.
+// A class is the kind of a rune that the split pattern distinguishes, for
+// example a letter.
 type class uint8
 
 const (
@@ -29,7 +30,7 @@ func classOf(r rune) class {
 		return letter
 	case unicode.IsNumber(r):
 		return number
-	case unicode.IsSpace(r): // the Unicode property, as in the package's pattern: with U+0085, without U+FEFF
+	case unicode.IsSpace(r): // the Unicode property that the package's pattern uses: it includes U+0085 and excludes U+FEFF
 		return space
 	}
 	return symbol
@@ -44,9 +45,9 @@ func classAt(s string, i int) (class, int) {
 	return classOf(r), width
 }
 
-// pieceEnd returns the end of the first piece of s, which is not empty. Tokens
-// never cross the border of a piece. It is this pattern by hand, because Go's
-// regexp has no look-ahead:
+// pieceEnd returns the end of the first piece of s. s must not be empty. Tokens
+// never cross the border of a piece. The function implements this pattern by
+// hand, because Go's regexp has no look-ahead:
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 func pieceEnd(s string) int {
@@ -68,8 +69,9 @@ func pieceEnd(s string) int {
 	return spaceEnd(s)
 }
 
-// spaceEnd ends a run of blanks one rune early if a word follows, since that
-// rune may belong to the word.
+// spaceEnd returns the end of the run of blanks at the start of s. If a word
+// follows, the run ends one rune early, because that rune may belong to the
+// word.
 func spaceEnd(s string) int {
 	end := runEnd(s, 0, space)
 	if end == len(s) {
@@ -82,10 +84,11 @@ func spaceEnd(s string) int {
 	return end
 }
 
-// runEnd returns where the run of class c that reaches i ends.
+// runEnd returns the end of the run of runes of class c that starts at i. If
+// the rune at i is of another class, the result is i.
 func runEnd(s string, i int, c class) int {
 	for i < len(s) {
-		if b := s[i]; b < utf8.RuneSelf { // as classAt, inlined: most bytes come this way
+		if b := s[i]; b < utf8.RuneSelf { // classAt inlined, because most bytes take this path
 			if asciiClass[b] != c {
 				break
 			}

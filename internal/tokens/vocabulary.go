@@ -19,19 +19,21 @@ import (
 //go:embed vocabulary.bin
 var packed string
 
-// noRank is the rank of a text that is no token.
+// noRank is the rank of a text that is not a token.
 const noRank = math.MaxUint32
 
-// A vocabulary knows the rank of each token; lower ranks merge first. It does
-// not change after load, except for its cache.
+// A vocabulary holds the rank of each token. The pair with the lowest rank
+// merges first. After load only its cache changes.
 type vocabulary struct {
 	seed  maphash.Seed
-	text  string   // the tokens end to end, in order of rank
+	text  string   // all tokens end to end, in order of rank
 	start []uint32 // start[r] is where token r begins in text, start[r+1] where it ends
-	// slots is a hash table with linear probing, half full. A used slot holds the high half of
-	// the token's hash, then its rank + 1, so that a miss is seldom compared.
+	// slots is a hash table with linear probing, half full. A used slot holds
+	// the upper half of the token's hash and its rank + 1, so that texts are
+	// seldom compared when they differ.
 	slots []uint64
-	// pairs holds the ranks of all texts of two bytes, where every merge begins.
+	// pairs holds the rank of every two-byte text, because every merge begins
+	// with these.
 	pairs [1 << 16]uint32
 	cache pieceCache
 }
@@ -40,7 +42,7 @@ type vocabulary struct {
 var load = sync.OnceValue(func() *vocabulary {
 	v, err := unpack(flate.NewReader(strings.NewReader(packed)))
 	if err != nil {
-		panic(fmt.Sprintf("tokens: embedded vocabulary: %v", err)) // a broken build, seen by the first test
+		panic(fmt.Sprintf("tokens: embedded vocabulary: %v", err)) // the build is broken, which the first test shows
 	}
 	return v
 })
@@ -99,7 +101,7 @@ func (v *vocabulary) token(rank uint32) string {
 	return v.text[v.start[rank]:v.start[rank+1]]
 }
 
-// rank returns the rank of s, noRank if it is no token.
+// rank returns the rank of s, or noRank if s is not a token.
 func (v *vocabulary) rank(s string) uint32 {
 	if len(s) == 2 {
 		return v.pairs[int(s[0])<<8|int(s[1])]

@@ -2,46 +2,51 @@ package frozen
 
 import "fmt"
 
-// EditKind is what an edit does.
+// An EditKind names the effect of an edit.
 type EditKind string
 
-// The kinds of edits. What became of a unit's content never weakens: each of
-// Clamp, Skeleton and Drop may follow the one before it, and a drop is for ever.
+// The kinds of edits. Clamp, Skeleton and Drop replace content, and a unit only
+// moves along that order: for example, a clamped tool call may become a
+// skeleton, but a dropped unit stays dropped for ever.
 const (
 	// NoEdit is the state of a unit whose content is whole.
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Skeleton keeps a tool call, with its input clamped and its result
-	// replaced by the placeholder: when all recent calls vanish, models start
-	// to imitate tool calls in text (spec transform §14.2).
+	// Skeleton keeps a tool call with clamped input, and replaces its result by
+	// the placeholder. Without it all recent calls could vanish, and models
+	// then start to imitate tool calls in their text.
 	Skeleton EditKind = "skeleton"
-	// Drop replaces a text or file by its placeholder and removes a tool arc.
+	// Drop replaces a text or file by its placeholder, and removes a tool arc.
 	Drop EditKind = "drop"
 
-	// Strip takes injected blocks out of a text (§15.1).
+	// Strip removes injected blocks from a text, for example a
+	// <system-reminder> block.
 	Strip EditKind = "strip"
-	// Compress shortens a text; the edit's level says how much (§20).
+	// Compress shortens a text. The edit's level says by how much.
 	Compress EditKind = "compress"
-	// Unthink leaves out the reasoning of the unit's message, and thinking that
-	// was written into its texts (§18).
+	// Unthink leaves out the reasoning of the unit's message, including
+	// thinking that the model wrote into its texts, for example between <think>
+	// tags.
 	Unthink EditKind = "unthink"
-	// Shell says that nothing worth sending is left of the unit's message.
+	// Shell says that the unit's message has nothing left that is worth
+	// sending.
 	Shell EditKind = "shell"
 )
 
-// strength orders what can become of a content.
+// strength orders the edits that replace content.
 var strength = map[EditKind]int{NoEdit: 0, Clamp: 1, Skeleton: 2, Drop: 3}
 
-// An Edit is a durable decision about one unit, or about its message.
+// An Edit is a durable decision about one unit, or about the message of that
+// unit.
 type Edit struct {
 	Tag  int
 	Kind EditKind
-	// Level belongs to Compress, 1 to 3.
+	// Level is used by Compress only, 1 to 3.
 	Level int
 }
 
-// String returns the edit for tests and logs.
+// String returns a short form for tests and logs.
 func (e Edit) String() string {
 	if e.Kind == Compress {
 		return fmt.Sprintf("{%d %s %d}", e.Tag, e.Kind, e.Level)
@@ -49,20 +54,21 @@ func (e Edit) String() string {
 	return fmt.Sprintf("{%d %s}", e.Tag, e.Kind)
 }
 
-// Treatment is all that has been decided about a unit.
+// A Treatment sums up all edits of a unit.
 type Treatment struct {
-	// Edit is what became of the content: NoEdit, Clamp, Skeleton or Drop.
+	// Edit says how the content was replaced: NoEdit, Clamp, Skeleton or Drop.
 	Edit EditKind
-	// Level is how much its text is compressed, 0 to 3.
+	// Level says how far the text is compressed, 0 to 3.
 	Level int
-	// Stripped, Unthought and IsShell say that there is an edit of that kind.
+	// Stripped, Unthought and IsShell each say that an edit of that kind
+	// exists.
 	Stripped, Unthought, IsShell bool
 }
 
 // Active reports whether the content is still on the wire.
 func (t Treatment) Active() bool { return t.Edit != Drop && t.Edit != Skeleton }
 
-// Covers reports whether e would change nothing.
+// Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 
 func (t Treatment) with(e Edit) Treatment {
@@ -83,7 +89,7 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// Undo is what edits have replaced.
+// An Undo holds the treatments that a call of Freeze replaced.
 type Undo []before
 
 type before struct {
@@ -91,15 +97,16 @@ type before struct {
 	treatment Treatment
 }
 
-// What is left of a unit, in tokens: a placeholder, and arguments that were
-// shortened (those of up to 500 characters stay whole).
+// Estimates, in tokens, of the rest of a unit after an edit: the size of a
+// placeholder, and the size of arguments that were shortened. Arguments of up
+// to 500 characters stay whole, hence 125 tokens.
 const (
 	placeholderTokens = 8
 	shortInputTokens  = 125
 )
 
-// Left returns the tokens of the unit that are still on the wire, estimated
-// where the wire has not been counted.
+// Left returns how many tokens of the unit are still on the wire. It estimates
+// edited units, because nobody has counted their share of the wire.
 func (u *Unit) Left() int {
 	short := min(u.InputTokens, shortInputTokens)
 	switch {
@@ -115,7 +122,7 @@ func (u *Unit) Left() int {
 	return u.Tokens*(10-u.Level)/10 + u.InputTokens
 }
 
-// Freed returns the tokens that e would take off the wire, estimated.
+// Freed estimates how many tokens e would take off the wire.
 func (u *Unit) Freed(e Edit) int {
 	after := *u
 	after.Treatment = u.with(e)

@@ -1,26 +1,37 @@
 package frozen
 
-// Setup is what was decided for the session as a whole. What of it shows on the
-// wire is, like the edits, only changed by a pass that busts.
+// Setup holds the decisions about the session as a whole. Like an edit, a
+// setting that shows on the wire changes only on a pass that busts.
 type Setup struct {
 	// Profile is the provider profile that the wire is rendered for. It changes
-	// on hard passes only: a catalogue that answers late must not cost a prefix.
+	// on hard passes only: a catalogue that answers late must not cost a
+	// prefix.
 	Profile string
-	// Gaps says whether pauses between messages are shown.
+	// Binds says that the session's model binds its thinking to the exact
+	// prompt that it was produced for. It changes on hard passes only.
+	Binds bool
+	// Preamble numbers the versions of everything that precedes the messages of
+	// a request: the model, its tools and the system prompt. When the number
+	// changes, all thinking is lost.
+	Preamble int
+	// Gaps says whether the wire shows long pauses between messages.
 	Gaps bool
 	// Todo is the synthetic todo list, if there is one.
 	Todo Todo
-	// ReclaimUpTo is the highest tag that has seen a pass which could have
-	// dropped it: the grace of the two-pass reclaim (spec transform §17). It
-	// shows nowhere on the wire, so it moves on passes that end up steady too.
+	// ReclaimUpTo is the highest tag that a pass could already have dropped. A
+	// tool output is reclaimed only after such a pass, so that the model gets a
+	// chance to use it first. The number never shows on the wire, so it also
+	// moves on steady passes.
 	ReclaimUpTo int
 }
 
-// Todo is a todo list that is shown again at the end of a message, because the
-// call that wrote it is no longer on the wire (spec transform §22).
+// A Todo is a todo list that the wire shows again at the end of a message,
+// because the call that wrote the list is no longer on the wire.
 type Todo struct {
-	// MessageKey is the assistant message that carries it; empty for none.
+	// MessageKey names the assistant message that carries the list; empty for
+	// none.
 	MessageKey string
-	// State is the list as JSON, in the form whose hash is the call's id.
+	// State is the list as JSON, in the exact form that the call's id is hashed
+	// from.
 	State string
 }

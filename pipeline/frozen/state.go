@@ -1,17 +1,16 @@
 package frozen
 
-// UnitKind is what a unit is made of.
+// A UnitKind says which kind of content a unit holds.
 type UnitKind string
 
-// The kinds of units.
 const (
 	TextUnit UnitKind = "text"
 	FileUnit UnitKind = "file"
 	ToolUnit UnitKind = "tool"
 )
 
-// A Unit is one taggable piece of content: what it is, which never changes, and
-// what was decided about it.
+// A Unit is one taggable piece of content, for example a tool call with its
+// result. Its identity and sizes never change; its Treatment does.
 type Unit struct {
 	// Tag is the number that the model sees as §N§. It is never reused.
 	Tag int
@@ -20,24 +19,31 @@ type Unit struct {
 	// MessageKey is the harness's id of the message that owns the unit.
 	MessageKey string
 	Kind       UnitKind
-	// Tool is the tool's name, for tool units.
+	// Tool is the tool's name. Only tool units have one.
 	Tool string
-	// Bytes and Tokens measure the content (of a tool: its result);
-	// InputBytes and InputTokens the tool's arguments. The two are disjoint.
+	// Bytes and Tokens measure the content; for a tool that is the result.
+	// InputBytes and InputTokens measure a tool's arguments. Neither pair
+	// includes the other.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
-	// GapSeconds is how long after the message before it the unit's message
-	// came, where its text is the one that shows it; else 0.
+	// GapSeconds is the pause before the unit's message. Only the text that
+	// shows the pause has it; it is 0 elsewhere.
 	GapSeconds int
+	// Fingerprint identifies the unit across copies of the session: a fork's
+	// copy of the unit has the same fingerprint. It is 0 if none was taken.
+	Fingerprint int64
 	Treatment
 }
 
-// A QueuedDrop waits for the next bust.
+// A QueuedDrop is a drop that waits for the next bust.
 type QueuedDrop struct {
 	Tag int
+	// Key is the key of the unit to drop. When the session is loaded again, the
+	// drop is valid only if that unit still has the tag.
+	Key string
 	// QueuedAt is Unix milliseconds.
 	QueuedAt int64
-	// Source says who queued it, for instance "ctx_reduce".
+	// Source names the origin of the drop, for example "ctx_reduce".
 	Source string
 }
 
@@ -45,25 +51,33 @@ type QueuedDrop struct {
 type State struct {
 	// TagCounter is the highest tag ever given.
 	TagCounter int
-	// Setup is what was decided for the session as a whole.
+	// Setup holds the decisions about the session as a whole.
 	Setup  Setup
 	units  []Unit // ascending by tag
 	byKey  map[string]int
 	byTag  map[int]int
 	queue  []QueuedDrop // in the order they were queued
-	queued map[int]bool // its tags
+	queued map[int]bool // the tags in queue
+	// bindings is indexed by message key.
+	bindings map[string]*Binding
 }
 
-// NewState returns the state that was stored: units ascending by tag, edits of
-// those units in any order, and the queue in its order. The setup is the
-// caller's to set.
+// NewState returns a state from its stored parts: units ascending by tag, edits
+// of those units in any order, and the queue in its order. It leaves out a
+// queued drop if the tag belongs to no unit, or to a unit with another key.
+// Such a drop would remove content that nobody has marked. The caller sets the
+// setup.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
-	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units)), queued: make(map[int]bool)}
+	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units)), queued: make(map[int]bool), bindings: make(map[string]*Binding)}
 	for _, u := range units {
 		s.insert(u)
 	}
 	s.Freeze(edits)
-	s.Enqueue(queue...)
+	for _, d := range queue {
+		if u := s.ByTag(d.Tag); u != nil && u.Key == d.Key {
+			s.Enqueue(d)
+		}
+	}
 	return s
 }
 
@@ -81,7 +95,7 @@ func (s *State) Add(u Unit) Unit {
 	return u
 }
 
-// ByKey returns the unit with that key, or nil.
+// ByKey returns the unit with the given key, or nil.
 func (s *State) ByKey(key string) *Unit {
 	if i, ok := s.byKey[key]; ok {
 		return &s.units[i]
@@ -89,7 +103,7 @@ func (s *State) ByKey(key string) *Unit {
 	return nil
 }
 
-// ByTag returns the unit with that tag, or nil.
+// ByTag returns the unit with the given tag, or nil.
 func (s *State) ByTag(tag int) *Unit {
 	if i, ok := s.byTag[tag]; ok {
 		return &s.units[i]
@@ -103,7 +117,7 @@ func (s *State) Units() []Unit { return s.units }
 // Queue returns the queued drops, oldest first. The slice belongs to the state.
 func (s *State) Queue() []QueuedDrop { return s.queue }
 
-// Enqueue adds drops for tags that have none queued yet.
+// Enqueue adds drops. A tag that already has a queued drop keeps that one.
 func (s *State) Enqueue(drops ...QueuedDrop) {
 	for _, d := range drops {
 		if !s.queued[d.Tag] {
@@ -112,11 +126,11 @@ func (s *State) Enqueue(drops ...QueuedDrop) {
 	}
 }
 
-// Queued reports whether a drop of tag waits.
+// Queued reports whether a drop of tag is queued.
 func (s *State) Queued(tag int) bool { return s.queued[tag] }
 
-// Freeze applies edits to their units and returns how to take them back.
-// Unknown tags are left alone.
+// Freeze applies edits to their units and returns how to take them back. It
+// ignores tags that no unit has.
 func (s *State) Freeze(edits []Edit) Undo {
 	var undo Undo
 	for _, e := range edits {
@@ -128,8 +142,8 @@ func (s *State) Freeze(edits []Edit) Undo {
 	return undo
 }
 
-// Thaw takes back what Freeze did: for edits that could not be stored, or that
-// were only tried.
+// Thaw takes back a call of Freeze. The caller uses it for edits that could not
+// be stored, or that were only tried.
 func (s *State) Thaw(undo Undo) {
 	for i := len(undo) - 1; i >= 0; i-- {
 		if u := s.ByTag(undo[i].tag); u != nil {
@@ -138,7 +152,7 @@ func (s *State) Thaw(undo Undo) {
 	}
 }
 
-// Dequeue removes the queued drops of tags.
+// Dequeue removes the queued drops of the given tags.
 func (s *State) Dequeue(tags []int) {
 	gone := make(map[int]bool, len(tags))
 	for _, t := range tags {
@@ -155,8 +169,8 @@ func (s *State) Dequeue(tags []int) {
 	s.queue = kept
 }
 
-// Forget removes the units of messages that the harness has deleted, and what
-// was decided or queued about them. Their tags are not given again.
+// Forget removes the units of messages that the harness has deleted, together
+// with their edits and queued drops. Their tags are never given again.
 func (s *State) Forget(messageKeys map[string]bool) {
 	units, queue := s.units, s.queue
 	s.units, s.queue, s.queued = nil, nil, make(map[int]bool)
@@ -170,5 +184,8 @@ func (s *State) Forget(messageKeys map[string]bool) {
 		if s.ByTag(d.Tag) != nil {
 			s.Enqueue(d)
 		}
+	}
+	for key := range messageKeys {
+		delete(s.bindings, key)
 	}
 }

@@ -16,7 +16,7 @@ func three(edits ...frozen.Edit) *frozen.State {
 		{Tag: 1, Key: "a", MessageKey: "m1", Kind: frozen.TextUnit},
 		{Tag: 2, Key: "b", MessageKey: "m1", Kind: frozen.ToolUnit},
 		{Tag: 4, Key: "c", MessageKey: "m2", Kind: frozen.TextUnit},
-	}, edits, []frozen.QueuedDrop{{Tag: 4}, {Tag: 1}})
+	}, edits, []frozen.QueuedDrop{{Tag: 4, Key: "c"}, {Tag: 1, Key: "a"}})
 }
 
 func TestTagsAreNeverGivenTwice(t *testing.T) {
@@ -28,7 +28,7 @@ func TestTagsAreNeverGivenTwice(t *testing.T) {
 	if u := s.Add(frozen.Unit{Key: "e", MessageKey: "m4"}); u.Tag != 7 {
 		t.Errorf("the tag after a forgotten 6 is %d", u.Tag)
 	}
-	// A counter that was stored too low is no reason to give a tag again.
+	// Even if the stored counter is too low, no tag is given twice.
 	if low := frozen.NewState(1, s.Units(), nil, nil); low.TagCounter != 7 {
 		t.Errorf("the counter is %d, want that of the highest unit, 7", low.TagCounter)
 	}
@@ -43,7 +43,7 @@ func TestAnEditIsForEver(t *testing.T) {
 	if s.ByTag(99) != nil || s.ByKey("z") != nil {
 		t.Error("a unit nobody added is there")
 	}
-	// Only what this very pass has added is taken back.
+	// Thaw takes back only the edits of this very pass.
 	s.Thaw(undo)
 	if !s.ByTag(1).Active() || s.ByTag(2).Active() {
 		t.Errorf("after thawing: %q %q", s.ByTag(1).Edit, s.ByTag(2).Edit)
@@ -53,13 +53,26 @@ func TestAnEditIsForEver(t *testing.T) {
 func TestQueueKeepsItsOrder(t *testing.T) {
 	s := three()
 	s.Enqueue(frozen.QueuedDrop{Tag: 2, Source: "first"}, frozen.QueuedDrop{Tag: 4, Source: "again"}, frozen.QueuedDrop{Tag: 2, Source: "again"})
-	want := []frozen.QueuedDrop{{Tag: 4}, {Tag: 1}, {Tag: 2, Source: "first"}}
+	want := []frozen.QueuedDrop{{Tag: 4, Key: "c"}, {Tag: 1, Key: "a"}, {Tag: 2, Source: "first"}}
 	if diff := cmp.Diff(want, s.Queue()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	s.Dequeue([]int{1, 7})
 	if s.Queued(1) || !s.Queued(2) || !s.Queued(4) {
 		t.Errorf("after dequeueing 1: %v", s.Queue())
+	}
+}
+
+// Defect D6 (docs/defects.md): a unit was lost and its tag given to another
+// one. A drop that was queued for the lost unit must not remove the new one.
+func TestQueuedDropIsOfItsUnitOnly(t *testing.T) {
+	units := []frozen.Unit{{Tag: 1, Key: "a"}, {Tag: 2, Key: "b"}, {Tag: 3, Key: "c"}}
+	s := frozen.NewState(3, units, nil, []frozen.QueuedDrop{{Tag: 1, Key: "b"}, {Tag: 2, Key: "b"}, {Tag: 3}, {Tag: 4, Key: "d"}})
+	if diff := cmp.Diff([]frozen.QueuedDrop{{Tag: 2, Key: "b"}}, s.Queue()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.Queued(1) || s.Queued(3) || s.Queued(4) {
+		t.Error("a drop of another unit counts as queued")
 	}
 }
 
@@ -74,7 +87,8 @@ func TestForgottenMessagesLeaveNothing(t *testing.T) {
 	}
 }
 
-// However units come and go, a tag and a key lead to the same unit.
+// After any sequence of additions and removals, a tag and a key find the same
+// unit.
 func TestStateFindsWhatItHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := frozen.NewState(0, nil, nil, nil)

@@ -1,6 +1,6 @@
-// Package nudge decides when a model is told that it could drop tool output:
-// in passing, at the end of a tool's output, and once in a session's life by a
-// message of its own.
+// Package nudge decides when to tell a model that it could drop tool output. A
+// reminder goes in passing, at the end of a tool's output. Once in a session's
+// life a message of its own says the same.
 //
 // It may import pipeline/frozen.
 package nudge

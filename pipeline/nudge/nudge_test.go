@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The vectors of spec transform §29 V07, and the table of §23.
+// Reference vectors for the tone of reminders.
 func TestReminderVectors(t *testing.T) {
 	for _, test := range []struct {
 		reading Reading
@@ -33,7 +33,7 @@ func TestReminderVectors(t *testing.T) {
 	}
 }
 
-// From here on results follow from the rules of §23, worked out by hand.
+// These results are worked out by hand from the constants in reminder.go.
 func TestReminderRules(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -57,7 +57,7 @@ func TestReminderRules(t *testing.T) {
 	}
 }
 
-// V08.
+// Reference vectors for the message.
 func TestMessageVectors(t *testing.T) {
 	for _, test := range []struct {
 		reclaimable, usable int
@@ -69,8 +69,8 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// A model is never nagged: without a drop in between there is at most one
-// reminder of each tone, and each is graver than the one before.
+// A model is never nagged. Until it drops something, it gets at most one
+// reminder of each tone, and each reminder is more serious than the one before.
 func TestRemindersOnlyBecomeGraver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(0, 400_000).Draw(t, "window")
@@ -95,8 +95,9 @@ func TestRemindersOnlyBecomeGraver(t *testing.T) {
 	})
 }
 
-// Bug class B19: models were nagged about output that they could not drop, at
-// 25,000 tokens of a window of 272,000, and in the tone of a pile that was gone.
+// Bug class B19 (docs/defects.md): models were reminded of output that they
+// could not drop, for example at 25,000 tokens of a window of 272,000. A
+// reminder could also keep the tone for a pile that had been dropped.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {
@@ -111,7 +112,8 @@ func TestBugB19NobodyIsNagged(t *testing.T) {
 			t.Errorf("at pressure %v of a large window: %s", pressure, level)
 		}
 	}
-	// A third of the pile went: what was urgent then is gentle now.
+	// The model has dropped a third of the pile. The pile was urgent then, and
+	// is gentle now.
 	if level, _ := Remind(Reading{40_000, 0.9, 130_000}, Cycle{60_000, Urgent}); level != Gentle {
 		t.Errorf("after a drop: %s", level)
 	}
@@ -129,7 +131,7 @@ func TestPileIsWhatCanBeDroppedNow(t *testing.T) {
 		tool(7, 1_600), tool(8, 3_200),
 	}
 	edits := []frozen.Edit{{Tag: 3, Kind: frozen.Drop}}
-	queue := []frozen.QueuedDrop{{Tag: 4}}
+	queue := []frozen.QueuedDrop{{Tag: 4, Key: tool(4, 0).Key}}
 	for _, test := range []struct {
 		protected   int
 		reclaimable int

@@ -2,29 +2,30 @@ package nudge
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// maxOldest bounds the tags that a reminder names.
+// maxOldest bounds how many tags a reminder names.
 const maxOldest = 4
 
 // A Pile is the tool output of a session that the model could drop now.
 type Pile struct {
-	// Reclaimable is its tokens.
+	// Reclaimable is the size of the pile in tokens.
 	Reclaimable int
-	// Live is the tokens of all that is active, arguments of tools included.
+	// Live is the size in tokens of all active units, including tool arguments.
 	Live int
-	// Oldest are the first units of the pile.
+	// Oldest lists the first units of the pile.
 	Oldest []Unit
 }
 
-// A Unit names a unit to the model.
+// A Unit identifies a unit in a text for the model.
 type Unit struct {
 	Tag int
-	// Tool is empty where the harness did not name it.
+	// Tool is empty if the harness did not name the tool.
 	Tool string
 }
 
-// Measure weighs the pile: the results of active tool units below the newest
-// protected active units, which the model could not drop yet (B19). What it has
-// marked already is none of it. The cost is one look at each unit.
+// Measure returns the pile: the results of active tool units. It leaves out the
+// newest protected active units, because the model could not drop them yet (bug
+// class B19 in docs/defects.md), and the units that the model has already
+// marked. It looks at each unit once.
 func Measure(state *frozen.State, protected int) Pile {
 	queued := make(map[int]bool)
 	for _, q := range state.Queue() {
@@ -50,8 +51,8 @@ func Measure(state *frozen.State, protected int) Pile {
 	return p
 }
 
-// protectedFrom returns the tag of the n-th newest active unit, 0 where there
-// are fewer: then all are protected.
+// protectedFrom returns the tag of the n-th newest active unit. If there are
+// fewer, it returns 0: then all units are protected.
 func protectedFrom(units []frozen.Unit, n int) int {
 	for i := len(units) - 1; i >= 0; i-- {
 		if units[i].Active() {

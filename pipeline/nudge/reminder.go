@@ -5,7 +5,7 @@ import "math"
 // Level is the tone of a reminder.
 type Level string
 
-// The levels, in the order in which they become pressing.
+// The levels, from the calmest to the most urgent.
 const (
 	Quiet  Level = ""
 	Gentle Level = "gentle"
@@ -13,41 +13,42 @@ const (
 	Urgent Level = "urgent"
 )
 
-// Constants of spec transform §23.
 const (
-	// worthDropping is the least that is worth a word, in tokens.
+	// worthDropping is the smallest pile that deserves a reminder, in tokens.
 	worthDropping = 10_000
-	// The severity from which each tone is meant.
+	// The severity at which each tone starts; see Reading.level.
 	gentleFrom = 0.20
 	firmFrom   = 0.40
 	urgentFrom = 0.65
-	// growth is the share of the window by which the pile must have grown
-	// before the model is reminded again from the start.
+	// growth is the share of the window by which the pile must have grown since
+	// the last reminder before a new cycle of reminders starts.
 	growth = 0.05
 )
 
-// A Reading is what a reminder is decided on, in tokens.
+// A Reading holds the figures that decide on a reminder, in tokens.
 type Reading struct {
-	// Undropped is the tool output that the model could drop, what came since
-	// the pass included.
+	// Undropped is the size of the tool output that the model could drop,
+	// including the output of tools that ran since the pass.
 	Undropped int
-	// Pressure is how full the window is, 0..1 and beyond, in shares of the
-	// execute threshold: at 1 a pass may bust.
+	// Pressure says how full the window is, as a share of the execute
+	// threshold: at 1 a pass may bust. It may exceed 1.
 	Pressure float64
 	// Window is the model's window up to the execute threshold, 0 when unknown.
 	Window int
 }
 
-// A Cycle is how a session was reminded last. Its zero value is a fresh one.
+// A Cycle records the last reminder of a session. Its zero value is a session
+// that was never reminded.
 type Cycle struct {
-	// Undropped is what there was to drop then, Level how it was said.
+	// Undropped is the size of the pile at that time, and Level the tone that
+	// was used.
 	Undropped int
 	Level     Level
 }
 
-// Remind returns the tone of the reminder that is due, Quiet for none, and the
-// cycle after it. A pile that has shrunk since the last reminder begins a new
-// cycle; within one, only a graver tone is worth another word.
+// Remind returns the tone of the reminder that is due, or Quiet, and the cycle
+// after it. If the pile has shrunk since the last reminder, a new cycle begins.
+// Within a cycle only a more serious tone is worth another reminder.
 func Remind(r Reading, last Cycle) (Level, Cycle) {
 	if r.Undropped < last.Undropped {
 		last = Cycle{}
@@ -66,8 +67,8 @@ func Remind(r Reading, last Cycle) (Level, Cycle) {
 	return level, Cycle{r.Undropped, level}
 }
 
-// level is the tone that the reading alone asks for: the share of the window
-// that could be dropped, weighed by how full it is.
+// level is the tone for this reading without regard to earlier reminders. It
+// multiplies the share of the window that could be dropped by the pressure.
 func (r Reading) level() Level {
 	if r.Undropped < worthDropping {
 		return Quiet
@@ -100,8 +101,8 @@ func (l Level) rank() int {
 }
 
 // WantsMessage reports whether so much could be dropped that it deserves a
-// message of its own: at least a third of what the session may still use. Usable
-// shrinks as the window fills, so that pressure is in it already.
+// message of its own: at least a third of the space that the session may still
+// use. Usable shrinks as the window fills, so it already accounts for pressure.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

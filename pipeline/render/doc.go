@@ -1,7 +1,9 @@
-// Package render turns a transcript and its frozen state into the wire: per
-// message a patch for the shim to apply, and what the provider then sees. There
-// is one path: the wire is read from the patched raw message, never computed
-// beside it. The wire validator and the provider profiles live here too.
+// Package render turns a transcript and its frozen state into the wire. For
+// each message it makes a patch, which the shim applies to the raw message, and
+// a wire message, which is the patched message as the provider sees it. The
+// wire message is always read from the patched raw message and never computed
+// separately, so the two cannot disagree. The wire validator and the provider
+// profiles are in this package, too.
 //
 // It may import schema, internal/json, pipeline/transcript, pipeline/frozen and
 // pipeline/text.

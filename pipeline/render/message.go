@@ -1,41 +1,62 @@
 package render
 
 import (
+	"strings"
+
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Options are the choices that are fixed for a session.
+// Options are the settings that stay the same for a whole session.
 type Options struct {
 	Codec transcript.Codec
-	// Prefixes says whether active units show their tag.
+	// Prefixes says whether each active unit shows its tag to the model, for
+	// example `§12§ ` in front of a text.
 	Prefixes bool
 }
 
-// Frame is what the rendering of a message depends on beside its own content
-// and its units.
+// Frame holds the facts about a message's surroundings on which its rendering
+// depends, beside its own content and units.
 type Frame struct {
 	Profile Profile
-	// Gaps says whether pauses before messages are shown.
+	// Gaps says whether the model is shown the pauses before messages.
 	Gaps bool
-	// Fused says that the provider takes the message and the assistant message
-	// before it for one.
+	// Fused says that the provider merges the message with the assistant
+	// message before it.
 	Fused bool
-	// Todo is the synthetic part that the message carries at its end, if any.
+	// Todo is the synthetic todo list, a part to append to the message. It is
+	// nil for most messages.
 	Todo json.Value
+	// Binds says that the model accepts thinking only behind the exact prompt
+	// that it was produced for. So nothing in front of a thinking block may
+	// change (docs/preserved-thinking.md).
+	Binds bool
+	// Unbound says that the prompt in front of the message has changed since
+	// the message's thinking was produced. That thinking is invalid and must
+	// not be sent.
+	Unbound bool
 }
 
-// UnitOf returns the frozen unit of a part, or nil when it has none.
+// UnitOf returns the frozen unit of a part, or nil if the part has none.
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
-// Patch returns what turns the raw message of m into its share of the wire.
-// The order is that of spec transform §27 D: contents first, then what is
-// removed, then what depends on what is left. Removals come last and from the
-// end, so that the paths of the operations before them hold.
+// Patch returns the operations that turn the raw message of m into its share of
+// the wire. It edits contents first and notes which parts leave. Only then does
+// it leave out reasoning, because that depends on the parts that stay. The
+// remove operations come behind the edits and run from the end of the message,
+// so that no operation shifts the path of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
-	r := messageRenderer{Options: o, Frame: f, m: m, units: make([]*frozen.Unit, len(m.Parts)), removed: make([]bool, len(m.Parts))}
+	if m.Hidden {
+		// The harness may hide the message only because it has no text. A
+		// placeholder would be a text, and would show the message.
+		return nil
+	}
+	r := messageRenderer{
+		Options: o, Frame: f, m: m, units: make([]*frozen.Unit, len(m.Parts)),
+		removed: make([]bool, len(m.Parts)), changed: make([]bool, len(m.Parts)),
+	}
 	isShell := false
 	for i := range m.Parts {
 		u := unitOf(&m.Parts[i])
@@ -69,35 +90,110 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	patch     schema.Patch
+	// changed marks the parts that the provider sees in another form than the
+	// one that the model wrote.
+	changed []bool
+	patch   schema.Patch
 }
 
 func (r *messageRenderer) contents() {
-	lostArc := false
+	lostArc, staysWhole := false, r.Profile.StepsLeaveWhole && r.keepsArc()
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]
 		switch {
 		case u == nil:
 		case p.Kind == transcript.Text:
-			r.text(p, u)
+			before := len(r.patch)
+			r.text(p, u, r.Binds && r.thinksAfter(i))
+			r.changed[i] = len(r.patch) > before
 		case p.Kind == transcript.File:
 			r.file(p, u)
+		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && staysWhole:
+			r.patch = append(r.patch, skeleton(p, u.Tag)...)
+			r.changed[i] = true
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop:
 			r.removed[i], lostArc = true, true
 		case p.Kind == transcript.Tool:
 			r.tool(p, u)
+			r.changed[i] = u.Edit != frozen.NoEdit // a tag alone changes the result only, which the provider gets after the whole answer
 		}
 	}
+	if lostArc && (r.Profile.StepsLeaveWhole || r.isBlank()) {
+		r.leave()
+		return
+	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// Reasoning goes with the last arc of its message: thinking without the
-		// call it led to is what providers reject, and a signed one may only be
-		// left out whole. A provider that misses reasoning wants it with the text
-		// that it led to as well, so there it stays with one.
+		// When the last arc of a message leaves, its reasoning leaves as well:
+		// providers reject thinking without the call that it led to, and signed
+		// thinking may only be left out whole. If the provider misses reasoning
+		// that is left out (ForgetsReasoning is false), it also wants the
+		// reasoning with the text that it led to. So there the reasoning stays
+		// if a text stays.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
+	}
+	if lostArc && !r.Profile.ForgetsReasoning {
+		r.removeLoneReasoning()
 	}
 }
 
-// keeps reports whether a part of that kind stays.
+// removeLoneReasoning leaves out each group of reasoning if no part that it led
+// to stays. OpenAI refuses a reasoning item without the item that followed it.
+// For example, if the call of `reasoning, text, reasoning, call` has left, the
+// second reasoning item has to leave as well.
+func (r *messageRenderer) removeLoneReasoning() {
+	leads := false
+	for i := len(r.m.Parts) - 1; i >= 0; i-- {
+		p := &r.m.Parts[i]
+		isGroupStart := i == 0 || r.m.Parts[i-1].Kind != transcript.Reasoning
+		switch {
+		case p.Kind == transcript.Reasoning:
+			r.removed[i] = r.removed[i] || !leads
+			if isGroupStart {
+				leads = false
+			}
+		case p.StartsStep:
+			leads = false
+		case !p.Hidden && !r.removed[i]:
+			leads = true
+		}
+	}
+}
+
+// leave takes the whole message off the wire. Empty texts leave as well: the
+// harness leaves them out for some providers only, and the other providers
+// refuse them.
+func (r *messageRenderer) leave() {
+	for i := range r.m.Parts {
+		p := &r.m.Parts[i]
+		r.removed[i] = r.removed[i] || !p.Hidden || p.Kind == transcript.Text
+	}
+	r.patch = nil
+}
+
+// keepsArc reports whether at least one tool call of the message stays.
+func (r *messageRenderer) keepsArc() bool {
+	for i := range r.m.Parts {
+		if p, u := &r.m.Parts[i], r.units[i]; p.Kind == transcript.Tool && !p.Hidden && (u == nil || u.Edit != frozen.Drop) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBlank reports whether only blank texts and reasoning stay. Providers refuse
+// an assistant message that says nothing.
+func (r *messageRenderer) isBlank() bool {
+	for i := range r.m.Parts {
+		p := &r.m.Parts[i]
+		isNothing := p.Hidden || r.removed[i] || p.Kind == transcript.Reasoning || p.Kind == transcript.Text && strings.TrimSpace(p.Text) == ""
+		if !isNothing {
+			return false
+		}
+	}
+	return true
+}
+
+// keeps reports whether a part of kind k stays.
 func (r *messageRenderer) keeps(k transcript.Kind) bool {
 	for i := range r.m.Parts {
 		if p := &r.m.Parts[i]; p.Kind == k && !p.Hidden && !r.removed[i] {
@@ -115,36 +211,127 @@ func (r *messageRenderer) removeReasoning(which func(*transcript.Part) bool) {
 	}
 }
 
-// reasoning leaves out what was decided, and for a provider that fuses
-// consecutive assistant messages all but a block that stands first: it takes at
-// most one, at the start (bug class B1). It comes after every removal, because
-// what is first depends on them (defect C3).
+// thinksAfter reports whether signed thinking follows part i in its message.
+func (r *messageRenderer) thinksAfter(i int) bool {
+	for j := i + 1; j < len(r.m.Parts); j++ {
+		if p := &r.m.Parts[j]; p.Kind == transcript.Reasoning && p.Signature != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// reasoning leaves out the thinking that an edit has decided about, and then
+// the thinking that the provider would refuse. It runs after all other
+// removals, because it depends on the parts that stay.
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
 	}
-	if !r.Profile.FusesAssistants || r.m.Role != transcript.Assistant {
-		return
-	}
-	first := !r.Fused
-	for i := range r.m.Parts {
-		p := &r.m.Parts[i]
-		if p.Hidden || r.removed[i] {
-			continue
-		}
-		if p.Kind == transcript.Reasoning && !first {
-			r.removed[i] = true
-		}
-		first = false
+	switch {
+	case r.m.Role != transcript.Assistant:
+	case r.Binds:
+		r.removeUnbound()
+	case r.Profile.FusesAssistants:
+		r.removeFused()
 	}
 }
 
-// shell renders a message of which nothing is worth sending. Where the harness
-// leaves out what is empty it vanishes; everywhere else a text has to stay,
-// because the messages around it must not touch.
+// removeUnbound leaves out the thinking whose prompt has changed. If something
+// in front of the message has changed, all thinking of the message leaves.
+// Otherwise only the thinking behind a changed part of the message leaves. If
+// the message holds a second answer, we cannot tell which prompt that answer
+// was produced for, so its thinking leaves as well.
+func (r *messageRenderer) removeUnbound() {
+	gone, steps := r.Unbound, 0
+	for i := range r.m.Parts {
+		p := &r.m.Parts[i]
+		if p.StartsStep {
+			steps++
+		}
+		gone = gone || steps > 1
+		if p.Kind == transcript.Reasoning && gone {
+			r.removed[i] = true
+		}
+		gone = gone || r.changed[i] || r.removed[i] && !p.Hidden
+	}
+}
+
+// removeFused leaves out the thinking of an answer if the provider merges that
+// answer with the one before it because we have removed the tool results
+// between them. The thinking would then stand behind a text, where the provider
+// refuses it. If the raw array already merges the two answers, the thinking
+// stays, because the harness sends it like that without us.
+func (r *messageRenderer) removeFused() {
+	continues, rawContinues := r.Fused, false
+	for start := 0; start < len(r.m.Parts); {
+		end := start + 1
+		for end < len(r.m.Parts) && !r.m.Parts[end].StartsStep {
+			end++
+		}
+		left, raw := r.answer(start, end)
+		if continues && !rawContinues {
+			for i := start; i < end; i++ {
+				r.removed[i] = r.removed[i] || r.m.Parts[i].Kind == transcript.Reasoning
+			}
+			left, _ = r.answer(start, end)
+		}
+		// An answer of which the provider sees nothing does not separate its
+		// neighbours.
+		if left != nothing {
+			continues = left == open
+		}
+		if raw != nothing {
+			rawContinues = raw == open
+		}
+		start = end
+	}
+}
+
+// An ending says how an answer ends from the provider's point of view.
+type ending uint8
+
+const (
+	nothing ending = iota // the provider sees nothing of the answer
+	open                  // the next answer continues this one
+	closed                // the results of the answer's calls follow
+)
+
+// answer returns two endings of the answer that consists of the parts from
+// start up to, but not including, end: left is its ending on the wire, raw its
+// ending in the raw array.
+func (r *messageRenderer) answer(start, end int) (left, raw ending) {
+	for i := start; i < end; i++ {
+		p := &r.m.Parts[i]
+		if p.Hidden {
+			continue
+		}
+		is := open
+		if p.Kind == transcript.Tool {
+			is = closed
+		}
+		raw = max(raw, is)
+		if !r.removed[i] {
+			left = max(left, is)
+		}
+	}
+	return left, raw
+}
+
+// shell renders a message that has nothing left worth sending. If the
+// provider's steps leave whole and the message has calls, it vanishes. It also
+// vanishes if the harness leaves out empty messages for this provider.
+// Otherwise a text stays, because the messages around it must not touch. A
+// message with signed thinking keeps a text even where the harness leaves out
+// empty messages: after a revert it may be the last answer. Without it an older
+// step with calls would be the last one, and that step's thinking has gone.
 func (r *messageRenderer) shell() {
 	const shellText = "[dropped]"
-	kept := r.Profile.DropsEmptyText
+	if r.Profile.StepsLeaveWhole && r.calls() {
+		r.leave()
+		return
+	}
+	kept := r.Profile.DropsEmptyText && !r.thinksAfter(-1)
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
 		switch {
@@ -158,12 +345,23 @@ func (r *messageRenderer) shell() {
 	}
 }
 
+// calls reports whether the message holds a tool call that the harness sends.
+func (r *messageRenderer) calls() bool {
+	for i := range r.m.Parts {
+		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put writes the text at path: only what comes before it where the rest is what
-// the harness has, so that a resync does not carry everything back.
+// put writes lead and body to the text at path. If body is the text that the
+// harness already has, the operation carries lead only, so that a resync does
+// not send all texts back to the shim.
 func (r *messageRenderer) put(path, raw, lead, body string) {
 	switch {
 	case body != raw:
@@ -190,12 +388,15 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 		}
 	}
 	if r.Prefixes && p.TextPath != "" {
-		r.put(p.TextPath, p.Text, Prefix(u.Tag), StripTags(p.Text))
+		r.put(p.TextPath, p.Text, Prefix(u.Tag), p.Text)
 	}
 }
 
 func skeleton(p *transcript.Part, tag int) schema.Patch {
-	patch := schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(Placeholder(tag))}}
+	var patch schema.Patch
+	if p.TextPath != "" { // without a path, the harness shows its own sentence in place of the result
+		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(Placeholder(tag))}}
+	}
 	if clamped := clampInput(p.Input); clamped != nil {
 		patch = append(patch, schema.PatchOp{Op: "replace", Path: p.InputPath, Value: clamped})
 	}

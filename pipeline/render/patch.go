@@ -14,8 +14,8 @@ import (
 // ErrPatch is wrapped by every error of Apply.
 var ErrPatch = errors.New("patch does not fit")
 
-// Apply returns raw with patch applied, as the shim will apply it. What no
-// operation touches keeps its bytes.
+// Apply returns raw with patch applied, exactly as the shim applies it. Bytes
+// that no operation touches stay as they are.
 func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	if len(patch) == 0 {
 		return raw, nil
@@ -29,8 +29,8 @@ func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	return root.append(make([]byte, 0, len(raw)+64)), nil
 }
 
-// A node is a JSON value that is opened one level at a time, only where a
-// patch reaches into it.
+// A node is a JSON value whose members are read one level at a time, and only
+// where a patch reaches into it.
 type node struct {
 	raw     json.Value
 	kind    byte // 0 until opened, then '{' or '['
@@ -77,8 +77,9 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer. That of the whole document has no parts, and
-// nothing of ours replaces a message.
+// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and
+// "0". The empty pointer addresses the whole message. No patch of ours replaces
+// a whole message, so it is rejected.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -175,7 +176,7 @@ func (n *node) remove(i int) {
 	}
 }
 
-// prepend joins two quoted strings, so that neither has to be decoded.
+// prepend joins two quoted strings without decoding either of them.
 func (n *node) prepend(v json.Value) error {
 	before, after := bytes.TrimSpace(v), bytes.TrimSpace(n.raw)
 	if !isQuoted(before) || !isQuoted(after) || n.kind != 0 {

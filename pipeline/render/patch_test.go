@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The shims run the same vectors: host and shim must agree on every wire.
+// The tests of the shims run the same files, because host and shim must make
+// the same wire of a patch.
 func TestPatchVectors(t *testing.T) {
 	files, err := filepath.Glob("../../schema/testdata/patch/*.json")
 	if err != nil || len(files) == 0 {
@@ -50,8 +51,9 @@ func TestPatchVectors(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", v.About, err)
 			}
-			// encoding/json reads lone surrogates as U+FFFD on both sides alike;
-			// that they pass is TestApplyKeepsOtherBytes.
+			// encoding/json reads lone surrogates as U+FFFD on both sides, so
+			// this comparison cannot tell them apart. TestApplyKeepsOtherBytes
+			// checks that they stay.
 			if diff := cmp.Diff(parsed(t, v.Want), parsed(t, got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", v.About, diff)
 			}
@@ -107,8 +109,8 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Whatever the message and the patch, Apply does not panic, and what is valid
-// JSON stays valid.
+// Apply does not panic, whatever the message and the patch are, and it keeps
+// valid JSON valid.
 func FuzzApply(f *testing.F) {
 	f.Add(`{"parts":[{"text":"a"}]}`, "prepend", "/parts/0/text", `"x"`)
 	f.Add(` {"a" : [ 1 , 2 ] } `, "add", "/a/-", `{}`)

@@ -9,17 +9,19 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// Inputs of at most clampOver UTF-16 units stay whole in a skeleton; longer
-// ones keep clampKeep units of each string (spec transform §3: the harness's
-// own JavaScript counts in UTF-16 units).
+// If the arguments of a call have at most clampOver UTF-16 units, a skeleton
+// keeps them whole. Otherwise it keeps clampKeep units of each string:
+// "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units
+// because the harness's own JavaScript counts so.
 const (
 	clampOver = 500
 	clampKeep = 5
 	truncated = "...[truncated]"
 )
 
-// clampInput returns what a skeleton keeps of a tool's arguments, or nil when
-// they stay as they are. It is a function of the arguments alone.
+// clampInput returns the arguments that a skeleton shows, or nil if they stay
+// as they are. The result depends on the arguments alone, so it is the same in
+// every pass.
 func clampInput(input json.Value) json.Value {
 	if lenUTF16(input) <= clampOver {
 		return nil
@@ -34,12 +36,12 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
-// longOver is the length in UTF-16 units from which ClampLong shortens an
-// argument: paths, patterns and commands stay.
+// longOver is the length in UTF-16 units above which ClampLong shortens an
+// argument. Paths, patterns and commands are shorter as a rule, so they stay.
 const longOver = 200
 
-// ClampLong returns arguments in which every long string is cut, or nil when
-// none is. Numbers, short strings and everything nested short enough stay.
+// ClampLong returns the arguments with every long member shortened, or nil if
+// there is none. Numbers, short strings and short nested values stay.
 func ClampLong(input json.Value) json.Value {
 	n := &node{raw: input}
 	if err := n.open(); err != nil || n.kind != '{' {
@@ -61,8 +63,9 @@ func ClampLong(input json.Value) json.Value {
 
 var clampedArray = regexp.MustCompile(`^\[\d+ items\]$`)
 
-// isClamped reports whether s is what clampValue leaves, so that clamping again
-// changes nothing.
+// isClamped reports whether s already has a form that clampValue writes, for
+// example `[3 items]`. Such a string stays, so that clamping again changes
+// nothing.
 func isClamped(s string) bool {
 	head, cut := strings.CutSuffix(s, truncated)
 	return cut && lenUTF16(head) <= clampKeep || s == "[object]" || clampedArray.MatchString(s)
@@ -88,7 +91,7 @@ func clampValue(v json.Value) json.Value {
 	return v
 }
 
-// lenUTF16 is JavaScript's length of s.
+// lenUTF16 returns the length of s as JavaScript counts it.
 func lenUTF16[S string | json.Value](s S) int {
 	n := 0
 	for _, r := range string(s) {
@@ -97,8 +100,9 @@ func lenUTF16[S string | json.Value](s S) int {
 	return n
 }
 
-// cutUTF16 returns at most n UTF-16 units of s, never half of a surrogate pair
-// (bug class B5: half a pair is invalid JSON on the wire).
+// cutUTF16 returns the start of s, at most n UTF-16 units long. It never keeps
+// half of a surrogate pair, which would be invalid JSON on the wire (bug class
+// B5 in docs/defects.md).
 func cutUTF16(s string, n int) string {
 	units := 0
 	for i, r := range s {

@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The example of spec transform §14.2 and vector V24.
+// The first two cases are reference vectors. The second one is V24 in
+// pipeline/testdata/vectors.json.
 func TestInputsAreClamped(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for _, c := range []struct{ in, want string }{
@@ -28,9 +29,9 @@ func TestInputsAreClamped(t *testing.T) {
 			`{"a":[],"b":{},"c":null,"d":12345678901234567890,"e":"` + long + `"}`,
 			`{"a":"[0 items]","b":"[object]","c":null,"d":12345678901234567890,"e":"xxxxx...[truncated]"}`,
 		},
-		// The harness's escapes do not count as characters.
+		// An escape such as \n counts as one character.
 		{`{"a":"\n\n\n\n\n","b":"` + long + `"}`, `{"a":"\n\n\n\n\n","b":"xxxxx...[truncated]"}`},
-		// What is no object has no members to shorten.
+		// Arguments that are not an object have no members to shorten.
 		{`["` + long + `"]`, ""},
 		{`"` + long + `"`, ""},
 	} {
@@ -40,7 +41,8 @@ func TestInputsAreClamped(t *testing.T) {
 	}
 }
 
-// The limit is 500 UTF-16 units of the whole JSON: at 500 it stays, at 501 not.
+// Arguments of at most 500 UTF-16 units stay whole. The limit counts the whole
+// JSON, quotes and braces included.
 func TestShortInputsStay(t *testing.T) {
 	const around = len(`{"a":""}`)
 	for _, c := range []struct {
@@ -79,7 +81,7 @@ func TestNoPairIsCut(t *testing.T) {
 	})
 }
 
-// A lone surrogate is one unit, and its neighbours are whole.
+// A lone surrogate counts as one unit, and the characters beside it stay whole.
 func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	got := string(clampInput(json.Value(`{"a":"ab\ud800defg","b":"` + strings.Repeat("x", 600) + `"}`)))
 	if want := `{"a":"ab` + "\uFFFD" + `de...[truncated]","b":"xxxxx...[truncated]"}`; got != want {
@@ -87,7 +89,7 @@ func TestLoneSurrogatesAreClampedAsOneUnit(t *testing.T) {
 	}
 }
 
-// A second clamp of the same bytes would be a second bust.
+// If a second clamp changed the bytes again, it would be a second bust.
 func TestClampIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string

@@ -9,13 +9,23 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// text renders a text unit.
-func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit) {
+// text renders a text unit. If isBare is true, signed thinking follows the text
+// and is bound to its exact bytes. Then the text gets no tag, and tags that the
+// model itself wrote in front of it stay.
+func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(Placeholder(u.Tag)))
 		return
 	}
 	body := p.Text
+	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
+		// The host takes imitated tags off an answer before the harness stores
+		// it. This answer was stored while the host was away. Every number up
+		// to the unit's own tag was given before the answer was sent back for
+		// the first time, so those tags come off. Later numbers never count:
+		// otherwise the wire would change when the session reaches them.
+		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
+	}
 	if u.Stripped {
 		body = unlessBlank(text.StripInjections(body), body)
 	}
@@ -23,26 +33,22 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit) {
 		body = unlessBlank(text.StripInlineThinking(body), body)
 	}
 	if u.Level > 0 {
-		// Always from the whole text, so that any order of levels ends alike.
+		// Compression always starts from the whole text, so that the result
+		// does not depend on the levels before.
 		body = unlessBlank(text.Compress(body, text.Level(u.Level)), body)
 	}
 	lead := ""
-	if r.Prefixes {
-		body, lead = StripTags(body), Prefix(u.Tag)
+	if r.Prefixes && !isBare {
+		lead = Prefix(u.Tag)
 	}
-	if r.Gaps && u.GapSeconds > 0 {
-		marker := text.GapMarker(float64(u.GapSeconds))
-		if marked := text.WithGap(body, marker); marked == marker+body {
-			lead += marker
-		} else {
-			body = marked
-		}
+	if r.Gaps && u.GapSeconds > 0 && !text.StartsWithGap(body) {
+		lead += text.GapMarker(float64(u.GapSeconds))
 	}
 	r.put(p.TextPath, p.Text, lead, body)
 }
 
-// unlessBlank returns changed, or raw where nothing is left: blank text is what
-// providers refuse.
+// unlessBlank returns changed, or raw if changed is blank, because providers
+// refuse blank text.
 func unlessBlank(changed, raw string) string {
 	if strings.TrimSpace(changed) == "" {
 		return raw
@@ -50,5 +56,6 @@ func unlessBlank(changed, raw string) string {
 	return changed
 }
 
-// isJSSpace is text.IsJSSpace under a name that no parameter hides.
+// isJSSpace is another name for text.IsJSSpace, for functions in which a
+// parameter named text hides the package.
 func isJSSpace(r rune) bool { return text.IsJSSpace(r) }

@@ -7,33 +7,59 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A Violation is a rule of the provider that a wire breaks.
+// A Violation is a provider's rule that a wire breaks.
 type Violation struct {
 	Rule string `json:"rule"`
-	// Message is the key of the message where it shows.
+	// Message is the key of the message in which the violation shows.
 	Message string `json:"message"`
 }
 
 // The rules of the validator.
 const (
 	RulePair      = "pair"         // every call has its result, and every result its call
-	RuleAdjacent  = "adjacent"     // a result follows its call with nothing but calls and results between
+	RuleAdjacent  = "adjacent"     // only calls and results stand between a call and its result
 	RuleUnique    = "unique-id"    // no two calls share an id
-	RuleEmpty     = "empty"        // no blank text block
+	RuleEmpty     = "empty"        // no text block is blank
 	RuleFirst     = "first-role"   // the first message is the user's
-	RuleLast      = "last-role"    // the newest message asks for an answer
-	RuleSignature = "signature"    // signed reasoning is what the model wrote
-	RuleUserStays = "user-missing" // a user message that came in goes out
+	RuleLast      = "last-role"    // the newest message is the user's or a tool result, so that it can be answered
+	RuleSignature = "signature"    // signed reasoning is unchanged
+	RuleUserStays = "user-missing" // every user message of the raw array is on the wire
+	RuleThinking  = "thinking"     // if the newest step of a tool loop started with thinking, it still does
 )
 
 // Rendered is one message before and after its patch.
 type Rendered struct{ Raw, Wire WireMessage }
 
-// Position says which end of the whole wire the checked messages reach.
-type Position struct{ First, Last bool }
+// Position says which ends of the whole wire the checked messages reach.
+type Position struct {
+	First, Last bool
+	// Continues says that in the raw array, too, the newest message continues
+	// an assistant message before it, so that the harness itself merges the
+	// two.
+	Continues bool
+	// Binds says that the model binds thinking to its prompt. Such a model
+	// accepts a step without its thinking, so RuleThinking does not hold for
+	// it.
+	Binds bool
+}
 
-// Validate returns the rules of p that the wire of msgs breaks and their raw
-// form does not: what the harness itself does wrong is not ours to repair.
+// Whole returns the position of msgs if they are the whole wire.
+func Whole(msgs []Rendered, binds bool) Position {
+	at := Position{First: true, Last: true, Binds: binds}
+	last := len(msgs) - 1
+	for last >= 0 && len(msgs[last].Wire.Blocks) == 0 {
+		last--
+	}
+	before := last - 1
+	for before >= 0 && len(msgs[before].Raw.Blocks) == 0 {
+		before--
+	}
+	at.Continues = before >= 0 && msgs[before].Raw.Joins()
+	return at
+}
+
+// Validate returns the rules of p that the wire of msgs breaks and the raw
+// array keeps. A mistake of the harness itself is not ours to repair.
 func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	wires := make([]WireMessage, 0, len(msgs))
 	raws := make([]WireMessage, 0, len(msgs))
@@ -48,6 +74,9 @@ func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 			hits = append(hits, Violation{RuleSignature, wire.Key})
 		}
 	}
+	if hit, ok := lostThinking(p, msgs, at); ok {
+		hits = append(hits, hit)
+	}
 	known := make(map[Violation]bool)
 	for _, v := range check(p, raws, at) {
 		known[atEnd(v)] = true
@@ -60,9 +89,28 @@ func Validate(p Profile, msgs []Rendered, at Position) []Violation {
 	return hits
 }
 
-// atEnd is v without its message for the rules about the ends of the wire: when
-// the harness sends an array that ends wrong, it is still that array which ends
-// wrong if another message is the last one now.
+// lostThinking reports whether the newest step of a tool loop no longer starts
+// with its thinking. While thinking is on, Anthropic refuses a final assistant
+// message that has calls and starts with anything else.
+func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
+	if !p.ChecksSignatures || !p.FusesAssistants || !at.Last || at.Continues || at.Binds {
+		return Violation{}, false
+	}
+	for i := len(msgs) - 1; i >= 0; i-- {
+		raw, wire := &msgs[i].Raw, &msgs[i].Wire
+		if len(wire.Blocks) == 0 {
+			continue
+		}
+		isLoop := raw.Role == transcript.Assistant && !wire.Joins()
+		thought := isLoop && raw.Blocks[0].Kind == ReasoningBlock && raw.Blocks[0].Signature != nil
+		return Violation{RuleThinking, wire.Key}, thought && wire.Blocks[0].Kind != ReasoningBlock
+	}
+	return Violation{}, false
+}
+
+// atEnd returns v without its message if the rule is about an end of the wire.
+// If the harness's array ends wrong, our wire ends wrong for the same reason,
+// even if another message is the last one on the wire.
 func atEnd(v Violation) Violation {
 	if v.Rule == RuleFirst || v.Rule == RuleLast {
 		v.Message = ""
@@ -70,7 +118,8 @@ func atEnd(v Violation) Violation {
 	return v
 }
 
-// keepsSignatures reports whether each signed block of wire is one of raw, in order.
+// keepsSignatures reports whether each signed block of wire is also in raw,
+// unchanged and in the same order.
 func keepsSignatures(raw, wire *WireMessage) bool {
 	rest := raw.Blocks
 	for i := range wire.Blocks {
@@ -91,7 +140,8 @@ func keepsSignatures(raw, wire *WireMessage) bool {
 	return true
 }
 
-// check walks messages as the provider would.
+// check returns every rule that the messages break, apart from those that
+// compare a wire with its raw array.
 func check(p Profile, msgs []WireMessage, at Position) []Violation {
 	var hits []Violation
 	hit := func(rule, key string) { hits = append(hits, Violation{rule, key}) }

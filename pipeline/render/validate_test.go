@@ -24,10 +24,11 @@ func thought(s, signature string) Block {
 	return Block{Kind: ReasoningBlock, Text: s, Signature: json.Value(signature)}
 }
 
-// whole is the position of a wire that is checked from end to end.
+// whole is the position of messages that are a complete wire.
 var whole = Position{First: true, Last: true}
 
-// Each rule: a wire that breaks it, and the nearest one that does not.
+// ruleCases holds, for each rule, a wire that breaks it and a similar wire that
+// does not.
 var ruleCases = []struct {
 	name  string
 	rule  string
@@ -76,7 +77,7 @@ var ruleCases = []struct {
 	},
 }
 
-// raised returns what wire breaks when the harness's own array was fine.
+// raised returns the rules that wire breaks if the raw array breaks none.
 func raised(p Profile, wire []WireMessage, at Position) []string {
 	var rules []string
 	var rendered []Rendered
@@ -145,7 +146,8 @@ func TestSignedReasoningIsWholeOrGone(t *testing.T) {
 	}
 }
 
-// What the harness does wrong is not ours to repair, nor to be blamed for.
+// If the raw array already breaks a rule, the mistake is the harness's and is
+// not reported.
 func TestHarnessMistakesAreNotReported(t *testing.T) {
 	for _, c := range ruleCases {
 		var rendered []Rendered
@@ -156,7 +158,7 @@ func TestHarnessMistakesAreNotReported(t *testing.T) {
 			t.Errorf("%s in both: got %v", c.name, got)
 		}
 	}
-	// A second mistake is ours.
+	// A mistake that only the wire has is ours.
 	raw := []WireMessage{user("u", textOf(" ")), assistant("a", textOf("x")), user("v", textOf("q"))}
 	wire := []WireMessage{user("u", textOf(" ")), assistant("a", textOf("")), user("v", textOf("q"))}
 	var rendered []Rendered
@@ -168,7 +170,8 @@ func TestHarnessMistakesAreNotReported(t *testing.T) {
 	}
 }
 
-// The middle of a wire says nothing of its ends.
+// Messages from the middle of a wire are not checked by the rules about its
+// ends.
 func TestPositionSaysWhichEndsAreChecked(t *testing.T) {
 	wire := []WireMessage{assistant("a", textOf("x")), user("u", textOf("q")), assistant("b", textOf("y"))}
 	for _, c := range []struct {
@@ -186,7 +189,8 @@ func TestPositionSaysWhichEndsAreChecked(t *testing.T) {
 	}
 }
 
-// What each provider insists on, told by wires and not by fields.
+// The demands of each provider are tested with wires, and not by reading the
+// fields of its profile.
 func TestProfiles(t *testing.T) {
 	blank := []WireMessage{user("u", textOf("q"), textOf(" "))}
 	last := []WireMessage{user("u", textOf("q")), assistant("a", textOf("hi"))}
@@ -199,8 +203,8 @@ func TestProfiles(t *testing.T) {
 		{"anthropic", "@ai-sdk/anthropic", "anthropic", false, true, 4},
 		{"Anthropic", "", "anthropic", false, true, 4},
 		{"my-gateway", "@ai-sdk/anthropic", "anthropic", false, true, 4},
-		{"amazon-bedrock", "", "bedrock", true, true, 4},
-		{"x", "@ai-sdk/amazon-bedrock", "bedrock", true, true, 4},
+		{"amazon-bedrock", "", "bedrock", false, true, 4},
+		{"x", "@ai-sdk/amazon-bedrock", "bedrock", false, true, 4},
 		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "vertex", true, true, 4},
 		{"google-vertex", "@ai-sdk/google-vertex", "google", true, true, 0},
 		{"google", "@ai-sdk/google", "google", true, true, 0},

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BlockKind is what a block is to a provider.
+// BlockKind is the kind of a block from the provider's point of view.
 type BlockKind string
 
 // The kinds of blocks.
@@ -22,29 +22,34 @@ const (
 	OtherBlock     BlockKind = "other"
 )
 
-// A Block is one piece of content as the provider gets it.
+// A Block is one piece of content as the provider receives it.
 type Block struct {
 	Kind BlockKind
-	// Text is the text, the reasoning, or the result.
+	// Text is the text, the reasoning, or the result of a tool.
 	Text string
-	// ID and Name belong to calls and results, Input to calls.
+	// ID is set for calls and results. Name is the tool of a call or the MIME
+	// type of a file. Input is the arguments of a call.
 	ID, Name string
 	Input    json.Value
-	// Signature is that of a reasoning block; Raw is the rest that reaches
-	// the provider: attachments, a file's address, an unknown part.
+	// Signature is the signature of a reasoning block. Raw is any other content
+	// that reaches the provider: attachments, a file's address, an unknown
+	// part.
 	Signature json.Value
 	Raw       string
 	IsError   bool
+	// OpensStep marks the first block of an answer. The harness sends each
+	// answer of a message as a separate assistant message.
+	OpensStep bool
 }
 
-// A WireMessage is what one raw message contributes to the wire. A message
-// without blocks is not there for the provider.
+// A WireMessage is one raw message's share of the wire. If it has no blocks,
+// the provider does not see the message.
 type WireMessage struct {
 	Key    string
 	Role   transcript.Role
 	Blocks []Block
 
-	hash Hash // the memo of Hash; a copy of the message has it as well
+	hash Hash // the remembered result of Hash; copies of the message keep it
 }
 
 // Wire reads the blocks of a patched message.
@@ -53,11 +58,14 @@ func Wire(m *transcript.Message) WireMessage {
 	if m.Hidden {
 		return w
 	}
+	opens := true
 	for i := range m.Parts {
 		p := &m.Parts[i]
+		opens = opens || p.StartsStep
 		if p.Hidden {
 			continue
 		}
+		first := len(w.Blocks)
 		switch p.Kind {
 		case transcript.Text:
 			w.Blocks = append(w.Blocks, Block{Kind: TextBlock, Text: p.Text})
@@ -66,22 +74,43 @@ func Wire(m *transcript.Message) WireMessage {
 		case transcript.Tool:
 			w.Blocks = append(w.Blocks,
 				Block{Kind: CallBlock, ID: p.CallID, Name: p.Name, Input: p.Input},
-				Block{Kind: ResultBlock, ID: p.CallID, Text: p.Text, Raw: string(p.Attachments), IsError: p.IsError || p.TextPath == ""})
+				Block{Kind: ResultBlock, ID: p.CallID, Text: p.Text, Raw: string(p.Attachments), IsError: p.IsError || !p.HasResult()})
 		case transcript.File:
 			w.Blocks = append(w.Blocks, Block{Kind: FileBlock, Name: p.Mime, Raw: p.URL})
 		case transcript.Other:
 			w.Blocks = append(w.Blocks, Block{Kind: OtherBlock, Raw: string(p.Raw)})
 		}
+		w.Blocks[first].OpensStep, opens = opens, false
 	}
 	return w
 }
 
-// A Hash identifies wire bytes. The zero hash is that of nothing.
+// Joins reports whether a provider that merges consecutive assistant messages
+// sees the next assistant message as a continuation of w. The results of an
+// answer's calls follow the whole answer, so one call anywhere in the last
+// answer of w keeps the two apart. For example, in `thinking, tool, text` the
+// result comes behind the text.
+func (w *WireMessage) Joins() bool {
+	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
+		return false
+	}
+	for i := len(w.Blocks) - 1; i >= 0; i-- {
+		if w.Blocks[i].Kind == ResultBlock {
+			return false
+		}
+		if w.Blocks[i].OpensStep {
+			break
+		}
+	}
+	return true
+}
+
+// A Hash identifies wire bytes. The zero hash stands for no bytes.
 type Hash [16]byte
 
-// Hash returns the identity of the message's wire bytes, which do not change any
-// more once it was asked for; the zero hash when the provider does not see the
-// message.
+// Hash returns the hash of the message's wire bytes, or the zero hash if the
+// provider does not see the message. The message must not change after the
+// first call.
 func (w *WireMessage) Hash() Hash {
 	if w.hash == (Hash{}) && len(w.Blocks) > 0 {
 		w.hash = w.sum()
@@ -102,7 +131,7 @@ func (w *WireMessage) sum() Hash {
 	return Hash(h.Sum(nil)[:16])
 }
 
-// Bytes returns the size of the content that the provider gets.
+// Bytes returns the size of the content that the provider receives.
 func (w *WireMessage) Bytes() int {
 	n := 0
 	for i := range w.Blocks {
@@ -112,7 +141,7 @@ func (w *WireMessage) Bytes() int {
 	return n
 }
 
-// Next returns the hash of a chain with one more message.
+// Next returns the hash of chain c with one more message at its end.
 func (c Hash) Next(message Hash) Hash {
 	var both [32]byte
 	copy(both[:16], c[:])
@@ -121,8 +150,8 @@ func (c Hash) Next(message Hash) Hash {
 	return Hash(sum[:16])
 }
 
-// write adds strings to h, each after its length, so that no two lists of
-// strings feed the same bytes.
+// write adds strings to h, each behind its length, so that two different lists
+// never feed the same bytes: "ab", "c" and "a", "bc" differ.
 func write(h hash.Hash, fields ...string) {
 	var n [8]byte
 	for _, f := range fields {

@@ -2,10 +2,11 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// DuplicateCalls drops all but the newest of identical calls (spec
-// dcp-and-crucible A10 P2, transform §15.2), across the session: what the
-// newest says is what holds. Only calls that change nothing count as identical
-// (Facts.Call); a failed call is none.
+// DuplicateCalls drops all but the newest of identical calls in the whole
+// session, because only the newest result is sure to be true. For example, the
+// last of three reads of one file stays. Only calls that change nothing count
+// as identical (Facts.Call). A call that failed or has no result yet is never
+// dropped here, and never counts as the newest.
 func DuplicateCalls(v View, k Knobs) []frozen.Edit {
 	if !k.Deduplicate {
 		return nil

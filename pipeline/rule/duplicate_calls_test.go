@@ -14,7 +14,7 @@ func TestDuplicateCalls(t *testing.T) {
 	open := call("read", 100).knowing(rule.Facts{Call: 7, Open: true})
 	on := rule.Knobs{Deduplicate: true, ProtectedTags: 1}
 	with := func(change func(*rule.Knobs)) rule.Knobs { k := on; change(&k); return k }
-	// Tags 2 and 3 of four; the newest is a text.
+	// The calls have tags 2 and 3 of four. The newest unit is a text.
 	twice := conversation(user(text(1)), assistant(same), assistant(same), user(text(1)))
 
 	testRule(t, rule.DuplicateCalls, []ruleCase{

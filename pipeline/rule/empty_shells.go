@@ -1,17 +1,26 @@
 package rule
 
-import "github.com/magicctx/magicctx-host/pipeline/frozen"
+import (
+	"slices"
 
-// EmptyShells marks assistant messages of which nothing worth sending is left:
-// placeholders only, or an old notice of the harness (spec transform §18). It is
-// the last rule, because it looks at what the others have left. The user's
-// messages are never marked (B2).
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
+
+// EmptyShells marks assistant messages that have nothing left worth sending:
+// they hold only placeholders, or an old notice of the harness. It is the last
+// rule, because it looks at the result of all others. User messages are never
+// marked: without one, the answers around it would become one answer (bug class
+// B2 in docs/defects.md). In a session with reasoning, an answer that ends a turn is
+// not marked either. After a revert or a switch of the model it may be the last
+// answer. Without it, a step with calls would become the last one, and Anthropic
+// wants thinking at the start of a last answer with calls.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
+	reasons := slices.ContainsFunc(v.Messages, func(m Message) bool { return m.Reasons })
 	for i := range v.Messages {
 		m := &v.Messages[i]
-		if m.Role != Assistant || m.Solid || len(m.Items) == 0 {
+		if m.Role != Assistant || m.Solid || len(m.Items) == 0 || reasons && v.endsTurn(i) {
 			continue
 		}
 		if tag := v.shellOf(m, i < noticesUpTo && !m.Thinks); tag > 0 {
@@ -21,9 +30,21 @@ func EmptyShells(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// shellOf returns the unit at which the decision about an empty message hangs:
-// its first text, all of which are dropped, or are notices where those count.
-// Arcs that were dropped are gone already. 0 says that something is left.
+// endsTurn reports whether the user speaks after message i, or nobody does.
+func (v View) endsTurn(i int) bool {
+	for _, m := range v.Messages[i+1:] {
+		if !m.Silent {
+			return m.Role == User
+		}
+	}
+	return true
+}
+
+// shellOf returns the tag of the unit that carries the shell edit of the
+// message: its first text. It returns 0 if something worth sending is left.
+// Nothing is left if all texts are dropped, whether the message had calls or
+// not; dropped tool arcs are off the wire already. With noticesCount, nothing
+// is left either if the message consists of notices alone.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

@@ -40,3 +40,21 @@ func TestEmptyShells(t *testing.T) {
 		{"the user's notice", old(user(notice)), k, "[]"},
 	})
 }
+
+// F4: the newest answer, a text, was marked as a shell, so that an older step with
+// calls became the last answer, which has to start with thinking.
+func TestAnswerThatEndsATurnIsNoShellWhileTheModelReasons(t *testing.T) {
+	gone := text(9).edited(frozen.Drop)
+	reasoned := func(messages ...turn) rule.View {
+		v := conversation(messages...)
+		v.Messages[0].Reasons = true
+		return v
+	}
+	k := rule.Knobs{ProtectedTags: 1}
+	testRule(t, rule.EmptyShells, []ruleCase{
+		{"the user speaks next", reasoned(assistant(gone), user(text(9))), k, "[]"},
+		{"nobody speaks next", reasoned(assistant(gone)), k, "[]"},
+		{"the turn goes on", reasoned(assistant(gone), assistant(text(9))), k, "[{1 shell}]"},
+		{"a model that does not reason", conversation(assistant(gone), user(text(9))), k, "[{1 shell}]"},
+	})
+}

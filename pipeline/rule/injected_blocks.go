@@ -2,9 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// InjectedBlocks takes reminders and notices that a harness or its plugins put
-// into old texts out of them again (spec transform §15.1). A text that is
-// nothing else is dropped.
+// InjectedBlocks removes blocks that a harness or its plugins put into a text,
+// for example a <system-reminder>, once the text is old. If a text holds
+// nothing else, it is dropped.
 func InjectedBlocks(v View, k Knobs) []frozen.Edit {
 	cutoff := v.cutoff(k)
 	var edits []frozen.Edit

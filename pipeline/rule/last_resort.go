@@ -2,14 +2,14 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// keptArcs is how many of the newest tool arcs even an emergency leaves: the
-// model is working with them.
+// keptArcs is the number of newest tool arcs that stay even in an emergency,
+// because the model is working with them.
 const keptArcs = 3
 
-// ProtectedResults drops tool outputs even if age protects them, oldest first,
-// when the next request would not fit otherwise (from spec history §18's 95 %
-// on): a request that the provider refuses helps nobody. The newest stay, and so
-// does what the model has not read.
+// ProtectedResults drops tool outputs although age protects them, oldest first.
+// It is asked if the next request would not fit otherwise, from 95 % of the
+// window on: a request that the provider refuses helps nobody. The newest arcs
+// stay, and so do results that the model has not read.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
@@ -26,9 +26,9 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	return edits
 }
 
-// OldestTexts drops the oldest texts and files when nothing else is left to drop
-// and the next request would not fit. The user's newest message stays, and what
-// is protected by its age.
+// OldestTexts drops the oldest texts and files if no tool output is left to
+// drop and the next request still would not fit. The user's newest message
+// stays, and so do units that age protects.
 func OldestTexts(v View, k Knobs) []frozen.Edit {
 	protectedFrom := min(newestActive(v.State, k.ProtectedTags), newestUserTag(v))
 	need := v.Need
@@ -46,8 +46,9 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// firstUnread returns the lowest tag of the step whose results the model has
-// not read: those of the newest assistant message, if nothing follows it.
+// firstUnread returns the lowest tag of the newest assistant message if nothing
+// follows that message, because then the model has not read its results.
+// Otherwise it returns a tag above all given ones.
 func firstUnread(v View) int {
 	none := v.State.TagCounter + 1
 	if len(v.Messages) == 0 {

@@ -26,7 +26,7 @@ func TestProtectedResults(t *testing.T) {
 func TestOldestTexts(t *testing.T) {
 	k := rule.Knobs{ProtectedTags: 1}
 	testRule(t, rule.OldestTexts, []ruleCase{
-		{"the oldest first, whoever said them, until enough is free", needing(93, conversation(user(text(100)), assistant(text(100)), assistant(text(100)), user(text(1)))), k, "[{1 drop} {2 drop}]"}, // 92 each
+		{"the oldest first, whoever said them, until enough is free", needing(93, conversation(user(text(100)), assistant(text(100)), assistant(text(100)), user(text(1)))), k, "[{1 drop} {2 drop}]"}, // each frees 92 tokens
 		{"nothing is needed", needing(0, conversation(user(text(100)), user(text(1)))), k, "[]"},
 		{"the user's newest message stays, and what came after it", needing(9999, conversation(user(text(100)), user(text(100), file()), assistant(text(100)), assistant(text(1)))), k, "[{1 drop}]"},
 		{"also if age protects less of it", needing(9999, conversation(user(text(100)), user(text(100)), assistant(text(100), text(100)))), k, "[{1 drop}]"},

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldErrors shortens the arguments of calls that failed some steps ago and
-// keeps what the error said (spec dcp-and-crucible A10 P3).
+// OldErrors shortens the arguments of calls that failed some steps ago. The
+// text of the error stays.
 func OldErrors(v View, k Knobs) []frozen.Edit {
 	if !k.ClampOldErrors {
 		return nil

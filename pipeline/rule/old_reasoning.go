@@ -2,10 +2,10 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldReasoning leaves the reasoning of old messages out, and thinking that
-// models without reasoning write into their texts (spec transform §18). The
-// decision hangs at the message's newest unit; a message without units is too
-// small to matter.
+// OldReasoning leaves out the reasoning of old messages, and the thinking that
+// models without reasoning write into their texts, for example between <think>
+// tags. The newest unit of the message carries the edit. A message without
+// units is too small to matter.
 func OldReasoning(v View, k Knobs) []frozen.Edit {
 	highest := 0
 	for i := range v.Messages {
@@ -31,8 +31,8 @@ func newestTag(m *Message) int {
 	return tag
 }
 
-// thoughts returns what the reasoning of a message weighs, in tokens, by the unit
-// at which a decision about it hangs.
+// thoughts returns the size of each message's reasoning in tokens, by the tag
+// of the unit that would carry the edit.
 func (v View) thoughts() map[int]int {
 	weights := make(map[int]int)
 	for i := range v.Messages {
@@ -43,7 +43,7 @@ func (v View) thoughts() map[int]int {
 	return weights
 }
 
-// isUnthought reports whether any unit of the message carries the decision.
+// isUnthought reports whether any unit of the message carries an Unthink edit.
 func (v View) isUnthought(m *Message) bool {
 	for _, it := range m.Items {
 		if u := v.State.ByTag(it.Tag); u != nil && u.Unthought {

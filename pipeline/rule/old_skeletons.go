@@ -2,11 +2,11 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldSkeletons drops the calls whose results are gone once they are no longer
-// among the newest tools: then they teach the model nothing (spec transform
-// §14.2), and in a small window their arguments add up. What was decided once
-// stays (bug class A31) up to the force level; from there a pass takes all that
-// is worth nothing.
+// OldSkeletons drops skeletons that are no longer among the newest tools. Such
+// an old skeleton teaches the model nothing, and in a small window the
+// arguments of many skeletons add up. Below the force level a skeleton stays a
+// skeleton (bug class A31 in docs/defects.md). From that level on, a pass takes
+// everything that has no more value.
 func OldSkeletons(v View, _ Knobs) []frozen.Edit {
 	skeletonFrom := newestTools(v.State, SkeletonWindow)
 	need := v.Need

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldText compresses old texts, the oldest most (spec transform §20). It is for
-// sessions in which the model cannot drop anything itself.
+// OldText compresses old texts, the oldest most. It is for sessions in which
+// the model cannot drop anything itself, because it has no ctx_reduce.
 func OldText(v View, k Knobs) []frozen.Edit {
 	if k.CompressFrom <= 0 {
 		return nil
@@ -24,8 +24,10 @@ func OldText(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// compressionOf returns how much the i-th oldest of n texts is compressed: the
-// first fifth most, the last two fifths not at all (§3: 20/20/20/40 %).
+// compressionOf returns the compression level of the i-th oldest of n texts.
+// The oldest fifth gets level 3, the next fifth level 2, the third fifth level
+// 1. The newest two fifths are not compressed. For example, of ten texts the
+// first two get level 3.
 func compressionOf(i, n int) int {
 	switch {
 	case 5*i < n:

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// texts is n texts of 400 bytes, each a message.
+// texts returns a view of n messages, each with a text of 400 bytes.
 func texts(n int) rule.View {
 	var turns []turn
 	for range n {
@@ -29,7 +29,7 @@ func TestOldText(t *testing.T) {
 		}
 		return strings.Join(got, " ")
 	}
-	// The black-box example of spec transform §20: twelve texts, two protected.
+	// A reference vector: twelve texts, of which two are protected.
 	k := rule.Knobs{CompressFrom: 400, ProtectedTags: 2}
 	const ofTen = "1:3 2:3 3:2 4:2 5:1 6:1"
 	if got := levels(texts(12), k); got != ofTen {
@@ -42,7 +42,7 @@ func TestOldText(t *testing.T) {
 		t.Errorf("smaller than the least: %s", got)
 	}
 
-	// Files, tools, short and dropped texts have no place among them.
+	// Files, tools, short texts and dropped texts do not count among the texts.
 	mixed := conversation(
 		user(text(99), file(), text(100)), assistant(call("read", 500), text(100).edited(frozen.Drop)),
 		user(text(100), text(100)), assistant(text(100)), user(text(100)), user(text(1)),
@@ -51,8 +51,9 @@ func TestOldText(t *testing.T) {
 		t.Errorf("among others: %s", got)
 	}
 
-	// A text is only ever compressed more (bug class A18: also one that no level
-	// makes shorter is decided once).
+	// A text may be compressed further, but never less. Freezing the level also
+	// settles a text that no level makes shorter, so that later busts do not
+	// look at it again (bug class A18 in docs/defects.md).
 	v := texts(12)
 	v.State.Freeze([]frozen.Edit{{Tag: 1, Kind: frozen.Compress, Level: 3}, {Tag: 3, Kind: frozen.Compress, Level: 3}, {Tag: 5, Kind: frozen.Compress, Level: 1}})
 	if got := levels(v, k); got != "2:3 4:2 6:1" {

@@ -2,9 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ProcessedImages drops images of the user that the model has answered to and
-// that are older than the newest content dropped (spec transform §18): what the
-// model saw in them it has said.
+// ProcessedImages drops the user's images once the model has answered and newer
+// content has been dropped: the answer already says what the model saw in them.
 func ProcessedImages(v View, k Knobs) []frozen.Edit {
 	dropped, cutoff := 0, v.cutoff(k)
 	for _, u := range v.State.Units() {

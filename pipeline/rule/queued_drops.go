@@ -2,11 +2,11 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// QueuedDrops drains what was queued by ctx_reduce (spec transform §13.3). A
-// drop of one of the newest active units waits until newer ones have come,
-// unless the prefix is gone anyway. A tool among the newest ones becomes a
-// skeleton, so that the model sees what it has called; the mode is chosen here,
-// once.
+// QueuedDrops applies the drops that the model queued with ctx_reduce. If a
+// unit is one of the newest active ones, its drop waits until newer units have
+// come, unless the prefix is gone anyway. A tool arc among the newest tools
+// becomes a skeleton, so that the model still sees which call it made. The
+// choice between skeleton and drop is made here, once.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
 	if len(queue) == 0 {
@@ -31,8 +31,8 @@ func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// dropKind chooses how a unit is dropped: as a skeleton while it is one of the
-// newest tools.
+// dropKind returns how a unit is dropped: one of the newest tools becomes a
+// skeleton, every other unit is dropped whole.
 func dropKind(u *frozen.Unit, skeletonFrom int) frozen.EditKind {
 	if u.Kind == frozen.ToolUnit && u.Tag >= skeletonFrom {
 		return frozen.Skeleton
@@ -40,22 +40,25 @@ func dropKind(u *frozen.Unit, skeletonFrom int) frozen.EditKind {
 	return frozen.Drop
 }
 
-// IsProtected reports whether a drop of tag has to wait for newer units.
+// IsProtected reports whether a drop of the unit with this tag has to wait for
+// newer units.
 func IsProtected(s *frozen.State, tag int, k Knobs) bool {
 	return tag >= ProtectedFrom(s, k)
 }
 
-// ProtectedFrom returns the tag from which on active units are protected by
-// their age.
+// ProtectedFrom returns the lowest tag that age protects: a drop of an active
+// unit with this tag or a higher one has to wait.
 func ProtectedFrom(s *frozen.State, k Knobs) int { return newestActive(s, k.ProtectedTags) }
 
-// newestActive returns the tag of the n-th newest active unit; every active
-// unit from there on is protected. With fewer than n all are.
+// newestActive returns the tag of the n-th newest active unit. Age protects all
+// active units from this tag on. If there are fewer than n, the result is 0, so
+// that all of them are protected.
 func newestActive(s *frozen.State, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }
 
-// newestTools returns the tag of the n-th newest tool unit, of any state.
+// newestTools returns the tag of the n-th newest tool unit, dropped units
+// included, or 0 if there are fewer than n.
 func newestTools(s *frozen.State, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }

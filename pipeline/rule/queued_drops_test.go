@@ -10,8 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// state holds one unit for each letter, from tag 1: t text, f file, c tool call,
-// in capitals when it is dropped already.
+// state returns a state with one unit for each letter, tagged from 1 on: t is a
+// text, f a file, c a tool call. A capital letter is a unit that is already
+// dropped.
 func state(letters string, queue ...int) *frozen.State {
 	kinds := map[rune]frozen.UnitKind{'t': frozen.TextUnit, 'f': frozen.FileUnit, 'c': frozen.ToolUnit}
 	var units []frozen.Unit
@@ -25,7 +26,7 @@ func state(letters string, queue ...int) *frozen.State {
 	}
 	var drops []frozen.QueuedDrop
 	for _, tag := range queue {
-		drops = append(drops, frozen.QueuedDrop{Tag: tag})
+		drops = append(drops, frozen.QueuedDrop{Tag: tag, Key: fmt.Sprint(tag - 1)})
 	}
 	return frozen.NewState(0, units, nil, drops)
 }
@@ -38,7 +39,7 @@ func TestQueuedDrops(t *testing.T) {
 		queue     []int
 		protected int
 		hard      bool
-		open      int // the tag of an arc without result
+		open      int // the tag of a tool arc without a result
 		want      string
 	}{
 		{"nothing is queued", "ttt", nil, 1, false, 0, "[]"},
@@ -79,7 +80,7 @@ func TestIsProtected(t *testing.T) {
 	}
 }
 
-// A rule proposes; the pass decides what is frozen.
+// A rule only proposes edits. The pass decides which ones are frozen.
 func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	s := state("tcTt", 1, 2, 3)
 	before := fmt.Sprintf("%+v %+v", s.Units(), s.Queue())
@@ -92,7 +93,7 @@ func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	}
 }
 
-// No unit gets two edits, whatever the rules want.
+// A later rule sees the edits that the earlier ones propose.
 func TestEarlierRulesWin(t *testing.T) {
 	table := rule.Table
 	defer func() { rule.Table = table }()

@@ -2,11 +2,12 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentNarration drops what the model said beside calls that are gone: "now I
-// read X" is worth little without X. Answers that end a turn stay, and so does
-// the user's part. It comes after the tools, of the force level as well, so it
-// is only asked when they are not enough: a session whose texts fill the window would bust again and again
-// (design §3.12).
+// SpentNarration drops the model's texts beside calls that are gone: "now I
+// read X" is worth little without X. Answers that end a turn stay, and so do
+// the user's messages. The rule stands behind all tool rules in the table,
+// including those of the force level, so it takes texts only if the tools are
+// not enough. Without it, a session whose texts fill the window would bust
+// again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	need := v.Need
@@ -31,8 +32,8 @@ func SpentNarration(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// hasLostItsCalls reports whether the message called tools and no result of
-// them is left.
+// hasLostItsCalls reports whether the message called tools and none of their
+// results is left.
 func (v View) hasLostItsCalls(m *Message) bool {
 	called := false
 	for _, it := range m.Items {

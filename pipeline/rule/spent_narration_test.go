@@ -16,7 +16,7 @@ func TestSpentNarration(t *testing.T) {
 		{"an answer", needing(999, conversation(assistant(text(50)), user(text(1)))), k, "[]"},
 		{"the user's part", needing(999, conversation(user(text(50)), user(text(1)))), k, "[]"},
 		{"nothing is needed", needing(0, conversation(assistant(text(50), gone), user(text(1)))), k, "[]"},
-		{"the oldest first, until enough is free", needing(42, conversation(assistant(text(50), gone), assistant(text(50), gone), user(text(1)))), k, "[{1 drop}]"}, // 42 are freed
+		{"the oldest first, until enough is free", needing(42, conversation(assistant(text(50), gone), assistant(text(50), gone), user(text(1)))), k, "[{1 drop}]"}, // the drop frees 42 tokens
 		{"one more token", needing(43, conversation(assistant(text(50), gone), assistant(text(50), gone), user(text(1)))), k, "[{1 drop} {3 drop}]"},
 		{"a text no longer than its placeholder", needing(999, conversation(assistant(text(8), text(9), gone), user(text(1)))), k, "[{2 drop}]"},
 		{"age protects", needing(999, conversation(assistant(text(50), gone), assistant(text(50), gone), user(text(1)))), rule.Knobs{ProtectedTags: 2}, "[{1 drop}]"},

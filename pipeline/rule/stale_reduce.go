@@ -2,12 +2,12 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ReduceTool is the tool with which the model marks what may go.
+// ReduceTool is the tool with which the model marks units to drop.
 const ReduceTool = "ctx_reduce"
 
-// StaleReduceCalls drops old calls of ctx_reduce: once their drops are applied
-// they say nothing (spec transform §18). The newest messages keep theirs, so
-// that the model sees what it has just done.
+// StaleReduceCalls drops old calls of ctx_reduce, which are of no use once
+// their drops are applied. The newest messages keep theirs, so that the model
+// sees its latest marks.
 func StaleReduceCalls(v View, k Knobs) []frozen.Edit {
 	if !k.DropsStaleReduceCalls {
 		return nil

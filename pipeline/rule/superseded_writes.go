@@ -2,9 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SupersededWrites shortens what a call wrote to a file that was read or
-// written again later (spec dcp-and-crucible A10 P4): the later call shows what
-// the file holds. The call stays with its path and its result.
+// SupersededWrites shortens the arguments of a call that wrote a file, if a
+// later call read or wrote the same file: the later call shows the content of
+// the file. The shortened call keeps its path and its result.
 func SupersededWrites(v View, k Knobs) []frozen.Edit {
 	if !k.ClampSupersededWrites {
 		return nil

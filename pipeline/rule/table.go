@@ -5,30 +5,33 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // A Rule proposes edits.
 type Rule struct {
 	Name string
-	// On is the occasion from which the rule is asked.
+	// On is the mildest occasion on which the rule is asked.
 	On Occasion
-	// Propose returns what the rule wants. It is pure.
+	// Propose returns the edits that the rule wants. It is pure.
 	Propose func(View, Knobs) []frozen.Edit
 }
 
-// Occasion says which busting passes ask a rule.
+// Occasion says how far a busting pass goes, and so which rules it asks.
 type Occasion int
 
-// The occasions, each after those before it.
+// The occasions, from the mildest to the gravest. A pass asks the rules of its
+// own occasion and of all milder ones.
 const (
-	// AnyBust: the rule loses nothing that the model needs, so it rides along
-	// with every bust.
+	// AnyBust: the rule takes nothing that the model needs, so every bust asks
+	// it.
 	AnyBust Occasion = iota
-	// Pressure: the rule takes content to free what the episode still needs.
+	// Pressure: the rule takes content to free the tokens that the episode
+	// still needs.
 	Pressure
-	// Force: only from the force level on (85 %).
+	// Force: the rule is asked from the force level on (85 %).
 	Force
-	// Emergency: only when the next request would not fit (95 %).
+	// Emergency: the rule is asked only if the next request would not fit (from
+	// 95 % on).
 	Emergency
 )
 
-// Table is the rules, in the order in which they propose. A later rule sees
-// what the earlier ones have done: what they have freed is not freed again.
+// Table lists the rules in the order in which they propose. A later rule sees
+// the edits of the earlier ones, so that nothing is freed twice.
 var Table = []Rule{
 	{"queued drops", AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},
@@ -48,21 +51,21 @@ var Table = []Rule{
 	{"empty shells", AnyBust, EmptyShells},
 }
 
-// A Proposal is what the rules want together.
+// A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
 	Edits []frozen.Edit
-	// Freed is the tokens that they take off the wire, estimated.
+	// Freed estimates how many tokens the edits take off the wire.
 	Freed int
-	// By counts the tokens freed by each rule, by name.
+	// By holds the tokens that each rule frees, by the name of the rule.
 	By map[string]int
 }
 
-// Propose asks the rules of the table up to the view's occasion. The state is
-// left as it was.
+// Propose asks the rules of the table up to the view's occasion. It leaves the
+// state as it was.
 func Propose(v View, k Knobs) Proposal {
 	p := Proposal{By: make(map[string]int)}
 	var undo frozen.Undo
-	thoughts, unread := v.thoughts(), v.unread()
+	thoughts, unread, separating, visible := v.thoughts(), v.unread(), v.separating(), v.items()
 	for _, r := range Table {
 		if r.On > v.Occasion {
 			continue
@@ -73,11 +76,15 @@ func Propose(v View, k Knobs) Proposal {
 		}
 		for _, e := range r.Propose(v, k) {
 			if unread[e.Tag] {
-				// Only what was asked for, and its call stays: the request has to end
-				// with something to answer.
+				// The model has not read this result. Only a queued drop may
+				// touch it, and then the call stays as a skeleton, because the
+				// request has to end with something to answer.
 				if !v.State.Queued(e.Tag) {
 					continue
 				}
+				e.Kind = frozen.Skeleton
+			}
+			if separating[e.Tag] && e.Kind == frozen.Drop {
 				e.Kind = frozen.Skeleton
 			}
 			u := v.State.ByTag(e.Tag)
@@ -87,6 +94,9 @@ func Propose(v View, k Knobs) Proposal {
 			freed := u.Freed(e)
 			if e.Kind == frozen.Unthink {
 				freed = thoughts[e.Tag]
+			}
+			if _, ok := visible[e.Tag]; !ok {
+				freed = 0 // a reverted unit is in no prompt, so dropping it frees nothing
 			}
 			p.Freed += freed
 			if freed > 0 {

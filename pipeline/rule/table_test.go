@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// propose runs a table of its own.
+// propose runs these rules in place of the table.
 func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	before := rule.Table
 	defer func() { rule.Table = before }()
@@ -17,7 +17,8 @@ func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	return rule.Propose(v, rule.Knobs{})
 }
 
-// drops is a rule that drops tags, and notes that it was asked and what for.
+// drops returns a rule that drops these tags. Each time the rule is asked, it
+// adds its name and the need of the view to asked.
 func drops(name string, on rule.Occasion, asked *[]string, tags ...int) rule.Rule {
 	return rule.Rule{Name: name, On: on, Propose: func(v rule.View, _ rule.Knobs) []frozen.Edit {
 		*asked = append(*asked, fmt.Sprintf("%s for %d", name, v.Need))
@@ -45,7 +46,8 @@ func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 		{"a bust for another reason", view(rule.AnyBust, 600), []string{"any for 400", "last for 300"}, 100},
 		{"pressure", view(rule.Pressure, 600), []string{"any for 400", "pressure for 300", "last for 200"}, 200},
 		{"force", view(rule.Force, 600), []string{"any for 400", "pressure for 300", "force for 200", "last for 100"}, 300},
-		// The last rule of the escalation only has to get below the ceiling.
+		// The rule of the emergency is not asked, because 300 freed tokens
+		// already bring the prompt below the ceiling.
 		{"an emergency", view(rule.Emergency, 600), []string{"any for 400", "pressure for 300", "force for 200", "last for 100"}, 300},
 		{"an emergency that is not over", view(rule.Emergency, 0), []string{"any for 1000", "pressure for 900", "force for 800", "last for 700"}, 300},
 		{"enough after the first", view(rule.Emergency, 900), []string{"any for 100", "last for 0"}, 100},
@@ -64,7 +66,7 @@ func TestRulesEscalateOnlyAsFarAsNeeded(t *testing.T) {
 	}
 }
 
-// What only an emergency takes is taken back to the ceiling and no further.
+// The rules of an emergency free down to the ceiling and no further.
 func TestEmergencyGoesBackToTheCeiling(t *testing.T) {
 	v := conversation(assistant(many(5, call("read", 100))...))
 	v.Occasion = rule.Emergency
@@ -96,7 +98,8 @@ func TestNothingIsFreedTwice(t *testing.T) {
 		edits("drops", frozen.Edit{Tag: 1, Kind: frozen.Drop}, frozen.Edit{Tag: 2, Kind: frozen.Drop}, frozen.Edit{Tag: 99, Kind: frozen.Drop}),
 		edits("late", frozen.Edit{Tag: 1, Kind: frozen.Clamp}, frozen.Edit{Tag: 2, Kind: frozen.Skeleton}, frozen.Edit{Tag: 3, Kind: frozen.Strip}),
 	)
-	// A skeleton of 100 keeps the placeholder's 8; the drop then frees those 8.
+	// A skeleton of a call of 100 tokens keeps 8 for the placeholder. The drop
+	// then frees those 8.
 	if got, want := fmt.Sprint(p.Edits), "[{1 skeleton} {1 drop} {2 drop} {3 strip}]"; got != want {
 		t.Errorf("edits %s, want %s", got, want)
 	}
@@ -105,9 +108,9 @@ func TestNothingIsFreedTwice(t *testing.T) {
 	}
 }
 
-// The order of the table is a decision: what loses nothing comes before what
-// takes, tools go before words, protected content last, and what looks at what
-// the others have left comes at the end.
+// The order of the table is a decision. Rules without loss come before rules
+// that take content. Tools go before texts, and protected content goes last. A
+// rule that looks at the result of all others comes at the end.
 func TestOrderOfTheTable(t *testing.T) {
 	at := make(map[string]int)
 	for i, r := range rule.Table {
@@ -150,9 +153,8 @@ func TestOrderOfTheTable(t *testing.T) {
 	}
 }
 
-// A rule without need loses nothing, a rule with need asks for it: whatever the
-// pressure, the rules of AnyBust alone leave an active, unqueued, young session
-// as it is.
+// If all units are young, active and not queued, the rules of AnyBust change
+// nothing, even if all of them are switched on.
 func TestYoungSessionIsLeftAlone(t *testing.T) {
 	v := conversation(user(text(100), file()), assistant(text(100), call("read", 500)), user(text(100)))
 	k := rule.Knobs{ProtectedTags: 20, ReasoningAge: 50, Deduplicate: true, ClampSupersededWrites: true, ClampOldErrors: true, DropsStaleReduceCalls: true}

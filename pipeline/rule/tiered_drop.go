@@ -7,20 +7,22 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// The constants of the tiered drop (spec transform §16).
+// The constants of the tiered drop.
 const (
-	// tierTarget is the share of what lies between the irreducible part of the
-	// prompt and the ceiling that may stay.
+	// tierTarget is the share that may stay of the room between the irreducible
+	// part of the prompt and the ceiling. For example, with 40,000 irreducible
+	// tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// tierReserve is the share of the newest tools of the better tiers that is
-	// spared.
+	// tierReserve is the share of the tools of tiers 1 and 2 that is spared,
+	// the newest ones.
 	tierReserve = 0.20
-	// minReclaim is the tokens below which the tiered drop changes nothing.
+	// minReclaim is the number of tokens that the tiered drop has to want to
+	// free. If it wants no more than that, it changes nothing.
 	minReclaim = 2000
 )
 
-// tiers orders tools by what the model loses with their output: the third tier,
-// which is all other tools, goes first.
+// tiers ranks tools by the model's loss if their output goes. All other tools
+// are in tier 3, which goes first.
 var tiers = map[string]int{
 	"read": 1, "todowrite": 1, "task": 1, "aft_outline": 1, "aft_zoom": 1,
 	"edit": 2, "write": 2, "apply_patch": 2, "grep": 2, "glob": 2, "aft_search": 2,
@@ -33,9 +35,9 @@ func tierOf(tool string) int {
 	return 3
 }
 
-// TieredDrop frees space when the window is nearly full (spec transform §16):
-// tool outputs by tier, oldest first, whole, down to the lower of the goal and
-// the spec's target.
+// TieredDrop frees space when the window is nearly full. It drops tool outputs
+// whole, by tier and then oldest first. It stops at the lower of two sizes: the
+// target of the goal and the target that tierTarget gives.
 func TieredDrop(v View, k Knobs) []frozen.Edit {
 	if !v.Goal.Measured {
 		return nil
@@ -64,21 +66,24 @@ func TieredDrop(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// freedSoFar is what the rules before have taken off the current prompt.
+// freedSoFar returns the tokens that earlier rules of this pass have taken off
+// the current prompt.
 func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// A tierPlan is the planner's input. Tail is the tokens of all active units,
-// not only of tools: else conversation would count as irreducible (B14).
+// A tierPlan is the planner's input. Tail counts the tokens of all active
+// units, not of tools only: otherwise conversation would count as irreducible
+// (bug class B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int
-	Candidates                     []tierCandidate // ascending by tag
+	Candidates                     []tierCandidate // in ascending order of tags
 }
 
-// choose returns the tags to drop, in the order of their choice, and how many
-// tokens it wanted to free; nothing when that is not worth a bust.
+// choose returns the tags to drop, in the order of their choice, and the number
+// of tokens that it wanted to free. It returns nothing if the drop is not worth
+// a bust.
 func (p tierPlan) choose() (tags []int, reclaim int) {
 	if p.Ceiling <= 0 || p.Current <= 0 {
 		return nil, 0
@@ -111,8 +116,8 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved are the newest tools of the first two tiers, counted over all
-// candidates of the tier.
+// reserved returns the newest tools of tiers 1 and 2, which are spared. The
+// share is counted over all candidates of the tier.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// planOfV06 is vector V06 of spec transform §29 as the planner's input: tokens
-// are the bytes by four, and the tail is all of them.
+// planOfV06 returns reference vector V06 as the planner's input. The tokens of
+// a unit are its bytes divided by four, and the tail is the sum of all units.
 func planOfV06() tierPlan {
 	p := tierPlan{MaxTag: 40, Protected: 20, Current: 108_000, Ceiling: 78_000}
 	for _, tool := range []struct {
@@ -32,8 +32,9 @@ func planOfV06() tierPlan {
 	return p
 }
 
-// Vector V06. Its case with a sample that was used before is
-// TestBugA29SameMeasurementDropsNothingMore, because here the goal says so.
+// Reference vector V06. TestBugA29SameMeasurementDropsNothingMore plays its
+// case of a measurement that was used before, because TieredDrop learns that
+// from the goal.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -45,16 +46,19 @@ func TestTierPlanVector(t *testing.T) {
 		{"below the ceiling", func(p *tierPlan) { p.Current, p.Ceiling = 70_000, 100_000 }, []int{2, 6, 3, 1}, 38_600},
 		{"no ceiling", func(p *tierPlan) { p.Ceiling = 0 }, nil, 0},
 		{"all are protected", func(p *tierPlan) { p.Protected = 100 }, nil, 0},
-		// From here on by the rules of §16, by hand.
+		// The expected values from here on were computed by hand.
 		{"nothing was measured", func(p *tierPlan) { p.Current = 0 }, nil, 0},
-		// floor 40,000, target 40,000+0.3·(c−40,000) = 105,999.9 and 106,000.2
+		// The floor is 40,000, so the target is 40,000+0.3·(ceiling−40,000):
+		// 106,000 in the first case and 105,999.1 in the second.
 		{"2,000 tokens are not worth it", func(p *tierPlan) { p.Ceiling = 260_000 }, nil, 0},
 		{"2,001 are", func(p *tierPlan) { p.Ceiling = 259_997 }, []int{2}, 2001},
-		// A lower goal of the pass wins over the spec's target of 51,400.
+		// If the target of the pass is lower than the 51,400 that tierTarget
+		// gives, it wins.
 		{"the lower target", func(p *tierPlan) { p.Target = 51_000 }, []int{2, 6, 3, 1, 4}, 57_000},
 		{"the higher target", func(p *tierPlan) { p.Target = 90_000 }, []int{2, 6, 3, 1, 4}, 56_600},
-		// Without a tail all is irreducible: nothing may be asked of the tools
-		// beyond the ceiling's share, and floor 108,000 leaves nothing to ask.
+		// Without a tail the whole prompt is irreducible. The floor is then
+		// 108,000, the size of the prompt, so there is nothing to ask of the
+		// tools.
 		{"all is irreducible", func(p *tierPlan) { p.Tail = 0 }, nil, 0},
 		{"no candidates", func(p *tierPlan) { p.Candidates = nil }, nil, 0},
 	} {
@@ -79,8 +83,8 @@ func TestTierOf(t *testing.T) {
 	}
 }
 
-// The newest fifth of the better tiers is spared, rounded up, and a tool that
-// age protects counts there.
+// The newest fifth of tiers 1 and 2 is spared, rounded up. A tool that age
+// protects counts in that fifth.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int
@@ -104,8 +108,8 @@ func TestTierReserve(t *testing.T) {
 	}
 }
 
-// tiered is a session of 40,000 tokens, 30,000 of them in three tools, of which
-// age protects none.
+// tiered returns a session of 40,000 tokens, of which 30,000 are in three tool
+// arcs. Age protects none of them.
 func tiered() View {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "1", Kind: frozen.ToolUnit, Tool: "edit", Tokens: 9_000, InputTokens: 1_000},
@@ -127,11 +131,13 @@ func TestTieredDrop(t *testing.T) {
 		change func(*View, *Knobs)
 		want   string
 	}{
-		// The tail is 39,992 (a text leaves its placeholder), so the floor 8 and
-		// the target 8+0.3·(20,000−8) = 6,005.6: 33,994 are wanted, more than the
-		// tools have; the edit is the newest fifth of its tier.
+		// The tail is 39,992, because a dropped text leaves a placeholder of 8
+		// tokens. So the floor is 8 and the target 8+0.3·(20,000−8) = 6,005.6.
+		// The rule wants to free 33,994 tokens, more than the tools have. The
+		// edit stays, because it is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
-		// Irreducible are 100,000: the target is the goal's.
+		// 100,008 tokens are irreducible, so that the target of the goal is the
+		// lower one.
 		{"no more than asked", func(v *View, _ *Knobs) {
 			v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 			v.Need = 5_000
@@ -149,7 +155,8 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: what cannot be dropped counted as freed, so too little was.
+// Bug class B13: units that cannot be dropped counted as freed, so too little
+// was freed.
 func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
 	v := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -161,12 +168,14 @@ func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
 }
 
 // Bug class B14: too little was dropped, because conversation counted as
-// irreducible, or because what earlier rules had dropped counted as still there.
+// irreducible, or because units that earlier rules had dropped counted as still
+// there.
 func TestBugB14TailIsAllThatIsActive(t *testing.T) {
-	// Ten tools of 5,000 and a text of 30,000, all of the 80,000 that are sent.
-	// The floor is the text's placeholder, 8; the target 8+0.3·59,992 = 18,005.6;
-	// 61,994 are wanted, all ten tools. If the text were irreducible, the target
-	// would be 30,000+0.3·30,000 = 39,000, and nine tools enough.
+	// Ten tools of 5,000 tokens and a text of 30,000 make up the 80,000 that
+	// are sent. The floor is 8, the placeholder of the text, so the target is
+	// 8+0.3·59,992 = 18,005.6. The rule wants to free 61,994 tokens, so all ten
+	// tools go. If the text were irreducible, the target would be
+	// 30,000+0.3·30,000 = 39,000, and nine tools would be enough.
 	text := frozen.Unit{Tag: 1, Key: "text", Kind: frozen.TextUnit, Tokens: 30_000}
 	v := View{State: frozen.NewState(0, []frozen.Unit{text}, nil, nil), Goal: Goal{Current: 80_000, Ceiling: 60_000, Target: 80_000, Measured: true}}
 	v.Messages = []Message{{Role: User, Items: []Item{{Tag: 1}}}}
@@ -178,8 +187,8 @@ func TestBugB14TailIsAllThatIsActive(t *testing.T) {
 		t.Errorf("%d tools go, want 10", len(got))
 	}
 
-	// The earlier rules have freed 3,500 of the 5,000 that are asked: 1,500 more
-	// are not worth it.
+	// The earlier rules have freed 3,500 of the 5,000 tokens of the goal. The
+	// remaining 1,500 are less than minReclaim, so nothing more goes.
 	v = tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 1_500
@@ -188,7 +197,7 @@ func TestBugB14TailIsAllThatIsActive(t *testing.T) {
 	}
 }
 
-// Bug class B16: drops of calls that are not there were kept.
+// Bug class B16: drops of calls that no longer exist were kept.
 func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	v := tiered()
 	v.State.Setup.ReclaimUpTo = 4
@@ -202,12 +211,12 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the tiers jump over lower tags, which a cursor would then have
-// taken for done.
+// Bug class A30: the tiers jump over lower tags, and a cursor would count those
+// as done.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v := tiered()
 	v.State.ByTag(1).Tool = "read"
-	v.State.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // the reserve of its tier
+	v.State.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // spared as the newest fifth of its tier
 	v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: 5}}})
 	v.Goal = Goal{Current: 150_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 15_000
@@ -222,7 +231,7 @@ func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	}
 }
 
-// Vector V11 of spec transform §29, whole: the position of ten.
+// Reference vector V11: the level of each of ten texts.
 func TestCompressionVector(t *testing.T) {
 	var got []int
 	for i := range 10 {
@@ -231,7 +240,8 @@ func TestCompressionVector(t *testing.T) {
 	if want := []int{3, 3, 2, 2, 1, 1, 0, 0, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// p/n < 0.2 at the odd counts: 0/3, 1/3, 2/3 and 0/1.
+	// With other counts, text i of n gets level 3 if i/n is below 0.2, level 2
+	// below 0.4, and level 1 below 0.6.
 	for _, c := range []struct{ i, n, want int }{{0, 3, 3}, {1, 3, 2}, {2, 3, 0}, {0, 1, 3}, {1, 6, 3}, {2, 6, 2}, {3, 6, 1}, {4, 6, 0}} {
 		if got := compressionOf(c.i, c.n); got != c.want {
 			t.Errorf("%d of %d: %d, want %d", c.i, c.n, got, c.want)

@@ -3,8 +3,8 @@ package rule
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 // ToolReclaim drops tool outputs that an earlier pass could have dropped and
-// did not (spec transform §17): a grace of one pass without an age to tune. It
-// takes the oldest first, and no more than the goal asks for.
+// did not. So each output has a grace of one pass, and there is no age to tune.
+// The rule takes the oldest outputs first, and no more than the goal asks for.
 func ToolReclaim(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	skeletonFrom := newestTools(v.State, SkeletonWindow)

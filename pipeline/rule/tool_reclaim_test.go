@@ -10,20 +10,20 @@ import (
 func TestToolReclaim(t *testing.T) {
 	read := call("read", 100)
 	k := rule.Knobs{ProtectedTags: 1}
-	// graced is the view in which all up to tag have had their grace.
+	// graced returns v after the grace of all units up to tag.
 	graced := func(tag int, v rule.View) rule.View { v.State.Setup.ReclaimUpTo = tag; return v }
 	three := func() rule.View { return conversation(assistant(read, read, read), user(text(1))) }
 	queued := graced(4, three())
 	queued.State.Enqueue(frozen.QueuedDrop{Tag: 2})
 	invisible := graced(4, three())
 	invisible.Messages = invisible.Messages[1:]
-	// 21 tools: only the first is outside the skeleton window.
+	// Of 21 tools only the first one is outside the skeleton window.
 	long := graced(22, conversation(assistant(many(21, read)...), user(text(1))))
 
 	testRule(t, rule.ToolReclaim, []ruleCase{
 		{"the first pass only starts the grace", needing(1000, three()), k, "[]"},
 		{"what had its grace goes", needing(1000, graced(2, three())), k, "[{1 skeleton} {2 skeleton}]"},
-		{"the oldest first, until enough is free", needing(100, graced(4, three())), k, "[{1 skeleton} {2 skeleton}]"}, // 92 each
+		{"the oldest first, until enough is free", needing(100, graced(4, three())), k, "[{1 skeleton} {2 skeleton}]"}, // each frees 92 tokens
 		{"nothing is needed", needing(0, graced(4, three())), k, "[]"},
 		{"a recent tool leaves a skeleton, an older one nothing", needing(101, long), k, "[{1 drop} {2 skeleton}]"},
 		{"age protects", needing(1000, graced(4, three())), rule.Knobs{ProtectedTags: 3}, "[{1 skeleton}]"},

@@ -2,41 +2,42 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SkeletonWindow is how many of the newest tool units keep a skeleton when
-// they are dropped (spec transform §3).
+// SkeletonWindow is the number of newest tool units that leave a skeleton when
+// they are dropped.
 const SkeletonWindow = 20
 
-// View is what a rule may look at.
+// View is the read-only input of a rule.
 type View struct {
 	State *frozen.State
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone says that the provider has nothing cached any more (a hard
-	// pass), so that nothing is worth waiting for.
+	// PrefixIsGone says that the provider has nothing cached of the session (a
+	// hard pass), so that waiting saves nothing.
 	PrefixIsGone bool
-	// Occasion is the gravest that the pass is: rules of it and of all before it
-	// are asked.
+	// Occasion is the gravest occasion of the pass. Rules of this occasion and
+	// of all milder ones are asked.
 	Occasion Occasion
 	Goal     Goal
-	// Need is how many tokens the goal still asks for; it is at most 0 when
-	// earlier rules have freed enough.
+	// Need is the number of tokens that the goal still asks for. It is 0 or
+	// less if earlier rules have freed enough.
 	Need int
 }
 
-// Goal is what a pass wants to get down to, in tokens.
+// Goal is the prompt size that a pass wants to get down to, in tokens.
 type Goal struct {
-	// Current is the size of the next prompt, Ceiling the execute threshold,
-	// Target the low mark, the size that the pass wants to reach.
+	// Current is the size of the next prompt. Ceiling is the execute threshold.
+	// Target is the size that the pass wants to reach, the low mark.
 	Current, Ceiling, Target int
-	// Measured says that the prompt has been measured since the last bust: acting
-	// on the same measurement twice would drop the rest of the tail (bug class
-	// A29). It is also set where what that bust freed still leaves an emergency,
-	// and where the provider reports nothing.
+	// Measured says that the prompt has been measured since the last bust. A
+	// pass that acted on the same measurement twice would drop the rest of the
+	// tail (bug class A29 in docs/defects.md). Measured is also set if the last
+	// bust has freed too little to end an emergency, and if the provider
+	// reports no sizes.
 	Measured bool
 }
 
-// of is how many tokens the goal asks the rules of an occasion to free. What
-// only an emergency takes is taken back to the ceiling and no further.
+// of returns the number of tokens that the goal asks the rules of an occasion
+// to free. The rules of an emergency free down to the ceiling and no further.
 func (g Goal) of(o Occasion) int {
 	if o == Emergency {
 		return g.Current - max(g.Target, g.Ceiling)
@@ -44,23 +45,31 @@ func (g Goal) of(o Occasion) int {
 	return g.Current - g.Target
 }
 
-// A Message is what a rule may know of a message.
+// A Message holds the facts about one message that rules may use.
 type Message struct {
 	Role Role
-	// Step counts the model's steps up to this message.
+	// Step is the number of steps that the model has taken up to this message.
 	Step  int
 	Items []Item
-	// Thinks says that the message has reasoning, or text that thinks, which
-	// the provider lets us leave out.
+	// Thinks says that the message has reasoning, or a text with thinking in
+	// it, and that the provider lets us leave it out.
 	Thinks bool
-	// ThoughtTokens is about what that weighs; a unit does not count it.
+	// ThoughtTokens estimates the size of that thinking. The tokens of a unit
+	// do not include it.
 	ThoughtTokens int
-	// Solid says that the message holds something that is neither a unit nor
-	// reasoning that may be left out, so that it is never an empty shell.
+	// Silent says that the provider sees nothing of the message. An example is
+	// a status that the harness shows to the user only.
+	Silent bool
+	// Reasons says that the raw message has reasoning, signed or not.
+	Reasons bool
+	// Signed says that the raw message has signed thinking.
+	Signed bool
+	// Solid says that the message holds a part that is neither a unit nor
+	// reasoning that may be left out. Such a message is never an empty shell.
 	Solid bool
 }
 
-// Role is who a message is from.
+// Role is the author of a message.
 type Role uint8
 
 // The roles.
@@ -69,56 +78,63 @@ const (
 	Assistant
 )
 
-// An Item is a unit in its place in the transcript.
+// An Item is a unit at its place in the transcript.
 type Item struct {
 	Tag int
 	Facts
 }
 
-// Facts is what rules know of a unit's content. They are read off the content
-// when it is first seen, because it never changes.
+// Facts are the properties of a unit's content that rules use. They are read
+// when the content is first seen, because the content never changes.
 type Facts struct {
-	// Open says that a tool arc has no result yet, so that it stays (B12).
+	// Open says that a tool arc has no result yet. Such an arc stays, and a
+	// queued drop of it waits (bug class B12 in docs/defects.md).
 	Open bool
 	// Failed says that the result reports an error.
 	Failed bool
-	// Call identifies an idempotent call and its arguments; zero for others.
+	// Call identifies a call that changes nothing, together with its arguments:
+	// two equal reads have the same number. It is zero for other units.
 	Call uint64
-	// Path is the file that a call reads or writes; empty for others. Writes
-	// says that the call replaces what the file held.
+	// Path is the file that a call reads or writes. It is empty for other
+	// units. Writes says that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
-	// LongInput says that a Clamp would shorten the arguments.
+	// LongInput says that a Clamp edit would shorten the arguments.
 	LongInput bool
-	// Image says that a file is an image which the model has in its request.
+	// Image says that a file part is an image that the request carries.
 	Image bool
-	// Injected says that a text holds blocks that a harness put in; InjectedOnly
-	// that nothing but them is there, Notice that it is one as a whole.
+	// Injected says that a text holds blocks that a harness put in.
+	// InjectedOnly says that the text holds nothing else. Notice says that the
+	// whole text is one notice of the harness.
 	Injected, InjectedOnly, Notice bool
 }
 
-// Knobs are the settings that rules read.
+// Knobs are the settings that the rules read.
 type Knobs struct {
-	// ProtectedTags is how many of the newest active units an agent's drop
-	// must wait for.
+	// ProtectedTags is the number of newest active units whose drop has to
+	// wait. Rules that go by age count the newest tags instead.
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
-	// DropsStaleReduceCalls says that the provider takes an assistant message
+	// DropsStaleReduceCalls says that the provider accepts an assistant message
 	// from which a call of ctx_reduce has been left out.
 	DropsStaleReduceCalls bool
-	// Deduplicate, ClampSupersededWrites and ClampOldErrors switch rules on.
+	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites
+	// the rule SupersededWrites, and ClampOldErrors the rule OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
-	// ErrorSteps is after how many steps of the model the arguments of a
+	// ErrorSteps is the number of model steps after which the arguments of a
 	// failed call are shortened.
 	ErrorSteps int
-	// TurnProtection is how many of the newest steps those three leave alone.
+	// TurnProtection is the number of newest steps that DuplicateCalls,
+	// SupersededWrites and OldErrors leave alone.
 	TurnProtection int
-	// IsProtectedTool and IsProtectedPath say what those three never touch; the
-	// tool reclaim and the tiered drop leave protected paths alone, too.
+	// IsProtectedTool and IsProtectedPath name the tools and files that those
+	// three rules never touch. ToolReclaim and TieredDrop leave protected paths
+	// alone, too.
 	IsProtectedTool, IsProtectedPath func(string) bool
-	// CompressFrom is the size in bytes from which old text is compressed; 0
-	// switches it off, as where the model can drop things itself.
+	// CompressFrom is the size in bytes from which old text is compressed. 0
+	// switches compression off, for example where the model can drop content
+	// itself.
 	CompressFrom int
 }
 
@@ -130,7 +146,8 @@ func (k Knobs) protectsPath(path string) bool {
 	return path != "" && k.IsProtectedPath != nil && k.IsProtectedPath(path)
 }
 
-// eachItem calls f for every item of the transcript, oldest first.
+// eachItem calls f for every item of the transcript that has a unit, oldest
+// first.
 func (v View) eachItem(f func(m *Message, it *Item, u *frozen.Unit)) {
 	for i := range v.Messages {
 		m := &v.Messages[i]
@@ -142,15 +159,16 @@ func (v View) eachItem(f func(m *Message, it *Item, u *frozen.Unit)) {
 	}
 }
 
-// items returns the items by tag.
+// items returns the items of the transcript by tag.
 func (v View) items() map[int]Item {
 	all := make(map[int]Item)
 	v.eachItem(func(_ *Message, it *Item, _ *frozen.Unit) { all[it.Tag] = *it })
 	return all
 }
 
-// open returns the visible arcs without a result. A unit that is not visible may
-// be edited.
+// open returns the visible tool arcs without a result. An arc that is not
+// visible, for example because its message was reverted, is not listed, so that
+// it may be edited.
 func (v View) open() map[int]bool {
 	open := make(map[int]bool)
 	v.eachItem(func(_ *Message, it *Item, _ *frozen.Unit) {
@@ -161,26 +179,69 @@ func (v View) open() map[int]bool {
 	return open
 }
 
-// unread returns the arcs whose results the model has not read: those of the
-// newest message, if it is the model's own. Age does not always protect them:
-// reverted messages count as newer.
+// unread returns the tool arcs whose results the model has not read. These are
+// the arcs of the newest message, if the model wrote it. Age does not always
+// protect them, because the units of reverted messages count as newer.
 func (v View) unread() map[int]bool {
-	unread := make(map[int]bool)
 	if n := len(v.Messages); n > 0 && v.Messages[n-1].Role == Assistant {
-		for _, it := range v.Messages[n-1].Items {
-			if u := v.State.ByTag(it.Tag); u != nil && u.Kind == frozen.ToolUnit {
-				unread[it.Tag] = true
-			}
-		}
+		return setOf(v.arcsOf(&v.Messages[n-1]))
 	}
-	return unread
+	return nil
 }
 
-// cutoff is the highest tag that age alone no longer protects (spec transform
-// §15).
+// separating returns the tool arcs of the step directly before the newest one,
+// in the same turn. One of their results has to stay between the two steps.
+// Otherwise a provider that merges consecutive assistant messages would see the
+// text of the older step in front of the newest step's thinking, and refuse the
+// request. So these arcs become skeletons instead of leaving. If the newest
+// step has no signed thinking or calls no tool, separating returns nothing,
+// because such a step may follow anything.
+func (v View) separating() map[int]bool {
+	newest := v.newestAnswer()
+	if newest < 0 || !v.Messages[newest].Signed || len(v.arcsOf(&v.Messages[newest])) == 0 {
+		return nil
+	}
+	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
+		if tags := v.arcsOf(&v.Messages[i]); len(tags) > 0 {
+			return setOf(tags)
+		}
+	}
+	return nil
+}
+
+// newestAnswer returns the index of the model's newest message that the
+// provider sees, or -1 if there is none.
+func (v View) newestAnswer() int {
+	i := len(v.Messages) - 1
+	for i >= 0 && (v.Messages[i].Role != Assistant || v.Messages[i].Silent) {
+		i--
+	}
+	return i
+}
+
+// arcsOf returns the tags of the message's tool arcs.
+func (v View) arcsOf(m *Message) []int {
+	var tags []int
+	for _, it := range m.Items {
+		if u := v.State.ByTag(it.Tag); u != nil && u.Kind == frozen.ToolUnit {
+			tags = append(tags, it.Tag)
+		}
+	}
+	return tags
+}
+
+func setOf(tags []int) map[int]bool {
+	set := make(map[int]bool, len(tags))
+	for _, tag := range tags {
+		set[tag] = true
+	}
+	return set
+}
+
+// cutoff returns the highest tag that age alone no longer protects.
 func (v View) cutoff(k Knobs) int { return v.State.TagCounter - k.ProtectedTags }
 
-// steps is the number of the model's steps so far.
+// steps returns the number of steps that the model has taken so far.
 func (v View) steps() int {
 	if len(v.Messages) == 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// A part is a unit in the making.
+// A part describes one unit of a conversation.
 type part struct {
 	unit  frozen.Unit
 	facts rule.Facts
@@ -26,12 +26,12 @@ func call(tool string, tokens int) part {
 	return part{unit: frozen.Unit{Kind: frozen.ToolUnit, Tool: tool, Tokens: tokens}}
 }
 
-// edited is the part after an edit, with what is known of its content.
+// edited returns the part after an edit. Its facts stay.
 func (p part) edited(kind frozen.EditKind) part { p.unit.Edit = kind; return p }
 
 func (p part) knowing(f rule.Facts) part { p.facts = f; return p }
 
-// A turn is a message in the making.
+// A turn describes one message of a conversation.
 type turn struct {
 	message rule.Message
 	parts   []part
@@ -43,8 +43,8 @@ func assistant(parts ...part) turn { return turn{rule.Message{Role: rule.Assista
 func (m turn) thinking() turn { m.message.Thinks = true; return m }
 func (m turn) solid() turn    { m.message.Solid = true; return m }
 
-// conversation is the view of these messages. Tags count from 1 through all
-// parts, steps through the assistant's messages.
+// conversation returns a view of these messages. Tags count all parts from 1
+// on, and steps count the assistant's messages.
 func conversation(turns ...turn) rule.View {
 	var v rule.View
 	var units []frozen.Unit
@@ -66,10 +66,10 @@ func conversation(turns ...turn) rule.View {
 	return v
 }
 
-// needing is the view in which so many tokens are still to be freed.
+// needing returns v with this many tokens still to free.
 func needing(tokens int, v rule.View) rule.View { v.Need = tokens; return v }
 
-// A ruleCase is what a rule proposes in a view, as text.
+// A ruleCase holds a view and the edits that a rule proposes for it, as text.
 type ruleCase struct {
 	name  string
 	view  rule.View
@@ -86,13 +86,13 @@ func testRule(t *testing.T, propose func(rule.View, rule.Knobs) []frozen.Edit, c
 	}
 }
 
-// is reports whether a name is the wanted one, as a protection of the user's.
+// is returns a protection of exactly this name, as a user may configure it.
 func is(want string) func(string) bool { return func(name string) bool { return name == want } }
 
-// endsIn reports whether a path ends so.
+// endsIn returns a protection of all paths with this suffix.
 func endsIn(suffix string) func(string) bool {
 	return func(path string) bool { return strings.HasSuffix(path, suffix) }
 }
 
-// many is n times the same part, for the windows that are counted in tools.
+// many returns n copies of p, for windows that count tools.
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }

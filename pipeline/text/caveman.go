@@ -8,14 +8,14 @@ import (
 // A Level says how much of its grammar a text loses.
 type Level int
 
-// The levels; what each one does contains what the lower ones do.
+// The levels. Each one includes the changes of the lower ones.
 const (
 	Lite  Level = 1 // fillers, hedges and pleasantries go, wordy phrases become short
 	Full  Level = 2 // auxiliaries before participles and articles go
 	Ultra Level = 3 // connectives become signs, frequent terms are abbreviated
 )
 
-// The word lists of spec transform §20.
+// The words and phrases that Compress removes or replaces.
 var (
 	fillers = newLexicon(phrases(filler, "",
 		"just", "really", "basically", "actually", "essentially", "simply", "clearly", "obviously", "quite", "very",
@@ -35,7 +35,8 @@ var (
 		phrases(plain, "about", "with regard to"),
 		phrases(plain, "though", "in spite of the fact that"))
 
-	// A modal verb carries meaning: what could be deleted has not been.
+	// A modal verb carries meaning: "could be deleted" must not become
+	// "deleted".
 	auxiliaries = newLexicon(
 		phrases(plain, "", "was", "were", "is", "are", "am", "be", "been", "being", "has been", "had been", "have been", "will be"),
 		phrases(kept, "", "would be", "could be", "should be", "might be", "may be"))
@@ -56,22 +57,22 @@ var (
 		phrases(plain, "dir", "directory"))
 )
 
-// frequent is how often a term must occur before it is abbreviated: the reader
-// needs the repetition to guess it.
+// frequent is how often a term must occur before it is abbreviated. The reader
+// needs the repetition to guess the abbreviation.
 const frequent = 3
 
-// userLine opens a line that quotes the user, who is never paraphrased.
+// userLine opens a line that quotes the user. User lines are never paraphrased.
 const userLine = "U: "
 
-// Compress returns text with less grammar (spec transform §20), for old text
-// that a model only needs the facts of. It is a function of the original text:
-// compressing the result again may shorten it further. Code, addresses, paths,
-// ids, hashes and the lines of the user stay byte for byte.
+// Compress returns text with less grammar, for example without articles. It is
+// meant for old text of which a model needs only the facts. Callers pass the
+// original text: compressing a result again may shorten it further. Code,
+// addresses, paths, ids, hashes and the lines of the user stay byte for byte.
 //
-// It departs from the reference where that one lost meaning: lines are never
-// joined and keep their indentation, modal verbs stay, no punctuation is left
-// without its word, nothing is taken out of a compound or another language's
-// word, and a filler stays where sense depends on it ("not just", "Maybe.").
+// Compress must not change the meaning, so it keeps more than a plain list of
+// words would. It never joins lines and keeps their indentation. Modal verbs
+// stay. Punctuation goes with its word. Compounds and words of other languages
+// stay whole. A filler stays if the sense depends on it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {
 		return text
@@ -99,7 +100,7 @@ func Compress(text string, level Level) string {
 	return g.restored()
 }
 
-// lineLen returns the length of the first line of s, without its end.
+// lineLen returns the length of the first line of s without its line end.
 func lineLen(s string) int {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return i
@@ -111,7 +112,7 @@ func isUserLine(s string, at int) bool {
 	return (at == 0 || s[at-1] == '\n') && strings.HasPrefix(s[at:], userLine)
 }
 
-// nextUserLine returns where the first line of the user after s[at] starts.
+// nextUserLine returns the start of the first user line after s[at].
 func nextUserLine(s string, at int) int {
 	if i := strings.Index(s[at:], "\n"+userLine); i >= 0 {
 		return at + i + 1
@@ -119,8 +120,8 @@ func nextUserLine(s string, at int) int {
 	return len(s)
 }
 
-// compressChunk compresses what stands between two lines of the user: a term is
-// frequent, or not, within it.
+// compressChunk compresses the text between two user lines. Whether a term is
+// frequent is decided within that chunk.
 func compressChunk(s string, level Level) string {
 	for _, words := range []*lexicon{fillers, hedges, pleasantries} {
 		s = words.rewrite(s, remove)
@@ -141,8 +142,9 @@ func compressChunk(s string, level Level) string {
 
 func replace(out []byte, f found) ([]byte, int) { return append(out, f.becomes...), f.end }
 
-// replaceConnective leaves a connective that ends its sentence, as in "Why?
-// Because.", for its sign would connect nothing.
+// replaceConnective replaces a connective by its sign. It leaves a connective
+// that ends its sentence, as in "Why? Because.", where a sign would connect
+// nothing.
 func replaceConnective(out []byte, f found) ([]byte, int) {
 	if endsSentence(f.follows()) {
 		return out, 0
@@ -154,9 +156,9 @@ func replaceConnective(out []byte, f found) ([]byte, int) {
 	return append(out, f.becomes...), end
 }
 
-// removeBeforeParticiple removes an auxiliary between blanks if a word follows
-// that may be a participle. That word is not looked at again: of "is being
-// read" the "being" stays.
+// removeBeforeParticiple removes an auxiliary between blanks if the next word
+// may be a participle. It does not look at that next word again: in "is being
+// read" the "is" goes and the "being" stays.
 func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	before := trimBlanks(out)
 	next := afterBlanks(f.s, f.end)
@@ -173,8 +175,8 @@ func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	return out, 0
 }
 
-// removeBeforeWord removes an article with the blanks after it. An article at
-// the end of its line is none: "Plan A".
+// removeBeforeWord removes an article together with the blanks after it. The
+// last word of a line is not an article: "Plan A".
 func removeBeforeWord(out []byte, f found) ([]byte, int) {
 	next := afterBlanks(f.s, f.end)
 	if next == f.end || isEndOfLine(f.s, next) {
@@ -183,7 +185,8 @@ func removeBeforeWord(out []byte, f found) ([]byte, int) {
 	return out, next
 }
 
-// abbreviate shortens the terms that are frequent in s, and keeps a capital.
+// abbreviate shortens the terms that are frequent in s. A capital stays a
+// capital.
 func abbreviate(s string) string {
 	count := map[string]int{}
 	terms.rewrite(s, func(out []byte, f found) ([]byte, int) {
@@ -202,8 +205,8 @@ func abbreviate(s string) string {
 	})
 }
 
-// tidy makes one blank of many within a line, takes trailing ones off and
-// leaves at most one empty line.
+// tidy reduces runs of blanks within a line to one blank, removes blanks at the
+// end of a line, and leaves at most one empty line in a row.
 func tidy(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -13,8 +13,9 @@ import (
 
 var levels = map[string]Level{"lite": Lite, "full": Full, "ultra": Ultra}
 
-// The table of spec transform §20 and vector V10. Where the reference shows one
-// of its known defects, the row names it, and what we write instead.
+// The rows come from another implementation of the same rules. If a row shows
+// one of its defects, the row names the defect and the result that we want
+// instead.
 func TestCompressVectors(t *testing.T) {
 	raw, err := os.ReadFile("testdata/caveman.json")
 	if err != nil {
@@ -25,8 +26,8 @@ func TestCompressVectors(t *testing.T) {
 		Level     string `json:"level"`
 		Text      string `json:"text"`
 		Reference string `json:"reference"`
-		Ours      string `json:"ours"`   // with Defect only
-		Defect    string `json:"defect"` // of the reference
+		Ours      string `json:"ours"`   // only set with Defect
+		Defect    string `json:"defect"` // the defect of the other implementation
 	}
 	if err := json.Unmarshal(raw, &rows); err != nil {
 		t.Fatal(err)
@@ -61,8 +62,8 @@ func testCompress(t *testing.T, cases []compressCase) {
 	}
 }
 
-// Defect C16: the reference took the line end for a blank, so that a list
-// became a sentence.
+// Defect C16 (docs/defects.md): a line end counted as a blank, so that a list
+// became one sentence.
 func TestCompressKeepsLines(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "- one\n- two\n  just three", "- one\n- two\n  three"},
@@ -80,7 +81,7 @@ func TestCompressKeepsLines(t *testing.T) {
 	})
 }
 
-// Defect C16: "could be deleted" became "deleted", as if it had been.
+// Defect C16: "could be deleted" became "deleted", as if it had been deleted.
 func TestCompressKeepsModality(t *testing.T) {
 	for _, modal := range []string{"would be", "could be", "should be", "might be", "may be", "Could Be"} {
 		in := "It " + modal + " deleted"
@@ -96,7 +97,7 @@ func TestCompressKeepsModality(t *testing.T) {
 	})
 }
 
-// Defect C16: punctuation outlived its word.
+// Defect C16: a word was removed and its punctuation stayed.
 func TestCompressLeavesNoPunctuationBehind(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "Obviously, it works", "it works"},
@@ -119,7 +120,7 @@ func TestCompressLeavesNoPunctuationBehind(t *testing.T) {
 	})
 }
 
-// What is taken out of these would change what they say.
+// Removing a word from these texts would change their meaning.
 func TestCompressKeepsSense(t *testing.T) {
 	for _, in := range []string{
 		"not just this", "It isn't really so", "it isn’t very good", "cannot simply go", "this rather than that",
@@ -143,13 +144,14 @@ func TestCompressLevels(t *testing.T) {
 		{Ultra, "DATABASE, database and Database", "Db, db + Db"},
 		{Ultra, "database and database", "database + database"},
 		{Ultra, "database.x and database, database or database", "database.x + db, db | db"},
-		// A term is counted between the lines of the user.
+		// Occurrences of a term are counted between two user lines, not across
+		// them.
 		{Ultra, "database, database\nU: database\ndatabase", "database, database\nU: database\ndatabase"},
 		{Ultra, "x as well as y, and then z", "x + y, → z"},
 	})
 }
 
-// Spec transform §20 steps 1 and 2.
+// Code and the lines of the user stay byte for byte.
 func TestCompressKeepsRegions(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Ultra, "the\n```go\n  the  very\n\n\n\nthe\n```\nthe end", "the\n```go\n  the  very\n\n\n\nthe\n```\nend"},
@@ -198,7 +200,8 @@ func FuzzCompress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string, level int) { checkCompress(t, in, level) })
 }
 
-// Random bytes seldom are words, so this one draws from what Compress looks at.
+// Random bytes are seldom words, so this test draws from pieces that Compress
+// reacts to.
 func TestCompressProperties(t *testing.T) {
 	pieces := []string{
 		" ", " ", " ", "  ", "\t", "\n", "\n", "\r\n", "\u2028", "\u00a0", ",", ";", ".", "!", ":", "…", "(", ")", "*", "\"", "-", "|", "'", "’", "§", "\xff",
@@ -218,8 +221,8 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkCompress fails unless the result is valid, no longer, and holds the
-// protected regions and the user's lines in their order.
+// checkCompress fails unless the result is valid UTF-8, no longer than the
+// input, and holds the protected regions and user lines in their order.
 func checkCompress(t fataler, in string, level int) {
 	in = strings.ToValidUTF8(in, "")
 	got := Compress(in, Level(level))
@@ -256,7 +259,8 @@ func mustHoldInOrder(t fataler, in, got string, parts []string) {
 	}
 }
 
-// BenchmarkCompress is of a long answer; two sizes show that it is linear.
+// BenchmarkCompress compresses a long answer. Its two sizes show that the time
+// is linear.
 func BenchmarkCompress(b *testing.B) {
 	paragraph := "I think the database in `store/db.go` was opened because of a very long query, please see https://x.y/z and msg_1.\n"
 	for name, n := range map[string]int{"10k": 85, "1M": 8500} {

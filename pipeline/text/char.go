@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// jsSpace is the class of JavaScript's \s, of which RE2's \s is a part only.
+// jsSpace is the class of JavaScript's \s. RE2's \s contains only a part of it.
 const jsSpace = `[\s\x{0B}\x{FEFF}\p{Z}]`
 
-// IsJSSpace reports whether r is of JavaScript's \s, which counts the byte order mark as a blank and
-// Go's unicode.IsSpace does not; NEL is the other way round.
+// IsJSSpace reports whether JavaScript's \s matches r. It differs from Go's
+// unicode.IsSpace in two characters: \s matches the byte order mark and does
+// not match NEL.
 func IsJSSpace(r rune) bool {
 	switch r {
 	case '\uFEFF':
@@ -26,11 +27,12 @@ func trimLeftJS(s string) string { return strings.TrimLeftFunc(s, IsJSSpace) }
 
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 
-// isBlank reports white space that stays within its line.
+// isBlank reports whether r is white space within a line.
 func isBlank(r rune) bool { return IsJSSpace(r) && !isLineEnd(r) }
 
-// isWordRune reports what a word consists of, in any script. JavaScript's \w is
-// ASCII, and would see the English article in the Polish "miała".
+// isWordRune reports whether r can be part of a word, in any script.
+// JavaScript's \w knows ASCII only, and would find the English article "a" in
+// the Polish word "miała".
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || isAlnum(byte(r))
@@ -38,7 +40,7 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// firstRune returns the first rune of s, or 0 of an empty s.
+// firstRune returns the first rune of s, or 0 if s is empty.
 func firstRune(s string) rune {
 	if s == "" {
 		return 0
@@ -47,7 +49,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-// lastRune returns the last rune of b, or 0 of an empty b.
+// lastRune returns the last rune of b, or 0 if b is empty.
 func lastRune[S string | []byte](b S) rune {
 	if len(b) == 0 {
 		return 0
@@ -56,8 +58,9 @@ func lastRune[S string | []byte](b S) rune {
 	return r
 }
 
-// hasFoldPrefix reports whether s starts with prefix, which is lower-case
-// ASCII. Unicode's folding would take the Kelvin sign for a k.
+// hasFoldPrefix reports whether s starts with prefix in any case. The prefix is
+// lower-case ASCII. It does not use Unicode's case folding, which would treat
+// the Kelvin sign as a k.
 func hasFoldPrefix(s, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false
@@ -83,22 +86,4 @@ func lowerASCII(c byte) byte {
 		return c + 'a' - 'A'
 	}
 	return c
-}
-
-// afterTags returns the length of the tag notation `§N§` that text starts with,
-// repeated or not, with the blanks around it; 0 if there is none.
-func afterTags(text string) int {
-	end := 0
-	for rest := trimLeftJS(text); ; {
-		inner, ok := strings.CutPrefix(rest, "§")
-		if !ok {
-			return end
-		}
-		tail := strings.TrimLeft(inner, "0123456789")
-		if len(tail) == len(inner) || !strings.HasPrefix(tail, "§") {
-			return end
-		}
-		rest = trimLeftJS(tail[len("§"):])
-		end = len(text) - len(rest)
-	}
 }

@@ -1,9 +1,10 @@
-// Package text holds functions from text to text that rules decide on and
-// render applies: compressing, taking injections and inline thinking out,
-// marking gaps in time, the list of todos.
+// Package text holds functions from text to text. Rules use them to decide, and
+// render uses them to apply edits: they compress, remove injections and inline
+// thinking, mark gaps in time, and write the list of todos.
 //
-// What a frozen edit names is computed anew on every pass, so a change of any
-// output here changes the wires of sessions that are under way.
+// A frozen edit stores only its name, for example "strip", and every pass
+// computes its result anew. So if a function here returns another text than
+// before, the wires of running sessions change.
 //
 // It may import internal/json.
 package text

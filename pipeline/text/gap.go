@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// minGap is the shortest gap that is worth a marker, in seconds (spec
-	// transform §21).
+	// minGap is the shortest gap that is worth a marker, in seconds.
 	minGap = 300
 
 	minute = 60
@@ -19,11 +18,11 @@ const (
 
 var gapMarker = regexp.MustCompile(`^<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n`)
 
-// Gap returns how long a user was away, in at most two units rounded down:
-// "+2h 15m". It is empty below five minutes and for what is no duration, as of
-// a clock that was set back (spec transform §21).
+// Gap returns the length of a user's absence, rounded down, in at most two
+// units: "+2h 15m". It is empty below five minutes. It is also empty for an
+// impossible value, for example a negative one after a clock was set back.
 func Gap(seconds float64) string {
-	if !(seconds >= minGap) || seconds > math.MaxInt64/2 { // NaN is not ≥
+	if !(seconds >= minGap) || seconds > math.MaxInt64/2 { // !(≥) is true for NaN, < is not
 		return ""
 	}
 	s := int64(seconds)
@@ -39,7 +38,8 @@ func Gap(seconds float64) string {
 	}
 }
 
-// units writes s in a large unit and, if something of it is left, a small one.
+// units writes s in the large unit, followed by the rest in the small unit if
+// there is any.
 func units(s, large int64, largeName string, small int64, smallName string) string {
 	text := strconv.FormatInt(s/large, 10) + largeName
 	if small == 0 || s%large < small {
@@ -48,8 +48,8 @@ func units(s, large int64, largeName string, small int64, smallName string) stri
 	return text + " " + strconv.FormatInt(s%large/small, 10) + smallName
 }
 
-// GapMarker returns the comment that tells the model of a gap, with its line
-// end, or nothing if Gap returns nothing.
+// GapMarker returns the comment that tells the model of a gap, including its
+// line end. It is empty if Gap is.
 func GapMarker(seconds float64) string {
 	gap := Gap(seconds)
 	if gap == "" {
@@ -58,13 +58,6 @@ func GapMarker(seconds float64) string {
 	return "<!-- " + gap + " -->\n"
 }
 
-// WithGap returns text with a marker of GapMarker before its body: tags that
-// text starts with stay in front. A body that starts with a marker keeps that
-// one, whatever it says (spec transform §21).
-func WithGap(text, marker string) string {
-	at := afterTags(text)
-	if gapMarker.MatchString(text[at:]) {
-		return text
-	}
-	return text[:at] + marker + text[at:]
-}
+// StartsWithGap reports whether text starts with a marker of GapMarker. Such a
+// text gets no second marker, even if its own names another gap.
+func StartsWithGap(text string) bool { return gapMarker.MatchString(text) }

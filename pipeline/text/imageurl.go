@@ -5,21 +5,21 @@ import (
 	"unicode/utf16"
 )
 
-// imageURLUnits is the length in UTF-16 units that a data URL must exceed to be
-// worth removing (spec transform §18).
+// imageURLUnits is the length of a data URL, in UTF-16 units, that is still too
+// short to be worth removing.
 const imageURLUnits = 200
 
-// IsProcessableImage reports whether a file part carries an image itself, which
-// may leave the wire once the model has answered to it (spec transform §18).
+// IsProcessableImage reports whether a file part carries its image within its
+// URL. Such an image may leave the wire once the model has answered to it.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }
 
-// exceedsUTF16 reports whether s has more than limit UTF-16 units, without
-// reading megabytes to find out.
+// exceedsUTF16 reports whether s has more than limit UTF-16 units. It stops
+// reading at the limit, because an image may have megabytes.
 func exceedsUTF16(s string, limit int) bool {
 	if len(s) <= limit {
-		return false // a unit takes one byte at least
+		return false // each unit takes at least one byte
 	}
 	for _, r := range s {
 		if limit -= max(utf16.RuneLen(r), 1); limit < 0 {

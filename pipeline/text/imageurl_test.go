@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Spec transform §18: more than 200 UTF-16 units.
+// An image is worth removing if its URL has more than 200 UTF-16 units.
 func TestIsProcessableImage(t *testing.T) {
 	url := func(units int, fill string) string {
 		const head = "data:image/png;base64,"
@@ -20,7 +20,7 @@ func TestIsProcessableImage(t *testing.T) {
 		{"image/png", url(200, "A"), false},
 		{"image/png", url(200, "é"), false},
 		{"image/png", url(201, "é"), true},
-		{"image/png", url(111, "😀"), false}, // 22 units, then two each
+		{"image/png", url(111, "😀"), false}, // 22 units of head, then two for each emoji
 		{"image/png", url(112, "😀"), true},
 		{"image/png", "https://" + strings.Repeat("a", 300), false},
 		{"application/pdf", url(300, "A"), false},

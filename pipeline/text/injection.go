@@ -11,8 +11,7 @@ const (
 	ourDirectiveOpens = "[SYSTEM DIRECTIVE: MAGIC-CONTEXT"
 )
 
-// paragraphMarkers open a paragraph that some plugin put into a message (spec
-// transform §15.1).
+// paragraphMarkers open a paragraph that a plugin has put into a message.
 var paragraphMarkers = []string{
 	"[Category+Skill Reminder]",
 	"[EDIT ERROR - IMMEDIATE ACTION REQUIRED]",
@@ -22,7 +21,7 @@ var paragraphMarkers = []string{
 	"**THE SUBAGENT JUST CLAIMED THIS TASK IS DONE.",
 }
 
-// injectedOpenings open messages that hold nothing else (spec transform §18).
+// injectedOpenings open messages that a plugin wrote as a whole.
 var injectedOpenings = []string{
 	"[SYSTEM DIRECTIVE:",
 	"[Category+Skill Reminder]",
@@ -38,10 +37,9 @@ var (
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )
 
-// HasInjection reports whether text shows a sign of having been written in part
-// by a harness or plugin rather than by its author (spec transform §15.1).
-// StripInjections need not find something to remove then: a directive of our
-// own kind counts, and stays.
+// HasInjection reports whether a harness or plugin seems to have written a part
+// of text. StripInjections may still find nothing to remove: a directive of
+// this program counts as a sign, and stays in the text.
 func HasInjection(text string) bool {
 	for _, m := range []string{initiatorComment, ourDirectiveOpens, orchestratorOpens} {
 		if strings.Contains(text, m) {
@@ -56,10 +54,10 @@ func HasInjection(text string) bool {
 	return reminder.MatchString(text)
 }
 
-// StripInjections returns text without what harness and plugins put into it,
-// trimmed (spec transform §15.1): reminder blocks, initiator comments,
-// orchestrator directives with their lists, and the first paragraph of each
-// other kind. A text without injection is returned as it is.
+// StripInjections returns text, trimmed, without the parts that the harness and
+// plugins put into it: reminder blocks, initiator comments, orchestrator
+// directives with their lists, and the first paragraph of each other kind. It
+// returns a text without injection unchanged.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text
@@ -89,8 +87,8 @@ func stripDirectives(text string) string {
 	}
 }
 
-// directiveLen returns the length of what belongs to a directive at the start
-// of s: a list belongs to it although an empty line precedes it.
+// directiveLen returns the length of the directive at the start of s. A list
+// belongs to the directive even if an empty line precedes it.
 func directiveLen(s string) int {
 	end := 0
 	for {
@@ -113,11 +111,11 @@ func paragraphLen(s string) int {
 	return len(s)
 }
 
-// IsInjectedOnly reports whether text, apart from its tags, is nothing but a
-// message of harness or plugin: the initiator comment, one reminder block, or
-// what a directive or warning opens (spec transform §18).
+// IsInjectedOnly reports whether the whole text comes from a harness or plugin:
+// it is the initiator comment, or one reminder block, or starts with an
+// injected directive or warning.
 func IsInjectedOnly(text string) bool {
-	text = trimJS(text[afterTags(text):])
+	text = trimJS(text)
 	if text == initiatorComment {
 		return true
 	}
@@ -126,7 +124,8 @@ func IsInjectedOnly(text string) bool {
 			return true
 		}
 	}
-	// The shortest match: between two blocks somebody may have said something.
+	// The pattern matches up to the first closing tag: between two reminder
+	// blocks somebody may have said something.
 	at := reminder.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }

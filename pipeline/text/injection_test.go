@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Vector V12 and the example of spec transform §15.1, then our cases.
+// Reference vectors first, then cases of our own.
 func TestStripInjections(t *testing.T) {
 	for _, c := range []struct {
 		in, want string
@@ -20,7 +20,7 @@ func TestStripInjections(t *testing.T) {
 		{"before\n\n[EMERGENCY CONTEXT WINDOW WARNING] stop now\nline2\n\nafter", "before\n\n\n\nafter", true},
 		{"[SYSTEM DIRECTIVE: MAGIC-CONTEXT] x", "[SYSTEM DIRECTIVE: MAGIC-CONTEXT] x", true},
 
-		{"q <system-reminder>d</system-reminder> t", "q  t", true}, // V23
+		{"q <system-reminder>d</system-reminder> t", "q  t", true}, // blanks inside a text stay
 		{" plain\n", " plain\n", false},
 		{"<System-Reminder>\na\n</SYSTEM-REMINDER>b<system-reminder>c</system-reminder>", "b", true},
 		{"<system-reminder> open", "<system-reminder> open", false},
@@ -45,10 +45,12 @@ func TestStripInjections(t *testing.T) {
 func TestIsInjectedOnly(t *testing.T) {
 	for in, want := range map[string]bool{
 		"<!-- OMO_INTERNAL_INITIATOR -->":                                             true,
-		"§3§ \n<!-- OMO_INTERNAL_INITIATOR -->\n":                                     true,
+		" \n<!-- OMO_INTERNAL_INITIATOR -->\n":                                        true,
+		"§3§ \n<!-- OMO_INTERNAL_INITIATOR -->\n":                                     false,
 		"<!-- OMO_INTERNAL_INITIATOR --> hi":                                          false,
 		"<system-reminder>only</system-reminder>":                                     true,
-		"§1§ §2§ <SYSTEM-REMINDER>\na\n</system-reminder> ":                           true,
+		"<SYSTEM-REMINDER>\na\n</system-reminder> ":                                   true,
+		"§1§ §2§ <SYSTEM-REMINDER>\na\n</system-reminder> ":                           false,
 		"<system-reminder>a</system-reminder> b <system-reminder>c</system-reminder>": false,
 		"b <system-reminder>a</system-reminder>":                                      false,
 		"[SYSTEM DIRECTIVE: X] y":                                                     true,

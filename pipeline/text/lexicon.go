@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A phrase is one or more words, in lower case, and what it becomes.
+// A phrase is one or more words in lower case, with their replacement.
 type phrase struct {
 	words, becomes string
 	kind           phraseKind
@@ -17,13 +17,14 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
-	// kept phrases are in a lexicon so that a shorter phrase is not found in them.
+	// kept phrases stay. They are in the lexicon so that no shorter phrase is
+	// found inside them.
 	kept
 	filler
 	pleasantry
 )
 
-// A lexicon finds phrases by their first letter, the longer ones first.
+// A lexicon finds phrases by their first letter. Longer phrases come first.
 type lexicon [26][]phrase
 
 func newLexicon(lists ...[]phrase) *lexicon {
@@ -45,8 +46,8 @@ func phrases(kind phraseKind, becomes string, words ...string) []phrase {
 	return list
 }
 
-// at returns the phrase that starts where s[i:] starts, as whole words in any
-// case, and its end.
+// at returns the phrase at s[i:] and its end. It matches whole words in any
+// case.
 func (l *lexicon) at(s string, i int) (phrase, int) {
 	c := lowerASCII(s[i])
 	if c < 'a' || c > 'z' {
@@ -60,15 +61,16 @@ func (l *lexicon) at(s string, i int) (phrase, int) {
 	return phrase{}, 0
 }
 
-// A found is a phrase at s[start:end].
+// A found is an occurrence of a phrase at s[start:end].
 type found struct {
 	phrase
 	s          string
 	start, end int
 }
 
-// edit appends to out what a phrase becomes, and returns how far it has read.
-// It may take blanks and punctuation off out. A result of 0 leaves the phrase.
+// An edit appends the replacement of a phrase to out, and returns how far it
+// has read in the source. It may remove blanks and punctuation from the end of
+// out. If it returns 0, the phrase stays.
 type edit func(out []byte, f found) ([]byte, int)
 
 // rewrite applies edit to the phrases of s from left to right.
@@ -111,8 +113,9 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// isPartOfToken reports whether s[start:end] belongs to something larger, which
-// loses its meaning with it: just-in-time, very.js, -a, <a href>, `x`.a.
+// isPartOfToken reports whether s[start:end] belongs to a larger token that
+// would lose its meaning without it: just-in-time, very.js, -a, <a href>,
+// `x`.a.
 func isPartOfToken(s string, start, end int) bool {
 	if start > 0 {
 		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// hole stands for a protected region in working text. It is no UTF-8, so no
-// content contains it, and neither a letter nor a blank, so no word joins it.
+// hole stands for a protected region in working text. The byte is invalid in
+// UTF-8, so no content contains it. It is neither a letter nor a blank, so it
+// never becomes part of a word.
 const hole = '\xFF'
 
-// A guarded is a text with holes and, in their order, what they stand for.
-// Nothing that works on it may reorder or remove holes.
+// A guarded is a text with holes, and the regions that belong into them, in
+// order. Code that edits the text must not reorder or remove holes.
 type guarded struct {
 	text    string
 	regions []string
@@ -22,8 +23,8 @@ var (
 	path    = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
 )
 
-// protect replaces by holes what must stay byte for byte: code, addresses,
-// tags, ids, paths and hashes (spec transform §20 step 1).
+// protect replaces by holes the regions that must stay byte for byte: code,
+// addresses, tags, ids, paths and hashes.
 func protect(text string) guarded {
 	g := guarded{text: text}
 	g.guard(fences(g.text))
@@ -36,8 +37,8 @@ func protect(text string) guarded {
 	return g
 }
 
-// guard makes holes of spans, which are in order and apart. A hole inside a
-// span becomes part of the region.
+// guard makes holes of spans, which must be in order and must not overlap. A
+// hole inside a span becomes part of its region.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return
@@ -61,7 +62,7 @@ func (g *guarded) guard(spans [][]int) {
 	g.text, g.regions = text.String(), append(regions, left...)
 }
 
-// restored returns the text with its regions back.
+// restored returns the text with its regions back in place.
 func (g guarded) restored() string { return fill(g.text, g.regions) }
 
 func fill(text string, regions []string) string {
@@ -79,8 +80,8 @@ func fill(text string, regions []string) string {
 	return b.String()
 }
 
-// fences finds fenced code. A fence that is not closed reaches to the end, as
-// it does for whoever reads Markdown.
+// fences finds fenced code. A fence that is not closed reaches to the end of
+// the text, as in any Markdown reader.
 func fences(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {

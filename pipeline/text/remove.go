@@ -10,14 +10,15 @@ const (
 	pauses       = ",;:"
 	closers      = ")]}>\"”’»*|"
 	openers      = "([{<\"“‘«*|"
-	// framers stand before what may be a statement of its own.
+	// framers may stand in front of a whole statement: "> Sure."
 	framers = openers + ":-–—+>#"
 )
 
-// remove takes a word out of its sentence, with the blanks before it and with
-// the punctuation that had it for a reason: "this, please." is "this.", and
-// "well; clearly, it" is "well; it". Lines stay lines. What is emphasised,
-// quoted, negated, or a sentence of its own stays, unless it is mere courtesy.
+// remove takes a word out of its sentence, together with the blanks before it
+// and the punctuation that belonged to it: "this, please." becomes "this.", and
+// "well; clearly, it" becomes "well; it". Lines stay lines. A word stays if it
+// is emphasised, quoted or negated, or a sentence of its own. A courtesy such
+// as "Sure!" goes even as a sentence of its own.
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)
@@ -38,9 +39,9 @@ func remove(out []byte, f found) ([]byte, int) {
 	if opensLine {
 		next = afterBlanks(f.s, next)
 		if isEndOfLine(f.s, next) {
-			return before, next + lineEndLen(f.s[next:]) // an empty line would begin a paragraph
+			return before, next + lineEndLen(f.s[next:]) // an empty line would start a paragraph
 		}
-		return out, next // with its indentation
+		return out, next // keep the indentation
 	}
 	if len(before) == len(out) {
 		return before, afterBlanks(f.s, next) // as in "(just do it)"
@@ -51,8 +52,8 @@ func remove(out []byte, f found) ([]byte, int) {
 	return before, next
 }
 
-// follows returns the rune that touches the end of a phrase; 0 if its line ends
-// there or after blanks, and '|' if its cell of a table does.
+// follows returns the rune that directly follows a phrase. It returns 0 if the
+// line ends there or after blanks, and '|' if the table cell does.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {
@@ -64,15 +65,16 @@ func (f found) follows() rune {
 	return firstRune(f.s[f.end:])
 }
 
-// isEnclosed reports whether a phrase is emphasised, quoted or bracketed alone.
+// isEnclosed reports whether the phrase alone is emphasised, quoted or
+// bracketed.
 func (f found) isEnclosed() bool {
 	return in(lastRune(f.s[:f.start]), openers) && in(firstRune(f.s[f.end:]), closers)
 }
 
 func endsSentence(r rune) bool { return r == 0 || in(r, sentenceEnds) || in(r, closers) }
 
-// isNegated reports whether a negation ends before: "not just this" is no
-// denial of this.
+// isNegated reports whether before ends in a negation. "not just this" does not
+// mean "not this".
 func isNegated(before []byte) bool {
 	for _, word := range []string{"not", "cannot", "never"} {
 		if hasFoldSuffix(before, word) && !isWordRune(lastRune(before[:len(before)-len(word)])) {
@@ -84,12 +86,13 @@ func isNegated(before []byte) bool {
 
 func in(r rune, set string) bool { return r != 0 && strings.ContainsRune(set, r) }
 
-// startsLine reports whether a line starts after out, which ends in no blank.
+// startsLine reports whether the text after out starts a line. Out does not end
+// in a blank.
 func startsLine(out []byte) bool { return len(out) == 0 || isLineEnd(lastRune(out)) }
 
 func isEndOfLine(s string, i int) bool { return i == len(s) || isLineEnd(firstRune(s[i:])) }
 
-// lineEndLen returns the length of the line end that s starts with, or 0.
+// lineEndLen returns the length of the line end at the start of s, or 0.
 func lineEndLen(s string) int {
 	switch {
 	case strings.HasPrefix(s, "\r\n"):

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Spec transform §18; the first row is of vector V20.
+// The first row is a reference vector.
 func TestStripInlineThinking(t *testing.T) {
 	for in, want := range map[string]string{
 		"<think>z</think> ans1":                               "ans1",

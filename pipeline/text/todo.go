@@ -17,17 +17,17 @@ const (
 	todoCancelled = "cancelled"
 )
 
-// A Todo is an item of the agent's list. The order of its members is the order
-// in stored state, and so part of TodoCallID.
+// A Todo is an item of the agent's list. Its fields are stored in this order,
+// which makes the order a part of TodoCallID.
 type Todo struct {
 	Content  string `json:"content"`
 	Status   string `json:"status"`
 	Priority string `json:"priority"`
 }
 
-// ParseTodos returns the list that a call of todowrite was given, where input
-// is the call's raw input. It reports false if one item is no todo: half a list
-// is worse than the last whole one (spec transform §22).
+// ParseTodos returns the list that a call of todowrite wrote. Input is the
+// call's raw input. If one item is not a todo, ParseTodos returns false: the
+// last whole list is better than half of a new one.
 func ParseTodos(input json.Value) ([]Todo, bool) {
 	var call struct {
 		Todos json.Value `json:"todos"`
@@ -75,8 +75,8 @@ func parseTodo(item json.Value) (Todo, bool) {
 	return todo, ok
 }
 
-// StateJSON returns todos as compact JSON with the bytes that JSON.stringify
-// would write, for storing and for TodoCallID (spec transform §22).
+// StateJSON returns todos as compact JSON, for storing and for TodoCallID. Its
+// bytes are those that JavaScript's JSON.stringify would write.
 func StateJSON(todos []Todo) []byte { return mustMarshal(json.Marshal(todos)) }
 
 func mustMarshal(b []byte, err error) []byte {
@@ -86,7 +86,7 @@ func mustMarshal(b []byte, err error) []byte {
 	return b
 }
 
-// AllDone reports whether there are todos and each is completed or cancelled.
+// AllDone reports whether there are todos and all are completed or cancelled.
 func AllDone(todos []Todo) bool {
 	for _, t := range todos {
 		if t.Status != todoCompleted && t.Status != todoCancelled {
@@ -96,31 +96,32 @@ func AllDone(todos []Todo) bool {
 	return len(todos) > 0
 }
 
-// TodoCallID returns the call id of the part that shows a state, a function of
-// its bytes: a pass that shows the same state writes the same wire (spec
-// transform §22).
+// TodoCallID returns the call id of the part that shows a state. The id is a
+// hash of the state's bytes, so passes that show the same state write the same
+// wire.
 func TodoCallID(state []byte) string {
 	sum := sha256.Sum256(state)
 	return todoCallPrefix + hex.EncodeToString(sum[:8])
 }
 
-// A TodoPart is what the synthetic call of todowrite shows (spec transform §22).
+// A TodoPart is the content of the synthetic call of todowrite.
 type TodoPart struct {
 	CallID string
-	Todos  json.Value // the state itself, for input and metadata
+	Todos  json.Value // the state itself, used as input and as metadata
 	Output string
 	Title  string
 }
 
-// NewTodoPart returns the part for a state that StateJSON wrote. It reports
-// false if there is nothing to be reminded of: no todos, none open, or a state
-// that cannot be read.
+// NewTodoPart returns the part for a state that StateJSON wrote. It returns
+// false if there is nothing to remind of: no todos, no open ones, or an
+// unreadable state.
 func NewTodoPart(state []byte) (TodoPart, bool) {
 	todos, ok := parseTodoList(json.Value(state))
 	if !ok || len(todos) == 0 || AllDone(todos) {
 		return TodoPart{}, false
 	}
-	// The harness's title counts what was cancelled as open.
+	// The harness's own title counts cancelled todos as open, and so does this
+	// one.
 	open := 0
 	for _, t := range todos {
 		if t.Status != todoCompleted {

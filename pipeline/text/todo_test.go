@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// Vector V13 and the black-box results of spec transform §22. The third id was
-// computed by JSON.stringify and SHA-256 in Node.
+// Reference vectors. The third id was computed with JSON.stringify and SHA-256
+// in Node.
 func TestTodoCallID(t *testing.T) {
 	for state, want := range map[string]string{
 		`[{"content":"A","status":"pending","priority":"high"}]`:                                                                "mc_synthetic_todo_37d24e27536fff53",

@@ -1,6 +1,7 @@
 // Package transcript is the host's canonical view of a session's raw messages.
-// A codec per harness reads the raw JSON; nothing behind it knows which harness
-// it serves. Raw messages are kept, and what no rule opens stays byte for byte.
+// One codec per harness reads the raw JSON; the code above it does not know
+// which harness it serves. Raw messages are kept, and content that no rule
+// changes stays byte for byte.
 //
 // It may import schema and internal/json.
 package transcript

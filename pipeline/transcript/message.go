@@ -5,10 +5,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Role is who a message is from.
+// A Role says who wrote a message.
 type Role string
 
-// The roles.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
@@ -16,40 +15,49 @@ const (
 
 // A Message is one decoded entry of the harness's message array.
 type Message struct {
-	// Key is the harness's message id, unique in a session; empty for a
-	// message that could not be read, which then passes through untouched.
+	// Key is the harness's message id, unique in a session. It is empty if the
+	// message could not be read; such a message passes through untouched.
 	Key  string
 	Role Role
 	// Created and Completed are Unix milliseconds, 0 when unknown.
 	Created, Completed int64
-	// Model answered (assistant) or is asked (user).
+	// Model is the model that wrote an assistant message, or that a user
+	// message asks.
 	Model schema.Model
-	// Finish is why an assistant message ended; empty while it has not.
+	// Agent is the harness's agent that a user message asks. It is empty if the
+	// harness does not say. Another agent has another system prompt and other
+	// tools.
+	Agent string
+	// Finish is the reason why an assistant message ended. It is empty until
+	// then.
 	Finish string
 	// Errored says that the harness attached an error to the message.
 	Errored bool
+	// Summary says that the harness made this message as a summary. It answers
+	// a prompt of the harness, and its usage measures that prompt.
+	Summary bool
 	// Hidden says that the harness itself keeps the message from the provider.
 	Hidden bool
-	// Usage is what the provider reported for this step.
+	// Usage is the provider's report for this step.
 	Usage Usage
-	// Tools is the request's tool switches on a user message, if it had any.
+	// Tools holds the tool switches of a user message, if it has any.
 	Tools map[string]bool
 	Parts []Part
 }
 
-// Usage is the token counts of one step, as the provider reported them.
+// Usage holds the token counts of one step, as the provider reported them.
 type Usage struct {
 	// Input excludes the cached tokens.
 	Input, Output, CacheRead, CacheWrite int
 }
 
-// Prompt returns the size of the step's prompt in tokens; 0 means not reported.
+// Prompt returns the size of the step's prompt in tokens. 0 means that the
+// provider did not report it.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Kind is what a part is to the pipeline.
+// Kind is the pipeline's classification of a part.
 type Kind uint8
 
-// The kinds of parts.
 const (
 	// Other parts are passed through and never opened.
 	Other Kind = iota
@@ -61,55 +69,63 @@ const (
 
 // A Part is one part of a message. Its paths are JSON Pointers into the raw message.
 type Part struct {
-	// ID is the harness's part id; empty where it has none that lasts.
+	// ID is the harness's part id. It is empty if the part has no stable id.
 	ID   string
 	Kind Kind
 	// Path leads to the part.
 	Path string
 
-	// Text is the content of a text or reasoning part, and the result of a
-	// tool arc.
+	// Text is the content of a text or reasoning part, or the result of a tool
+	// arc.
 	Text string
-	// TextPath leads to the string that Text was read from; empty when there
-	// is none, as with a tool that has no result yet.
+	// TextPath leads to the string that Text was read from. It is empty if
+	// there is none, for example for a tool without a result.
 	TextPath string
+	// Replaced says that the harness sends a sentence of its own in place of a
+	// tool's result. Text is that sentence. TextPath is empty then, because a
+	// patch of the result would never reach the provider.
+	Replaced bool
 	// Hidden says that the harness keeps the part from the provider.
 	Hidden bool
+	// StartsStep marks the point where an answer of the model begins. A message
+	// with two such parts reaches the provider as two assistant messages, with
+	// the tool results of the first between them.
+	StartsStep bool
 
-	// Signature is the provider's proof on a reasoning part (raw metadata); a
+	// Signature is the provider's proof on a reasoning part, as raw metadata. A
 	// signed part reaches the wire byte-identical or not at all.
 	Signature json.Value
 
-	// Name and CallID belong to a tool arc, and so do Input and InputPath.
+	// Name, CallID, Input and InputPath belong to a tool arc.
 	Name      string
 	CallID    string
 	Input     json.Value
 	InputPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
-	// Attachments is a tool result's files; empty when it has none.
+	// Attachments holds the files of a tool result; empty if it has none.
 	Attachments     json.Value
 	AttachmentsPath string
 
 	// URL and Mime belong to a file.
 	URL, Mime string
-	// Raw is the bytes of an Other part that the provider sees.
+	// Raw holds the bytes of an Other part that the provider sees.
 	Raw json.Value
 }
 
 // HasResult reports whether a tool arc is complete.
-func (p *Part) HasResult() bool { return p.Kind == Tool && p.TextPath != "" }
+func (p *Part) HasResult() bool { return p.Kind == Tool && (p.TextPath != "" || p.Replaced) }
 
 // A Codec reads and writes the messages of one harness.
 type Codec interface {
-	// Decode reads one raw message. It never fails: what it cannot read
-	// becomes a message without key, or a part of kind Other.
+	// Decode reads one raw message. It never fails: an unreadable message
+	// becomes a message without key, and an unreadable part one of kind Other.
 	Decode(raw json.Value) Message
-	// TextPart returns a part that holds text, to stand in place of p.
+	// TextPart returns a text part that takes the place of p.
 	TextPart(p Part, text string) json.Value
 	// ToolPart returns a finished call that the model never made.
 	ToolPart(c SyntheticCall) json.Value
-	// Session returns the session id of a raw message, "" when it has none.
+	// Session returns the session id of a raw message, or "" if it has none.
 	Session(raw json.Value) string
 }
 

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,16 +27,19 @@ type ocInfo struct {
 		Created   float64 `json:"created"`
 		Completed float64 `json:"completed"`
 	} `json:"time"`
-	// A user message names its model in one object, an assistant in two fields.
+	// A user message names its model in one object, an assistant message in two
+	// fields.
 	Model struct {
 		ProviderID string `json:"providerID"`
 		ModelID    string `json:"modelID"`
 	} `json:"model"`
 	ProviderID string          `json:"providerID"`
 	ModelID    string          `json:"modelID"`
+	Agent      string          `json:"agent"`
 	Finish     string          `json:"finish"`
 	Error      *ocError        `json:"error"`
 	Tools      map[string]bool `json:"tools"`
+	Summary    json.Value      `json:"summary"` // an object in user messages
 	Tokens     struct {
 		Input  float64 `json:"input"`
 		Output float64 `json:"output"`
@@ -104,6 +108,7 @@ func (OpenCode) Decode(raw json.Value) Message {
 		Finish:    m.Info.Finish,
 		Errored:   m.Info.Error != nil,
 		Tools:     m.Info.Tools,
+		Summary:   string(m.Info.Summary) == "true",
 		Usage: Usage{
 			Input:      int(m.Info.Tokens.Input),
 			Output:     int(m.Info.Tokens.Output),
@@ -111,6 +116,9 @@ func (OpenCode) Decode(raw json.Value) Message {
 			CacheWrite: int(m.Info.Tokens.Cache.Write),
 		},
 		Parts: make([]Part, len(m.Parts)),
+	}
+	if msg.Role == User {
+		msg.Agent = m.Info.Agent
 	}
 	if msg.Role == Assistant {
 		msg.Model = schema.Model{Provider: m.Info.ProviderID, ID: m.Info.ModelID}
@@ -122,16 +130,16 @@ func (OpenCode) Decode(raw json.Value) Message {
 	return msg
 }
 
-// hiddenByOpenCode says whether OpenCode leaves the whole message out of the
-// request: an assistant message with an error, unless an abort already had
-// produced text or tool calls.
+// hiddenByOpenCode reports whether OpenCode leaves the whole message out of the
+// request. It does so for an assistant message with an error. An aborted
+// message is an exception if it has any part besides reasoning and step marks.
 func hiddenByOpenCode(msg *Message, err *ocError) bool {
 	if msg.Role != Assistant || err == nil {
 		return false
 	}
 	if err.Name == "MessageAbortedError" {
 		for i := range msg.Parts {
-			if k := msg.Parts[i].Kind; k == Text || k == Tool {
+			if p := &msg.Parts[i]; p.Kind != Reasoning && !p.StartsStep {
 				return false
 			}
 		}
@@ -149,10 +157,12 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 	switch p.Type {
 	case "text":
 		part.Kind, part.Text, part.TextPath = Text, p.Text, path+"/text"
-		// Only user texts are checked for `ignored`; empty ones go in either role.
+		// OpenCode checks `ignored` on user texts only. It leaves empty texts
+		// out in either role.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
 		if role == User && p.Synthetic {
-			// OpenCode re-creates its reminder texts with a new id on every pass.
+			// OpenCode re-creates its reminder texts with a new id on every
+			// pass.
 			part.ID = ""
 		}
 	case "reasoning":
@@ -165,15 +175,22 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		decodeOpenCodeTool(&part, &p, path)
 	case "file":
 		part.Kind, part.URL, part.Mime = File, p.URL, p.Mime
-		// Their content already stands in synthetic texts before them.
+		// OpenCode repeats the content of such a file in synthetic texts before
+		// it.
 		part.Hidden = p.Mime == "text/plain" || p.Mime == "application/x-directory"
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
-		part.Kind, part.Hidden = Other, true
+		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
 	default: // compaction and subtask become fixed sentences; the rest is unknown
 		part.Kind, part.Raw = Other, raw
 	}
 	return part
 }
+
+// prunedOutput is the sentence that OpenCode sends for a tool output that it
+// has pruned. It counts as content even if the pruned output was empty.
+// Otherwise the prune would leave no trace in the transcript, and the bust that
+// follows would look like a mistake of this program.
+const prunedOutput = "[Old tool result content cleared]"
 
 func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 	part.Kind, part.Name, part.CallID = Tool, p.Tool, p.CallID
@@ -183,14 +200,15 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 	}
 	switch p.State.Status {
 	case "completed":
+		if p.State.Time.Compacted != 0 {
+			// OpenCode does not send the attachments of a pruned output either.
+			part.Text, part.Replaced = prunedOutput, true
+			return
+		}
 		if p.State.Output == nil {
 			return
 		}
 		part.Text, part.TextPath = *p.State.Output, path+"/state/output"
-		if p.State.Time.Compacted != 0 {
-			// OpenCode pruned it: a fixed sentence goes out instead of the output.
-			part.Text = ""
-		}
 		if len(p.State.Attachments) > len("[]") && string(p.State.Attachments) != "null" {
 			part.Attachments, part.AttachmentsPath = p.State.Attachments, path+"/state/attachments"
 		}
@@ -201,7 +219,8 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 			Output      *string `json:"output"`
 		}
 		if p.State.Metadata != nil && json.Unmarshal(p.State.Metadata, &meta) == nil && meta.Interrupted && meta.Output != nil {
-			// An interrupted tool that had output goes out as a normal result.
+			// OpenCode sends the output of an interrupted tool as a normal
+			// result.
 			part.IsError = false
 			part.Text, part.TextPath = *meta.Output, path+"/state/metadata/output"
 			return
@@ -212,25 +231,29 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 	}
 }
 
-// isSigned reports whether a reasoning part's metadata carries a provider's
-// proof: any of the providers' namespaces with a signature, redacted data or
-// encrypted content.
+// proofs lists words in the names under which providers keep their proof of
+// reasoning: signature and redactedData (Anthropic), redactedContent (Bedrock),
+// thoughtSignature (Google), reasoningEncryptedContent and itemId (OpenAI),
+// reasoning_opaque (Copilot), reasoning_details (OpenRouter).
+var proofs = []string{"signature", "redacted", "encrypted", "itemid", "opaque", "details"}
+
+// isSigned reports whether the metadata of a reasoning part carries a
+// provider's proof. It looks into the namespaces of all providers.
 func isSigned(metadata json.Value) bool {
 	if metadata == nil {
 		return false
 	}
-	var byProvider map[string]struct {
-		Signature    json.Value `json:"signature"`
-		RedactedData json.Value `json:"redactedData"`
-		Encrypted    json.Value `json:"reasoningEncryptedContent"`
-		ItemID       json.Value `json:"itemId"`
-	}
+	var byProvider map[string]map[string]json.Value
 	if json.Unmarshal(metadata, &byProvider) != nil {
-		return true // unknown shape: it could be signed data, so it is not touched
+		return true // an unknown shape may be signed data, so it is left alone
 	}
-	for _, m := range byProvider {
-		if m.Signature != nil || m.RedactedData != nil || m.Encrypted != nil || m.ItemID != nil {
-			return true
+	for _, members := range byProvider {
+		for name, v := range members {
+			name = strings.ToLower(name)
+			isProof := slices.ContainsFunc(proofs, func(word string) bool { return strings.Contains(name, word) })
+			if isProof && v != nil && v.Kind() != 'n' {
+				return true
+			}
 		}
 	}
 	return false
@@ -247,8 +270,8 @@ func (OpenCode) TextPart(p Part, text string) json.Value {
 	return v
 }
 
-// ToolPart implements Codec. Its times are zero, because its bytes must not
-// depend on when it was made.
+// ToolPart implements Codec. It sets all times to zero, because the bytes must
+// not depend on when the part was made.
 func (OpenCode) ToolPart(c SyntheticCall) json.Value {
 	type times struct {
 		Start int `json:"start"`

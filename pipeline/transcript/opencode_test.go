@@ -24,7 +24,8 @@ func decode(role transcript.Role, parts string) transcript.Message {
 	return transcript.OpenCode{}.Decode(json.Value(fmt.Sprintf(`{"info":{"id":"m","role":%q},"parts":[%s]}`, role, parts)))
 }
 
-// Every kind of part of OpenCode 1.18 in every state, and what is none.
+// Every kind of part of OpenCode 1.18 in every state, and some JSON that is not
+// a part.
 func TestOpenCodeParts(t *testing.T) {
 	const at = "/parts/0"
 	for _, c := range []struct {
@@ -114,8 +115,8 @@ func TestOpenCodeParts(t *testing.T) {
 			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", TextPath: at + "/state/output", Input: json.Value(`{}`), InputPath: at + "/state/input"},
 		},
 		{
-			"pruned tool", assistant, `{"id":"p","type":"tool","callID":"c","tool":"read","state":{"status":"completed","input":{},"output":"out","time":{"start":1,"end":2,"compacted":3}}}`,
-			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", TextPath: at + "/state/output", Input: json.Value(`{}`), InputPath: at + "/state/input"},
+			"pruned tool", assistant, `{"id":"p","type":"tool","callID":"c","tool":"read","state":{"status":"completed","input":{},"output":"out","time":{"start":1,"end":2,"compacted":3},"attachments":[{"type":"file"}]}}`,
+			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", Text: "[Old tool result content cleared]", Replaced: true, Input: json.Value(`{}`), InputPath: at + "/state/input"},
 		},
 		{
 			"tool with attachments", assistant, `{"id":"p","type":"tool","callID":"c","tool":"shot","state":{"status":"completed","input":{},"output":"out","attachments":[{"type":"file"}]}}`,
@@ -158,7 +159,7 @@ func TestOpenCodeParts(t *testing.T) {
 			transcript.Part{ID: "p", Kind: transcript.File, Mime: "application/x-directory", URL: "file:///a", Hidden: true},
 		},
 		{"agent", user, `{"id":"p","type":"agent","name":"build"}`, transcript.Part{ID: "p", Hidden: true}},
-		{"step-start", assistant, `{"id":"p","type":"step-start","snapshot":"abc"}`, transcript.Part{ID: "p", Hidden: true}},
+		{"step-start", assistant, `{"id":"p","type":"step-start","snapshot":"abc"}`, transcript.Part{ID: "p", Hidden: true, StartsStep: true}},
 		{"step-finish", assistant, `{"id":"p","type":"step-finish","reason":"stop"}`, transcript.Part{ID: "p", Hidden: true}},
 		{"patch", assistant, `{"id":"p","type":"patch","hash":"h","files":[]}`, transcript.Part{ID: "p", Hidden: true}},
 		{"snapshot", assistant, `{"id":"p","type":"snapshot","snapshot":"h"}`, transcript.Part{ID: "p", Hidden: true}},
@@ -191,7 +192,7 @@ func TestOpenCodeMessages(t *testing.T) {
 		{
 			"user",
 			`{"info":{"id":"m1","sessionID":"s","role":"user","time":{"created":1700000000000},"agent":"build","model":{"providerID":"anthropic","modelID":"opus","variant":"high"},"tools":{"ctx_reduce":false},"summary":{"diffs":[]}},"parts":[]}`,
-			transcript.Message{Key: "m1", Role: user, Created: 1700000000000, Model: schema.Model{Provider: "anthropic", ID: "opus"}, Tools: map[string]bool{"ctx_reduce": false}},
+			transcript.Message{Key: "m1", Role: user, Created: 1700000000000, Model: schema.Model{Provider: "anthropic", ID: "opus"}, Agent: "build", Tools: map[string]bool{"ctx_reduce": false}},
 		},
 		{
 			"assistant",
@@ -206,7 +207,7 @@ func TestOpenCodeMessages(t *testing.T) {
 		{
 			"an abort that said nothing too",
 			`{"info":{"id":"m","role":"assistant","error":{"name":"MessageAbortedError"}},"parts":[{"type":"step-start"}]}`,
-			transcript.Message{Key: "m", Role: assistant, Errored: true, Hidden: true, Parts: []transcript.Part{{Path: "/parts/0", Hidden: true}}},
+			transcript.Message{Key: "m", Role: assistant, Errored: true, Hidden: true, Parts: []transcript.Part{{Path: "/parts/0", Hidden: true, StartsStep: true}}},
 		},
 		{
 			"no info", `{"parts":[{"type":"text","text":"x"}]}`,
@@ -244,7 +245,7 @@ func TestOpenCodeSession(t *testing.T) {
 	}
 }
 
-// What we do not know, and what we know but do not change, leaves byte for byte
+// Unknown content, and known content that no rule changes, leaves byte for byte
 // as it came.
 func TestUnknownsPassByteIdentical(t *testing.T) {
 	const around = `{"info":{"id":"m","role":"user","future":{"n":12345678901234567890,"e":1E+400,"s":"\ud800\u00e9\/"}},"parts":[` +
@@ -264,7 +265,7 @@ func TestUnknownsPassByteIdentical(t *testing.T) {
 	}
 }
 
-// units gives every part that could be a unit one in the given state.
+// units gives every part that can be a unit a unit in the given state.
 func units(edit frozen.EditKind) render.UnitOf {
 	tag := 0
 	return func(p *transcript.Part) *frozen.Unit {
@@ -280,8 +281,8 @@ func units(edit frozen.EditKind) render.UnitOf {
 	}
 }
 
-// Decode never panics. What it finds can be patched: every patch of ours fits
-// its message, which then decodes to the same message with other content.
+// Decode never panics, and its results can be patched: each patch fits its
+// message. The patched message decodes to the same message with other content.
 func FuzzOpenCodeDecode(f *testing.F) {
 	for _, part := range []string{
 		`{"id":"p","type":"text","text":"§1§ hi"}`,
@@ -303,7 +304,8 @@ func FuzzOpenCodeDecode(f *testing.F) {
 		if same, err := render.Apply(data, nil); err != nil || string(same) != string(data) {
 			t.Fatalf("an empty patch changed the message: %s, %v", same, err)
 		}
-		// A JavaScript object has no member twice.
+		// The test skips JSON with duplicate members: a JavaScript object has
+		// no member twice, so a harness never sends them.
 		if !json.Value(data).IsValid(jsontext.AllowInvalidUTF8(true)) {
 			return
 		}

@@ -25,7 +25,8 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 	}
 }
 
-// A Method constant without an entry in the table would be missing in TypeScript.
+// A Method constant without an entry in the table would be missing from the
+// TypeScript types.
 func TestEveryMethodHasTypes(t *testing.T) {
 	src, err := parse("..")
 	if err != nil {

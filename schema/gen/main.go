@@ -32,8 +32,8 @@ func run() error {
 	return nil
 }
 
-// generate returns the content of every derived file by its path relative to
-// dir, the directory of package schema.
+// generate returns the content of every generated file. The keys are paths
+// relative to dir, the directory of package schema.
 func generate(dir string) (map[string][]byte, error) {
 	src, err := parse(dir)
 	if err != nil {

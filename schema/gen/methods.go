@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A direction says who calls.
+// A direction says which side calls a method.
 type direction string
 
 const (

@@ -12,13 +12,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// openness says whether an object may have members that its type does not name.
+// openness says whether an object may have members that its type does not
+// declare.
 type openness bool
 
 const (
-	// open fits the protocol: a minor version adds optional fields.
+	// The protocol is open, because a minor version adds optional fields.
 	open openness = true
-	// closed fits the configuration: an editor underlines a misspelt key.
+	// The configuration is closed, so that an editor underlines a misspelt key.
 	closed openness = false
 )
 
@@ -27,13 +28,14 @@ var (
 	schemaPath = reflect.TypeFor[schema.Config]().PkgPath()
 )
 
-// reflectAll returns the definitions of all types and of those they reach.
+// reflectAll returns the definitions of all types and of the types that they
+// refer to.
 func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definitions {
 	defs := jsonschema.Definitions{}
 	r := &jsonschema.Reflector{
 		Anonymous:                 true,
 		AllowAdditionalProperties: bool(o),
-		// In the configuration nothing is required unless a tag says so.
+		// In the configuration a key is optional unless a tag requires it.
 		RequiredFromJSONSchemaTags: o == closed,
 		LookupComment: func(t reflect.Type, field string) string {
 			if t.PkgPath() != schemaPath {
@@ -67,8 +69,9 @@ func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definit
 	return defs
 }
 
-// inJSON lets the comment of a field begin with its name in JSON, as Go's
-// habit has it begin with its name in Go.
+// inJSON replaces the name at the start of a field's comment: Go comments begin
+// with the field's name in Go, and the description begins with its name in
+// JSON, for example cache_ttl.
 func inJSON(t reflect.Type, field, comment string) string {
 	rest, ok := strings.CutPrefix(comment, field+" ")
 	f, found := t.FieldByName(field)
@@ -79,8 +82,9 @@ func inJSON(t reflect.Type, field, comment string) string {
 	return name + " " + rest
 }
 
-// allowBareValues gives the fields of t, and of the structs in it, that have a
-// bare tag their schema: one value, or a map or list of such.
+// allowBareValues changes the schema of each field with a bare tag, in t and in
+// the structs inside it. The schema then also accepts a single value instead of
+// a map or list.
 func allowBareValues(defs jsonschema.Definitions, t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == schemaPath {
@@ -104,8 +108,8 @@ func allowBareValues(defs jsonschema.Definitions, t reflect.Type) {
 	}
 }
 
-// elementSchema is the schema of one element of a map or list, with the rules
-// of the field's tag, which are about its elements.
+// elementSchema returns the schema of one element of a map or list. The rules
+// in the field's tag apply to its elements.
 func elementSchema(f reflect.StructField) *jsonschema.Schema {
 	rules := strings.Split(f.Tag.Get("jsonschema"), ",")
 	rules = slices.DeleteFunc(rules, func(rule string) bool { return strings.HasPrefix(rule, "oneof_type=") })
@@ -116,8 +120,8 @@ func elementSchema(f reflect.StructField) *jsonschema.Schema {
 	return value
 }
 
-// dropRepeatedEnums removes the enum of a field's tag where the field's type
-// is a definition that has it already.
+// dropRepeatedEnums removes the enum of a field's tag if the field's type is a
+// definition that already has the enum.
 func dropRepeatedEnums(s *jsonschema.Schema) {
 	if s.Properties == nil {
 		return
@@ -161,8 +165,8 @@ func configDocument(defs jsonschema.Definitions) ([]byte, error) {
 	return document(&root)
 }
 
-// document renders s for people: indented, without the HTML escapes that
-// encoding/json, which the library marshals with, puts into descriptions.
+// document formats s for people: indented, and without the HTML escapes of
+// encoding/json, which the library uses.
 func document(s *jsonschema.Schema) ([]byte, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// A source is what reflection cannot see of package schema: comments and constants.
+// A source holds the comments and constants of package schema, which reflection
+// cannot see.
 type source struct {
-	comments map[string]string // by "Type" and "Type.Field"
-	consts   []constDecl       // in the order of the source
+	comments map[string]string // keyed by "Type" and "Type.Field"
+	consts   []constDecl       // in source order
 }
 
-// A constDecl is an exported constant. Type is the name of its type, empty for
-// an untyped one.
+// A constDecl is an exported constant. typeName is the name of its type, or
+// empty if it is untyped.
 type constDecl struct {
 	name, typeName, comment string
 	value                   constant.Value
@@ -41,7 +42,8 @@ func parse(dir string) (source, error) {
 	}
 
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	// Constants do not depend on imports, so what cannot be resolved is left unresolved.
+	// Errors are ignored, because the check cannot resolve imports and
+	// constants do not depend on them.
 	conf := types.Config{Error: func(error) {}}
 	conf.Check("schema", fset, files, info) //nolint:errcheck // see Error
 
@@ -71,7 +73,7 @@ func (s *source) fieldComments(t *doc.Type) {
 			if text == "" {
 				text = f.Comment.Text()
 			}
-			// A comment above a group of fields speaks of the first one.
+			// A comment above several names is stored for each of them.
 			for _, name := range f.Names {
 				s.comments[t.Name+"."+name.Name] = oneLine(text)
 			}

@@ -36,8 +36,9 @@ type tsWriter struct{ bytes.Buffer }
 
 func (w *tsWriter) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
-// constants writes the groups Method and Code as one object each, so that a
-// reader sees where a name comes from, and every other number by its own name.
+// constants writes each of the groups Method and Code as one object, so that a
+// reader sees where a name comes from. Every other number becomes a constant
+// with its own name.
 func (w *tsWriter) constants(src source) {
 	for _, group := range []struct{ prefix, comment string }{
 		{"Method", "Method names."},
@@ -146,7 +147,8 @@ func (w *tsWriter) methodTable(name, comment string, d direction, answered bool)
 	w.printf("}\n")
 }
 
-// comment writes text as a JSDoc comment of lines that an editor shows whole.
+// comment writes text as a JSDoc comment. It breaks lines so that an editor
+// shows them without scrolling.
 func (w *tsWriter) comment(indent, text string) {
 	if text == "" {
 		return

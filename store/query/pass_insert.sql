@@ -2,6 +2,7 @@ INSERT INTO passes (
 	harness, session_id, pass, at, verdict, cause, bust, bust_cause,
 	messages, kept, wire_messages, wire_tokens, wire_bytes, prefix_tokens,
 	chain, edits_added, pressure, host_us,
-	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast
+	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
+	lost_blocks, lost_tokens, thinking_tokens
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -3,5 +3,6 @@ SELECT
 	messages, kept, wire_messages, wire_tokens, wire_bytes, prefix_tokens,
 	chain, edits_added, pressure, host_us,
 	input_tokens, cache_read, cache_write,
-	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast
+	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
+	lost_blocks, lost_tokens, thinking_tokens
 FROM passes

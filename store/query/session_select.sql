@@ -7,5 +7,8 @@ SELECT
 	last_pass_at, created_at, updated_at,
 	profile, show_gaps, todo_message, todo_state, reclaim_up_to,
 	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band,
-	overflow_at, overflow_pass
+	overflow_at, overflow_pass,
+	binds, preamble, agent, lost_blocks, lost_tokens,
+	system_text, system_preamble, system_pending, system_at,
+	overflow_tokens, gauge_of, gauge_tokens, gauge_own, gauge_base
 FROM sessions

@@ -3,11 +3,14 @@ INSERT INTO sessions (
 	epoch, tag_counter, passes, busts, wire_messages, wire_chain,
 	raw_messages, raw_chain, last_pass_at, created_at, updated_at,
 	profile, show_gaps, todo_message, todo_state, reclaim_up_to,
-	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band
+	relief_of, relief_tokens, stuck_tag, stuck_grace, stuck_band,
+	binds, preamble, agent, lost_blocks, lost_tokens,
+	gauge_of, gauge_tokens, gauge_own, gauge_base
 )
 VALUES (
 	?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17,
-	?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28
+	?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,
+	?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38
 )
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	directory      = excluded.directory,
@@ -35,5 +38,14 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	stuck_tag      = excluded.stuck_tag,
 	stuck_grace    = excluded.stuck_grace,
 	stuck_band     = excluded.stuck_band,
+	binds          = excluded.binds,
+	preamble       = excluded.preamble,
+	agent          = excluded.agent,
+	lost_blocks    = excluded.lost_blocks,
+	lost_tokens    = excluded.lost_tokens,
+	gauge_of       = excluded.gauge_of,
+	gauge_tokens   = excluded.gauge_tokens,
+	gauge_own      = excluded.gauge_own,
+	gauge_base     = excluded.gauge_base,
 	explicit_flush = CASE WHEN ?18 THEN 0 ELSE explicit_flush END,
 	overflow_at    = CASE WHEN ?29 THEN 0 ELSE overflow_at END

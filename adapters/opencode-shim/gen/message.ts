@@ -1,14 +1,14 @@
 import { all, cases, fields, list, nothing, type Projection } from "../../shim-core/gen/declare.ts"
 
 /**
- * What the host uses of an OpenCode message. Left out is what never reaches a
- * model and is large or restless: tool metadata (it repeats outputs), diff
- * summaries (filled in later, by themselves), snapshots, costs.
+ * The parts of an OpenCode message that the host uses. It leaves out members that never reach a model and that are
+ * large or change by themselves: tool metadata (it repeats outputs), diff summaries (OpenCode fills them in later),
+ * snapshots and costs.
  */
 
-const summary = cases([], [[true, all]], nothing) // of a user it is an object of diffs
+const summary = cases([], [[true, all]], nothing) // in user messages it is an object of diffs
 
-const info = fields({
+const info = {
   id: all,
   sessionID: all,
   role: all,
@@ -21,9 +21,13 @@ const info = fields({
   tools: all,
   error: fields({ name: all }),
   summary,
-})
+}
 
-// Only its place matters: patches name parts by their index.
+// Another agent has another system prompt and other tools, and so another prefix. Each answer takes its agent from
+// the user message before it.
+const userInfo = { ...info, agent: all }
+
+// A marker matters only by its place, because patches name parts by their index.
 const marker = fields({ type: all })
 
 const text = fields({ id: all, type: all, text: all, synthetic: all, ignored: all })
@@ -58,17 +62,17 @@ const parts = [
   ["retry", marker],
 ] as const
 
-// What this version does not know is kept whole: compaction, subtask, agent, and what comes next.
+// Parts that this version does not know are kept whole: compaction, subtask, agent, and any future type.
 const part = cases(["type"], parts, all)
 const userPart = cases(["type"], [...parts, ["text", cases(["synthetic"], [[true, reminder]], text)]], all)
 
-const messageOf = (part: Projection) => fields({ info, parts: list(part) })
+const messageOf = (info: Record<string, Projection>, part: Projection) => fields({ info: fields(info), parts: list(part) })
 
 export const message = cases(
   ["info", "role"],
   [
-    ["user", messageOf(userPart)],
-    ["assistant", messageOf(part)],
+    ["user", messageOf(userInfo, userPart)],
+    ["assistant", messageOf(info, part)],
   ],
   all,
 )

@@ -2,21 +2,21 @@ import { asError, ConnectionClosed, Method, type Handlers, type MessageSendParam
 import type { Instance } from "./instance.ts"
 import type { PromptBody, Provider } from "./opencode.ts"
 
-/** The host's requests to this instance. */
+/** Answers the host's requests to this instance. */
 export function handlers(instance: Instance): Handlers {
   const { client, sessions } = instance
   let providers: Promise<Provider[]> | undefined
-  /** The messages that a session gets once, by session and key. */
+  /** Messages with a key, which a session gets only once, by session and key. */
   const once = new Map<string, Promise<void>>()
 
-  /** Stores a message of the host when the session's turn lets it. */
+  /** Stores a message of the host as soon as the session's turn allows it. */
   const store = (message: MessageSendParams, signal: AbortSignal) => {
     const { session, text, reply, ignored, synthetic, midTurn } = message
     const send = async () => {
       const path = { id: session }
       const { agent, model } = sessions.lastConversation(session)
       const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored || synthetic === true }] }
-      // The message becomes the newest user message, which decides what the next turn runs on.
+      // The message becomes the newest user message, and that one decides which agent and model run the next turn.
       if (agent) body.agent = agent
       if (model) {
         body.model = { providerID: model.providerID, modelID: model.modelID }
@@ -24,13 +24,13 @@ export function handlers(instance: Instance): Handlers {
       }
       await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
     }
-    // A message that no step of the turn reads makes OpenCode call the model once more when the turn ends.
+    // If no step of the turn reads a message, OpenCode calls the model once more when the turn ends.
     return midTurn ? sessions.beforeNextRequest(session, send, signal) : sessions.whenIdle(session, send, signal)
   }
 
   return {
     async [Method.ModelLimits]({ model }) {
-      // Of the whole catalogue, because OpenCode has no smaller question.
+      // This asks for the whole catalogue, because OpenCode has no smaller question.
       providers ??= data(client.config.providers()).then((catalogue) => catalogue.providers)
       try {
         return modelLimits(await providers, model.provider, model.id)
@@ -68,8 +68,8 @@ export function handlers(instance: Instance): Handlers {
 }
 
 /**
- * A signal that a request was withdrawn. It outlives the connection: what a host
- * has decided before it died goes on, as if it had not died.
+ * A signal that a request was withdrawn. It ignores the end of the connection: work that a host decided on before it
+ * died goes on, as if the host had not died.
  */
 function withdrawal(signal: AbortSignal): AbortSignal {
   const withdrawn = new AbortController()
@@ -77,7 +77,7 @@ function withdrawal(signal: AbortSignal): AbortSignal {
   return withdrawn.signal
 }
 
-/** The payload of a client answer. The client resolves also when the request failed. */
+/** Returns the payload of a client answer, or throws. The client resolves even if the request failed. */
 async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await response
   if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))

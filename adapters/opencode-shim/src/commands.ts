@@ -2,7 +2,7 @@ import { asError, Method, type CommandExecuteResult, type InitializeResult } fro
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
-/** Thrown after a command has run: OpenCode has no other way to end one without a turn of the model. */
+/** Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. */
 class CommandDone extends Error {
   override name = "MagicctxCommandDone"
 }
@@ -11,12 +11,13 @@ class CommandDone extends Error {
 export function register(config: Config, { commands, agents }: InitializeResult): void {
   config.command ??= {}
   for (const { name, description } of commands) {
-    config.command[name] = { description, template: "$ARGUMENTS" } // never sent
+    config.command[name] = { description, template: "$ARGUMENTS" } // the template is never sent
   }
   config.agent ??= {}
   for (const { name, description, prompt, model, tools, steps } of agents) {
     config.agent[name] = {
-      // As OpenCode's own hidden agents: a hidden subagent would still be offered to the model by the task tool.
+      // OpenCode's own hidden agents have the same mode: the task tool would still offer a hidden subagent to the
+      // model.
       mode: "primary",
       hidden: true,
       description,
@@ -33,7 +34,7 @@ export function isOurCommand(registered: InitializeResult | undefined, name: str
   return registered?.commands.some((command) => command.name === name) ?? false
 }
 
-/** Runs a command of the host, shows its result, and ends it. Always throws. */
+/** Runs a command of the host and shows its result. Always throws, to end the command. */
 export async function command(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<never> {
   const { title, message, variant } = await execute(instance, input)
   await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant } }).catch(() => {})

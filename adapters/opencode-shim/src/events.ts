@@ -2,7 +2,10 @@ import { Method } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { Event } from "./opencode.ts"
 
-/** The events that the host uses. The others are many: every token of an answer is one. */
+/**
+ * The events that the host uses. All others stay here, because there are many: for example one for every token of an
+ * answer.
+ */
 const forwarded = new Set([
   "session.created",
   "session.updated",
@@ -23,7 +26,9 @@ export function event(instance: Instance, { event }: { event: Event }): void {
   const session = sessionID ?? (event.type.startsWith("session.") ? info?.id : info?.sessionID)
   if (event.type === "session.deleted" && session) instance.passes.forget(session)
   if (!instance.wants(Method.Event)) return
-  // OpenCode writes a user message anew after each step, with all diffs of the turn in it.
+  // OpenCode writes a user message again after each step, with all diffs of the turn in it.
   if (event.type === "message.updated" && info?.role === "user") return
-  instance.host.notify(Method.Event, { ...(session && { session }), directory: instance.directory, event })
+  // The host binds the thinking of an answer when the answer ends: OpenCode may be restarted before the next pass.
+  const sent = session && info?.time?.completed !== undefined ? instance.passes.sent(session) : undefined
+  instance.host.notify(Method.Event, { ...(session && { session }), directory: instance.directory, event, ...(sent && { sent }) })
 }

@@ -1,4 +1,4 @@
 import { server } from "./plugin.ts"
 
-// Nothing but the default export: OpenCode takes any other one for a second plugin.
+// The only export is the default one: OpenCode would load any other export as a second plugin.
 export default { id: "magicctx", server }

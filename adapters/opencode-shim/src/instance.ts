@@ -4,12 +4,12 @@ import type { Client, Message, PluginInput } from "./opencode.ts"
 import { message } from "./generated/message.ts"
 import { Sessions } from "./sessions.ts"
 
-/** Deadlines of the calls that are no pass, ms. */
+/** Deadlines of all calls except passes, in ms. */
 export const timeoutMS = { hook: 2_000, system: 5_000, command: 10_000, tool: 60_000 } as const
 
-declare const shimVersion: string // the bundler's
+declare const shimVersion: string // defined by the bundler
 
-/** One plugin instance: OpenCode has one for each directory. */
+/** A plugin instance. OpenCode creates one for each directory. */
 export class Instance {
   readonly client: Client
   readonly directory: string
@@ -23,7 +23,7 @@ export class Instance {
   private unshown: string[] = []
   private maySpeak = false
   private isWatched = false
-  /** Why the host does not work, as the user was told; undefined while it does. */
+  /** The reason why the host does not work, as the user was told; undefined while it works. */
   private trouble: string | undefined
   private mustAskAgain = false
   private readonly told = new Set<string>()
@@ -54,18 +54,21 @@ export class Instance {
     return this.lease.host
   }
 
-  /** What the host said at initialize while it works for this directory; undefined means: forward nothing. */
+  /** The host's answer to initialize, while the host works for this directory. If it is undefined, forward nothing. */
   get enabled(): InitializeResult | undefined {
     const { result } = this.opening
     return result?.enabled ? result : undefined
   }
 
-  /** Whether the host would work but cannot: what it did last then stays done. */
+  /** Whether the host is switched on but cannot work. Then the last good mutation stays in effect. */
   get isInTrouble(): boolean {
     return this.trouble !== undefined
   }
 
-  /** Waits for the host's first answer, tells the user what is wrong with it, and returns what to register. */
+  /**
+   * Waits for the host's first answer, tells the user if something is wrong, and returns the answer with the things
+   * to register.
+   */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     const result = await this.opening.opened(timeoutMS)
     if (result && !result.enabled && !result.trouble) {
@@ -81,7 +84,7 @@ export class Instance {
     return registered
   }
 
-  /** What the host says for the pass that begins; undefined when it does nothing here. */
+  /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
   async ready(): Promise<InitializeResult | undefined> {
     const { result } = this.opening
     if (result && !this.mustAskAgain && (result.enabled || !result.trouble)) return this.enabled
@@ -95,7 +98,10 @@ export class Instance {
     return this.opening.refusal ?? this.opening.result?.reason ?? this.host.trouble
   }
 
-  /** Notes what became of a pass. Only a pass that went well ends an episode: a host that dies of each would flap. */
+  /**
+   * Notes the result of a pass. Only a successful pass ends an episode of trouble: a host that dies in every pass
+   * would otherwise switch the notice on and off.
+   */
   private passed(failure: Error | undefined): void {
     if (!failure) {
       if (this.enabled) this.works(this.enabled)
@@ -130,14 +136,17 @@ export class Instance {
     return this.enabled?.hooks.includes(method) ?? false
   }
 
-  /** Tells the user, once somebody can see it: OpenCode shows a toast only to those who look when it comes. */
+  /**
+   * Shows a text to the user, once somebody looks: OpenCode shows a toast only to clients that are connected when it
+   * comes.
+   */
   private notify(text: string): void {
     this.warn(text)
     this.unshown.push(text)
     if (this.isWatched) this.watched()
   }
 
-  /** The user has sent a prompt, so somebody looks. */
+  /** The user has sent a prompt, so somebody looks at the screen. */
   watched(): void {
     this.isWatched = true
     for (const message of this.unshown.splice(0)) {
@@ -145,14 +154,17 @@ export class Instance {
     }
   }
 
-  /** Tells the user's log, as soon as OpenCode takes calls: during start-up it waits for its plugins. */
+  /**
+   * Writes to OpenCode's log as soon as OpenCode accepts calls. During start-up it does not, because it waits for its
+   * plugins.
+   */
   warn(text: string): void {
     this.log.warn(text)
     this.unsaid.push(text)
     if (this.maySpeak) this.speak()
   }
 
-  /** OpenCode calls hooks, so it takes calls. */
+  /** OpenCode calls hooks, so by now it accepts calls. */
   speak(): void {
     this.maySpeak = true
     for (const text of this.unsaid.splice(0)) {
@@ -161,8 +173,8 @@ export class Instance {
   }
 
   /**
-   * Runs the body of a hook. A hook that throws kills the user's turn, so none
-   * does: what the body did not get to change stays as it was.
+   * Runs the body of a hook. It catches every error, because a hook that throws ends the user's turn. Whatever the
+   * body has not changed by then stays as it was.
    */
   async guard(hook: string, body: () => Promise<void> | void): Promise<void> {
     try {

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Runs the host that was packaged with us, for people at a terminal: npm links
-// `magicctx-host` to this file, because the binary lies in a package of its platform.
+// Runs the packaged host for people at a terminal. npm links `magicctx-host` to this file, because the binary lies in
+// a separate package for each platform.
 import { spawn } from "node:child_process"
 import { packagedHost } from "@magicctx/shim-core"
 
 const tried: string[] = []
-// Neither PATH nor $MAGICCTX_HOST: both may name this file.
+// It searches neither PATH nor $MAGICCTX_HOST: both may name this very file.
 const host = packagedHost(import.meta.url, tried)
 if (host) launch(host)
 else {
@@ -18,8 +18,8 @@ else {
 
 function launch(path: string): void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
-  // Before the spawn: a signal in between would end us and leave the host alone.
-  // A terminal's Ctrl-C reaches the host too; being told twice does not disturb it.
+  // The handlers come before the spawn: a signal in between would end this process and leave the host running. A
+  // terminal's Ctrl-C also reaches the host directly, and a second signal does not disturb it.
   for (const signal of signals) process.on(signal, () => child.kill(signal))
   const child = spawn(path, process.argv.slice(2), { stdio: "inherit" })
   child.on("error", (err) => {

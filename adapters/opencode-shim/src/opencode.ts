@@ -1,10 +1,9 @@
 /**
- * The part of OpenCode's plugin interface that this shim uses, as OpenCode
- * 1.18.33 behaves. Its own type package is not a dependency: the bundle must
- * load where no package can be resolved.
+ * The part of OpenCode's plugin interface that this shim uses, as OpenCode 1.18.33 behaves. OpenCode's own type
+ * package is not a dependency, because the bundle must load where no package can be resolved.
  */
 
-/** An entry of the array that the model's prompt is made of. */
+/** An entry of the array that becomes the model's prompt. */
 export interface Message {
   info: Info
   parts: unknown[]
@@ -15,7 +14,7 @@ export interface Info {
   sessionID: string
   role: "user" | "assistant"
   agent?: string
-  /** Of a user message; an assistant message has providerID and modelID itself. */
+  /** Only on a user message; an assistant message has its own providerID and modelID. */
   model?: ModelRef
 }
 
@@ -30,14 +29,14 @@ export interface Event {
   type: string
   properties: {
     sessionID?: string
-    info?: { id?: string; sessionID?: string; parentID?: string; role?: string }
+    info?: { id?: string; sessionID?: string; parentID?: string; role?: string; time?: { completed?: number } }
     status?: { type: string }
   }
 }
 
 type Response<T> = Promise<{ data?: T; error?: unknown }>
 
-/** The SDK client of a plugin. Its calls resolve also for HTTP errors. */
+/** The SDK client of a plugin. Its calls resolve even for HTTP errors. */
 export interface Client {
   app: { log(o: { body: { service: string; level: string; message: string } }): Response<unknown> }
   config: { providers(): Response<{ providers: Provider[] }> }
@@ -113,7 +112,7 @@ export interface ToolCall {
 
 export interface ToolRegistration {
   description: string
-  /** Empty: the schema is set by tool.definition, where it reaches the model as it is. */
+  /** Empty: tool.definition sets the schema, which then reaches the model unchanged. */
   args: Record<string, never>
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }

@@ -2,19 +2,22 @@ import { Method } from "@magicctx/shim-core"
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { ToolCall } from "./opencode.ts"
 
-/** The hooks that the host may ask for. */
+/** The hooks below are called only if the host asks for them. */
 
 export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: unknown; parts: unknown[] }): Promise<void> {
-  instance.sessions.compacting.delete(input.sessionID) // a compaction that came to nothing
+  instance.sessions.compacting.delete(input.sessionID) // the session's compaction never made its request
   if (!instance.wants(Method.ChatMessage)) return
   const { message, parts } = output
   const params = { session: input.sessionID, directory: instance.directory, message, parts }
   await instance.host.call(Method.ChatMessage, params, { timeoutMS: timeoutMS.hook })
 }
 
-export async function textComplete(instance: Instance, input: { sessionID: string }, output: { text: string }): Promise<void> {
-  if (!instance.wants(Method.TextComplete) || instance.sessions.hidden.has(input.sessionID)) return
-  const answer = await instance.host.call(Method.TextComplete, { session: input.sessionID, text: output.text }, { timeoutMS: timeoutMS.hook })
+export async function textComplete(instance: Instance, input: { sessionID: string; messageID?: string }, output: { text: string }): Promise<void> {
+  const { sessionID: session, messageID: message } = input
+  if (!instance.wants(Method.TextComplete) || instance.sessions.hidden.has(session)) return
+  const sent = instance.passes.sent(session)
+  const params = { session, text: output.text, ...(sent && message && { message, sent }) }
+  const answer = await instance.host.call(Method.TextComplete, params, { timeoutMS: timeoutMS.hook })
   output.text = answer.text
 }
 
@@ -23,7 +26,7 @@ export async function toolBefore(instance: Instance, input: ToolCall, output: { 
   const params = { session: input.sessionID, tool: input.tool, callId: input.callID, args: output.args }
   const { args } = await instance.host.call(Method.ToolBefore, params, { timeoutMS: timeoutMS.hook })
   if (args === undefined) return
-  // In place: OpenCode runs the tool with this very object.
+  // The arguments are changed in place, because OpenCode runs the tool with this very object.
   for (const name of Object.keys(output.args)) delete output.args[name]
   Object.assign(output.args, args)
 }

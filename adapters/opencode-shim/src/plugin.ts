@@ -7,12 +7,12 @@ import { chatMessage, textComplete, toolAfter, toolBefore } from "./optional.ts"
 import { system, transform } from "./prompt.ts"
 import { definition, tools } from "./tools.ts"
 
-/** How long OpenCode's start may wait for the host, ms. Tools can be registered at no later time. */
+/** How long OpenCode's start may wait for the host, in ms. Tools cannot be registered later. */
 const startMS = 2_000
 
-let log: Log | undefined // of the process; opened with the first directory, not by the import
+let log: Log | undefined // one for the process; opened with the first directory, not by the import
 
-/** The plugin function: OpenCode calls it once for each directory. */
+/** The plugin function. OpenCode calls it once for each directory. */
 export async function server(input: PluginInput): Promise<Hooks> {
   const processLog = (log ??= openLog("opencode-shim"))
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url), processLog), processLog))

@@ -3,18 +3,23 @@ import { timeoutMS, type Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
 
-/** Turns the messages of one LLM request into the wire, in place: OpenCode ignores another array. */
+/** Turns the messages of one LLM request into the wire, in place: OpenCode ignores a new array. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
   const session = messages[0]?.info.sessionID
   if (!session) return
-  const { directory, sessions } = instance
-  // OpenCode's own compaction passes a copy of the head, which is not the session's array.
-  if (sessions.compacting.delete(session)) return
+  const { directory, passes, sessions } = instance
+  // OpenCode's own compaction passes a copy of the older messages, which is not the session's array.
+  if (sessions.compacting.delete(session)) {
+    sessions.aside.add(session)
+    return
+  }
+  sessions.aside.delete(session)
   const { agent } = sessions.conversation(session, messages)
   instance.watched()
   const enabled = await instance.ready()
   if (!enabled) {
-    if (instance.isInTrouble) await instance.passes.withoutHost(messages, session)
+    if (instance.isInTrouble) await passes.withoutHost(messages, session)
+    else passes.withoutPass(session)
     return
   }
   if (enabled.agents.some((hidden) => hidden.name === agent)) {
@@ -22,8 +27,13 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
     return
   }
   sessions.hidden.delete(session)
-  const parent = await sessions.parent(session)
-  await instance.passes.run(messages, { session, directory, ...(parent && { parent }) }, enabled)
+  try {
+    const parent = await sessions.parent(session)
+    await passes.run(messages, { session, directory, ...(parent && { parent }) }, enabled)
+  } catch (err) {
+    passes.withoutPass(session)
+    throw err
+  }
 }
 
 interface SystemInput {
@@ -33,30 +43,49 @@ interface SystemInput {
 
 /** Replaces the system prompt of one LLM request, in place. */
 export async function system(instance: Instance, input: SystemInput, output: { system: string[] }): Promise<void> {
-  const { directory, enabled, host, sessions } = instance
+  const { directory, enabled, host, passes, sessions } = instance
   const { sessionID: session, model } = input
-  if (!(enabled || instance.isInTrouble) || !session || sessions.hidden.has(session)) return
+  if (!session || sessions.hidden.has(session)) return
+  const isConversation = !isAside(sessions, session, input, output.system)
+  if (!(enabled || instance.isInTrouble)) {
+    if (isConversation) passes.leavesWith("bare", session)
+    return
+  }
   const params = { session, directory, model: { provider: model?.providerID ?? "", id: model?.id ?? "" }, system: output.system }
-  const call = enabled
-    ? host.call(Method.System, params, { timeoutMS: Math.min(timeoutMS.system, enabled.transformTimeoutMs) })
-    : Promise.reject(new Error("no host"))
-  const answer = await answered(sessions, session, JSON.stringify(params), call)
-  if (answer) output.system.splice(0, output.system.length, ...answer)
+  const question = JSON.stringify(params)
+  try {
+    if (!enabled) throw new Error("no host")
+    const answer = await host.call(Method.System, params, { timeoutMS: Math.min(timeoutMS.system, enabled.transformTimeoutMs) })
+    if (isConversation) {
+      sessions.systems.set(session, { question, system: answer.system })
+      passes.leavesWith("answered", session)
+    }
+    replace(output, answer.system)
+  } catch (err) {
+    // Use the last answer to the same question, if there is one. A prompt without the host's part would be another
+    // prefix, so the provider would have to read all of it anew.
+    const last = sessions.systems.get(session)
+    const isKnown = last?.question === question
+    if (isConversation) passes.leavesWith(isKnown ? "replayed" : "bare", session)
+    if (isKnown) replace(output, last.system)
+    else if (err instanceof RpcError) throw err // any other failure means that there is no host, and the pass has said so already
+  }
 }
 
+function replace(output: { system: string[] }, system: string[] | undefined): void {
+  if (system) output.system.splice(0, output.system.length, ...system)
+}
+
+/** The first words of the prompts of OpenCode's own agents: title, summary, compaction. The host has the same list. */
+const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
+
 /**
- * The host's answer, or, when none comes, the last one to the same question: a
- * prompt without our part would be another prefix, and cost the whole of it.
+ * Whether a request comes from one of OpenCode's own agents. These share the session's id, but neither its messages
+ * nor its prefix. The request for a title runs beside the first step, and its hook comes between the hooks of that
+ * step. It mostly uses a small model; if it uses the session's model, its prompt gives it away.
  */
-async function answered(sessions: Sessions, session: string, question: string, call: Promise<{ system?: string[] }>): Promise<string[] | undefined> {
-  try {
-    const { system } = await call
-    if (system) sessions.systems.set(session, { question, system })
-    return system
-  } catch (err) {
-    const last = sessions.systems.get(session)
-    if (last?.question === question) return last.system
-    if (err instanceof RpcError) throw err
-    return undefined // the pass has told that there is no host
-  }
+function isAside(sessions: Sessions, session: string, { model }: SystemInput, system: readonly string[]): boolean {
+  const asked = sessions.lastConversation(session).model
+  const isOtherModel = model !== undefined && asked !== undefined && (model.id !== asked.modelID || model.providerID !== asked.providerID)
+  return sessions.aside.has(session) || isOtherModel || asideOpenings.some((opening) => system[0]?.trimStart().startsWith(opening))
 }

@@ -1,26 +1,31 @@
 import type { Client, Event, Message, ModelRef } from "./opencode.ts"
 
-/** How long a question about a session may hold up its first pass, ms. */
+/** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
 
-/** What the conversation runs on, as its newest user message says. */
+/** The agent and model of a conversation, as its newest user message names them. */
 export interface Conversation {
   agent?: string
   model?: ModelRef
 }
 
-/** What the shim itself must know of OpenCode's sessions. */
+/** What the shim itself must know about OpenCode's sessions. */
 export class Sessions {
-  /** Sessions whose next pass is that of a native compaction. */
+  /** Sessions whose next pass belongs to OpenCode's own compaction. */
   readonly compacting = new Set<string>()
-  /** Sessions in which a hidden agent works: the shim passes them through. */
+  /** Sessions whose newest request belongs to OpenCode's own compaction, until their next pass. */
+  readonly aside = new Set<string>()
+  /** Sessions in which a hidden agent works. The shim leaves their messages unchanged. */
   readonly hidden = new Set<string>()
-  /** The last system prompt of each session, and the question that it answered. */
-  readonly systems = new Map<string, { question: string; system: string[] }>()
+  /**
+   * The host's last answer to each session's system prompt, together with the question. An undefined answer leaves
+   * the prompt unchanged.
+   */
+  readonly systems = new Map<string, { question: string; system: string[] | undefined }>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
   private readonly busy = new Map<string, Array<() => void>>()
-  /** Work that waits for a tool of the session to end. */
+  /** Work that waits until a tool of the session ends. */
   private readonly waiting = new Map<string, Set<() => Promise<void>>>()
   private readonly conversations = new Map<string, Conversation>()
 
@@ -52,7 +57,7 @@ export class Sessions {
     return parent
   }
 
-  /** Notes what the conversation runs on and returns it. */
+  /** Notes agent and model of the conversation, and returns them. */
   conversation(session: string, messages: readonly Message[]): Conversation {
     const newest = messages.findLast((message) => message.info.role === "user")?.info
     const conversation: Conversation = {}
@@ -66,7 +71,7 @@ export class Sessions {
     return this.conversations.get(session) ?? {}
   }
 
-  /** Runs work when no turn runs in the session, unless signal ends the wait. */
+  /** Runs work when the session has no running turn, unless signal ends the wait. */
   async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     await this.idle(session)
     signal.throwIfAborted()
@@ -74,16 +79,17 @@ export class Sessions {
   }
 
   /**
-   * Runs work when a tool of the session has run and OpenCode still waits for it, or when no turn runs. What it stores is read by the very
-   * next request. Stored between two steps it could miss the request that is being made and yet precede its answer: the request after that
-   * would find it in the middle of what was sent.
+   * Runs work after a tool of the session, while OpenCode still waits for that tool, or when no turn runs. A message
+   * that work stores is then read by the very next request. Stored between two steps, it could miss the request that
+   * is being made and still precede its answer. The request after that would find it in the middle of the messages
+   * that were already sent.
    */
   beforeNextRequest(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting = this.waiting.get(session) ?? new Set()
       this.waiting.set(session, waiting)
       const run = async () => {
-        if (!waiting.delete(run)) return // the tool and the idle session both came
+        if (!waiting.delete(run)) return // the tool's end and the idle session both called run
         if (waiting.size === 0) this.waiting.delete(session)
         try {
           signal.throwIfAborted()
@@ -97,7 +103,7 @@ export class Sessions {
     })
   }
 
-  /** A tool of the session has run; OpenCode waits until this resolves. */
+  /** A tool of the session has run. OpenCode waits until this resolves. */
   async toolEnded(session: string): Promise<void> {
     await Promise.all([...(this.waiting.get(session) ?? [])].map((run) => run()))
   }
@@ -118,6 +124,7 @@ export class Sessions {
     this.parents.delete(session)
     this.conversations.delete(session)
     this.compacting.delete(session)
+    this.aside.delete(session)
     this.hidden.delete(session)
     this.systems.delete(session)
   }

@@ -3,9 +3,8 @@ import { timeoutMS, type Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * The host's tools as OpenCode registers them, once and for the life of the
- * instance. Their text is the start of the cached prefix, so it stays as it was
- * at start even if a later host describes them otherwise.
+ * The host's tools as OpenCode registers them, once for the life of the instance. Their texts are the start of the
+ * cached prefix, so they stay as they were at the start, even if a later host describes its tools differently.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
   const map: Record<string, ToolRegistration> = {}
@@ -15,7 +14,7 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
       args: {},
       async execute(args, { sessionID, callID, abort }) {
         const params = { session: sessionID, directory: instance.directory, tool: name, callId: callID ?? "", args: args ?? {} }
-        // The host keeps its reply to a call id, so that a call may be sent again after a crash.
+        // The host stores its reply under the call id, so a call may be sent again after a crash.
         const options = { timeoutMS: timeoutMS.tool, once: !callID, ...(abort && { signal: abort }) }
         try {
           const { title, output } = await instance.host.call(Method.ToolExecute, params, options)
@@ -30,7 +29,7 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
   return map
 }
 
-/** Gives the model the host's schema as it is: OpenCode's own conversion makes every argument required. */
+/** Gives the model the host's schema unchanged: OpenCode's own conversion makes every argument required. */
 export function definition(registered: InitializeResult | undefined): NonNullable<Hooks["tool.definition"]> {
   const ours = new Map(registered?.tools.map((tool) => [tool.name, tool]))
   return async ({ toolID }, output) => {

@@ -5,9 +5,9 @@ import { test } from "node:test"
 import { pathToFileURL } from "node:url"
 import { fake } from "./fake-opencode.ts"
 
-declare const repository: string // the test runner's
+declare const repository: string // defined by the test runner
 
-// OpenCode's life in short: import the file, call the plugin, have one request, end without dispose.
+// A short life of OpenCode: it imports the file, calls the plugin, makes one request, and ends without dispose.
 const harness = (bundle: string) => `
   const module = await import(${JSON.stringify(bundle)})
   const client = { app: { log: async () => ({}) }, session: { get: async () => ({ data: {} }) } }

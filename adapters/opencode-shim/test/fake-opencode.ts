@@ -7,11 +7,11 @@ import type { InitializeResult } from "@magicctx/shim-core"
 import type { Hooks, Message, PluginInput, PromptBody, Provider } from "../src/opencode.ts"
 import { server } from "../src/plugin.ts"
 
-// What the plugin keeps between starts is not for the user's own directory.
+// The files that the plugin keeps between starts must not end up in the user's own directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
-/** What the plugin did to its harness. */
+/** Records the plugin's calls to its harness. */
 export class FakeOpenCode {
   readonly toasts: Array<{ title?: string; message: string; variant: string }> = []
   readonly logged: string[] = []
@@ -37,14 +37,14 @@ export class FakeOpenCode {
   }
 }
 
-// One for the file: the process shares one host.
+// One fake for the whole file, because the process shares one host.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
 
 let directories = 0
 
-/** Loads the plugin, as OpenCode does for a directory, over a host that follows script. */
+/** Loads the plugin for a directory, as OpenCode does, over a host that follows script. */
 export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}) {
   fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, ...answer } } })
   const opencode = new FakeOpenCode()
@@ -55,7 +55,7 @@ export async function load(t: TestContext, answer: Partial<InitializeResult> = {
   return { opencode, hooks, directory, received }
 }
 
-/** One request of the model in the order in which OpenCode calls the hooks. */
+/** Calls the hooks of one request of the model in the same order as OpenCode. */
 export async function pass(hooks: Hooks, messages: Message[]): Promise<Message[]> {
   await hooks["experimental.chat.messages.transform"]!({}, { messages })
   return messages

@@ -117,7 +117,7 @@ test("a hook that fails changes nothing and does not throw", async (t) => {
   await hooks["tool.execute.before"]!(call, { args: {} })
   await hooks["tool.execute.after"]!({ ...call, args: {} }, { output: "" })
   assert.deepEqual([system, text.text, textOf(await pass(hooks, [user("u1", "one", {}, "ses_f")]))], [["s"], "t", ["one"]])
-  // What no version of OpenCode sends, too.
+  // Input that no version of OpenCode sends must do no harm either.
   await hooks["experimental.chat.messages.transform"]!({}, {} as never)
   await hooks.event!({} as never)
 })

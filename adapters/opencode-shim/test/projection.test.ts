@@ -40,6 +40,7 @@ const randomMessage = (random: Random): unknown => ({
     id: "m1",
     role: random.pick(["user", "assistant", "system"]),
     cost: random.below(2),
+    ...(random.chance(0.3) && { agent: random.pick(["build", "plan"]) }),
     ...(random.chance(0.5) && { summary: random.pick([true, false, { diffs: [random.below(2)] }]) }),
     ...(random.chance(0.3) && { error: { name: random.pick(["E", "F"]), data: random.json(1) } }),
   },
@@ -51,7 +52,7 @@ test("comparing agrees with copying", () => {
   for (let seed = 0; seed < 20_000; seed++) {
     const random = new Random(seed)
     const a = randomMessage(random)
-    // Two random messages are hardly ever the same: mostly change one thing, or two.
+    // Two random messages are hardly ever equal, so most cases change only one or two things.
     const b = clone(a) as { info: object; parts: unknown[] }
     if (random.chance(0.5)) Object.assign(b.info, (randomMessage(random) as typeof b).info)
     if (b.parts.length > 0 && random.chance(0.5)) Object.assign(b.parts[0] as object, part(random))

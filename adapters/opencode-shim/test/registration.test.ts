@@ -71,7 +71,7 @@ test("a command shows its result and ends without a turn", async (t) => {
   await assert.rejects(run("ctx-status"), { name: "MagicctxCommandDone" })
   assert.deepEqual(opencode.toasts, [result])
   assert.deepEqual(received("command/execute")[0]!.params, { session: "ses_1", directory, command: "ctx-status", arguments: "now" })
-  await run("init") // somebody else's
+  await run("init") // a command of another plugin
   assert.equal(opencode.toasts.length, 1)
 })
 
@@ -142,7 +142,8 @@ async function midTurn(t: TestContext, session: string, key?: string) {
 
 test("a message in the middle of a turn is stored before a tool returns, once", async (t) => {
   const { opencode, status, toolEnds, sent, done } = await midTurn(t, "ses_mid")
-  // The request is on its way to the shim; a tool that ends before it came does not carry it.
+  // The host's request is still on its way to the shim. A tool that ends before it arrives does not carry the
+  // message.
   for (; opencode.prompts.length === 0; await setImmediate()) await toolEnds()
   assert.deepEqual(opencode.prompts, sent)
   await toolEnds()

@@ -11,7 +11,7 @@ test("one notice for one episode of trouble, which a pass that works ends", asyn
   assert.deepEqual(await turn("two"), ["§u1§ one", "§u2§ two"])
   for (const episode of [1, 2]) {
     fake.follow({ errors: { "session/transform": { code: -32011, message: "the disk is full" } }, results: { initialize: full } })
-    // What the host did before stays done; what is new is as it came.
+    // The host's earlier changes stay; new messages leave as they came.
     for (let i = 0; i < 3; i++) assert.deepEqual(await turn("changed"), ["§u1§ one", "§u2§ changed"])
     assert.equal(opencode.toasts.length, episode)
     assert.match(opencode.toasts.at(-1)!.message, /the disk is full/)
@@ -19,6 +19,25 @@ test("one notice for one episode of trouble, which a pass that works ends", asyn
     assert.deepEqual(await turn(`three ${episode}`), ["§u1§ one", `§u2§ three ${episode}`])
     assert.equal(opencode.toasts.length, episode)
   }
+})
+
+// One message whose patch no longer fitted sent all others raw, with all the content that had been dropped.
+test("without an answer a message that its patch no longer fits leaves the others as they were", async (t) => {
+  const { hooks } = await load(t)
+  const turn = async (parts: unknown[]) => {
+    const [a, b, c] = [user("u1", "one", {}, "ses_r"), user("u2", "", {}, "ses_r"), user("u3", "three", {}, "ses_r")] as const
+    b.parts = parts
+    return (await pass(hooks, [a, b, c])).map(({ parts }) => parts.map((part) => (part as { text: string }).text))
+  }
+  const reminder = () => ({ id: `prt_${Math.random()}`, type: "text", text: "you are in plan mode", synthetic: true })
+  const own = { id: "prt_own", type: "text", text: "two" }
+  assert.deepEqual(await turn([reminder(), { ...own }]), [["§u1§ one"], ["§u2§ you are in plan mode", "two"], ["§u3§ three"]])
+  fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } } })
+  assert.deepEqual(await turn([]), [["§u1§ one"], [], ["§u3§ three"]])
+  // The reminder's patch would fit the text that has moved to its place, but was not made for it.
+  assert.deepEqual(await turn([{ ...own }]), [["§u1§ one"], ["two"], ["§u3§ three"]])
+  assert.deepEqual(await turn([{ ...own }, reminder()]), [["§u1§ one"], ["two", "§u2§ you are in plan mode"], ["§u3§ three"]])
+  fake.follow({})
 })
 
 test("a host in trouble at the start is asked again by every pass", async (t) => {

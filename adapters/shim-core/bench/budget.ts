@@ -1,7 +1,6 @@
 /**
- * Measures a steady pass as the harness sees it (compare, encode, pipe, host,
- * apply), through the real bridge and the real host, beside the budgets of the
- * design.
+ * Measures a steady pass as the harness sees it (compare, encode, pipe, host, apply), through the real bridge and the
+ * real host, and prints the budgets beside the figures.
  *
  *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output,
  *                                   and 5,000 of which all but the newest 20 are dropped
@@ -17,9 +16,12 @@ import { Host, Passes, ProtocolMajor, ProtocolMinor, startHost, Method, silent }
 import { Neighbour } from "./neighbour.ts"
 import { session, type RawMessage } from "./session.ts"
 
-/** Passes of a measurement: at least so many, and then until enough of them were undisturbed, or there are too many. */
+/**
+ * The number of passes in a measurement. It ends after `least` passes once enough were undisturbed, and at the latest
+ * after `most`.
+ */
 const passes = { least: 100, undisturbed: 60, most: 200 }
-/** How long one measurement waits in all for neighbours to leave the core. */
+/** How long one measurement waits in all for other processes to leave the core, in ms. */
 const patienceMS = 40_000
 const root = join(import.meta.dirname, "../../..")
 const binary = process.env.MAGICCTX_HOST ?? join(root, "bin/magicctx-host")
@@ -27,13 +29,13 @@ const sizes = process.argv.slice(2).map(Number).filter(Boolean)
 
 interface Figures {
   messages: number
-  /** Whether all that may be dropped was dropped before. */
+  /** Whether all messages that may be dropped were dropped before. */
   edited: boolean
   megabytes: number
   passes: number
   wholeP50: number
   wholeP95: number
-  /** Of the passes with a core of their own; undefined if there are too few of them to tell. */
+  /** Figures of the passes that had the core for themselves; undefined if there are too few of them. */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -51,7 +53,8 @@ async function measure(messages: number, edited = false): Promise<Figures> {
   const runtime = join(dir, "run")
   mkdirSync(runtime, { mode: 0o700 })
   Object.assign(process.env, { MAGIC_CONTEXT_DATA_DIR: dir, XDG_RUNTIME_DIR: runtime, XDG_CONFIG_HOME: dir })
-  // The history, and for each pass one more step of the model; a pause between turns would let the prefix expire.
+  // The history, and one more step of the model for each pass. Steps need no pause between them; a pause between
+  // turns would let the prefix expire.
   const history = JSON.stringify(session(messages + passes.most, Date.now()))
   const started = performance.now()
   const host = new Host(() => startHost(binary, silent), silent)
@@ -65,7 +68,7 @@ async function measure(messages: number, edited = false): Promise<Figures> {
   const startup = performance.now() - started
   const runner = new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent)
 
-  // The harness reads its database anew for each pass, so no string is shared with the pass before.
+  // The harness reads its database again for each pass, so no string is shared with the pass before.
   const array = (steps: number) => (JSON.parse(history) as unknown[]).slice(0, messages + steps)
   let patience = patienceMS
   const pass = async (steps: number, with_ = runner) => {
@@ -98,7 +101,7 @@ async function measure(messages: number, edited = false): Promise<Figures> {
     if (isUndisturbed) undisturbed.push(took)
     hostTimes.push(host)
   }
-  // A shim that has lost its array, on a database that knows the session.
+  // A new Passes is like a shim that has lost its array, on a database that knows the session.
   const resync = (await pass(steps, new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent))).took
   await new Promise((resolve) => setTimeout(resolve, 1000)) // at rest, as while a model answers
   const memoryMB = resident(limits.hostPid)
@@ -115,9 +118,12 @@ async function measure(messages: number, edited = false): Promise<Figures> {
   }
 }
 
-/** Has the model ask for all there is, and the user for a pass that applies it; each message of the session is one unit. */
+/**
+ * Lets the model drop everything, and lets the user ask for a pass that applies the drops. Each message of the
+ * session is one unit.
+ */
 async function dropAll(host: Host, directory: string, messages: number): Promise<void> {
-  const atOnce = 1000 // more are refused
+  const atOnce = 1000 // the host refuses more
   for (let from = 1; from <= messages; from += atOnce) {
     const args = { drop: `${from}-${Math.min(messages, from + atOnce - 1)}` }
     await host.call(Method.ToolExecute, { session: "ses_1", directory, tool: "ctx_reduce", callId: `drop-${from}`, args }, { timeoutMS: 20_000 })
@@ -126,8 +132,9 @@ async function dropAll(host: Host, directory: string, messages: number): Promise
 }
 
 /**
- * How much slower than the machine of the budgets this one is. There Bun writes the 29 MB of 5,000 messages as JSON in 44 ms
- * (design §11); at least 1, so that a faster machine is measured by the budgets themselves.
+ * How many times slower this machine is than the one that the budgets were set on. There Bun writes the 29 MB of
+ * 5,000 messages as JSON in 44 ms. The result is at least 1, so a faster machine is measured by the budgets
+ * themselves.
  */
 function slowness(): number {
   const reference = 44
@@ -141,8 +148,9 @@ function slowness(): number {
 }
 
 /**
- * Lets the collector do now what it would do in the middle of the next pass. No sleep: a harness comes to the hook from
- * 80 ms and more of reading its database, and waking an idle processor at each hop would be measured as ours.
+ * Lets the garbage collector run now rather than in the middle of the next pass. It does not sleep. A real harness
+ * has just read its database for 80 ms or more when it calls the hook, so its processor is awake. Waking an idle
+ * processor at each hop would count as ours.
  */
 function settle(): void {
   ;(globalThis as { Bun?: { gc(sync: boolean): void } }).Bun?.gc(true)
@@ -170,7 +178,7 @@ function at(values: number[], q: number): number {
   return sorted[Math.round(q * (sorted.length - 1))]!
 }
 
-/** Design §10, ms and MB; 0 where it sets none. */
+/** The budgets in ms and MB, by number of messages. A figure without a budget is only printed. */
 const budgets: Record<number, Partial<Record<keyof Figures, number>>> = {
   1000: { wholeP50: 4, wholeP95: 8, undisturbedP50: 4, undisturbedP95: 8 },
   5000: { wholeP50: 18, undisturbedP50: 18, hostP50: 2, resync: 600, firstPass: 2000, memoryMB: 200 },
@@ -200,7 +208,7 @@ if (!sizes.length) figures.push(await measure(5000, true))
 if (process.argv.includes("--json")) console.log(JSON.stringify(figures, null, 2))
 else print(figures)
 
-/** Sizes are what they are; times are also seen as the machine of the budgets would have them. */
+/** Compares a figure with its budget. Times are also scaled to the speed of the machine that the budgets were set on. */
 function verdict(key: keyof Figures, value: number, budget: number): string {
   if (value <= budget) return "ok"
   const isTime = key !== "memoryMB" && key !== "binaryMB"

@@ -1,7 +1,6 @@
 /**
- * Tells when somebody else has the other half of the processor's core, as on a
- * shared machine: a known amount of arithmetic then takes up to two and a half
- * times as long, and so does everything that is measured meanwhile.
+ * Detects that another process uses the other half of the processor's core, as happens on a shared machine. A fixed
+ * amount of arithmetic then takes up to two and a half times as long, and so does everything else that is measured.
  */
 export class Neighbour {
   private fastest = Infinity
@@ -10,7 +9,7 @@ export class Neighbour {
     for (let i = 0; i < 300; i++) this.sample() // until the engine has compiled it
   }
 
-  /** Does the arithmetic; returns how long it took, in ms. */
+  /** Does the arithmetic once. Returns how long it took, in ms. */
   sample(): number {
     const t0 = performance.now()
     arithmetic()
@@ -20,8 +19,8 @@ export class Neighbour {
   }
 
   /**
-   * Waits until the neighbour is away, at most as long as patience lasts, in ms; returns what is left of it. Does not
-   * sleep: an idle processor is slow at first.
+   * Waits until the other process is away, for at most patience ms. Returns the patience that is left. It does not
+   * sleep, because an idle processor is slow at first.
    */
   wait(patience: number): number {
     const from = performance.now()
@@ -29,13 +28,16 @@ export class Neighbour {
     return Math.max(0, patience - (performance.now() - from))
   }
 
-  /** Whether a sample was taken alone on the core: most times are either near the fastest or 1.5 times that and more. */
+  /**
+   * Whether a sample had the core for itself. Most samples take either about the fastest time, or 1.5 times that and
+   * more.
+   */
   isAway(sample: number): boolean {
     return sample < 1.3 * this.fastest
   }
 }
 
-/** Chains that do not wait for each other, so that they compete for the units of the core. */
+/** Several chains of operations that do not wait for each other, so that they compete for the units of the core. */
 function arithmetic(): number {
   let a = 1
   let b = 2

@@ -3,7 +3,7 @@ export interface RawMessage {
   parts: unknown[]
 }
 
-/** A session as OpenCode keeps it: a question every ten messages, steps with 3.5 KB of tool output between. */
+/** A session as OpenCode stores it: a question every ten messages, and steps with 3.5 KB of tool output in between. */
 export function session(messages: number, now: number): RawMessage[] {
   return Array.from({ length: messages }, (_, i) => (i % 10 === 0 ? user(i, now) : assistant(i, now)))
 }
@@ -23,7 +23,7 @@ function assistant(i: number, now: number): RawMessage {
     id: `msg_${i}`, sessionID: "ses_1", role: "assistant", parentID: `msg_${i - (i % 10)}`, time: { created: now, completed: now },
     agent: "build", mode: "build", providerID: "p", modelID: "m", path: { cwd: "/project", root: "/project" }, cost: 0.1, tokens, finish: "tool-calls",
   }
-  // OpenCode's metadata repeats part of the output; it never reaches a model.
+  // OpenCode's metadata repeats a part of the output. It never reaches a model.
   const metadata = { preview: output.slice(0, 1000), truncated: false }
   const state = { status: "completed", input: { filePath: `/project/src/${i}.ts`, offset: 1 }, output, title: "read", metadata, time: { start: i, end: i + 1 } }
   return {
@@ -37,7 +37,7 @@ function assistant(i: number, now: number): RawMessage {
   }
 }
 
-/** About 3.5 KB that look like code, other in each message. */
+/** About 3.5 KB that look like code, different in each message. */
 function source(i: number): string {
   let text = ""
   for (let line = 0; text.length < 3500; line++) text += `  const value${(i * 31 + line * 7) % 997} = compute(${i}, ${line}, "item ${(i * 13 + line) % 89}")\n`

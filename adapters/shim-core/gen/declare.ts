@@ -1,7 +1,7 @@
 /**
- * A projection names the members of a harness's message that the host uses. It
- * is declared once, as data, and becomes functions (generate.ts) that copy it and
- * compare it, so that what is compared is what was sent.
+ * A projection names the members of a harness's message that the host uses. It is declared once, as data. generate.ts
+ * turns it into functions that copy and compare these members, so the comparison always covers exactly the sent
+ * members.
  */
 export type Projection =
   | { readonly kind: "all" }
@@ -18,20 +18,19 @@ export const all: Projection = { kind: "all" }
 /** Leaves a value out. */
 export const nothing: Projection = { kind: "nothing" }
 
-/** Keeps the named members of an object, and any other kind of value whole. */
+/** Keeps the named members of an object. Keeps any other kind of value whole. */
 export function fields(members: Record<string, Projection>): Projection {
   return { kind: "fields", members }
 }
 
-/** Keeps every element of an array, in its place, and any other kind of value whole. */
+/** Keeps every element of an array in its place. Keeps any other kind of value whole. */
 export function list(element: Projection): Projection {
   return { kind: "list", element }
 }
 
 /**
- * Keeps a value as the case says that its member at path falls under; an empty
- * path is the value itself. The member must itself be kept, or a change from one
- * case to another would go unseen.
+ * Chooses a projection by the value of the member at path; the empty path is the value itself. For example, a part is
+ * projected by its type. The member must itself be kept, or a change from one case to another would go unseen.
  */
 export function cases(path: readonly string[], of: ReadonlyArray<readonly [Literal, Projection]>, otherwise: Projection): Projection {
   return { kind: "cases", path, cases: new Map(of), otherwise }

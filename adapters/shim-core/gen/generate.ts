@@ -1,10 +1,9 @@
 import type { Literal, Projection } from "./declare.ts"
 
 /**
- * The module that exports `name`, the Projector of a projection. Each part of the
- * declaration gets functions of its own: an engine looks members up by where in
- * the code they are read, so one function that walks every projection took three
- * times as long for 5,000 messages (Bun, `npm run bench:shim`).
+ * Returns the source of the module that exports `name`, the Projector of a projection. Each part of the declaration
+ * gets functions of its own. Engines optimise the access to a member by its place in the code, so one function that
+ * walks every projection took three times as long for 5,000 messages (Bun, `npm run bench:shim`).
  */
 export function generate(name: string, projection: Projection, by: { declaration: string; runtime: string }): string {
   const module = new Module()
@@ -19,7 +18,7 @@ export function generate(name: string, projection: Projection, by: { declaration
   ].join("\n\n")
 }
 
-/** An expression of the variables that it is given. */
+/** Returns an expression over the given variables. */
 type Same = (kept: string, raw: string) => string
 type Copy = (raw: string, whole: string) => string
 
@@ -29,7 +28,7 @@ class Module {
   private readonly taken = new Set<string>()
   private readonly written = new Set<string>()
 
-  /** How to compare the values of a projection; label is what the declaration calls it there. */
+  /** Returns the code that compares the values of a projection. Label is the projection's name in the declaration. */
   same(projection: Projection, label: string): Same {
     switch (projection.kind) {
       case "all":
@@ -41,7 +40,7 @@ class Module {
     return (kept, raw) => `${name}(${kept}, ${raw})`
   }
 
-  /** How to copy the values of a projection, given what becomes of those that it has whole. */
+  /** Returns the code that copies the values of a projection. Whole is the code for values that are taken as a whole. */
   copy(projection: Projection, label: string): Copy {
     switch (projection.kind) {
       case "all":
@@ -101,7 +100,7 @@ class Module {
     }
   }
 
-  /** The name of the function for a projection, written when it is first met. */
+  /** Returns the name of the function for a projection. Writes the function at the first call. */
   private define(verb: "same" | "copy", projection: Projection, label: string, body: () => string[]): string {
     const name = `${verb}_${this.name(projection, label)}`
     if (this.written.has(name)) return name
@@ -133,7 +132,7 @@ function branches({ path, cases, otherwise }: Projection & { kind: "cases" }, of
   return [`switch (${member("raw", path)}) {`, ...groups, "  default:", `    return ${of(otherwise, "otherwise")}`, "}"]
 }
 
-/** The member of a variable at path; undefined where there is none. */
+/** An expression for the member of a variable at path; it yields undefined if there is none. */
 function member(variable: string, path: readonly string[]): string {
   if (path.length === 0) return variable
   const above = path.map((_, i) => `isObject(${[variable, ...path.slice(0, i)].join(".")})`)

@@ -1,4 +1,4 @@
-// Writes what is generated from the projections, for `npm run generate`.
+// Writes the files that are generated from projections, for `npm run generate`.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { files } from "./files.ts"

@@ -1,6 +1,6 @@
 import { all, cases, fields, list, nothing } from "./declare.ts"
 
-/** What the tests of the encoder project. */
+/** The projection that the tests of the encoder use. */
 export const sample = fields({
   id: all,
   text: all,

@@ -1,41 +1,49 @@
 import type { WireMutation } from "./generated/protocol.ts"
-import { compile, plan, write, type CompiledPatch, type Write } from "./patch.ts"
+import { fitting } from "./fitting.ts"
+import type { LastArray } from "./last.ts"
+import { compile, PatchError, plan, write, type CompiledPatch, type Write } from "./patch.ts"
 import { clone } from "./projection.ts"
 
-/** What the applier must know of a harness's message. */
+/** Returns the key of a harness's message, which is all that the applier must know about it. */
 export type MessageKey = (message: unknown) => string | undefined
 
-/** The patches of messages that follow each other; undefined where there is none. */
-type InPlace = ReadonlyArray<CompiledPatch | undefined>
+/** The patches of consecutive messages; undefined for a message without a patch. */
+export type InPlace = ReadonlyArray<CompiledPatch | undefined>
 
 /** How the last good array became the wire. */
-interface State {
+export interface State {
   head: readonly unknown[]
   patches: Map<string, CompiledPatch>
-  /** The number of dropped messages, and the last of them, which is where a later array is cut. */
+  /**
+   * The number of messages that were cut off the front, and the key of the last one. A later array is cut behind that
+   * message.
+   */
   start: number
   lastDropped: string | undefined
-  /** The patches of the messages from start on, so that none is looked up again for a message that stands. */
+  /** The patches of the messages from start on, kept in order so that no pass has to look them up again. */
   inPlace: InPlace
 }
 
 /**
- * The writes to the messages from start on as far as they are known without the
- * answer: those of plans[i] patch by inPlace[i]. They wait for it, because a host
- * that has forgotten the session asks for the array as it was.
+ * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i.
+ * They are not made until the answer is there, because a host that has forgotten the session asks for the unchanged
+ * array.
  */
 export interface Draft {
   readonly start: number
   readonly inPlace: InPlace
-  readonly plans: ReadonlyArray<readonly Write[]>
+  readonly plans: Plans
 }
+
+/** The writes to consecutive messages; undefined where the patch does not fit its message. */
+type Plans = ReadonlyArray<readonly Write[] | undefined>
 
 const noDraft: Draft = { start: 0, inPlace: [], plans: [] }
 const noWrites: readonly Write[] = []
 
 /**
- * Turns the arrays of one session into the wire. It keeps head and patches
- * between passes. A failure leaves the array and what is kept as they were.
+ * Turns the arrays of one session into the wire. It keeps the head and the patches between passes. If it refuses an
+ * answer, both the array and this state stay as they were.
  */
 export class MutationApplier {
   private state: State | undefined
@@ -46,46 +54,43 @@ export class MutationApplier {
   }
 
   /**
-   * What can be made of the wire while the answer is awaited: the first keep
-   * messages are those of the last good array, and few answers change them.
+   * Plans as much of the wire as possible while the answer is on its way. The first keep messages are the same as in
+   * the last good array, and few answers change them.
    */
   draft(messages: readonly unknown[], keep: number): Draft {
     if (!this.state) return noDraft
     const { start, inPlace } = this.state
-    const plans: Array<readonly Write[]> = []
+    const plans: Array<readonly Write[] | undefined> = []
     for (let i = start; i < keep; i++) plans.push(planned(messages[i], inPlace[i - start]))
     return { start, inPlace, plans }
   }
 
-  /** Applies the answer to a pass over messages, in place. A resync answers with everything. */
-  apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): void {
+  /**
+   * Applies the answer to a pass over messages, in place. The answer to a resync describes the whole array. A message
+   * that its patch does not fit stays raw; the result is the number of such messages. Throws if the answer as a whole
+   * is invalid.
+   */
+  apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): number {
     const usable = resync ? noDraft : draft
     const next = this.next(messages, mutation, resync, usable)
-    render(messages, next, usable)
+    const unfit = render(messages, next, usable)
     this.keep(next)
+    return unfit
   }
 
-  /** Takes the answer to a pass whose wire nobody needs: the next answer builds on it. */
+  /** Learns from the answer to a pass whose wire is not needed, because the next answer builds on it. */
   learn(messages: readonly unknown[], mutation: WireMutation): void {
     this.keep(this.next(messages, mutation, false, noDraft))
   }
 
   /**
-   * Applies the last good mutation to messages, in place, for a pass that got
-   * no answer. Returns whether it did: it does nothing if messages is no longer
-   * cut where the last good array was.
+   * Applies the last good mutation to messages, in place, for a pass that got no answer. It uses only the patches
+   * that still fit, judging by last, the array that they were made for. Returns how many patched messages stay raw;
+   * undefined if no part of the mutation is of use.
    */
-  reapply(messages: unknown[]): boolean {
-    const { state } = this
-    if (!state) return false
-    let start = 0
-    if (state.lastDropped !== undefined) {
-      start = messages.findIndex((message) => this.key(message) === state.lastDropped) + 1
-      if (start === 0) return false
-    }
-    const inPlace = messages.slice(start).map((message) => state.patches.get(this.key(message) ?? ""))
-    render(messages, { head: state.head, start, inPlace }, noDraft)
-    return true
+  reapply(messages: unknown[], last: LastArray): number | undefined {
+    const still = this.state && fitting(this.state, messages, last, this.key)
+    return still && still.unfit + render(messages, still, noDraft)
   }
 
   private next(messages: readonly unknown[], mutation: WireMutation, resync: boolean, draft: Draft): Next {
@@ -106,7 +111,10 @@ export class MutationApplier {
     }
   }
 
-  /** The patches of the messages from start on. Those of a draft stand unless the answer is about more than what follows it. */
+  /**
+   * Returns the patches of the messages from start on. It reuses those of a draft, unless the answer also changes
+   * other messages than the new ones.
+   */
   private inPlace(messages: readonly unknown[], start: number, patches: State["patches"], changed: Changes, draft: Draft): InPlace {
     const end = draft.start + draft.plans.length
     const about = new Set(changed.keys())
@@ -128,10 +136,10 @@ export class MutationApplier {
   }
 }
 
-/** Patches by the message they are for; undefined where it has none any more. */
+/** New patches by the key of their message; undefined for a message that lost its patch. */
 type Changes = ReadonlyMap<string, CompiledPatch | undefined>
 
-/** The state after an answer, but for the changes of its patches. */
+/** The state after an answer, before the changes to its patches are made. */
 interface Next extends State {
   changed: Changes
 }
@@ -143,19 +151,32 @@ function compiled({ edits, cleared }: WireMutation): Changes {
   return changes
 }
 
-/** Turns messages into the wire, in place; what the draft planned with the same patch is taken from there. */
-function render(messages: unknown[], { head, start, inPlace }: Pick<State, "head" | "start" | "inPlace">, draft: Draft): void {
+/**
+ * Turns messages into the wire, in place. If the draft was made with the same patch for a message, it uses the
+ * planned writes. Returns the number of messages that their patch does not fit; these stay raw.
+ */
+function render(messages: unknown[], { head, start, inPlace }: Pick<State, "head" | "start" | "inPlace">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0
   const plans: Array<readonly Write[]> = []
+  let unfit = 0
   for (let i = 0; i < inPlace.length; i++) {
     const isDrafted = i < drafted && inPlace[i] === draft.inPlace[i]
-    plans.push(isDrafted ? draft.plans[i]! : planned(messages[start + i], inPlace[i]))
+    const plan = isDrafted ? draft.plans[i] : planned(messages[start + i], inPlace[i])
+    if (!plan) unfit++
+    plans.push(plan ?? noWrites)
   }
-  write(plans)
-  // Cloned, because other plugins may write into what they find in the array.
+  unfit += write(plans).length
+  // The head is cloned, because other plugins may write into the array's messages.
   messages.splice(0, start, ...head.map(clone))
+  return unfit
 }
 
-function planned(message: unknown, patch: CompiledPatch | undefined): readonly Write[] {
-  return patch ? plan(message, patch) : noWrites
+function planned(message: unknown, patch: CompiledPatch | undefined): readonly Write[] | undefined {
+  if (!patch) return noWrites
+  try {
+    return plan(message, patch)
+  } catch (err) {
+    if (err instanceof PatchError) return undefined
+    throw err
+  }
 }

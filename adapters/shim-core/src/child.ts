@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process"
 import type { Readable, Writable } from "node:stream"
 import type { Log } from "./log.ts"
 
-/** How long a child that was asked to end may take before it is killed, ms. */
+/** How long a child may take to end when it is asked to, in ms. Then it is killed. */
 const defaultGraceMS = 2000
 
 /** A running host and the streams that carry the protocol. */
@@ -10,13 +10,16 @@ export interface Child {
   readonly pid: number | undefined
   readonly input: Writable
   readonly output: Readable
-  /** Resolves with a sentence when the process has ended or could not start; never rejects. */
+  /** Resolves with a sentence when the process has ended or could not start. Never rejects. */
   readonly ended: Promise<string>
-  /** Closes the child's stdin, waits, then kills. */
+  /** Closes the child's stdin, waits, then kills it. */
   stop(graceMS?: number): void
 }
 
-/** The pipes of a child that has ended may be held open by its children; its last words are waited for no longer than this, ms. */
+/**
+ * How long to wait for the last stderr output of an ended child, in ms. Its own children may hold the pipes open for
+ * longer.
+ */
 const lastWordsMS = 100
 
 /** Starts `<path> stdio`. The child does not keep this process alive; its stderr goes to the log's file. */
@@ -31,7 +34,7 @@ export function startHost(path: string, log: Log): Child {
   const ended = new Promise<string>((resolve) => {
     child.once("error", (err) => resolve(`${path}: ${err.message}`))
     child.once("exit", (code, signal) => {
-      // The program says itself what is wrong; its code says only that something is.
+      // The last line of stderr names the cause; the exit code only says that there was an error.
       const say = () => resolve(words() || `the host ended with ${signal ?? `code ${code}`}`)
       setTimeout(say, lastWordsMS).unref()
       child.once("close", say)
@@ -61,7 +64,7 @@ function unref(child: ChildProcess): void {
 
 const longestWordsBytes = 4096
 
-/** Copies stderr to the log and returns what tells its last line, unless that is one of the log's. */
+/** Copies stderr to the log. Returns a function that returns the last line, unless that is a log line. */
 function lastWords(stderr: Readable, log: Log): () => string {
   let text = ""
   stderr.on("data", (chunk: Buffer) => {

@@ -13,35 +13,35 @@ export class RpcError extends Error {
   }
 }
 
-/** The connection went away before the answer came. */
+/** The connection was closed before the answer came. */
 export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The other end said nothing more; why, its process must tell. */
+/** The output of the other end has ended. Its process knows the reason. */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
 
-/** Codes of JSON-RPC 2.0. */
+/** Error codes of JSON-RPC 2.0. */
 export const methodNotFound = -32601
 export const invalidParams = -32602
 export const internalError = -32603
 
-/** How long an end that no longer listens may go on talking, ms. */
+/** How long to wait for the last answers of an end that has stopped reading, in ms. */
 const lastAnswersMS = 1000
 
-/** Answers a request of the other end; an RpcError that it throws keeps its code. */
+/** Answers a request of the other end. If it throws an RpcError, the answer carries that error's code. */
 export type RequestHandler = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>
 
-/** A request under way. */
+/** A request that waits for its answer. */
 export interface Pending<T = unknown> {
   readonly answer: Promise<T>
   /** Withdraws the request: the other end is told, and answer fails with the reason. */
   cancel(reason: Error): void
 }
 
-/** A sign of life that is owed: since when (ms of the clock), and when it came. */
+/** A sign of life that the other end owes: since when, in ms of the clock, and a promise that resolves when it comes. */
 export interface Debt {
   readonly since: number
   readonly paid: Promise<void>
@@ -60,10 +60,15 @@ interface Settle {
   reject(reason: Error): void
 }
 
-/** One JSON-RPC 2.0 conversation over a pair of streams. It lives until the input ends or breaks, or close. */
+/**
+ * A JSON-RPC 2.0 conversation over a pair of streams. It lives until close is called, or until the input ends or
+ * breaks.
+ */
 export class Connection {
-  /** Resolves when the connection is gone; never rejects. */
+  /** Resolves when the connection is gone. Never rejects. */
   readonly closed: Promise<Error>
+  /** The process id of the host, once it has reported it. The direct child may be a bridge in between. */
+  hostPID: number | undefined
   private readonly output: Writable
   private readonly onRequest: RequestHandler
   private readonly calls = new Map<number, Settle>()
@@ -113,7 +118,7 @@ export class Connection {
     this.send({ method, params })
   }
 
-  /** Whether what is sent now can arrive. */
+  /** Whether a message that is sent now can arrive. */
   get listens(): boolean {
     return !this.gone && !this.deaf
   }
@@ -123,7 +128,7 @@ export class Connection {
     return this.debt
   }
 
-  /** From now on the other end owes a sign of life, having let a deadline pass. Whatever it sends next is one. */
+  /** Notes that the other end has missed a deadline, and from now on owes a sign of life. Any message is one. */
   suspect(): void {
     if (this.debt) return
     let pay!: () => void
@@ -131,12 +136,12 @@ export class Connection {
     this.debt = { since: Date.now(), paid, pay }
   }
 
-  /** Bytes that wait for the other end to read. */
+  /** The number of bytes that wait for the other end to read. */
   get backlog(): number {
     return this.output.writableLength
   }
 
-  /** Ends the conversation: all requests under way fail together, those being served are aborted. */
+  /** Ends the conversation. All waiting requests fail together, and all requests being served are aborted. */
   close(reason: Error): void {
     if (this.gone) return
     this.gone = reason
@@ -149,8 +154,8 @@ export class Connection {
   }
 
   /**
-   * Waits for the answers of an end that has stopped listening: those that are on
-   * their way are good, and a pass that is asked for again is a second pass.
+   * Waits for the answers of an end that has stopped reading. Answers on their way are still good, and asking for a
+   * pass again would run a second pass.
    */
   private hearOut(broken: Error): void {
     if (!this.listens) return
@@ -173,12 +178,12 @@ export class Connection {
     if (message.method === undefined) this.settle(message)
     else if (message.id !== undefined && message.id !== null) void this.serve(message.id, message.method, message.params)
     else if (message.method === Method.Cancel) this.serving.get((message.params as { id: number }).id)?.abort()
-    // Other notifications of the host are for those who watch it, not for a shim.
+    // Other notifications of the host are for subscribers, not for a shim.
   }
 
   private settle({ id, result, error }: Message): void {
     const call = this.calls.get(id as number)
-    if (!call) return // withdrawn
+    if (!call) return // the request was withdrawn
     this.calls.delete(id as number)
     if (error) call.reject(new RpcError(error.code, error.message))
     else call.resolve(result)

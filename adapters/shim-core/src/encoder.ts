@@ -1,27 +1,34 @@
+import type { MessageKey } from "./applier.ts"
+import { LastArray } from "./last.ts"
 import type { Projector } from "./projection.ts"
 
-/** What a transform request says of an array: the first keep messages of revision base stand, tail follows. */
+/** The content of a transform request: an array equals the first keep messages of revision base, followed by tail. */
 export interface Delta {
   base: number
   keep: number
   /** The projected messages after the kept ones, as JSON. */
   attachment: string
-  /** The same messages as values: when the host confirms them, the harness's are the wire already. */
+  /**
+   * The same messages as values. When the host confirms the delta, the harness's own array has become the wire
+   * already.
+   */
   readonly tail: readonly unknown[]
   /** The array of revision base. */
   readonly kept: readonly unknown[]
-  /** Whether the kept messages have yet to be compared. */
+  /** Whether the kept messages have not been compared yet. */
   readonly isGuess: boolean
 }
 
 /**
- * Encodes the message arrays of one session as deltas. It remembers the
- * projection of the last array that the host confirmed; revision 0 is no array.
+ * Encodes the message arrays of one session as deltas. It remembers the projection of the last array that the host
+ * confirmed. Revision 0 means that there is no such array.
  */
 export class DeltaEncoder {
   private kept: readonly unknown[] = []
   private revision = 0
-  /** Whether the last array could have been guessed. */
+  /** The last confirmed array, once the host no longer holds it: either in the form it was kept, or condensed. */
+  private former: readonly unknown[] | LastArray | undefined
+  /** Whether the last array had changed only at its end, so that a guess would have been right. */
   private grows = true
   private readonly message: Projector
 
@@ -29,7 +36,7 @@ export class DeltaEncoder {
     this.message = message
   }
 
-  /** The difference between messages and the confirmed array; all of it if there is none. */
+  /** Encodes the difference between messages and the confirmed array; the whole array if there is none. */
   encode(messages: readonly unknown[]): Delta {
     const keep = this.firstDifference(messages)
     this.grows = keep === this.endOfCommon(messages)
@@ -37,30 +44,47 @@ export class DeltaEncoder {
   }
 
   /**
-   * The difference as it is if messages has changed only at its end, as that of
-   * a session which goes on. It is there before a long array is compared; isRight
-   * must follow. An array that changed elsewhere is encoded whole the next time:
-   * what changed it, such as another plugin, may do so in each pass.
+   * Encodes the difference without comparing the whole array. It assumes that the array only changed at its end,
+   * which is true for almost every step of a running session. The caller sends the guess at once and must check it
+   * with isRight afterwards. If the last array had changed elsewhere, this one is compared in full: another plugin
+   * may change the array in every pass.
    */
   guess(messages: readonly unknown[]): Delta {
     return this.grows ? this.delta(messages, this.endOfCommon(messages), true) : this.encode(messages)
   }
 
-  /** Whether a delta of messages is their difference from the confirmed array. */
+  /** Whether a guessed delta is the real difference between messages and the confirmed array. */
   isRight({ isGuess, keep }: Delta, messages: readonly unknown[]): boolean {
     return !isGuess || this.firstDifference(messages, keep) === keep
   }
 
-  /** The host holds the array of delta as revision. */
+  /** Notes that the host holds the array of delta as revision. */
   confirm(delta: Delta, revision: number): void {
     this.kept = delta.kept.slice(0, delta.keep).concat(delta.tail.map((message) => this.message.keep(message)))
     this.revision = revision
+    this.former = undefined
   }
 
-  /** The next delta carries everything. */
+  /** Makes the next delta carry the whole array. */
   reset(): void {
+    this.former ??= this.kept
     this.kept = []
     this.revision = 0
+  }
+
+  /**
+   * Does the same, and keeps only digests of the array, because arrays are large. A digest still tells whether a
+   * message has changed.
+   */
+  forget(key: MessageKey): void {
+    this.former = this.last(key).condensed()
+    this.reset()
+  }
+
+  /** The last confirmed array, whether or not the host still holds it. */
+  last(key: MessageKey): LastArray {
+    const array = this.former ?? this.kept
+    return array instanceof LastArray ? array : LastArray.of(array, key, this.message)
   }
 
   private delta(messages: readonly unknown[], keep: number, isGuess: boolean): Delta {
@@ -73,7 +97,7 @@ export class DeltaEncoder {
     return limit
   }
 
-  /** The number of messages up to the last that is the same in its place. */
+  /** The index behind the last message that is the same in both arrays at the same place. */
   private endOfCommon(messages: readonly unknown[]): number {
     let end = Math.min(this.kept.length, messages.length)
     while (end > 0 && !this.message.same(this.kept[end - 1], messages[end - 1])) end--

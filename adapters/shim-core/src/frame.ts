@@ -1,6 +1,6 @@
 import { MaxAttachmentBytes, MaxBodyBytes } from "./generated/protocol.ts"
 
-/** A frame: a JSON-RPC body and, beside it, raw JSON that the RPC layer does not decode. */
+/** A frame: a JSON-RPC body, with an optional attachment of raw JSON that the RPC layer does not decode. */
 export interface Frame {
   body: string
   attachment?: Buffer
@@ -10,7 +10,7 @@ export class FrameError extends Error {
   override name = "FrameError"
 }
 
-/** The bytes of a frame, in pieces to be written one after another. */
+/** Returns the bytes of a frame, in pieces to be written one after another. */
 export function encodeFrame(body: string, attachment?: string): Buffer[] {
   const bodyBytes = Buffer.from(body)
   if (bodyBytes.length > MaxBodyBytes) throw new FrameError(`a body of ${bodyBytes.length} bytes; ${MaxBodyBytes} are allowed`)
@@ -30,7 +30,7 @@ function header(body: number, attachment?: number): Buffer {
 const headerEnd = Buffer.from("\r\n\r\n")
 const maxHeaderBytes = 1024
 
-/** Cuts a byte stream into frames. Copies a byte at most once, however the stream is chunked. */
+/** Cuts a byte stream into frames. It copies each byte at most once, however the stream is chunked. */
 export class FrameReader {
   private chunks: Buffer[] = []
   private size = 0
@@ -41,7 +41,7 @@ export class FrameReader {
     this.onFrame = onFrame
   }
 
-  /** Takes the next chunk and reports each frame that it completes. Throws FrameError when the stream is no longer in step. */
+  /** Takes the next chunk and reports each frame that it completes. Throws FrameError when the stream is out of step. */
   push(chunk: Buffer): void {
     this.chunks.push(chunk)
     this.size += chunk.length
@@ -62,7 +62,7 @@ export class FrameReader {
 
   private readHeader(): FrameReader["pending"] {
     if (this.size === 0) return undefined
-    // A header is small: it lies in the first chunk or it is worth joining a few.
+    // Headers are small: most lie in the first chunk, and joining a few chunks is cheap.
     let end = this.chunks[0]!.indexOf(headerEnd)
     if (end < 0 && this.chunks.length > 1) {
       this.chunks = [Buffer.concat(this.chunks, this.size)]
@@ -76,7 +76,7 @@ export class FrameReader {
     return parseHeader(text)
   }
 
-  /** Removes the next count bytes, which are there. */
+  /** Removes and returns the next count bytes, which must have arrived. */
   private take(count: number): Buffer {
     this.size -= count
     const first = this.chunks[0]

@@ -12,7 +12,7 @@ import {
 } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
-/** The answers of a plugin instance to the host's requests; a method without one is unknown. */
+/** A plugin instance's answers to the host's requests. A method that is missing here is unknown to the instance. */
 export type Handlers = {
   [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
 }
@@ -22,7 +22,7 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Raw JSON that travels beside the parameters. */
   attachment?: string
-  /** Fail rather than send again to the next host: for calls that have effects. */
+  /** Fail instead of sending the call again to the next host. For calls that have effects. */
   once?: boolean
 }
 
@@ -31,7 +31,7 @@ export class DeadlineExceeded extends Error {
   override name = "DeadlineExceeded"
 }
 
-/** Something to be sent once there is a connection. */
+/** A message that waits for a connection. */
 interface Letter {
   send(connection: Connection): void
   fail(reason: Error): void
@@ -41,11 +41,11 @@ interface Letter {
 export interface Opening {
   /** The host's latest answer to initialize; undefined until there is one. */
   readonly result: InitializeResult | undefined
-  /** Why the host refused the directory, if it did. */
+  /** The reason why the host refused the directory, if it did. */
   readonly refusal: string | undefined
-  /** Resolves with the first answer, or with undefined when timeoutMS have passed or no host can be started. */
+  /** Resolves with the first answer. Resolves with undefined if timeoutMS have passed or no host can be started. */
   opened(timeoutMS: number): Promise<InitializeResult | undefined>
-  /** Asks the host again, for a directory that it does not serve. Brief when the host is known to be down. */
+  /** Asks the host again whether it serves the directory now. Returns soon if the host is known to be down. */
   again(): Promise<InitializeResult | undefined>
   close(): void
 }
@@ -53,45 +53,45 @@ export interface Opening {
 const initializeTimeoutMS = 10_000
 const firstDelayMS = 50
 const longestDelayMS = 5_000
-/** A host that worked this long has proved itself: the next restart is prompt again. */
+/** A host that worked this long counts as healthy: if it ends, the next restart comes soon. */
 const provenMS = 1_000
-/** After so many starts in a row that came to nothing, the host counts as down. */
+/** After this many failed starts in a row the host counts as down. */
 const patience = 5
-/** How long a call waits for a host that is down, from the beginning of the attempt to reach it, ms. */
+/** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
 const attemptMS = 1_000
-/** How long after a missed deadline calls wait for a sign of life, ms. */
+/** How long after a missed deadline calls wait for a sign of life, in ms. */
 const signMS = 250
-/** So long after a missed deadline without a sign of life the connection is given up, ms. */
+/** If no sign of life comes this long after a missed deadline, in ms, the connection is given up. */
 const silenceMS = 10_000
-/** A call that lost its connection so often is not sent again: it may be the cause. */
-const mostLosses = 2
-/** How long the process of a broken connection may take to end, ms. */
+/** A call is not sent again once this many hosts have ended with it: the call may be the cause. */
+const mostHosts = 2
+/** A call is not sent again once it has lost this many connections, even if they led to one host that is ending. */
+const mostLosses = 4
+/** How long the process of a broken connection may take to end, in ms. */
 const brokenGraceMS = 200
-/** With more than this waiting, notifications are no longer kept. */
+/** How many messages may wait for a connection before further notifications are dropped. */
 const longestOutbox = 1000
-/** A host that does not read gets no more notifications than this, bytes. */
+/** How many bytes may wait for a host that does not read, before further notifications are dropped. */
 const longestUnread = 16 << 20
 
 /**
- * The host as a shim sees it: always there, sometimes slow. It starts the
- * process, starts it again when it ends, and opens every directory anew before
- * anything else is sent. Calls under way when a host dies are sent again to the
- * next one, up to their deadlines.
+ * The host as a shim sees it: always there, sometimes slow. This class starts the process, and starts it again when
+ * it ends. It opens every directory on the new host before it sends anything else. Calls that were waiting when a
+ * host died are sent again to the next host, until their deadlines.
  *
- * A host that several starts did not bring up, or that let a deadline pass, is
- * down: calls then fail at once instead of each waiting for its own deadline. It
- * is up again with its next answer. Meanwhile it is tried in the background, and
- * by every call.
+ * A host counts as down after several failed starts, or after a missed deadline. Calls then fail at once instead of
+ * waiting for their own deadlines. The host counts as up again with its next answer. Until then this class tries to
+ * reach it in the background and with every call.
  */
 export class Host {
-  /** Counts the connections: what a host remembered of an earlier one may be lost. */
+  /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
   generation = 0
   private readonly start: () => Child
   private readonly log: Log
   private readonly openings = new Set<OpenDirectory>()
   private connection: Connection | undefined
   private child: Child | undefined
-  /** What waits for a connection, in the order in which it was to be sent. */
+  /** The messages that wait for a connection, in the order of sending. */
   private outbox: Letter[] = []
   private failures = 0
   private down = false
@@ -107,7 +107,7 @@ export class Host {
     this.log = log
   }
 
-  /** Why there is no connection, in a sentence for the user. */
+  /** The reason why there is no connection, as a sentence for the user. */
   get trouble(): string {
     if (this.isTrying && Date.now() - this.attemptBegan >= attemptMS) return "the host has started, but does not answer"
     return this.lastFailure || "the host has not answered yet"
@@ -126,7 +126,7 @@ export class Host {
       this.running = true
       this.run().catch((err) => this.log.warn("host abandoned", { cause: asError(err).message }))
     } else if (this.connection) {
-      // A connection that breaks here is replaced, and the directory opened on the next one.
+      // If the connection breaks here, the directory is opened on the next one.
       this.initialize(this.connection, opening).catch(() => {})
     }
     return opening
@@ -135,9 +135,14 @@ export class Host {
   /** Calls a method and waits for the answer, across restarts, until the deadline. */
   async call<M extends keyof HostCalls>(method: M, params: HostCalls[M]["params"], options: CallOptions): Promise<HostCalls[M]["result"]> {
     const deadline = Date.now() + options.timeoutMS
-    // Without an await while connected, so that calls leave in the order they are made.
-    const send = (connection: Connection) => connection.request(method, params, options.attachment)
-    for (let losses = 0; ; ) {
+    const lost = new Losses()
+    // There is no await while connected, so that calls leave in the order in which they are made.
+    const send = (connection: Connection) => {
+      const pending = connection.request(method, params, options.attachment)
+      lost.sentOn(connection)
+      return pending
+    }
+    for (;;) {
       const { connection } = this
       if (connection?.owes) await this.reach()
       try {
@@ -152,26 +157,29 @@ export class Host {
           if (!connection) throw new DeadlineExceeded(this.trouble)
         }
         if (isStopping(err)) {
-          this.connection = undefined // another host takes its place, and gets this call and what follows
+          this.connection = undefined // another host takes its place, and gets this call and all later ones
           continue
         }
-        if (!(err instanceof ConnectionClosed) || options.once || ++losses === mostLosses) throw err
-        await connection?.closed
+        if (!(err instanceof ConnectionClosed)) throw err
+        if (lost.again(options.once ?? false) || Date.now() >= deadline) throw err
+        // The call may have been queued for a connection that is here by now, and broken.
+        const broken = connection ?? this.connection
+        if (broken && !broken.listens) await within(deadline - Date.now(), broken.closed)
       }
     }
   }
 
-  /** Fails, soon, while the host is down: for those to whom the parameters of a call are work. */
+  /** Fails soon if the host is down. For callers that would otherwise prepare the parameters of a call in vain. */
   async reach(): Promise<void> {
     const { connection } = this
     if (!connection) return this.down ? this.attempt(() => {}) : undefined
     if (!connection.owes) return
-    // A host that is only slow answers the withdrawal of what it was slow with.
+    // A host that is merely slow will answer the withdrawn request.
     await within(connection.owes.since + signMS - Date.now(), connection.owes.paid)
     if (connection.owes) throw new Error(this.trouble)
   }
 
-  /** Sends a notification in order with the calls. Kept for the next host if there is none, up to a bound. */
+  /** Sends a notification, in order with the calls. If there is no host, it waits for the next one, up to a bound. */
   notify<M extends keyof HostNotifications>(method: M, params: HostNotifications[M]): void {
     const send = (connection: Connection) => connection.notify(method, params)
     if (!this.connection?.listens) {
@@ -200,13 +208,13 @@ export class Host {
       this.lastFailure = said = failure
       if (this.failures >= patience) this.down = true
       if (this.down) this.failOutbox(new Error(failure))
-      // Jitter, so that the shims of one user do not restart in step.
+      // The jitter keeps the shims of one user from restarting at the same moments.
       await this.sleep(delay * (0.5 + Math.random() / 2))
     }
     this.failOutbox(new Error("the shim is done"))
   }
 
-  /** Runs one host process to its end and says why it ended. */
+  /** Runs one host process to its end. Returns the reason why it ended. */
   private async serveOnce(): Promise<string> {
     this.failures++
     this.attemptBegan = Date.now()
@@ -216,7 +224,7 @@ export class Host {
       child = this.start()
       connection = new Connection(child.output, child.input, (method, params, signal) => this.serve(method, params, signal))
     } catch (err) {
-      // Nothing to start, so nothing to wait for; it may be installed later.
+      // No executable was found, so there is nothing to wait for. It may be installed later.
       this.down = true
       for (const opening of this.openings) opening.giveUp()
       return asError(err).message
@@ -225,7 +233,8 @@ export class Host {
     this.isTrying = true
     void child.ended.then((how) => connection.close(new Error(how)))
     try {
-      // Until none is left: directories may be opened meanwhile. No await lies between the last look and admit.
+      // This repeats until no directory is left, because directories may be opened meanwhile. There is no await
+      // between the last check and admit.
       for (let left; (left = this.unopened(connection)).length > 0; ) {
         await Promise.all(left.map((opening) => this.initialize(connection, opening)))
       }
@@ -251,7 +260,7 @@ export class Host {
     this.down = false
   }
 
-  /** The host let a deadline pass: nobody waits for it again before it gives a sign of life. */
+  /** The host missed a deadline. Nobody waits for it again before it gives a sign of life. */
   private missed(cause: DeadlineExceeded): void {
     this.down = true
     const { connection } = this
@@ -263,7 +272,7 @@ export class Host {
     }, silenceMS + 1).unref()
   }
 
-  /** Asks about a directory again, or makes the next attempt to reach the host begin now. */
+  /** Asks about a directory again. Without a connection it makes the next attempt to reach the host begin now. */
   private async reopen(opening: OpenDirectory): Promise<InitializeResult | undefined> {
     const { connection } = this
     if (!connection) {
@@ -277,7 +286,7 @@ export class Host {
     return opening.result
   }
 
-  /** Waits for the attempt to reach the host that is under way or, if none is, for one that begins now. */
+  /** Waits for the running attempt to reach the host. If there is none, it starts one. */
   private attempt<T>(send: (connection: Connection) => T, deadline = Infinity, signal?: AbortSignal): Promise<T> {
     if (this.wake) {
       this.attemptBegan = Date.now()
@@ -296,14 +305,16 @@ export class Host {
     opening.connection = connection
     try {
       const pending = connection.request(Method.Initialize, opening.params)
-      opening.settle(checked((await bounded(pending, Date.now() + initializeTimeoutMS)) as InitializeResult))
+      const result = checked((await bounded(pending, Date.now() + initializeTimeoutMS)) as InitializeResult)
+      connection.hostPID = result.hostPid
+      opening.settle(result)
     } catch (err) {
       if (!(err instanceof RpcError) || isStopping(err)) throw err
       if (err.code === Code.Version) {
-        this.down = true // it speaks to no directory; only another host will
+        this.down = true // this host serves no directory at all, so only another host can help
         throw err
       }
-      // The host works, only not for this directory; it may after its next restart.
+      // The host works, but not for this directory. It may serve it after its next restart.
       this.log.warn("directory refused", { directory: opening.params.directory, cause: err.message })
       opening.settle(undefined, err.message)
     }
@@ -320,7 +331,7 @@ export class Host {
     }
   }
 
-  /** Sends as soon as there is a connection, in turn. */
+  /** Sends as soon as there is a connection, in order. */
   private queued<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
     if (this.stopped) return Promise.reject(new Error(this.trouble))
     return this.down ? this.attempt(send, deadline, signal) : this.enqueue(send, deadline, signal)
@@ -343,7 +354,10 @@ export class Host {
     for (const letter of this.outbox.splice(0)) letter.fail(reason)
   }
 
-  /** Hands a request of the host to the instance whose directory it names, or to the one that knows the method. */
+  /**
+   * Hands a request of the host to the instance whose directory it names. Without a directory, any instance that
+   * knows the method answers.
+   */
   private async serve(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { directory } = (params ?? {}) as { directory?: string }
     const openings = [...this.openings].filter((o) => directory === undefined || o.params.directory === directory)
@@ -368,12 +382,36 @@ export class Host {
   }
 }
 
+/** The connections that one call has lost. */
+class Losses {
+  private readonly hosts = new Set<number | Connection>()
+  private count = 0
+  private sent: Connection | undefined
+
+  sentOn(connection: Connection): void {
+    this.sent = connection
+  }
+
+  /**
+   * Notes that the call has lost its connection. Returns whether the call must not be sent again. A call that was never
+   * sent is not the cause of the loss. A bridge that starts right after its host was killed may reach that same host
+   * once more; then one host has ended, not two.
+   */
+  again(once: boolean): boolean {
+    const { sent } = this
+    this.sent = undefined
+    if (!sent) return false
+    this.hosts.add(sent.hostPID ?? sent)
+    return once || this.hosts.size >= mostHosts || ++this.count >= mostLosses
+  }
+}
+
 class OpenDirectory implements Opening {
   result: InitializeResult | undefined
   refusal: string | undefined
   /** The connection that was asked last. */
   connection: Connection | undefined
-  /** The initialize under way on a connection that serves others already. */
+  /** The running initialize on a connection that already serves other directories. */
   asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers
@@ -415,7 +453,7 @@ async function within(ms: number, something: Promise<unknown>): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Refuses the answer of a host that is too old to refuse us itself. */
+/** Refuses the answer of a host that is too old to refuse this shim itself. */
 function checked(result: InitializeResult): InitializeResult {
   const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
   if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result
@@ -423,14 +461,14 @@ function checked(result: InitializeResult): InitializeResult {
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 
-/** Whether a host refused a call because it is about to end: it has not begun with it. */
+/** Whether a host refused a call because it is about to end. It has not started that call. */
 function isStopping(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Stopping
 }
 
 /**
- * The answer of a request, which is withdrawn at the deadline or by the signal.
- * The timer keeps the process alive: nothing else would, while a hook waits.
+ * Returns the answer of a request. At the deadline, or when the signal aborts, it withdraws the request. The timer
+ * keeps the process alive, because nothing else would while a hook waits.
  */
 async function bounded<T>({ answer, cancel }: Pending<T>, deadline: number, signal?: AbortSignal): Promise<T> {
   const timer = setTimeout(() => cancel(new DeadlineExceeded("the host did not answer in time")), Math.max(0, deadline - Date.now()))

@@ -1,6 +1,6 @@
 /**
- * The form in which a JSON value is kept only to be compared with later ones,
- * made for the speed of that: comparing is most of what a pass costs a harness.
+ * Returns the form in which a JSON value is kept for comparison with later values. The form is chosen for speed:
+ * comparing is most of the cost of a pass in the harness.
  */
 export function keep(value: unknown): unknown {
   if (typeof value === "string") return isDigestible(value) ? digest!(value) : value
@@ -8,7 +8,9 @@ export function keep(value: unknown): unknown {
   return Array.isArray(value) ? value.map(keep) : new KeptObject(value)
 }
 
-/** Whether a kept value and a new one are the same JSON, with members in the same order: what is sent on keeps it. */
+/**
+ * Whether a kept value and a new one are the same JSON. The order of members counts, because the wire keeps it.
+ */
 export function isSame(kept: unknown, value: unknown): boolean {
   if (kept === value) return true
   if (typeof value === "string") return typeof kept === "bigint" && digest!(value) === kept
@@ -23,11 +25,11 @@ function areSame(kept: unknown[], values: object): boolean {
 }
 
 /**
- * An object of any members. An engine is quick to read the members of an object
- * that it enumerates, and often slow to look names up in another one: in every other
- * process the comparison of a session took twice the time (Bun 1.3).
+ * An object with arbitrary members. An engine reads the members of an object quickly while it enumerates them, but is
+ * often slow to look the names up in another object. With such lookups the comparison of a session took twice as long
+ * in every other process (Bun 1.3).
  */
-class KeptObject {
+export class KeptObject {
   private readonly names: string[] = []
   private readonly values: unknown[] = []
 
@@ -54,17 +56,19 @@ class KeptObject {
 }
 
 /**
- * XXH3 with 64 bits. Two strings that are compared are both read from memory,
- * one that is digested is read alone, and the harness's process need not hold
- * every tool output twice. Only Bun has a hash faster than comparing; no JSON
- * value is a bigint, so a digest is not mistaken for one.
+ * XXH3 with 64 bits. Comparing two strings reads both from memory; digesting reads only the new one, and the
+ * harness's process need not hold every tool output twice. Only Bun has a hash that is faster than comparing. No JSON
+ * value is a bigint, so a digest is never mistaken for a value.
  */
 const digest = (globalThis as { Bun?: { hash: { xxHash3(text: string): bigint } } }).Bun?.hash.xxHash3
 
-/** In characters. Bun 1.3 digests so many in 190 ns and compares them in 340; below 512 it is quicker to compare. */
+/**
+ * In characters. Bun 1.3 digests a string of this length in 190 ns and compares it in 340 ns. Below 512, comparing is
+ * faster.
+ */
 const long = 1024
 
-/** What is not ASCII would be converted to UTF-8 first, which takes longer than to compare it. */
+/** Only ASCII is digested: other text would first be converted to UTF-8, which takes longer than comparing it. */
 function isDigestible(text: string): boolean {
   return digest !== undefined && text.length >= long && Buffer.byteLength(text) === text.length
 }

@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url"
 export const binaryName = process.platform === "win32" ? "magicctx-host.exe" : "magicctx-host"
 
 /**
- * The path of the host: $MAGICCTX_HOST, else the one that was packaged with the
- * bundle at bundleURL, else the one on PATH. Throws an error that lists what was tried.
+ * Returns the path of the host: $MAGICCTX_HOST, else the host that was packaged with the bundle at bundleURL, else
+ * the one on PATH. Throws an error that lists the places it tried.
  */
 export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.env): string {
   if (env.MAGICCTX_HOST) {
-    // Somebody's decision: nothing else is tried.
+    // The user has chosen this path, so no other one is tried.
     if (isExecutable(env.MAGICCTX_HOST)) return env.MAGICCTX_HOST
     throw new Error(`MAGICCTX_HOST names ${env.MAGICCTX_HOST}, which is not an executable file`)
   }
@@ -19,13 +19,13 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.e
   const packaged = packagedHost(bundleURL, tried)
   if (packaged) return packaged
   for (const dir of (env.PATH ?? "").split(delimiter)) {
-    // An entry like "." would run whatever a project brings along.
+    // A relative entry like "." would run any file that a project brings along.
     if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
   }
   throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
 }
 
-/** The path of the host that was packaged with the bundle at bundleURL; adds to tried where it looked. */
+/** Returns the path of the host that was packaged with the bundle at bundleURL. Adds the places it tried to tried. */
 export function packagedHost(bundleURL: string, tried: string[]): string | undefined {
   for (const candidate of candidates(bundleURL, tried)) if (isExecutable(candidate)) return candidate
   return undefined

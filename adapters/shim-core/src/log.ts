@@ -8,7 +8,7 @@ type Fields = Record<string, unknown>
 export interface Log {
   info(message: string, fields?: Fields): void
   warn(message: string, fields?: Fields): void
-  /** Adds what a child wrote to its stderr, as it is. */
+  /** Adds a child's stderr output unchanged. */
   raw(bytes: Uint8Array): void
 }
 
@@ -17,8 +17,8 @@ export const silent: Log = { info() {}, warn() {}, raw() {} }
 const keptDays = 7
 
 /**
- * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending and removes logs
- * of the same name that nobody wrote to for a week.
+ * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Removes logs of the same name that were not written to
+ * for a week.
  */
 export function openLog(name: string): Log {
   try {
@@ -35,7 +35,7 @@ function fileLog(fd: number): Log {
     try {
       writeSync(fd, bytes)
     } catch {
-      // a full disk is no reason to fail a turn
+      // a full disk must not fail a turn
     }
   }
   const write = (level: string, message: string, fields?: Fields) => {
@@ -48,7 +48,7 @@ function fileLog(fd: number): Log {
   }
 }
 
-/** The temporary directory is shared between users: ours must be ours alone. */
+/** The users of a machine share the temporary directory, so this creates a directory that only this user can read. */
 function privateDirectory(): string {
   const { uid, username } = userInfo()
   const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)

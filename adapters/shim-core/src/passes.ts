@@ -6,7 +6,7 @@ import type { Host } from "./host.ts"
 import type { Log } from "./log.ts"
 import type { Projector } from "./projection.ts"
 
-/** How a harness's messages are read. */
+/** How to read a harness's messages. */
 export interface MessageFormat {
   projection: Projector
   key: MessageKey
@@ -19,10 +19,16 @@ export interface PassOf {
   parent?: string
 }
 
-/** What became of the array: the host's answer, the last good mutation, or nothing. */
+/**
+ * The result of a pass: "applied" is the host's answer, "reapplied" the part of the last good mutation that still
+ * fits.
+ */
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
-/** Sessions whose last array is remembered; the others resync. Arrays are large, mutations are not. */
+/**
+ * How many sessions keep their last array in memory. Of all others only digests are kept, so they need a resync.
+ * Arrays are large, mutations are not.
+ */
 const rememberedArrays = 8
 const rememberedSessions = 256
 
@@ -31,16 +37,29 @@ interface SessionState {
   applier: MutationApplier
   generation: number
   last: Promise<unknown>
+  /** The token of the last request's wire, if the request left with the wire that the host made. */
+  sent: string | undefined
+  /** Whether the host may have changed the system prompt since the shim last asked for it. Hard passes do. */
+  isSystemOld: boolean
 }
 
+/**
+ * The system prompt of a request: the host's answer, the host's last answer to the same question, or a prompt without
+ * the host's part.
+ */
+export type SystemPrompt = "answered" | "replayed" | "bare"
+
+/** The parameters of a pass's request, without its delta. */
+type Params = PassOf & { sent?: string }
+
 interface Answer {
-  /** What was asked. */
+  /** The delta that was sent. */
   delta: Delta
   mutation: WireMutation
   draft?: Draft | undefined
 }
 
-/** Runs the passes of a harness's sessions: those of one session in order, different sessions side by side. */
+/** Runs the passes of a harness's sessions. Passes of one session run in order; sessions run side by side. */
 export class Passes {
   private readonly sessions = new Map<string, SessionState>()
   private readonly host: Host
@@ -48,7 +67,7 @@ export class Passes {
   private readonly log: Log
   private readonly observe: (failure: Error | undefined) => void
 
-  /** observe hears of the failure of every pass, or that it had none. */
+  /** observe is called after every pass, with its failure or with undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.host = host
     this.format = format
@@ -56,7 +75,7 @@ export class Passes {
     this.observe = observe
   }
 
-  /** Turns messages into the wire, in place. Never fails and never outlasts the deadlines of limits. */
+  /** Turns messages into the wire, in place. Never fails, and never takes longer than the deadlines in limits. */
   async run(messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
     const state = this.state(of.session)
     const pass = state.last.then(() => this.pass(state, messages, of, limits))
@@ -64,11 +83,31 @@ export class Passes {
     return pass
   }
 
-  /** Does for messages what a pass without an answer does. */
+  /** Applies the fallback of a failed pass to messages, without asking the host. */
   async withoutHost(messages: unknown[], session: string): Promise<Outcome> {
     const state = this.state(session)
     await state.last
-    return this.fallBack(state, messages)
+    state.sent = undefined
+    return this.fallBack(state, messages).outcome
+  }
+
+  /** Notes that the session's next request leaves without a pass. */
+  withoutPass(session: string): void {
+    const state = this.sessions.get(session)
+    if (state) state.sent = undefined
+  }
+
+  /** Notes the system prompt of the request that the session's last pass was for. */
+  leavesWith(system: SystemPrompt, session: string): void {
+    const state = this.sessions.get(session)
+    if (!state) return
+    if (system === "answered") state.isSystemOld = false
+    else if (system === "bare" || state.isSystemOld) state.sent = undefined
+  }
+
+  /** The token of the wire of the session's last request, if the request left with the wire that the host made. */
+  sent(session: string): string | undefined {
+    return this.sessions.get(session)?.sent
   }
 
   /** Forgets a session that is gone. */
@@ -77,78 +116,98 @@ export class Passes {
   }
 
   private async pass(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
+    const params = { ...of, ...(state.sent !== undefined && { sent: state.sent }) }
+    state.sent = undefined
     try {
-      await this.host.reach() // before the array is encoded, which is all of it after a failure
+      await this.host.reach() // before the array is encoded: after a failure that is the whole array
       if (state.generation !== this.host.generation) state.encoder.reset()
-      const { delta, mutation, draft } = await this.answer(state, messages, of, limits)
-      // What the host holds is what the next delta builds on only if its answer could be applied.
+      const { delta, mutation, draft } = await this.answer(state, messages, params, limits)
+      // The next delta builds on the host's array only if this answer can be applied.
       state.encoder.reset()
-      state.applier.apply(messages, mutation, delta.base === 0, draft)
+      const unfit = state.applier.apply(messages, mutation, delta.base === 0, draft)
       state.encoder.confirm(delta, mutation.revision)
       state.generation = this.host.generation
+      this.settle(state, mutation, of, unfit)
       this.observe(undefined)
       return "applied"
     } catch (err) {
       this.observe(asError(err))
-      const outcome = this.fallBack(state, messages)
-      this.log.warn("pass failed", { session: of.session, cause: asError(err).message, outcome })
+      const { outcome, unfit } = this.fallBack(state, messages)
+      this.log.warn("pass failed", { session: of.session, cause: asError(err).message, outcome, unfit })
       return outcome
     }
   }
 
-  /** What the host says of messages, and what was made of the wire meanwhile. */
-  private async answer(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Answer> {
-    const { encoder, applier } = state
-    const guess = encoder.guess(messages)
-    // Whether the guess is right shows while the host works on it.
-    const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
-    const [answer, draft] = await Promise.all([this.ask(encoder, guess, messages, of, limits), check()])
-    if (draft || answer.delta !== guess) return { ...answer, draft }
-    // The host holds the array that was guessed, and hears now how this one differs.
-    applier.learn(messages, answer.mutation)
-    encoder.confirm(guess, answer.mutation.revision)
-    return this.ask(encoder, encoder.encode(messages), messages, of, limits)
+  /** Ends a pass whose answer was applied. Unfit is the number of messages that their patches did not fit. */
+  private settle(state: SessionState, { wire, verdict }: WireMutation, { session }: PassOf, unfit: number): void {
+    state.isSystemOld ||= verdict === "hard"
+    if (unfit === 0) {
+      state.sent = wire
+      return
+    }
+    // Host and shim disagree about the array, so the next pass sends all of it.
+    state.encoder.reset()
+    this.log.warn("patches do not fit, their messages stay raw", { session, messages: unfit })
   }
 
-  /** The answer to a delta of messages, or to all of them if the host does not hold its base. */
-  private async ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Answer> {
+  /** Gets the host's answer for messages, and plans the wire in the meantime. */
+  private async answer(state: SessionState, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
+    const { encoder, applier } = state
+    const guess = encoder.guess(messages)
+    // The guess is checked while the host works on it.
+    const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
+    const [answer, draft] = await Promise.all([this.ask(encoder, guess, messages, params, limits), check()])
+    if (draft || answer.delta !== guess) return { ...answer, draft }
+    // The host now holds the guessed array. A second request tells it how the real array differs.
+    applier.learn(messages, answer.mutation)
+    encoder.confirm(guess, answer.mutation.revision)
+    return this.ask(encoder, encoder.encode(messages), messages, params, limits)
+  }
+
+  /** Gets the answer to a delta of messages. If the host does not hold the delta's base, sends the whole array. */
+  private async ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     try {
-      return { delta, mutation: await this.send(delta, of, limits) }
+      return { delta, mutation: await this.send(delta, params, limits) }
     } catch (err) {
       if (!(err instanceof RpcError) || err.code !== Code.Resync || delta.base === 0) throw err
     }
     encoder.reset()
     const all = encoder.encode(messages)
-    return { delta: all, mutation: await this.send(all, of, limits) }
+    return { delta: all, mutation: await this.send(all, params, limits) }
   }
 
-  private send({ base, keep, attachment }: Delta, of: PassOf, limits: InitializeResult): Promise<WireMutation> {
+  private send({ base, keep, attachment }: Delta, params: Params, limits: InitializeResult): Promise<WireMutation> {
     const timeoutMS = base === 0 ? limits.resyncTimeoutMs : limits.transformTimeoutMs
-    return this.host.call(Method.Transform, { ...of, base, keep }, { timeoutMS, attachment })
+    return this.host.call(Method.Transform, { ...params, base, keep }, { timeoutMS, attachment })
   }
 
-  private fallBack(state: SessionState, messages: unknown[]): Outcome {
+  private fallBack(state: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {
+    const { applier, encoder } = state
+    state.isSystemOld = true // the host may have run a pass whose answer never came
     try {
-      return state.applier.reapply(messages) ? "reapplied" : "unchanged"
+      const unfit = applier.reapply(messages, encoder.last(this.format.key))
+      return unfit === undefined ? { outcome: "unchanged" } : { outcome: "reapplied", unfit }
     } catch {
-      return "unchanged"
+      return { outcome: "unchanged" }
     }
   }
 
-  /** The state of a session, now the most recently used. */
+  /** Returns the state of a session and marks it as the most recently used. */
   private state(session: string): SessionState {
     const state = this.sessions.get(session) ?? {
       encoder: new DeltaEncoder(this.format.projection),
       applier: new MutationApplier(this.format.key),
       generation: 0,
       last: Promise.resolve(),
+      sent: undefined,
+      isSystemOld: false,
     }
     this.sessions.delete(session)
     this.sessions.set(session, state)
     let age = this.sessions.size
     for (const [id, old] of this.sessions) {
       if (age > rememberedSessions) this.sessions.delete(id)
-      else if (age === rememberedArrays + 1) old.encoder.reset()
+      else if (age === rememberedArrays + 1) old.encoder.forget(this.format.key)
       age--
     }
     return state

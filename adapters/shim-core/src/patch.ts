@@ -1,16 +1,16 @@
 import { clone } from "./projection.ts"
 import type { PatchOp } from "./generated/protocol.ts"
 
-/** A patch of one message, its paths parsed. */
+/** A patch of one message, with its paths parsed. */
 export type CompiledPatch = readonly CompiledOp[]
 
-interface CompiledOp {
+export interface CompiledOp {
   readonly op: PatchOp["op"]
   readonly path: readonly Segment[]
   readonly value: unknown
 }
 
-/** One step of a path; index is -1 where the name is none. */
+/** One step of a path. Index is -1 if the name is not an index. */
 interface Segment {
   readonly name: string
   readonly index: number
@@ -41,7 +41,10 @@ export function compile(patch: readonly PatchOp[]): CompiledPatch {
   })
 }
 
-/** Parses a JSON Pointer (RFC 6901). The whole document is no valid target: a message stays a message. */
+/**
+ * Parses a JSON Pointer (RFC 6901). The empty pointer addresses the whole message. No patch replaces a whole message,
+ * so it is refused.
+ */
 export function parsePointer(pointer: string): string[] {
   if (typeof pointer !== "string" || pointer[0] !== "/") throw new PatchError(`bad path ${JSON.stringify(pointer)}`)
   const segments = pointer.slice(1).split("/")
@@ -57,7 +60,7 @@ export function parsePointer(pointer: string): string[] {
 
 type Container = Record<string | number, unknown>
 
-/** A member of a message and its new value; undefined is none. */
+/** A member of a message and its new value; undefined removes it. */
 export interface Write {
   readonly target: Container
   readonly name: string | number
@@ -66,9 +69,8 @@ export interface Write {
 }
 
 /**
- * The writes that patch a message. The message itself is not touched yet, so
- * that a patch of another one can still fail: throws PatchError if an operation
- * has no target.
+ * Returns the writes that apply a patch to a message. It does not change the message yet, because a patch of another
+ * message may still fail. Throws PatchError if an operation has no target.
  */
 export function plan(message: unknown, patch: CompiledPatch): Write[] {
   const writes: Write[] = []
@@ -76,19 +78,24 @@ export function plan(message: unknown, patch: CompiledPatch): Write[] {
   return writes
 }
 
-/** Makes the writes of all plans, or none if one of them fails, as in an object that another plugin has frozen. */
-export function write(plans: ReadonlyArray<readonly Write[]>): void {
-  const made: Write[] = []
+/**
+ * Makes the writes of each plan. If one write fails, for example in an object that another plugin has frozen, it
+ * takes back the other writes of that plan. Returns the indices of the failed plans.
+ */
+export function write(plans: ReadonlyArray<readonly Write[]>): number[] {
+  const failed: number[] = []
+  for (let i = 0; i < plans.length; i++) if (plans[i]!.length > 0 && !writeAll(plans[i]!)) failed.push(i)
+  return failed
+}
+
+function writeAll(plan: readonly Write[]): boolean {
+  let made = 0
   try {
-    for (const plan of plans) {
-      for (const one of plan) {
-        put(one, one.value)
-        made.push(one)
-      }
-    }
-  } catch (err) {
-    for (const one of made.reverse()) put(one, one.before)
-    throw err
+    for (; made < plan.length; made++) put(plan[made]!, plan[made]!.value)
+    return true
+  } catch {
+    while (--made >= 0) put(plan[made]!, plan[made]!.before)
+    return false
   }
 }
 
@@ -97,7 +104,10 @@ function put({ target, name }: Write, value: unknown): void {
   else target[name] = value
 }
 
-/** The write of one operation on a message in which the earlier writes are still to be made. */
+/**
+ * Returns the write of one operation. The earlier writes on the same message are not made yet, so it has to consider
+ * them.
+ */
 function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
   const last = path.length - 1
   let above: Container | undefined
@@ -108,7 +118,7 @@ function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: rea
   }
   if (Array.isArray(target) && (op === "add" || op === "remove")) {
     if (!above) throw missing(path)
-    // Elements move: the array is replaced by a changed copy.
+    // Elements of an array move, so the write replaces the array by a changed copy.
     const changed = target.slice()
     for (const one of earlier) if (one.target === target) changed[one.name as number] = one.value
     if (op === "remove") changed.splice(place(path[last]!, target.length, path), 1)
@@ -128,7 +138,7 @@ function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: rea
   return { target, name, value: clone(value), before: isJSON(before) ? before : undefined }
 }
 
-/** The value of a member once the earlier writes are made. */
+/** The value that a member will have after the earlier writes. */
 function member(target: Container, segment: Segment, earlier: readonly Write[]): unknown {
   for (let i = earlier.length - 1; i >= 0; i--) {
     if (earlier[i]!.target === target && earlier[i]!.name === nameIn(target, segment)) return earlier[i]!.value
@@ -145,7 +155,7 @@ function container(value: unknown, path: readonly Segment[]): Container {
   return value as Container
 }
 
-/** Whether a message can hold a value. What objects inherit are functions. */
+/** Whether a message can hold a value. Members that an object inherits are functions, so they do not count. */
 function isJSON(value: unknown): boolean {
   return value !== undefined && typeof value !== "function"
 }

@@ -1,20 +1,19 @@
 /**
- * Copies and compares what the host uses of a harness's message. Written by
- * `npm run generate` from a declaration (gen/declare.ts).
+ * Copies and compares the members of a harness's message that the host uses. `npm run generate` writes it from a
+ * declaration (gen/declare.ts).
  *
- * Invariant: `same(keep(a), b)` holds exactly when `copy(a)` and `copy(b)` are
- * the same as JSON text.
+ * Invariant: `same(keep(a), b)` holds exactly when `copy(a)` and `copy(b)` are the same JSON text.
  */
 export interface Projector {
-  /** The projected copy, to be sent; it shares no object with raw, and undefined is absent. */
+  /** The projected copy, which is sent. It shares no object with raw, and omits members that are undefined. */
   copy(raw: unknown): unknown
-  /** The projected copy as it is kept to be compared. */
+  /** The projected copy in the form that is kept for comparison. */
   keep(raw: unknown): unknown
-  /** Whether keeping raw would give kept again. Copies nothing. */
+  /** Whether keep(raw) would return kept again. It copies nothing. */
   same(kept: unknown, raw: unknown): boolean
 }
 
-/** What becomes of the values that a projection has whole. */
+/** The treatment of values that a projection takes as a whole. */
 export type Whole = (value: unknown) => unknown
 
 export type Members = Record<string, unknown>
@@ -37,7 +36,7 @@ export function clone<T>(value: T): T {
   return copy as T
 }
 
-// JSON.parse makes "__proto__" an ordinary member; assigning it would not.
+// An assignment to "__proto__" would set the prototype. JSON.parse makes it an ordinary member, and so does this.
 function define(target: Members, key: string, value: unknown) {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -5,21 +5,21 @@ import { isAbsolute, join } from "node:path"
 import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
 
 /**
- * What the host asked to be registered, kept between the starts of a harness:
- * a harness takes tools and commands only while it starts, and without this a
- * host that was away just then would be without them until the next start.
+ * The tools and commands that the host registered, kept between two starts of a harness. A harness accepts them only
+ * while it starts. If the host is away at that moment, the harness would otherwise have none of them until its next
+ * start.
  */
 export class Registrations {
   private readonly dir: string
 
-  /** The name is that of shim and version: another one may register otherwise. */
+  /** The name contains shim and version, because another version may register differently. */
   constructor(name: string, env: NodeJS.ProcessEnv = process.env) {
     const base = env.XDG_STATE_HOME
     const state = base && isAbsolute(base) ? base : process.platform === "win32" && env.LOCALAPPDATA ? env.LOCALAPPDATA : join(homedir(), ".local", "state")
     this.dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
   }
 
-  /** Keeps the host's answer for a directory. Never fails: it is an aid. */
+  /** Stores the host's answer for a directory. Never fails, because the harness also works without it. */
   remember(directory: string, { warnings: _, ...result }: InitializeResult): void {
     try {
       const path = this.path(directory)
@@ -35,13 +35,13 @@ export class Registrations {
     }
   }
 
-  /** The last answer for a directory, or else for any: the tools rarely differ. */
+  /** Returns the last answer for a directory, or else for any other directory: the tools rarely differ. */
   recall(directory: string): InitializeResult | undefined {
     for (const path of [this.path(directory), ...this.newestFirst()]) {
       try {
         return JSON.parse(read(path) ?? "") as InitializeResult
       } catch {
-        // not there, or half of it
+        // the file is missing or incomplete
       }
     }
     return undefined

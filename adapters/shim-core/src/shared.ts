@@ -1,13 +1,13 @@
 import { ProtocolMajor } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 
-/** How long a host outlives its last user, ms: a harness disposes a plugin and creates it again. */
+/** How long a host outlives its last user, in ms: a harness may dispose a plugin and create it again at once. */
 const defaultLingerMS = 2000
 
-/** A share in the host of this process. */
+/** A share in the one host of this process. */
 export interface Lease {
   readonly host: Host
-  /** Gives the share back, once. */
+  /** Gives the share back. Further calls do nothing. */
   release(): void
 }
 
@@ -17,11 +17,11 @@ interface Shared {
   linger: NodeJS.Timeout | undefined
 }
 
-// A harness may load the bundle several times; they all find each other here.
+// A harness may load the bundle several times. All copies find the same host here.
 const place = Symbol.for(`magicctx.host/${ProtocolMajor}`)
 const everywhere = globalThis as unknown as Record<symbol, Shared | undefined>
 
-/** Shares the one host of this process, created when nobody has it yet. */
+/** Shares the one host of this process. Creates it if there is none. */
 export function acquireHost(create: () => Host, lingerMS = defaultLingerMS): Lease {
   const shared = (everywhere[place] ??= { host: create(), users: 0, linger: undefined })
   clearTimeout(shared.linger)

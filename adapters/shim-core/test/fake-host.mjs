@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-// A host for tests, written without the code that it tests. The directory
-// $FAKE_HOST holds script.json, read for each message, and log.jsonl, to which each
-// start and each message that arrives is appended.
+// A host for tests, written without the code that it tests. The directory $FAKE_HOST holds two files: script.json,
+// which it reads for each message, and log.jsonl, to which it appends each start and each message that arrives.
 //
 //   results   method -> result           silent   methods that get no answer
-//   errors    method -> {code, message}  dieOn    {method: n}: the nth start dies when the method arrives
+//   errors    method -> {code, message}  dieOn    {method: n or [n, m]}: the nth start dies when the method arrives
 //   stopOn    {method: n}: the nth start refuses the method because it is about to end, and ends
 //   ask       method -> [method, params] of a request to send before answering
 //   deadly    method: every start dies when it arrives
+//   hostPids  the process id that each start reports; two bridges may reach one host
 //   deaf      true: a withdrawn request gets no answer either
 //   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
-//             answer an "error", answer a mutation that is "bad", or "die"
+//             answer an "error", answer a mutation that is "bad" or has one patch that is "unfit", be "hard", or "die"
 //   drops     {n: id}: from the nth session/transform on, the text of that message is gone
 import { appendFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -53,7 +53,7 @@ function transform({ session, base, keep }, tail) {
     const part = message.parts?.findIndex(({ type }) => type === "text")
     if (part !== -1) edits[id] = [{ op: "prepend", path: part === undefined ? "/text" : `/parts/${part}/text`, value: `§${id}§ ` }]
   }
-  return { result: { revision, verdict: "steady", start: 0, edits } }
+  return { result: { revision, verdict: "steady", start: 0, edits, wire: `wire ${revision}` } }
 }
 
 function pass(id, params, attachment) {
@@ -65,6 +65,8 @@ function pass(id, params, attachment) {
   const dropped = script.drops?.[n]
   if (dropped) answer.result.edits[dropped] = [{ op: "replace", path: "/text", value: "" }]
   if (happens === "bad") answer.result.start = 1e6
+  if (happens === "hard") answer.result.verdict = "hard"
+  if (happens === "unfit") Object.values(answer.result.edits)[0].push({ op: "remove", path: "/nowhere" })
   if (happens !== "silent") send({ id, ...answer })
 }
 
@@ -76,16 +78,17 @@ async function receive({ id, method, params, result, error }, attachment) {
   }
   script = read()
   record({ method, params, ...(attachment && { attachment: JSON.parse(attachment) }) })
-  if (script.dieOn?.[method] === start || script.deadly === method) process.exit(1)
+  if ([script.dieOn?.[method]].flat().includes(start) || script.deadly === method) process.exit(1)
   if (method === "$/cancelRequest" && !script.deaf) send({ id: params.id, error: { code: -32800, message: "cancelled" } })
   if (script.stopOn?.[method] === start) {
     send({ id, error: { code: -32015, message: `${method}: the host is stopping` } })
-    setTimeout(() => process.exit(0), 100) // it finishes what is under way
+    setTimeout(() => process.exit(0), 100) // it finishes the running calls
     return
   }
   if (id === undefined || script.silent?.includes(method)) return
   if (script.ask?.[method]) await ask(...script.ask[method])
   if (script.errors?.[method]) send({ id, error: script.errors[method] })
+  else if (method === "initialize" && script.hostPids) send({ id, result: { ...script.results.initialize, hostPid: script.hostPids[start - 1] } })
   else if (script.results?.[method]) send({ id, result: script.results[method] })
   else if (method === "session/transform") pass(id, params, attachment)
   else send({ id, result: {} })

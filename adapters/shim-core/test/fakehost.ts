@@ -4,22 +4,23 @@ import { join } from "node:path"
 import type { TestContext } from "node:test"
 import { Host, silent, startHost, type InitializeParams, type InitializeResult } from "../src/index.ts"
 
-declare const repository: string // the test runner's
+declare const repository: string // defined by the test runner
 
 export const fakeHostPath = () => join(repository, "adapters", "shim-core", "test", "fake-host.mjs")
 
-/** What test/fake-host.mjs does; see there. */
+/** Tells test/fake-host.mjs how to behave; the options are described there. */
 export interface Script {
   results?: Record<string, unknown>
   errors?: Record<string, { code: number; message: string }>
   silent?: string[]
   deaf?: boolean
   deadly?: string
-  dieOn?: Record<string, number>
+  dieOn?: Record<string, number | number[]>
+  hostPids?: number[]
   stopOn?: Record<string, number>
   brokenStarts?: number
   ask?: Record<string, [method: string, params: unknown]>
-  passes?: Record<number, "forget" | "silent" | "error" | "bad" | "die">
+  passes?: Record<number, "forget" | "silent" | "error" | "bad" | "unfit" | "hard" | "die">
   drops?: Record<number, string>
 }
 
@@ -53,7 +54,7 @@ export const opening = (directory: string): InitializeParams => ({
   directory,
 })
 
-/** A script and what the fake host writes down while it follows it. */
+/** A script, and the log that the fake host writes while it follows it. */
 export class FakeHost {
   readonly dir = mkdtempSync(join(tmpdir(), "fake-host-"))
 
@@ -74,7 +75,7 @@ export class FakeHost {
     return lines.map((line) => JSON.parse(line) as Entry)
   }
 
-  /** What arrived at all starts, by method, with "start" and "end" between. */
+  /** The methods that arrived at all starts, with "start" and "end" between them. */
   story(): string[] {
     return this.entries().map((entry) => entry.method ?? Object.keys(entry)[0]!)
   }
@@ -83,7 +84,7 @@ export class FakeHost {
     return this.entries().filter((entry) => entry.method === method)
   }
 
-  /** Waits until the log satisfies a condition; the test's own timeout bounds it. */
+  /** Waits until the log satisfies a condition. The test's own timeout bounds the wait. */
   async until(condition: (entries: Entry[]) => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
       const look = () => {
@@ -93,12 +94,12 @@ export class FakeHost {
         resolve()
       }
       const watcher = watch(this.dir, look)
-      const poll = setInterval(look, 50) // a watcher may miss what happens before it is ready
+      const poll = setInterval(look, 50) // a watcher may miss events from before it is ready
       look()
     })
   }
 
-  /** Removes the directory, into which a host that is ending may still write. */
+  /** Removes the directory. A host that is ending may still write into it. */
   async remove(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -111,7 +112,7 @@ export class FakeHost {
   }
 }
 
-/** A Host that runs the fake one, both gone when the test ends. */
+/** A Host that runs the fake host. Both are gone when the test ends. */
 export function fakeHost(t: TestContext, script: Script = {}): { host: Host; fake: FakeHost } {
   const fake = new FakeHost(script)
   const host = new Host(() => startHost(fakeHostPath(), silent), silent)

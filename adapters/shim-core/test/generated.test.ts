@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { files } from "../gen/files.ts"
 
-declare const repository: string // the test runner's
+declare const repository: string // defined by the test runner
 
 for (const [name, content] of Object.entries(files)) {
   test(`${name} is what its declaration says`, () => {

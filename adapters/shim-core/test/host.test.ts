@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Code, ConnectionClosed, DeadlineExceeded, Method, RpcError } from "../src/index.ts"
-import { fakeHost, initialized, opening } from "./fakehost.ts"
+import { Code, ConnectionClosed, DeadlineExceeded, Host, Method, RpcError, silent, startHost, type Child } from "../src/index.ts"
+import { FakeHost, fakeHost, fakeHostPath, initialized, opening } from "./fakehost.ts"
 
 const long = { timeoutMS: 20_000 }
 const system = { session: "s", directory: "/p", model: { provider: "p", id: "m" }, system: ["§ 😀"] }
@@ -141,19 +141,50 @@ test("after a missed deadline nobody waits for a host that gives no sign of life
   const { host, fake } = fakeHost(t, { silent: ["session/system"], deaf: true })
   await host.open(opening("/p"), {}).opened(20_000)
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 50 }), DeadlineExceeded)
-  // Far below this deadline, or the test runner's ends the test.
+  // The call fails long before this deadline. Otherwise the test runner's deadline would end the test.
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), /did not answer in time/)
   assert.equal(fake.received("session/system").length, 1)
 })
 
 test("a call that ends every host is not sent for ever", async (t) => {
-  const { host, fake } = fakeHost(t, { deadly: "session/system" })
+  const { host, fake } = fakeHost(t, { deadly: "session/system", hostPids: [11, 12, 13, 14] })
   await host.open(opening("/p"), {}).opened(20_000)
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), ConnectionClosed)
   assert.equal(fake.received("session/system").length, 2)
 })
 
-// A handover lost the pass that came while the older host was finishing: its refusal was taken for an answer.
+// Two lost connections counted as two hosts that the call had ended. So the first system prompt after a kill went out
+// without the guidance.
+test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
+  const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await host.call(Method.System, system, long)
+  assert.equal(fake.received("session/system").length, 3)
+})
+
+test("a call that ends every connection to the same host is not sent for ever", async (t) => {
+  const { host, fake } = fakeHost(t, { deadly: "session/system", hostPids: Array(20).fill(11) })
+  await host.open(opening("/p"), {}).opened(20_000)
+  await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }))
+  assert.equal(fake.received("session/system").length, 4)
+})
+
+test("a call that was not sent is not lost, whatever it does", async (t) => {
+  const fake = new FakeHost()
+  let child!: Child
+  const host = new Host(() => (child = startHost(fakeHostPath(), silent)), silent)
+  t.after(async () => {
+    host.stop()
+    await fake.remove()
+  })
+  await host.open(opening("/p"), {}).opened(20_000)
+  child.input.destroy(new Error("EPIPE")) // the host no longer reads, and its output has not ended yet
+  await new Promise((resolve) => setImmediate(resolve))
+  await host.call(Method.ToolExecute, { session: "s", directory: "/p", tool: "t", callId: "c", args: {} }, { ...long, once: true })
+  assert.equal(fake.received("tool/execute").length, 1)
+})
+
+// A pass that came while the older host was finishing was lost: its refusal was taken for an answer.
 test("what a stopping host refused is sent to its successor", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict"
 import { test, type TestContext } from "node:test"
-import { clone, isSame, keep, Method, Passes, silent, type InitializeResult } from "../src/index.ts"
+import { Method, Passes, silent, type InitializeResult } from "../src/index.ts"
 import { fakeHost, initialized, opening, type Script } from "./fakehost.ts"
+import { sample } from "./generated/sample.ts"
 
 interface Message {
   id: string
   text: string
 }
 
-const format = { projection: { copy: clone, keep, same: isSame }, key: (m: unknown) => (m as Message).id }
+const format = { projection: sample, key: (m: unknown) => (m as Message).id }
 const of = { session: "s", directory: "/p" }
 const message = (id: string): Message => ({ id, text: `text of ${id}` })
 const texts = (messages: Message[]) => messages.map((m) => m.text)
@@ -18,14 +19,17 @@ async function start(t: TestContext, script: Script = {}) {
   const { host, fake } = fakeHost(t, script)
   await host.open(opening("/p"), {}).opened(20_000)
   const passes = new Passes(host, format, silent)
-  const run = async (ids: string, limits: Partial<InitializeResult> = {}) => {
+  const run = async (ids: string, limits: Partial<InitializeResult> = {}, change: (messages: Message[]) => void = () => {}) => {
     const messages = [...ids].map(message)
+    change(messages)
     const outcome = await passes.run(messages, of, { ...initialized, ...limits })
     return { outcome, texts: texts(messages) }
   }
-  /** What the transforms said: base, keep, and the number of messages that came along. */
+  /** The deltas of the transforms: base, keep, and the number of messages that came along. */
   const deltas = () => fake.received("session/transform").map(({ params, attachment }) => [params!.base, params!.keep, (attachment as unknown[]).length])
-  return { fake, host, passes, run, deltas }
+  /** For each transform, the wire that the request before it left with, as reported. */
+  const sent = () => fake.received("session/transform").map(({ params }) => params!.sent)
+  return { fake, host, passes, run, deltas, sent }
 }
 
 test("a pass sends what is new and applies what comes back", async (t) => {
@@ -83,8 +87,8 @@ test("a pass during which the host dies is completed by the next one", async (t)
   for (const ids of ["ab", "abc", "abcd"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
   assert.deepEqual(deltas(), [
     [0, 0, 2],
-    [1001, 2, 1], // dies
-    [1001, 2, 1], // the next host does not hold it
+    [1001, 2, 1], // the host dies
+    [1001, 2, 1], // the next host does not hold the base
     [0, 0, 3],
     [2001, 3, 1],
   ])
@@ -155,4 +159,94 @@ test("many sessions are remembered by their mutations, few by their arrays", asy
   const bases = fake.received("session/transform").slice(-2).map(({ params }) => params!.base)
   assert.equal(bases[0], 1001)
   assert.equal(bases[1], 0)
+})
+
+test("without an answer a message that has changed stays raw, and no other", async (t) => {
+  const { run } = await start(t, { passes: { 2: "error", 3: "error" } })
+  await run("abc")
+  const rewrite = ([, b]: Message[]) => (b!.text = "another text")
+  assert.deepEqual(await run("abcd", {}, rewrite), { outcome: "reapplied", texts: [...tagged("a"), "another text", ...tagged("c"), "text of d"] })
+  assert.deepEqual(await run("ca"), { outcome: "reapplied", texts: tagged("ca") })
+})
+
+test("a patch that does not fit keeps its message raw, and the next pass resyncs", async (t) => {
+  const { run, deltas, sent } = await start(t, { passes: { 2: "unfit" } })
+  await run("ab")
+  assert.deepEqual(await run("abc"), { outcome: "applied", texts: [...tagged("ab"), "text of c"] })
+  assert.deepEqual(await run("abc"), { outcome: "applied", texts: tagged("abc") })
+  assert.deepEqual(deltas(), [
+    [0, 0, 2],
+    [1001, 2, 1],
+    [0, 0, 3],
+  ])
+  assert.deepEqual(sent(), [undefined, "wire 1001", undefined])
+})
+
+test("a session whose array is forgotten still uses what it has, without an answer", async (t) => {
+  const { fake, passes } = await start(t)
+  const array = (ids: string) => [...ids].map(message)
+  await passes.run(array("abc"), of, initialized)
+  for (let n = 0; n < 10; n++) await passes.run(array("a"), { ...of, session: String(n) }, initialized)
+  fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } } })
+  const messages = array("abcd")
+  messages[1]!.text = "another text"
+  assert.equal(await passes.run(messages, of, initialized), "reapplied")
+  assert.deepEqual(texts(messages), [...tagged("a"), "another text", ...tagged("c"), "text of d"])
+})
+
+test("a pass says with which wire the request before it left", async (t) => {
+  const { run, sent } = await start(t)
+  for (const ids of ["a", "ab", "abc"]) await run(ids)
+  assert.deepEqual(sent(), [undefined, "wire 1001", "wire 1002"])
+})
+
+test("after a pass without an answer no wire is known to have left", async (t) => {
+  const { passes, run, sent } = await start(t, { passes: { 2: "error", 4: "bad" } })
+  for (const ids of ["a", "ab", "abc", "abc", "abc", "abc"]) await run(ids)
+  await passes.withoutHost([message("a")], "s")
+  await run("abc")
+  assert.deepEqual(sent(), [undefined, "wire 1001", undefined, "wire 1002", undefined, "wire 1004", undefined])
+})
+
+test("what is asked again within a pass is said again: no request has left meanwhile", async (t) => {
+  const guess = await start(t)
+  for (const ids of ["abc", "axcd"]) await guess.run(ids)
+  assert.deepEqual(guess.sent(), [undefined, "wire 1001", "wire 1001"])
+
+  const resync = await start(t, { passes: { 2: "forget" } })
+  for (const ids of ["a", "ab", "ab"]) await resync.run(ids)
+  assert.deepEqual(resync.sent(), [undefined, "wire 1001", "wire 1001", "wire 1001"])
+
+  const restart = await start(t, { passes: { 2: "die" } })
+  for (const ids of ["a", "ab", "ab"]) await restart.run(ids)
+  assert.deepEqual(restart.sent(), [undefined, "wire 1001", "wire 1001", "wire 1001", "wire 2001"])
+})
+
+test("the system prompt decides whether the request has left as the host believes", async (t) => {
+  const { passes, run, sent } = await start(t, { passes: { 5: "hard", 7: "hard", 8: "error" } })
+  const request = async (...systems: Parameters<typeof passes.leavesWith>[0][]) => {
+    await run("a")
+    for (const system of systems) passes.leavesWith(system, "s")
+  }
+  await request("answered") // wire 1001
+  await request("replayed") // the same prompt that the host would have answered
+  await request("answered", "bare") // OpenCode asks again, and by then the host is gone
+  await request("bare", "answered") // the first attempt may be the one that was answered
+  await request("replayed") // after a hard pass the host might have answered another prompt
+  await request("answered", "replayed") // the host was asked again, so its prompt is current
+  await request("answered", "replayed") // a hard pass, but the host was asked
+  await request("replayed") // the pass got no answer
+  await request("replayed") // that pass may have been a hard one
+  await request()
+  assert.deepEqual(sent(), [undefined, "wire 1001", "wire 1002", undefined, undefined, undefined, "wire 1006", "wire 1007", undefined, undefined])
+})
+
+test("a request that had no pass left with no wire", async (t) => {
+  const { passes, run, sent } = await start(t)
+  await run("a")
+  passes.withoutPass("s")
+  passes.withoutPass("unknown")
+  passes.leavesWith("bare", "unknown")
+  await run("a")
+  assert.deepEqual(sent(), [undefined, undefined])
 })

@@ -1,6 +1,6 @@
 const longTexts = ["x".repeat(2000), "x".repeat(1999) + "y", "x".repeat(1999) + "é", "\u4e2d".repeat(1500)]
 
-/** A small deterministic generator (mulberry32), so that a failure can be run again by its seed. */
+/** A small deterministic generator (mulberry32). A failure can be run again with its seed. */
 export class Random {
   private state: number
 

@@ -28,7 +28,7 @@ test("a process has one host for all that use it", async () => {
   a.release()
   a.release() // counts once
   assert.equal(made[0]!.isStopped, false)
-  const hold = setTimeout(() => {}, never) // the linger keeps no process alive by itself
+  const hold = setTimeout(() => {}, never) // the linger timer alone does not keep the process alive
   b.release()
   await made[0]!.stopped
   clearTimeout(hold)

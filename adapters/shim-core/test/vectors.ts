@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
-declare const repository: string // the test runner's
+declare const repository: string // defined by the test runner
 
 /** The vectors of schema/testdata/<kind>, which the Go tests read too. */
 export function vectors<T>(kind: string): Array<[name: string, vector: T]> {

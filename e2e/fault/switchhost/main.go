@@ -1,5 +1,5 @@
-// Command switchhost stands in for the host's binary. A file says what it is:
-// "real" runs the real one, the others are faults.
+// Command switchhost replaces the host's binary. A file selects its behaviour: "real" runs the real
+// host, and all other values are faults.
 package main
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Environment of the program.
+// Environment variables of the program.
 const (
-	behaviourFile = "SWITCHHOST_FILE" // what to be
-	realHost      = "SWITCHHOST_REAL" // the real binary
+	behaviourFile = "SWITCHHOST_FILE" // the file with the behaviour
+	realHost      = "SWITCHHOST_REAL" // the path of the real binary
 )
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 		if isAskedForVersion() {
 			time.Sleep(time.Hour)
 		}
-		// Until somebody ends it: not even the end of stdin does.
+		// It runs until it is killed. Even the end of stdin does not end it.
 		pid := strconv.Itoa(os.Getpid())
 		if err := os.WriteFile(os.Getenv(behaviourFile)+".pid", []byte(pid), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, "switchhost:", err)
@@ -64,11 +64,12 @@ func main() {
 	}
 }
 
-// isAskedForVersion tells that not a plugin started us, but a doctor.
+// isAskedForVersion reports whether doctor has started this program. A plugin starts it with other
+// arguments.
 func isAskedForVersion() bool { return len(os.Args) == 2 && os.Args[1] == "--version" }
 
-// runReal gives the real host our streams: it is our child, not our successor,
-// because Windows knows no exec.
+// runReal runs the real host as a child with our streams. It does not replace this process, because
+// Windows has no exec.
 func runReal() int {
 	signal.Ignore(os.Interrupt)
 	cmd := exec.CommandContext(context.Background(), os.Getenv(realHost), os.Args[1:]...)

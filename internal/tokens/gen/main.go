@@ -1,6 +1,7 @@
 // Command gen packs the vocabulary of the npm package @anthropic-ai/tokenizer
-// into the file that package tokens embeds. Install the package (its version
-// is pinned in ../LICENSE.vocabulary), then run go generate ./internal/tokens.
+// into the file that package tokens embeds. First install the package in the
+// version that ../LICENSE.vocabulary names, then run `go generate
+// ./internal/tokens`.
 package main
 
 import (
@@ -52,8 +53,8 @@ func run(in, out string) error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// pack returns the number of tokens, their lengths and their bytes, in order
-// of rank, before compression.
+// pack returns the vocabulary before compression: the number of tokens, then
+// their lengths, then their bytes, in order of rank.
 func pack(claude []byte) ([]byte, error) {
 	var doc struct {
 		Pattern string `json:"pat_str"`
@@ -65,7 +66,7 @@ func pack(claude []byte) ([]byte, error) {
 	if doc.Pattern != splitPattern {
 		return nil, fmt.Errorf("another split pattern: %s", doc.Pattern)
 	}
-	// One line: "!", the first rank, then the tokens in base64.
+	// Ranks is one line: "!", the first rank, then the tokens in base64.
 	fields := strings.Fields(doc.Ranks)
 	if strings.Count(doc.Ranks, "!") != 1 || len(fields) < 3 {
 		return nil, fmt.Errorf("bpe_ranks are not one run of tokens")

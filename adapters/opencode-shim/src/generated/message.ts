@@ -68,7 +68,8 @@ function same_info(kept: unknown, raw: unknown): boolean {
     same_tokens(kept.tokens, raw.tokens) &&
     (kept.tools === raw.tools || isSame(kept.tools, raw.tools)) &&
     same_error(kept.error, raw.error) &&
-    same_summary(kept.summary, raw.summary)
+    same_summary(kept.summary, raw.summary) &&
+    (kept.agent === raw.agent || isSame(kept.agent, raw.agent))
   )
 }
 
@@ -235,6 +236,25 @@ function same_message_user(kept: unknown, raw: unknown): boolean {
   )
 }
 
+function same_info_(kept: unknown, raw: unknown): boolean {
+  if (!isObject(raw)) return isSame(kept, raw)
+  if (!isObject(kept)) return false
+  return (
+    (kept.id === raw.id || isSame(kept.id, raw.id)) &&
+    (kept.sessionID === raw.sessionID || isSame(kept.sessionID, raw.sessionID)) &&
+    (kept.role === raw.role || isSame(kept.role, raw.role)) &&
+    same_time(kept.time, raw.time) &&
+    (kept.model === raw.model || isSame(kept.model, raw.model)) &&
+    (kept.providerID === raw.providerID || isSame(kept.providerID, raw.providerID)) &&
+    (kept.modelID === raw.modelID || isSame(kept.modelID, raw.modelID)) &&
+    (kept.finish === raw.finish || isSame(kept.finish, raw.finish)) &&
+    same_tokens(kept.tokens, raw.tokens) &&
+    (kept.tools === raw.tools || isSame(kept.tools, raw.tools)) &&
+    same_error(kept.error, raw.error) &&
+    same_summary(kept.summary, raw.summary)
+  )
+}
+
 function same_parts_element_(kept: unknown, raw: unknown): boolean {
   switch (isObject(raw) ? raw.type : undefined) {
     case "text":
@@ -269,7 +289,7 @@ function same_message_assistant(kept: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(kept, raw)
   if (!isObject(kept)) return false
   return (
-    same_info(kept.info, raw.info) &&
+    same_info_(kept.info, raw.info) &&
     same_parts_(kept.parts, raw.parts)
   )
 }
@@ -361,6 +381,8 @@ function copy_info(raw: unknown, whole: Whole): unknown {
   if (error_ !== undefined) kept.error = error_
   const summary_ = copy_summary(raw.summary, whole)
   if (summary_ !== undefined) kept.summary = summary_
+  const agent_ = whole(raw.agent)
+  if (agent_ !== undefined) kept.agent = agent_
   return kept
 }
 
@@ -549,6 +571,36 @@ function copy_message_user(raw: unknown, whole: Whole): unknown {
   return kept
 }
 
+function copy_info_(raw: unknown, whole: Whole): unknown {
+  if (!isObject(raw)) return whole(raw)
+  const kept: Members = {}
+  const id_ = whole(raw.id)
+  if (id_ !== undefined) kept.id = id_
+  const sessionID_ = whole(raw.sessionID)
+  if (sessionID_ !== undefined) kept.sessionID = sessionID_
+  const role_ = whole(raw.role)
+  if (role_ !== undefined) kept.role = role_
+  const time_ = copy_time(raw.time, whole)
+  if (time_ !== undefined) kept.time = time_
+  const model_ = whole(raw.model)
+  if (model_ !== undefined) kept.model = model_
+  const providerID_ = whole(raw.providerID)
+  if (providerID_ !== undefined) kept.providerID = providerID_
+  const modelID_ = whole(raw.modelID)
+  if (modelID_ !== undefined) kept.modelID = modelID_
+  const finish_ = whole(raw.finish)
+  if (finish_ !== undefined) kept.finish = finish_
+  const tokens_ = copy_tokens(raw.tokens, whole)
+  if (tokens_ !== undefined) kept.tokens = tokens_
+  const tools_ = whole(raw.tools)
+  if (tools_ !== undefined) kept.tools = tools_
+  const error_ = copy_error(raw.error, whole)
+  if (error_ !== undefined) kept.error = error_
+  const summary_ = copy_summary(raw.summary, whole)
+  if (summary_ !== undefined) kept.summary = summary_
+  return kept
+}
+
 function copy_parts_element_(raw: unknown, whole: Whole): unknown {
   switch (isObject(raw) ? raw.type : undefined) {
     case "text":
@@ -578,7 +630,7 @@ function copy_parts_(raw: unknown, whole: Whole): unknown {
 function copy_message_assistant(raw: unknown, whole: Whole): unknown {
   if (!isObject(raw)) return whole(raw)
   const kept: Members = {}
-  const info_ = copy_info(raw.info, whole)
+  const info_ = copy_info_(raw.info, whole)
   if (info_ !== undefined) kept.info = info_
   const parts_ = copy_parts_(raw.parts, whole)
   if (parts_ !== undefined) kept.parts = parts_

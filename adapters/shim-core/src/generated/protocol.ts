@@ -28,30 +28,32 @@ export const Method = {
 
 /** Error codes beside those of JSON-RPC 2.0. */
 export const Code = {
-  /** CodeResync answers a transform whose base the host does not hold: the shim sends the whole array. */
+  /**
+   * CodeResync answers a transform if the host does not have its base. The shim then sends the whole array.
+   */
   Resync: -32010,
   /**
-   * CodeDisabled answers every session method while the host must not work, for instance because it cannot
+   * CodeDisabled answers every session method while the host must not work, for example because it cannot
    * persist. The message says why.
    */
   Disabled: -32011,
-  /** CodeVersion answers an initialize of another major protocol version. */
+  /** CodeVersion answers an initialize with a different major protocol version. */
   Version: -32012,
-  /** CodeTimeout answers a request that missed its deadline in the host. */
+  /** CodeTimeout answers a request that the host did not finish before its deadline. */
   Timeout: -32013,
-  /** CodeBusy answers a request that met a cap: too many calls wait or run. */
+  /** CodeBusy answers a request if too many calls already wait or run. */
   Busy: -32014,
-  /** CodeStopping answers a request that came while the host was stopping. */
+  /** CodeStopping answers a request that arrived while the host was stopping. */
   Stopping: -32015,
-  /** CodeCancelled answers a request that $/cancelRequest withdrew (as LSP). */
+  /** CodeCancelled answers a request that $/cancelRequest withdrew. The number is LSP's. */
   Cancelled: -32800,
 } as const
 
 export const ProtocolMajor = 1
 export const ProtocolMinor = 0
 /**
- * MaxBodyBytes bounds the JSON-RPC body of a frame. Message arrays travel as the attachment of a frame,
- * because the JSON-RPC library decodes a body about five times.
+ * MaxBodyBytes bounds the JSON-RPC body of a frame. Message arrays travel as the attachment of a frame
+ * instead, because the JSON-RPC library decodes a body about five times.
  */
 export const MaxBodyBytes = 8388608
 /** MaxAttachmentBytes bounds the attachment of a frame. */
@@ -62,12 +64,12 @@ export interface AgentAbortParams {
   run: string
 }
 
-/** AgentDefinition is a hidden agent to register with the harness. */
+/** AgentDefinition is a hidden agent that the shim registers with the harness. */
 export interface AgentDefinition {
   name: string
   description: string
   prompt: string
-  /** model is "provider/model"; empty means the session's own. */
+  /** model is "provider/model". Empty means the session's model. */
   model?: string
   tools: string[]
   steps?: number
@@ -90,34 +92,42 @@ export interface AgentRunResult {
   model: string
 }
 
-/** BustPrice is what a bust costs and gains. */
+/** BustPrice is the estimated cost and gain of a bust. */
 export interface BustPrice {
   /**
-   * resent is the tokens behind the first changed byte, which are written to the provider's cache again;
-   * Removed those that are not sent any more.
+   * resent is the number of tokens behind the first changed byte, which the provider writes to its cache
+   * again. Removed is the number of tokens that are no longer sent.
    */
   resent: number
   removed: number
   /**
-   * breakEven is the number of passes after which the bust has paid off; Forecast how many passes there are
-   * expected to be until space must be freed whatever it costs.
+   * breakEven is the number of passes after which the bust has paid off. Forecast is the expected number of
+   * passes until space must be freed at any cost.
    */
   breakEven: number
   forecast: number
+  /**
+   * thinking is the number of tokens of thinking that the bust invalidates, if the model binds its thinking
+   * to everything before it.
+   */
+  thinking?: number
 }
+
+/** CacheLifeSource is the source of the estimated life of an unused prefix. */
+export type CacheLifeSource = "route" | "config" | "read" | "missed" | "harness"
 
 /** CancelParams withdraws a request of the same connection. */
 export interface CancelParams {
   id: unknown
 }
 
-/** CauseCount is how often something had a cause. */
+/** CauseCount is the number of events with one cause, for example busts. */
 export interface CauseCount {
   cause: string
   count: number
 }
 
-/** ChatMessageParams tells of a user message before it is stored. */
+/** ChatMessageParams reports a user message before the harness stores it. */
 export interface ChatMessageParams {
   session: string
   directory: string
@@ -125,7 +135,7 @@ export interface ChatMessageParams {
   parts: unknown
 }
 
-/** ChatMessageResult is empty: the message stays as it is. */
+/** ChatMessageResult is empty, because the host does not change the message. */
 export type ChatMessageResult = Record<string, never>
 
 /** ClientStatus is one connection of the host. */
@@ -137,7 +147,7 @@ export interface ClientStatus {
   directories: string[]
 }
 
-/** CommandDefinition is a slash command of the user. */
+/** CommandDefinition is a slash command for the user, for example /ctx-status. */
 export interface CommandDefinition {
   name: string
   description: string
@@ -151,7 +161,7 @@ export interface CommandExecuteParams {
   arguments: string
 }
 
-/** CommandExecuteResult is what the user reads. */
+/** CommandExecuteResult is the command's output for the user. */
 export interface CommandExecuteResult {
   title?: string
   message: string
@@ -161,15 +171,20 @@ export interface CommandExecuteResult {
 /** Empty is the result of methods that only confirm. */
 export type Empty = Record<string, never>
 
-/** EventParams forwards an event of the harness, verbatim. */
+/** EventParams forwards an event of the harness verbatim. */
 export interface EventParams {
-  /** session is empty for events of no session. */
+  /** session is empty for an event that concerns no session. */
   session?: string
   directory: string
   event: unknown
+  /**
+   * sent is the same as in TransformParams. It comes with the event that ends an answer, because the harness
+   * may be restarted before the next pass.
+   */
+  sent?: string
 }
 
-/** Harness names the program that a shim lives in. */
+/** Harness names the coding agent in which a shim runs. */
 export type Harness = "opencode" | "pi"
 
 /** HistoryReadParams reads messages from the harness's own store. */
@@ -180,20 +195,21 @@ export interface HistoryReadParams {
   limit?: number
 }
 
-/** HistoryReadResult is the messages as the harness stores them. */
+/** HistoryReadResult holds the messages as the harness stores them. */
 export interface HistoryReadResult {
   messages: unknown
 }
 
 /**
- * InitializeParams opens one directory on a connection. A harness process has one connection; it initializes
- * once for each of its plugin instances. The first call fixes protocol and harness of the connection.
+ * InitializeParams opens a directory on a connection. A harness process has one connection, and initializes
+ * it once for each of its plugin instances. The first call fixes the protocol version and the harness of the
+ * connection.
  */
 export interface InitializeParams {
   protocol: Version
   /**
-   * client is the name and version of the program at the other end, for messages to people ("opencode-shim",
-   * "magicctx-host status").
+   * client and ClientVersion name the program at the other end in messages to people, for example
+   * "opencode-shim" or "magicctx-host status".
    */
   client: string
   clientVersion: string
@@ -201,45 +217,50 @@ export interface InitializeParams {
   harness?: Harness
   harnessVersion?: string
   pid?: number
-  /** directory is the project directory of the instance, absolute. */
+  /** directory is the absolute path of the plugin instance's project directory. */
   directory?: string
-  /** worktree is the root of the directory's version control checkout. */
+  /** worktree is the root of the version control checkout that contains the directory. */
   worktree?: string
+  /**
+   * keptWarmSeconds is how long the harness keeps the cached prefix of an idle session warm by sending
+   * requests. It is 0 if the harness does not do that.
+   */
+  keptWarmSeconds?: number
 }
 
-/** InitializeResult says what the host is and what the shim must register. */
+/** InitializeResult describes the host, and lists what the shim must register with the harness. */
 export interface InitializeResult {
   protocol: Version
   hostVersion: string
   hostPid: number
   /** storeSchema is the schema version of the database. */
   storeSchema: number
-  /** enabled is false when the shim must forward nothing for this directory. */
+  /** enabled is false if the shim must forward nothing for this directory. */
   enabled: boolean
-  /** reason says why not, in a sentence for the user. */
+  /** reason says why Enabled is false, in a sentence for the user. */
   reason?: string
   /**
-   * trouble tells that Reason is a fault that may pass, not somebody's wish: the shim tells the user, and
-   * asks again before the next pass.
+   * trouble says that Reason is a fault that may pass, and not a setting that somebody chose. The shim then
+   * tells the user, and initializes again before the next pass.
    */
   trouble?: boolean
-  /** warnings are sentences for the user about the configuration. */
+  /** warnings are problems in the configuration, each a sentence for the user. */
   warnings?: string[]
   /**
-   * hooks are the optional methods the host wants to be called for; the shim forwards no other hook. The
-   * mandatory ones (session/transform, session/system, tool/execute, command/execute) are not listed.
+   * hooks lists the optional methods that the shim must call. The shim forwards no other hook. The mandatory
+   * methods (session/transform, session/system, tool/execute, command/execute) are not listed.
    */
   hooks: string[]
   tools: ToolDefinition[]
   commands: CommandDefinition[]
   agents: AgentDefinition[]
-  /** transformTimeoutMs bounds a session/transform, ms. */
+  /** transformTimeoutMs bounds a session/transform, in ms. */
   transformTimeoutMs: number
-  /** resyncTimeoutMs bounds a session/transform that carries a whole array, ms. */
+  /** resyncTimeoutMs bounds a session/transform that carries the whole array, in ms. */
   resyncTimeoutMs: number
 }
 
-/** LimitSource says who told how long a model's prompt may be. */
+/** LimitSource is the source of a model's prompt limit. */
 export type LimitSource = "catalogue" | "usage" | "overflow" | "default" | "config"
 
 /** MessageSendParams puts a message into a session. */
@@ -247,49 +268,52 @@ export interface MessageSendParams {
   directory: string
   session: string
   text: string
-  /** reply lets the model answer; otherwise the message is only stored. */
+  /** reply lets the model answer. Otherwise the message is only stored. */
   reply: boolean
   /** ignored hides the message from the model. */
   ignored: boolean
   /**
-   * synthetic says that the message is not the user's: the harness shows the model its text as it is,
-   * whenever it reads it.
+   * synthetic says that the user did not write the message. Whenever the model reads the message, the harness
+   * shows it the text unchanged.
    */
   synthetic?: boolean
   /**
-   * midTurn lets the message be stored while a turn runs, where the turn's next step reads it. Otherwise it
-   * waits until none runs.
+   * midTurn allows the shim to store the message while a turn runs; the turn's next step then reads it.
+   * Otherwise the shim waits until no turn runs.
    */
   midTurn?: boolean
   /**
-   * key names a message that its session gets once, however often it is sent: a host that has died may have
-   * sent it.
+   * key identifies a message that its session must get only once. A host that died may have sent the message
+   * already, so a later host may send it again.
    */
   key?: string
 }
 
-/** Model names a model of a provider. */
+/** Model identifies a model of a provider. */
 export interface Model {
   provider: string
   id: string
 }
 
-/** ModelLimits is what the harness's catalogue says of a model. Zero means unknown. */
+/** ModelLimits is the harness's catalogue entry of a model. Zero means unknown. */
 export interface ModelLimits {
   /**
-   * contextTokens is the window; InputTokens the prompt limit where the provider enforces one of its own;
-   * OutputTokens the longest answer.
+   * contextTokens is the model's window, for example 200000. InputTokens is the prompt limit, if the provider
+   * enforces one beside the window. OutputTokens is the longest answer.
    */
   contextTokens?: number
   inputTokens?: number
   outputTokens?: number
-  /** Prices in the catalogue's currency per million tokens. */
+  /** price is in the catalogue's currency, per million tokens. */
   price?: Price
-  /** npm is the package that speaks to the provider; it decides the wire dialect. */
+  /**
+   * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". It
+   * decides the format of requests.
+   */
   npm?: string
 }
 
-/** ModelLimitsParams asks the harness what it knows of a model. */
+/** ModelLimitsParams asks the harness for its catalogue entry of a model. */
 export interface ModelLimitsParams {
   directory: string
   model: Model
@@ -304,12 +328,12 @@ export interface NotifyShowParams {
 }
 
 /**
- * Patch is a sequence of operations on one raw message: RFC 6902 restricted to add, remove and replace, plus
- * prepend.
+ * Patch is a sequence of operations on one raw message: RFC 6902 restricted to add, remove and replace, and
+ * our own operation prepend.
  */
 export type Patch = PatchOp[]
 
-/** PatchOp is one operation. Paths are JSON Pointers (RFC 6901) into the message. */
+/** PatchOp is one operation. Path is a JSON Pointer (RFC 6901) into the message. */
 export interface PatchOp {
   op: "add" | "remove" | "replace" | "prepend"
   path: string
@@ -324,12 +348,12 @@ export interface Price {
   output: number
 }
 
-/** PricedPass is a pass whose bust was weighed. */
+/** PricedPass is a pass that estimated the price of a bust. */
 export interface PricedPass {
   pass: number
   /** cause is why the pass wanted to bust, or why it had to wait. */
   cause: string
-  /** bust tells whether it did. */
+  /** bust says whether the pass made the bust. */
   bust: boolean
   price: BustPrice
 }
@@ -343,57 +367,86 @@ export interface SessionStatus {
   epoch: number
   passes: number
   busts: number
-  /** lastVerdict and LastCause are those of the last pass. */
+  /** lastVerdict and LastCause belong to the last pass. */
   lastVerdict?: Verdict
   lastCause?: string
   lastPassAt?: number
   /**
-   * lastPassMs is how long the host worked on the last pass, ms, its commit included; 0 when it was before
-   * the host started.
+   * lastPassMs is how long the host worked on the last pass, including its commit, in ms. It is 0 if that
+   * pass was before the host started.
    */
   lastPassMs?: number
   messages: number
   /** inputTokens is the prompt size that the provider reported last. */
   inputTokens: number
-  /** contextTokens is how long a prompt may be, as far as is known; 0 is unknown. */
+  /** contextTokens is our current estimate of the model's prompt limit. 0 means unknown. */
   contextTokens: number
-  /** limitSource is on whose word ContextTokens is what it is, since LimitAt. */
+  /**
+   * limitSource is the source of ContextTokens, for example "catalogue". LimitAt is the time at which we
+   * learned it, in Unix ms.
+   */
   limitSource?: LimitSource
   limitAt?: number
-  /** pressure is InputTokens / ContextTokens, 0 when either is unknown. */
+  /** pressure is InputTokens / ContextTokens, or 0 if either is unknown. */
   pressure: number
-  /** units counts the tagged units, Dropped those dropped, Queued those that wait for the next bust. */
+  /**
+   * units counts the tagged units, Dropped the dropped ones, and Queued the ones whose drop waits for the
+   * next bust.
+   */
   units: number
   dropped: number
   queued: number
-  /** cacheRead and CacheWrite are the tokens that the provider reported, summed. */
+  /** cacheRead and CacheWrite are the tokens that the provider reported, summed over all passes. */
   cacheRead: number
   cacheWrite: number
-  /** cacheFresh is the tokens that were neither read from nor written to the provider's cache, summed. */
+  /**
+   * cacheFresh is the number of tokens that were neither read from nor written to the provider's cache,
+   * summed over all passes.
+   */
   cacheFresh?: number
   /**
-   * cacheHitRate is the share of all prompt tokens reported that the provider read from its cache, 0..1; 0
-   * when nothing was reported.
+   * cacheHitRate is the share of all reported prompt tokens that the provider read from its cache, from 0 to
+   * 1. It is 0 if nothing was reported.
    */
   cacheHitRate?: number
   directory?: string
   parent?: string
-  /** threshold is the pressure from which a pass may bust, 0..1. */
+  /** threshold is the pressure from which a pass may bust, from 0 to 1. */
   threshold?: number
-  /** lastPassBust tells whether the last pass was a bust. */
+  /** lastPassBust says whether the last pass was a bust. */
   lastPassBust?: boolean
-  /** bustCauses counts the busts that the journal still knows, most frequent first. */
+  /** bustCauses counts the busts in the journal by cause, most frequent first. */
   bustCauses?: CauseCount[]
-  /** tokens is what the prompt is made of, counted by the host. */
+  /** tokens is the host's own count of the prompt, by source. */
   tokens?: TokensBySource
   /**
-   * sizeTokens is the prompt of the last pass before it decided, GoalTokens what it wanted to get down to, 0
-   * if it did not.
+   * sizeTokens is the expected prompt size of the last pass before it decided. GoalTokens is the size that
+   * the pass wanted to get down to, or 0 if it had no such goal.
    */
   sizeTokens?: number
   goalTokens?: number
-  /** lastPrice is the newest price of a bust that the journal knows, also of one that was not worth it. */
+  /** lastPrice is the newest price of a bust in the journal, whether or not the bust was made. */
   lastPrice?: PricedPass
+  /**
+   * bindsThinking says that the session's model binds its thinking to everything before it.
+   * LostThinkingBlocks counts the blocks that busts have invalidated. LostThinkingTokens estimates their
+   * size.
+   */
+  bindsThinking?: boolean
+  lostThinkingBlocks?: number
+  lostThinkingTokens?: number
+  /**
+   * cacheLifeMs is the estimated time for which an unused prefix stays in the provider's cache, in ms.
+   * CacheRoute names the row of the host's table of caches, for example "anthropic-1h".
+   */
+  cacheLifeMs?: number
+  cacheRoute?: string
+  /**
+   * cacheLifeSource is the source of CacheLifeMS. CacheLifeReason names it for a person, for example
+   * "Anthropic's default".
+   */
+  cacheLifeSource?: CacheLifeSource
+  cacheLifeReason?: string
 }
 
 /** SessionStatusParams asks for the state of one session. */
@@ -419,26 +472,26 @@ export interface StatusResult {
   clients: ClientStatus[]
   sessions: SessionStatus[]
   /**
-   * memoryBytes is what the host occupies in memory: resident where the system tells, else what the Go
-   * runtime holds.
+   * memoryBytes is the host's memory: its resident size if the system reports one, otherwise the memory that
+   * the Go runtime holds.
    */
   memoryBytes?: number
-  /** storeBytes is the database on disk, its write-ahead log included. */
+  /** storeBytes is the size of the database on disk, including its write-ahead log. */
   storeBytes?: number
-  /** knownSessions counts all sessions of the store; Sessions lists only the newest. */
+  /** knownSessions counts all sessions in the store. Sessions lists only the newest. */
   knownSessions?: number
-  /** warnings are what a person should look at, worst first. */
+  /** warnings are problems that a person should look at, worst first. */
   warnings?: Warning[]
 }
 
 /** SubscribeParams asks for a session/changed notification after each pass. */
 export interface SubscribeParams {
-  /** harness and Session restrict the subscription; empty means all. */
+  /** harness and Session restrict the subscription. Empty means all. */
   harness?: Harness
   session?: string
 }
 
-/** SystemParams carries the system prompt of a request about to be sent. */
+/** SystemParams carries the system prompt of a request before it is sent. */
 export interface SystemParams {
   session: string
   directory: string
@@ -448,14 +501,20 @@ export interface SystemParams {
 
 /** SystemResult is the system prompt to send instead. */
 export interface SystemResult {
-  /** system is absent when nothing changes. */
+  /** system is absent if the system prompt stays as it is. */
   system?: string[]
 }
 
-/** TextCompleteParams carries a finished text of the model before it is stored. */
+/** TextCompleteParams carries a finished text of the model before the harness stores it. */
 export interface TextCompleteParams {
   session: string
   text: string
+  /**
+   * message is the id of the answer that the text belongs to, Sent the Wire that its request left with, as in
+   * TransformParams.
+   */
+  message?: string
+  sent?: string
 }
 
 /** TextCompleteResult is the text to store. */
@@ -464,8 +523,9 @@ export interface TextCompleteResult {
 }
 
 /**
- * TokensBySource is the content of a session by where it came from, in tokens by the host's count. A dropped
- * unit counts as Dropped and nowhere else, but for the input of a tool call that is kept as a skeleton.
+ * TokensBySource splits the content of a session by its origin, in tokens as the host counts them. A dropped
+ * unit counts only as Dropped. The exception is the input of a tool call that stays on the wire as a
+ * skeleton.
  */
 export interface TokensBySource {
   system: number
@@ -476,7 +536,7 @@ export interface TokensBySource {
   dropped: number
 }
 
-/** ToolAfterParams tells of a tool call that has run. */
+/** ToolAfterParams reports a tool call after it has run. */
 export interface ToolAfterParams {
   session: string
   tool: string
@@ -485,12 +545,12 @@ export interface ToolAfterParams {
   output: string
 }
 
-/** ToolAfterResult may append to the output that the harness stores. */
+/** ToolAfterResult holds a text that the harness appends to the stored output, for example a reminder. */
 export interface ToolAfterResult {
   append?: string
 }
 
-/** ToolBeforeParams tells of a tool call about to run. */
+/** ToolBeforeParams reports a tool call before it runs. */
 export interface ToolBeforeParams {
   session: string
   tool: string
@@ -498,12 +558,12 @@ export interface ToolBeforeParams {
   args: unknown
 }
 
-/** ToolBeforeResult may replace the arguments. */
+/** ToolBeforeResult replaces the arguments of the call if Args is present. */
 export interface ToolBeforeResult {
   args?: unknown
 }
 
-/** ToolDefinition is a tool that the model may call. */
+/** ToolDefinition is a tool that the model may call, for example ctx_reduce. */
 export interface ToolDefinition {
   name: string
   description: string
@@ -511,8 +571,8 @@ export interface ToolDefinition {
 }
 
 /**
- * ToolExecuteParams runs one of the host's tools. The harness does not check the arguments against the
- * schema; the host does.
+ * ToolExecuteParams runs one of the host's tools. The harness does not check the arguments against the tool's
+ * schema, so the host does.
  */
 export interface ToolExecuteParams {
   session: string
@@ -522,30 +582,35 @@ export interface ToolExecuteParams {
   args: unknown
 }
 
-/** ToolExecuteResult is what the model reads. */
+/** ToolExecuteResult is the tool's output for the model. */
 export interface ToolExecuteResult {
   title?: string
   output: string
 }
 
 /**
- * TransformParams asks for the wire of one pass. The messages themselves, a JSON array, are the attachment of
- * the frame.
+ * TransformParams asks for the wire of one pass. The messages, a JSON array, are the attachment of the frame.
  */
 export interface TransformParams {
   session: string
   directory: string
-  /** parent is the session that spawned this one; empty for a primary session. */
+  /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
   /**
-   * base is the revision whose first Keep messages stand unchanged. 0 asks for a resync: Keep is 0 and the
-   * attachment is the whole array.
+   * base is the revision of which the first Keep messages are unchanged. Base 0 asks for a resync: Keep is
+   * then 0, and the attachment is the whole array.
    */
   base: number
   keep: number
+  /**
+   * sent is the Wire of the answer with which the session's last request left. It is absent if no request has
+   * left yet. It is also absent if the last request left with the mutation of an older answer, unmodified, or
+   * with a system prompt that is not the host's.
+   */
+  sent?: string
 }
 
-/** Verdict is what a pass may do to the cached prefix. */
+/** Verdict says what a pass may do to the cached prefix. */
 export type Verdict = "steady" | "soft" | "hard"
 
 /** Version is a protocol version. */
@@ -554,41 +619,49 @@ export interface Version {
   minor: number
 }
 
-/** Warning is something that a person should look at. */
+/** Warning is a problem that a person should look at. */
 export interface Warning {
-  /** source says what it is about: the store, a bug of ours, or the configuration of Directory. */
+  /**
+   * source says where the problem is: in the store, in our own program ("bug"), or in the configuration of
+   * Directory.
+   */
   source: "store" | "bug" | "config"
   directory?: string
   message: string
 }
 
 /**
- * WireMutation turns the harness's array into the wire. To apply it: drop the messages before Start, patch
- * each remaining message that has a patch, and prepend the head. The shim keeps head and patches between
- * passes.
+ * WireMutation tells the shim how to turn the harness's array into the wire: remove the messages before
+ * Start, patch each remaining message that has a patch, and prepend the head. The shim keeps head and patches
+ * between passes.
  */
 export interface WireMutation {
-  /** revision names the array of this request, as base for the next one. */
+  /** revision names the array of this request. The next request may use it as Base. */
   revision: number
   verdict: Verdict
-  /** cause says why the pass is not steady. */
+  /** cause says why the pass is not steady, for example "pressure". */
   cause?: string
   /** start is the index of the first message that stays on the wire. */
   start: number
   /**
-   * head is the synthetic messages in front of the tail, in the harness's shape; absent when its bytes did
-   * not change since the last answer.
+   * head holds the synthetic messages in front of the tail, in the harness's format. It is absent if its
+   * bytes are the same as in the last answer.
    */
   head?: unknown[]
-  /** headCleared says that a head sent before is gone. */
+  /** headCleared says that the head of an earlier answer must be removed. */
   headCleared?: boolean
   /**
-   * edits maps a message id to the patch of that message, for messages whose patch changed since the last
-   * answer, or all after a resync.
+   * edits maps a message id to the message's patch. It holds the patches that changed since the last answer,
+   * or all patches after a resync.
    */
   edits: Record<string, Patch>
-  /** cleared lists the messages whose patch is gone. */
+  /** cleared lists the ids of messages whose patch must be removed. */
   cleared?: string[]
+  /**
+   * wire is an opaque token for the wire of this pass together with its system prompt. Once a request has
+   * left with this wire, the shim returns the token as TransformParams.Sent.
+   */
+  wire?: string
 }
 
 /** The requests that the host answers. */

@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto"
+import type { MessageKey } from "./applier.ts"
+import { KeptObject } from "./kept.ts"
+import type { CompiledOp, CompiledPatch } from "./patch.ts"
+import type { Members, Projector } from "./projection.ts"
+
+/**
+ * The last array that the host confirmed, reduced to the facts that are needed to use its patches without the host. A
+ * patch names parts by their index. In a message that has changed since, `/parts/1` may be another part, or missing.
+ */
+export class LastArray {
+  /** The kept messages, or their digests, by key and in the order of the array. */
+  private readonly known: ReadonlyMap<string, unknown>
+  private readonly projection: Projector
+
+  private constructor(known: ReadonlyMap<string, unknown>, projection: Projector) {
+    this.known = known
+    this.projection = projection
+  }
+
+  static of(kept: readonly unknown[], key: MessageKey, projection: Projector): LastArray {
+    const known = new Map<string, unknown>()
+    for (const message of kept) {
+      const name = key(message)
+      if (name !== undefined) known.set(name, message)
+    }
+    return new LastArray(known, projection)
+  }
+
+  /** The keys of the first count messages. */
+  first(count: number): Set<string> {
+    return new Set([...this.known.keys()].slice(0, count))
+  }
+
+  /**
+   * Returns the patch in a form that fits the message with that key today. Returns undefined if the patch might write
+   * into a part that it was not made for.
+   */
+  fitted(patch: CompiledPatch, key: string, message: unknown): CompiledPatch | undefined {
+    const was = this.known.get(key)
+    if (was === undefined) return undefined
+    if (was instanceof Digest) return was.isOf(this.projection.keep(message)) ? patch : undefined
+    return this.projection.same(was, message) ? patch : moved(patch, was, message, this.projection)
+  }
+
+  /** The same with a few bytes per message. It can still tell whether a message has changed, but not how. */
+  condensed(): LastArray {
+    const digests = new Map<string, unknown>()
+    for (const [key, message] of this.known) digests.set(key, message instanceof Digest ? message : new Digest(message))
+    return new LastArray(digests, this.projection)
+  }
+}
+
+/** A digest of a kept message. */
+class Digest {
+  private readonly text: string
+
+  constructor(kept: unknown) {
+    this.text = digest(kept)
+  }
+
+  isOf(kept: unknown): boolean {
+    return this.text === digest(kept)
+  }
+}
+
+function digest(kept: unknown): string {
+  const text = JSON.stringify(kept, (_, value: unknown) => (typeof value === "bigint" ? { long: String(value) } : value))
+  return createHash("sha256").update(text).digest("base64")
+}
+
+/**
+ * Adapts a patch to a message that has changed, for example because it grew at its end or lost a reminder. Each
+ * operation follows its part to the part's present index. Operations on a part that is gone are left out. The result
+ * is undefined if a part cannot be told from another one. It is also undefined if a part has changed and the patch
+ * replaces its content, for example by a shortened text.
+ */
+function moved(patch: CompiledPatch, was: unknown, message: unknown, projection: Projector): CompiledPatch | undefined {
+  const list = patch[0]?.path[0]?.name
+  // A message that is kept whole has no parts that could be compared one by one.
+  if (list === undefined || !isInOrder(patch, list) || was instanceof KeptObject) return undefined
+  const before = (was as Members)[list]
+  const now = (message as Members)[list]
+  if (!Array.isArray(before) || !Array.isArray(now)) return undefined
+
+  const isSame = samePart(list, message, projection)
+  if (before.length <= now.length && before.every((kept, i) => isSame(kept, now[i]))) return patch // it only grew
+  const places = new Map<number, Place>()
+  const inside: CompiledOp[] = []
+  const removed: CompiledOp[] = []
+  const appended: CompiledOp[] = []
+  for (const op of patch) {
+    const { index } = op.path[1]!
+    if (index < 0) {
+      appended.push(op)
+      continue
+    }
+    const place = places.get(index) ?? find(index, before, now, isSame)
+    places.set(index, place)
+    if (place === "gone") continue
+    const isRemoved = op.op === "remove" && op.path.length === 2
+    if (place === "unknown" || (place.hasChanged && !isRemoved && op.op !== "prepend")) return undefined
+    const path = [op.path[0]!, { name: String(place.index), index: place.index }, ...op.path.slice(2)]
+    ;(isRemoved ? removed : inside).push({ ...op, path })
+  }
+  // The parts may have changed places, so another part may now be the last one to be removed.
+  removed.sort((a, b) => b.path[1]!.index - a.path[1]!.index)
+  return [...inside, ...removed, ...appended]
+}
+
+/**
+ * Whether each index stays valid until the operations are done with it: parts are removed from the last to the first,
+ * and after that only appended.
+ */
+function isInOrder(patch: CompiledPatch, list: string): boolean {
+  let end = Infinity
+  for (const { op, path } of patch) {
+    if (path.length < 2 || path[0]!.name !== list) return false
+    const { name, index } = path[1]!
+    const isAppended = path.length === 2 && op === "add" && name === "-"
+    if (isAppended) end = 0
+    else if (index < 0 || index >= end || (path.length === 2 && op === "add")) return false
+    else if (path.length === 2 && op === "remove") end = index
+  }
+  return true
+}
+
+/**
+ * Returns a function that compares a part of the kept message with a part of the present one, in the same way as the
+ * projection compares two messages with one part each.
+ */
+function samePart(list: string, message: unknown, projection: Projector): (kept: unknown, part: unknown) => boolean {
+  const rest = projection.keep({ ...(message as Members), [list]: [] }) as Members
+  return (kept, part) => projection.same({ ...rest, [list]: [kept] }, { ...(message as Members), [list]: [part] })
+}
+
+/** The present place of a part. A part with an id is found even if it has changed. */
+type Place = { readonly index: number; readonly hasChanged: boolean } | "gone" | "unknown"
+
+/** Finds the present place of the part that was at index. */
+function find(index: number, before: readonly unknown[], now: readonly unknown[], isSame: (kept: unknown, part: unknown) => boolean): Place {
+  if (index >= before.length) return "unknown"
+  const equals = now.flatMap((part, i) => (isSame(before[index], part) ? [i] : []))
+  if (equals.length === 0) {
+    const id = idOf(before[index])
+    if (id === undefined) return "gone"
+    const at = now.findIndex((part) => idOf(part) === id)
+    return at < 0 ? "gone" : { index: at, hasChanged: true }
+  }
+  // If several equal parts stand in the message and their number is unchanged, they keep their order.
+  const alike = before.flatMap((kept, i) => (isSame(kept, now[equals[0]!]) ? [i] : []))
+  return alike.length === equals.length ? { index: equals[alike.indexOf(index)]!, hasChanged: false } : "unknown"
+}
+
+function idOf(part: unknown): unknown {
+  return (part as { id?: unknown } | null)?.id
+}

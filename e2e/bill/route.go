@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A billed model is one with which OpenCode can be told the story. Its provider caches by a route and
+// charges prices.
+type billed struct {
+	// flag is the value that selects the model on the command line.
+	flag  string
+	route route.Route
+	// model is "provider/model".
+	model string
+	// prices are in $ per million tokens. OpenCode is told the same prices.
+	prices schema.Price
+	// config returns OpenCode's configuration of the provider. It is nil if opencodetest already has
+	// the model.
+	config func(mockURL string, l opencodetest.Limits) map[string]any
+	// binds is true if the model thinks in every step, and binds its thinking to the prompt before it.
+	binds bool
+}
+
+// The models differ in the way their providers cache. Fresh tokens cost the same everywhere, so that
+// the bills can be compared.
+var (
+	byAnthropic = billed{flag: "anthropic", route: route.Named("anthropic"), model: opencodetest.ClaudeModel, prices: prices}
+	byBinding   = billed{route: route.Named("anthropic"), model: opencodetest.BindingModel, prices: prices, binds: true}
+	byOpenAI    = billed{
+		flag: "openai", route: route.Named("openai"), model: gptProvider + "/" + gpt, prices: gptPrices, config: openaiConfig,
+	}
+)
+
+// The model's id tells magicctx the route, as it would behind a gateway.
+const (
+	gptProvider, gpt, smallGPT = "ledger", "gpt-5.2", "gpt-5.2-mini"
+)
+
+var gptPrices = schema.Price{Fresh: 3, Write: 3, Read: 0.3, Output: 15}
+
+func billedBy(flag string, binding bool) (billed, error) {
+	if binding {
+		if flag != byAnthropic.flag {
+			return billed{}, fmt.Errorf("-route is %q, but only models of anthropic bind their thinking", flag)
+		}
+		return byBinding, nil
+	}
+	for _, b := range []billed{byAnthropic, byOpenAI} {
+		if b.flag == flag {
+			return b, nil
+		}
+	}
+	return billed{}, fmt.Errorf("-route is %q, want anthropic or openai", flag)
+}
+
+// openaiConfig describes a provider of OpenAI's dialect to OpenCode. Like the real catalogue for models
+// without a fee for cache writes, it names no price of writing.
+func openaiConfig(mockURL string, l opencodetest.Limits) map[string]any {
+	model := func(name string) map[string]any {
+		return map[string]any{
+			"name": name, "limit": l, "tool_call": true,
+			"cost": map[string]any{"input": gptPrices.Fresh, "output": gptPrices.Output, "cache_read": gptPrices.Read},
+		}
+	}
+	return map[string]any{
+		"model": gptProvider + "/" + gpt, "small_model": gptProvider + "/" + smallGPT, "enabled_providers": []string{gptProvider},
+		"provider": map[string]any{gptProvider: map[string]any{
+			"name": "Mock OpenAI", "npm": "@ai-sdk/openai-compatible", "env": []string{},
+			"options": map[string]any{"apiKey": "mock-key", "baseURL": mockURL + "/v1"},
+			"models":  map[string]any{gpt: model("GPT"), smallGPT: model("GPT Mini")},
+		}},
+	}
+}

@@ -1,0 +1,495 @@
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// bindingMode is the provider's reaction to thinking behind a changed prefix. A refusal ends the
+// session. To count the blocks of whole sessions, let the provider drop invalid ones:
+//
+//	go test ./e2e -run BoundThinking -v -args -binding=drop
+var bindingMode = flag.String("binding", "refuse", "refuse or drop thinking whose prefix has changed, in the tests of models that bind it")
+
+// binding has a model that binds its thinking, and a second model beside it.
+var binding = dialectCase{mockllm.Anthropic, opencodetest.BindingModel, opencodetest.OtherBindingModel}
+
+// bind makes the provider check the thinking of the models that bind it.
+func (w *world) bind() {
+	mode := map[string]mockllm.Binding{"refuse": mockllm.BindingRefuse, "drop": mockllm.BindingDrop}[*bindingMode]
+	if mode == mockllm.BindingOff {
+		w.t.Fatalf("-binding is %q", *bindingMode)
+	}
+	var models []string
+	for _, m := range []string{binding.large, binding.small} {
+		_, id, _ := strings.Cut(m, "/")
+		models = append(models, id)
+	}
+	w.mock.Bind(mode, models...)
+}
+
+// withBinding returns the options for OpenCode with the shim, where all models have a window of the
+// same size.
+func (w *world) withBinding() opencodetest.Options {
+	o := w.withPlugin()
+	o.Limits = opencodetest.Limits{Context: largeWindow, Output: 4_000}
+	return o
+}
+
+// newBound returns a drive whose model binds its thinking, and thinks more than once in some answers.
+func (w *world) newBound(oc *opencodetest.OpenCode) *drive {
+	d := &drive{world: w, dialectCase: binding, oc: oc, worker: w.worker(mockllm.Anthropic)}
+	d.worker.thinksAgain = true
+	return d
+}
+
+// turn runs a turn of n steps with calls.
+func (d *drive) turn(n int, text string) {
+	d.t.Helper()
+	d.turnOf(n, opencodetest.Prompt{Text: text})
+}
+
+func (d *drive) turnOf(n int, p opencodetest.Prompt) {
+	d.t.Helper()
+	d.worker.until(steps(n))
+	p.Text += " (" + d.t.Name() + ")"
+	d.prompt(p)
+}
+
+// relievedTimes is true some steps after n busts, each of which made a prompt smaller than the previous
+// one.
+func relievedTimes(n, more int) func(int) bool {
+	before := 0
+	return func(tokens int) bool {
+		if tokens < before {
+			n--
+		}
+		before = tokens
+		if n <= 0 {
+			more--
+		}
+		return more < 0
+	}
+}
+
+// Sessions with a model that binds its thinking to the conversation before it. The provider refuses
+// each request that has a thinking block behind a changed prefix. So a session that gets through has
+// sent no such block.
+func TestBoundThinking(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	w := newWorld(t, suite.Root(t), logFiles())
+	w.bind()
+	oc := w.start(w.withBinding())
+	var drives []*drive
+	for _, tc := range []struct {
+		name string
+		play func(*drive)
+	}{
+		{"no pressure", boundQuiet},
+		{"pressure", boundPressure},
+		{"over 95 percent at once", boundEmergency},
+		{"overflow", boundOverflow},
+		{"revert", boundRevert},
+		{"fork", boundFork},
+		{"flush", boundFlush},
+		{"to a model that does not bind and back", func(d *drive) { boundSwitch(d, opencodetest.ClaudeModel) }},
+		{"to another model that binds and back", func(d *drive) { boundSwitch(d, opencodetest.OtherBindingModel) }},
+		{"plan mode", boundPlan},
+		{"a prompt in the middle of a turn", boundInterjection},
+		{"an abort", boundAbort},
+		{"a provider that is busy", boundBusy},
+		{"subagent", boundSubagent},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := w.in(t).newBound(oc)
+			drives = append(drives, d)
+			tc.play(d)
+		})
+	}
+	w.stop(oc)
+	w.stopHost()
+	for _, d := range drives {
+		t.Run(strings.TrimPrefix(d.t.Name(), t.Name()+"/")+"/check", func(t *testing.T) {
+			d.world = w.in(t)
+			d.checkBound()
+		})
+	}
+}
+
+// checkBound asserts that no block was invalid, that no block went to a model that cannot read it, and
+// that a block was left out only if a bust had cut it off.
+func (d *drive) checkBound() {
+	d.t.Helper()
+	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))
+	checkBusts(d.t, requests, passes)
+	for _, r := range requests {
+		checkGuidance(d.t, r)
+		checkBreakpoints(d.t, r)
+	}
+	valid, invalid, foreign, refused := 0, 0, 0, 0
+	newest := map[string]int{} // by conversation, its newest request
+	for i, r := range requests {
+		check := r.Thinking
+		valid += check.Count(mockllm.BlockValid)
+		invalid += check.Count(mockllm.BlockInvalid)
+		foreign += check.Count(mockllm.BlockForeign)
+		if first := slices.IndexFunc(check.Blocks, func(b mockllm.BoundBlock) bool { return b.State == mockllm.BlockInvalid }); first >= 0 {
+			refused++
+			if refused <= 3 {
+				b := check.Blocks[first]
+				d.t.Errorf("request %d: %s, of request %d, is invalid: %s", r.Seq, b.Where, b.Made, b.Why)
+			}
+		}
+		last, ok := newest[r.Model]
+		if !ok {
+			last = i
+		}
+		newest[r.Model] = i
+		busts := slices.ContainsFunc(passes[min(last+1, len(passes)):min(i+1, len(passes))], func(p store.PassRow) bool { return p.Bust })
+		switch {
+		case len(check.Missing) > 0 && !busts:
+			d.t.Errorf("request %d leaves out %+v without a bust", r.Seq, check.Missing)
+		case len(check.Missing) > 0:
+			d.t.Logf("request %d: a bust (%s) takes %d blocks that it cuts off, %d with their answers, and %d that could stay; %d stay",
+				r.Seq, passes[i].BustCause, check.CountMissing(mockllm.Cut), check.CountMissing(mockllm.Gone), check.CountMissing(mockllm.Lost),
+				check.Count(mockllm.BlockValid))
+		}
+	}
+	d.t.Logf("%d requests, %d with an invalid block; blocks sent: %d valid, %d invalid, %d of another model", len(requests), refused, valid, invalid, foreign)
+	if valid == 0 || invalid > 0 || foreign > 0 {
+		d.t.Errorf("blocks sent: %d valid, %d invalid, %d of another model", valid, invalid, foreign)
+	}
+}
+
+// withoutRepeats leaves out requests that OpenCode has repeated unchanged because the provider was
+// busy. Such a repetition has no pass of its own.
+func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
+	for i, r := range requests {
+		if i+1 == len(requests) || !bytes.Equal(r.Body, requests[i+1].Body) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// withoutGuesses leaves out passes whose answer the shim did not use, because the array had changed
+// before its end. The next pass is for the same array. If either pass is a bust, so is the request.
+func withoutGuesses(passes []store.PassRow) (kept []store.PassRow) {
+	busted, cause := false, ""
+	for i, p := range passes {
+		if p.Bust {
+			busted, cause = true, cmp.Or(cause, p.BustCause)
+		}
+		if i+1 < len(passes) && passes[i+1].Messages == p.Messages {
+			continue
+		}
+		p.Bust, p.BustCause = busted, cause
+		kept = append(kept, p)
+		busted, cause = false, ""
+	}
+	return kept
+}
+
+func boundQuiet(d *drive) {
+	d.open()
+	d.turn(12, "One.")
+	d.turn(6, "Two.")
+}
+
+func boundPressure(d *drive) {
+	d.open()
+	d.worker.until(relievedTimes(3, 4))
+	d.prompt(d.task())
+	d.turn(3, "Go on.")
+	d.turn(3, "And on.")
+}
+
+func boundEmergency(d *drive) {
+	d.open()
+	d.worker.lines = func(tokens int) int {
+		if tokens > largeWindow*3/4 {
+			return largeLines
+		}
+		return usualLines
+	}
+	d.worker.until(relieved(3))
+	d.prompt(d.task())
+	d.turn(3, "Go on.")
+}
+
+func boundOverflow(d *drive) {
+	d.worker.window = smallWindow
+	d.open()
+	d.worker.until(above(largeWindow))
+	_, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
+	if err == nil || !strings.Contains(err.Error(), "ContextOverflowError") {
+		d.t.Fatalf("the turn ends with %v, want an overflow", err)
+	}
+	d.turn(4, "Go on.")
+	d.turn(14, "And on.")
+}
+
+// promptID returns the id of the newest user message that begins with text.
+func (d *drive) promptID(text string) string {
+	d.t.Helper()
+	messages, err := d.oc.Messages(d.ctx, d.session)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, m := range slices.Backward(messages) {
+		if m.Info.Role == "user" && strings.HasPrefix(m.Text(), text) {
+			return m.Info.ID
+		}
+	}
+	d.t.Fatalf("no message begins with %q", text)
+	return ""
+}
+
+// boundRevert reverts turns twice: to a point after a bust, and to a point before it.
+func boundRevert(d *drive) {
+	d.open()
+	d.turn(4, "One.")
+	d.turn(4, "Two.")
+	d.worker.until(relievedTimes(1, 2))
+	d.prompt(opencodetest.Prompt{Text: "Three."})
+	d.turn(3, "Four.")
+	for _, text := range []string{"Four.", "Two."} {
+		if err := d.oc.Revert(d.ctx, d.session, d.promptID(text)); err != nil {
+			d.t.Fatal(err)
+		}
+		d.turn(5, "Instead of "+text)
+		d.turn(2, "Go on.")
+	}
+}
+
+// boundFork forks the session after a bust and goes on in the copy, whose messages have other ids.
+func boundFork(d *drive) {
+	d.open()
+	d.turn(4, "One.")
+	d.worker.until(relievedTimes(1, 4))
+	d.prompt(opencodetest.Prompt{Text: "Two."})
+	d.turn(4, "Three.")
+	held := d.last(d.rule).Thinking.Count(mockllm.BlockValid)
+	fork, err := d.oc.Fork(d.ctx, d.session, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.session, d.rule = fork.ID, fork.ID
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == fork.ID })
+	d.turn(4, "Four.")
+	if first := d.requests(d.rule)[0].Thinking; first.Count(mockllm.BlockValid) < held {
+		d.t.Errorf("the first request of the fork holds %d valid blocks, the last of the original %d", first.Count(mockllm.BlockValid), held)
+	}
+	d.turn(4, "Five.")
+}
+
+func (d *drive) flush() {
+	d.t.Helper()
+	flush := map[string]string{"command": "ctx-flush", "arguments": ""}
+	if err := d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/command", flush, nil); err == nil {
+		d.t.Error("OpenCode ran the command itself")
+	}
+}
+
+// boundFlush runs the command with which the user applies the waiting drops: the drops of results that
+// are old enough.
+func boundFlush(d *drive) {
+	d.open()
+	d.turn(14, "One.")
+	d.worker.drops = "4-8"
+	d.turn(2, "Two.")
+	d.flush()
+	d.turn(5, "Three.")
+	d.flush()
+	d.turn(3, "Four.")
+}
+
+func boundSwitch(d *drive, other string) {
+	d.open()
+	d.turn(6, "One.")
+	d.turnOf(4, opencodetest.Prompt{Text: "Two.", Model: other})
+	d.turn(4, "Three.")
+	d.turnOf(2, opencodetest.Prompt{Text: "Four.", Model: other})
+	d.worker.until(relievedTimes(1, 4))
+	d.prompt(opencodetest.Prompt{Text: "Five."})
+	d.turnOf(2, opencodetest.Prompt{Text: "Six.", Model: other})
+	d.turn(2, "Seven.")
+}
+
+// boundPlan uses OpenCode's plan agent. OpenCode then adds a reminder to the newest prompt, and removes
+// it when another prompt is the newest.
+func boundPlan(d *drive) {
+	d.open()
+	d.turn(4, "One.")
+	d.turnOf(4, opencodetest.Prompt{Text: "Plan it.", Agent: "plan"})
+	d.turnOf(4, opencodetest.Prompt{Text: "Build it.", Agent: "build"})
+	d.turnOf(4, opencodetest.Prompt{Text: "Go on.", Agent: "build"})
+	d.turnOf(4, opencodetest.Prompt{Text: "Plan again.", Agent: "plan"})
+	d.turnOf(4, opencodetest.Prompt{Text: "And on.", Agent: "plan"})
+}
+
+// boundInterjection sends a prompt while the model works.
+func boundInterjection(d *drive) {
+	d.open()
+	d.turn(3, "One.")
+	asked := false
+	d.worker.until(func(int) bool {
+		if !asked {
+			asked = true
+			p := opencodetest.Prompt{Text: "Hurry up.", Model: d.large}
+			if err := d.oc.PromptAsync(d.ctx, d.session, p); err != nil {
+				d.t.Error(err)
+			}
+			d.worker.enough = steps(5)
+		}
+		return false
+	})
+	d.prompt(opencodetest.Prompt{Text: "Two."})
+	d.turn(4, "Three.")
+	d.turn(2, "Four.")
+}
+
+// boundAbort aborts an answer of the model, twice.
+func boundAbort(d *drive) {
+	d.open()
+	d.turn(4, "One.")
+	for _, text := range []string{"Two.", "Three."} {
+		d.worker.until(steps(3))
+		d.worker.hangs = 3
+		arrived := make(chan struct{})
+		d.worker.hanging = arrived
+		idle := d.world.promptAsyncTo(d.oc, d.session, opencodetest.Prompt{Text: text, Model: d.large})
+		d.wait(arrived, "a request that hangs")
+		if err := d.oc.Abort(d.ctx, d.session); err != nil {
+			d.t.Fatal(err)
+		}
+		d.wait(idle, "the session to be idle")
+		d.turn(3, "Go on.")
+	}
+}
+
+// boundBusy makes OpenCode repeat a request.
+func boundBusy(d *drive) {
+	d.open()
+	d.turn(4, "One.")
+	d.worker.busy = 1
+	d.turn(4, "Two.")
+	d.turn(2, "Three.")
+}
+
+func boundSubagent(d *drive) {
+	parent := d.world.session(d.oc)
+	d.rule = "subagent of " + parent
+	d.worker.until(relievedTimes(2, 3))
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(parentHeader) == parent })
+	thought := mockllm.Thinking("Somebody else could.", "")
+	d.play(parent, mockllm.Step{Blocks: []mockllm.Block{thought, mockllm.Tool("toolu_task", "task", map[string]any{
+		"description": "Read the log", "prompt": d.task().Text, "subagent_type": "general",
+	})}}, mockllm.Step{Blocks: []mockllm.Block{thought, mockllm.Text("Nothing fails.")}}, mockllm.Say("Sure."))
+	for _, text := range []string{"Have the log read.", "Sure?"} {
+		if _, err := d.oc.Prompt(d.ctx, parent, opencodetest.Prompt{Text: text, Model: d.large}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	if last := d.last(parent).Thinking; last.Count(mockllm.BlockValid) != 2 || len(last.Missing) > 0 {
+		d.t.Errorf("the parent's last request: %+v", last)
+	}
+	d.session = d.last(d.rule).Header.Get(sessionHeader)
+}
+
+// After an idle gap the provider's cache is gone, but thinking stays bound to its prefix.
+func TestBoundThinkingAfterAGap(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	files := logFiles()
+	files["magicctx.jsonc"] = `{"cache_ttl": "1s"}`
+	w := newWorld(t, suite.Root(t), files)
+	w.bind()
+	oc := w.start(w.withBinding())
+	d := w.newBound(oc)
+	d.open()
+	d.turn(14, "One.")
+	for i := range 3 {
+		time.Sleep(1100 * time.Millisecond) // long enough to count as the gap
+		d.worker.drops = fmt.Sprintf("%d-%d", 3+4*i, 6+4*i)
+		d.turn(5, fmt.Sprintf("Turn %d.", i))
+	}
+	w.stop(oc)
+	w.stopHost()
+	d.checkBound()
+	if n := slices.IndexFunc(d.journal(d.session), func(p store.PassRow) bool { return p.Verdict == "hard" && p.Bust && p.Pass > 1 }); n < 0 {
+		t.Error("no gap made a pass bust")
+	}
+}
+
+// A new OpenCode process knows only the stored part of the last answer.
+func TestBoundThinkingAfterARestart(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	w := newWorld(t, suite.Root(t), logFiles())
+	w.bind()
+	oc := w.start(w.withBinding())
+	d := w.newBound(oc)
+	d.open()
+	d.turn(6, "One.")
+	for _, withHost := range []bool{false, true} {
+		time.Sleep(time.Second) // a user does not quit at the moment of the answer, while its event is still on its way
+		w.stop(oc)
+		if withHost {
+			w.stopHost()
+		}
+		oc = w.start(w.withBinding())
+		d.oc = oc
+		d.turn(4, "Two.")
+		d.worker.until(relievedTimes(1, 3))
+		d.prompt(opencodetest.Prompt{Text: "Three."})
+	}
+	w.stop(oc)
+	w.stopHost()
+	d.checkBound()
+}
+
+// The host is killed at random moments.
+func TestBoundThinkingWithAKilledHost(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	w := newWorld(t, suite.Root(t), logFiles())
+	w.bind()
+	oc := w.start(w.withBinding())
+	d := w.newBound(oc)
+	d.open()
+	done := make(chan struct{})
+	killer := newKiller(w, 120)
+	d.worker.arrived = func(n int) { killer.arrived <- n }
+	go func() {
+		defer close(done)
+		killer.run()
+	}()
+	d.worker.until(relievedTimes(2, 3))
+	d.prompt(d.task())
+	d.turn(4, "Go on.")
+	d.worker.until(relievedTimes(2, 3))
+	d.prompt(opencodetest.Prompt{Text: "And on."})
+	close(killer.arrived)
+	<-done
+	w.stop(oc)
+	w.stopHost()
+	t.Logf("killed %d times", killer.killed)
+	if killer.killed < 3 {
+		t.Errorf("the host was killed %d times", killer.killed)
+	}
+	d.checkBound()
+}

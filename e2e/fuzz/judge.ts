@@ -1,0 +1,444 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import type { Machine } from "./machine.ts"
+import type { Message, Session } from "./opencode.ts"
+import { before, bytesOf, chainOf, convert, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
+import { content, excerpt, outline, structure, substance, thinking, unread, type Hit } from "./rules.ts"
+
+/** A line of the host's journal. */
+interface Pass {
+  pass: number
+  verdict: string
+  cause: string
+  bust: boolean
+  bustCause: string
+  size: number
+}
+
+/** A thinking block's binding: the digest of the prompt before the block, and the request that it answered. */
+export interface Bound {
+  digest: bigint
+  chain: Chain
+  /** The same digest for the raw array. It shows whether OpenCode itself has invalidated the thinking. */
+  rawDigest: bigint
+  /** Whether the host knows about the request. */
+  isKnown: boolean
+}
+
+/** A message as it was sent. */
+interface Kept {
+  raw: string
+  substance: string
+  bytes: number
+}
+
+/** A request that the host knows about: its answer was applied and is in the journal. */
+interface Good {
+  chain: Chain
+  raw: readonly Turn[]
+  model: Model
+  rows: Map<string, Kept>
+  at: number
+}
+
+/** A request that the shim has prepared, with the circumstances of its pass. */
+export interface Attempt {
+  raw: Message[]
+  /** The versions of the raw messages, which tell their states apart. */
+  versions: string[]
+  wire: Message[]
+  system: string
+  model: Model
+  outcome: "applied" | "reapplied" | "unchanged"
+}
+
+/** Events in a session since its last good pass that may explain a bust. */
+export interface Happenings {
+  flush: boolean
+  /** A prompt was refused, and none was accepted since. */
+  refused: boolean
+  /** The plugin was loaded anew, so the shim has forgotten its patches. */
+  reloaded: boolean
+  systemChanged: boolean
+  /** The newest time at which the provider held the prefix. */
+  lastUse: number
+}
+
+export interface Verdict {
+  chain: Chain
+  rawChain: Chain
+  turns: Turn[]
+  tokens: number
+  /** The size of the prompt if the pass had decided nothing. */
+  expected: number
+  isBust: boolean
+  isGood: boolean
+  passes: Pass[]
+}
+
+/** The real converters of the AI SDK, if they are built: `judge` of e2e/judge/judge.ts. */
+type Converters = (c: {
+  raw: Message[]
+  wire: Message[]
+  profile: string
+  model: { provider: string; id: string }
+  binds: boolean
+}) => Promise<{ rule: string; where: string; detail: string }[]>
+
+const converters: Promise<Converters | undefined> = (async () => {
+  const path = join(import.meta.dirname, "../judge/judge.ts")
+  return existsSync(path) ? ((await import(path)) as { judge: Converters }).judge : undefined
+})()
+
+/** One in this many passes without a bust is judged with the real converters. */
+const sampled = 20
+
+const profiles: Record<string, string> = {
+  "@ai-sdk/anthropic": "anthropic", "@ai-sdk/amazon-bedrock": "bedrock", "@ai-sdk/google-vertex/anthropic": "vertex",
+  "@ai-sdk/openai": "openai", "@ai-sdk/openai-compatible": "openai-compatible",
+}
+
+/** Judges the requests of one session. */
+export class Judge {
+  private good: Good | undefined
+  /** Busts that the host has stored, but whose answer never reached the shim. */
+  private pending: Pass[] = []
+  private lastPass = 0
+  private readonly tags = new Map<number, string>()
+  /** The bindings of thinking blocks, by signature. The sessions of a world share them. */
+  private readonly bound: Map<string, Bound>
+  private readonly told = new Set<string>()
+  private readonly lostThinking = new Set<string>()
+  private readonly machine: Machine
+  private readonly session: Session
+  private readonly report: (rule: string, detail: string) => void
+  private readonly scale: number
+  private passes = 0
+  /** Whether messages that had been sent changed while the journal could not be written. */
+  private isUnrecorded = false
+  private isForgetful = false
+  happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, lastUse: 0 }
+  private forkedFrom: Map<string, Kept> | undefined
+
+  constructor(machine: Machine, session: Session, bound: Map<string, Bound>, scale: number, report: (rule: string, detail: string) => void) {
+    this.machine = machine
+    this.session = session
+    this.bound = bound
+    this.scale = scale
+    this.report = report
+  }
+
+  /** The tags that the model has seen. */
+  shown(): Iterable<number> {
+    return this.tags.keys()
+  }
+
+  /** The highest tag that the host has given. */
+  given(): number {
+    const rows = this.machine.read("SELECT tag_counter FROM sessions WHERE session_id = ?", this.session.id)
+    return Math.max(Number(rows[0]?.tag_counter ?? 0), ...this.tags.keys(), 0)
+  }
+
+  /** Notes that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
+  databaseLost(): void {
+    this.good = this.forkedFrom = undefined
+    this.pending = []
+    this.lastPass = 0
+    this.isUnrecorded = false
+    this.isForgetful = true
+  }
+
+  /**
+   * Notes that this session is a copy of another: content dropped there stays dropped here. Copied maps the other
+   * session's messages to ours.
+   */
+  copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
+    if (!other.good) return
+    this.forkedFrom = new Map()
+    for (const [theirs, ours] of copied) {
+      const kept = other.good.rows.get(theirs)
+      if (kept) this.forkedFrom.set(ours, kept)
+    }
+  }
+
+  /** The request that was judged last, for a person to look at. */
+  current: Attempt | undefined
+
+  async judge(attempt: Attempt): Promise<Verdict> {
+    this.current = attempt
+    const { raw, wire, system, model, outcome } = attempt
+    const turns = convert(wire, model)
+    const rawTurns = convert(raw, model)
+    const chain = chainOf({ system, turns })
+    const passes = this.journal()
+    const isGood = outcome === "applied" && passes.length > 0
+    const rows = this.rows(attempt, chain)
+    const expected = tokensOf(this.expectedBytes(rawTurns, rows, chain), this.scale)
+    const tokens = tokensOf(chain.bytes, this.scale)
+    const rawChain = model.binds ? chainOf({ system, turns: rawTurns }) : chain
+    const verdict: Verdict = { chain, rawChain, turns, tokens, expected, isBust: [...this.pending, ...passes].some(({ bust }) => bust), isGood, passes }
+
+    this.compare(structure(rawTurns, model), structure(turns, model))
+    this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
+    this.compare(unread(rawTurns, rawTurns), unread(rawTurns, turns))
+    // Without its database the host starts anew, but the shim may still apply the old host's answers.
+    if (isGood && this.isForgetful) {
+      this.isForgetful = false
+      this.tags.clear()
+    }
+    if (!this.isForgetful) this.contents(raw, wire, rows)
+    if (model.binds) this.bindings(chain, rawTurns, verdict)
+    if (outcome === "applied") this.cameBack(raw, rows)
+    else this.fallback(raw, rows, outcome, verdict)
+    if (isGood) this.extends(chain, rawTurns, verdict, attempt)
+    else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
+    // If the shim has repeated or lost a pass, there is one more pass that may have decided something, so the
+    // pressure is not checked.
+    if (passes.length === 1 && this.pending.length === 0) this.pressure(passes[0], verdict, attempt)
+    await this.convertReally(attempt, verdict)
+
+    this.pending.push(...passes)
+    // The host may have forgotten decisions that it could not store by the time the next pass comes.
+    if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.forget(block)
+    if (isGood) {
+      this.good = { chain, raw: rawTurns, model, rows, at: this.machine.now() }
+      this.pending = []
+      this.forkedFrom = undefined
+      this.isUnrecorded = false
+      this.happened.flush = this.happened.reloaded = this.happened.systemChanged = false
+    }
+    this.passes++
+    return verdict
+  }
+
+  private journal(): Pass[] {
+    const rows = this.machine.read(
+      "SELECT pass, verdict, cause, bust, bust_cause, size_tokens FROM passes WHERE session_id = ? AND pass > ? ORDER BY pass", this.session.id, this.lastPass,
+    )
+    const passes = rows.map((r) => ({ pass: Number(r.pass), verdict: String(r.verdict), cause: String(r.cause), bust: r.bust === 1, bustCause: String(r.bust_cause), size: Number(r.size_tokens) }))
+    this.lastPass = passes.at(-1)?.pass ?? this.lastPass
+    return passes
+  }
+
+  private rows({ raw, wire, versions }: Attempt, chain: Chain): Map<string, Kept> {
+    const bytes = new Map<string, number>()
+    for (const { block, bytes: n } of chain.blocks) bytes.set(block.message, (bytes.get(block.message) ?? 0) + n)
+    const rows = new Map<string, Kept>()
+    const wires = new Map(wire.map((message) => [message.info.id, message]))
+    for (const [i, { info: { id } }] of raw.entries()) {
+      const is = wires.get(id)
+      rows.set(id, { raw: versions[i]!, substance: is ? substance(is) : "", bytes: bytes.get(id) ?? 0 })
+    }
+    return rows
+  }
+
+  /** The size of the prompt if each message went out as it did last, and new messages went out raw. */
+  private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number {
+    let sum = chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0) // system prompt and tools
+    const last = this.good?.rows ?? this.forkedFrom ?? new Map<string, Kept>()
+    const isKept = (id: string) => last.has(id) && (!this.good || last.get(id)!.raw === rows.get(id)!.raw)
+    for (const [id, { bytes }] of last) if (rows.has(id) && isKept(id)) sum += bytes
+    for (const { blocks } of raw) for (const block of blocks) if (!isKept(block.message)) sum += bytesOf(block)
+    return sum
+  }
+
+  /** Reports the violations of the wire that the raw array does not have. */
+  private compare(known: Hit[], hits: Hit[]): void {
+    const before = new Set(known.map(({ rule, at }) => `${rule} ${at}`))
+    for (const { rule, at, detail } of hits) {
+      const name = `${rule} ${at}`
+      if (before.has(name)) continue
+      // Cut thinking stays cut, so it is reported once.
+      if (at === "" || !this.told.has(name)) this.report(rule, detail)
+      this.told.add(name)
+    }
+  }
+
+  private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>): void {
+    const wires = new Map(wire.map((message) => [message.info.id, message]))
+    let given: number | undefined
+    const edits = (message: string) => {
+      const found = new Map<number, Set<string>>()
+      const sql = "SELECT u.tag AS tag, e.kind AS kind FROM units u JOIN edits e USING (harness, session_id, tag) WHERE u.session_id = ? AND u.message_key = ?"
+      for (const { tag, kind } of this.machine.read(sql, this.session.id, message)) {
+        const kinds = found.get(Number(tag)) ?? new Set()
+        found.set(Number(tag), kinds.add(String(kind)))
+      }
+      return found
+    }
+    for (const message of raw) {
+      const { id } = message.info
+      const [now, last] = [rows.get(id)!, this.good?.rows.get(id)]
+      if (last && last.raw === now.raw && last.substance === now.substance && wires.has(id)) continue
+      const sent = content(message, wires.get(id), edits, (tag) => tag > 0 && tag <= (given ??= this.given()))
+      for (const { rule, detail } of sent.hits) this.report(rule, detail)
+      for (const { tag, message, part } of sent.tags) {
+        const unit = `${message} ${part}`
+        const known = this.tags.get(tag)
+        if (known !== undefined && known !== unit) this.report("tag-twice", `tag ${tag} named ${known} and names ${unit}`)
+        this.tags.set(tag, unit)
+      }
+      if (message.info.role === "user" && message.parts.some((p) => p.type === "text" && p.text !== "" && !p.ignored) && !wires.get(id)?.parts.some((p) => p.type === "text" && p.text !== "")) {
+        this.report("user-missing", `nothing of the user's message ${id} is sent`)
+      }
+    }
+    const known = new Set(raw.map(({ info }) => info.id))
+    for (const { info } of wire) if (!known.has(info.id)) this.report("extra-message", `message ${info.id} is none of OpenCode's`)
+  }
+
+  /** Dropped content stays dropped as long as its message does not change. */
+  private cameBack(raw: Message[], rows: Map<string, Kept>): void {
+    for (const { info: { id }, parts } of raw) {
+      const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
+      if (!last || (this.good && last.raw !== now.raw)) continue
+      const allowed = 60 * parts.length // a tag and a pause in front of each
+      if (now.substance.length > last.substance.length + allowed) {
+        const rule = this.good ? "came-back" : "fork-came-back"
+        this.report(rule, `${id} was sent with ${last.substance.length} characters and is sent with ${now.substance.length}: ${excerpt(now.substance, 200)}`)
+      }
+    }
+  }
+
+  /** In a pass without the host, each unchanged message must go out as it was sent last. */
+  private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected }: Verdict): void {
+    if (!this.good || this.happened.reloaded) return
+    for (const { info: { id } } of raw) {
+      const [last, now] = [this.good.rows.get(id), rows.get(id)!]
+      if (!last || last.raw !== now.raw || last.substance === now.substance) continue
+      this.report("fallback", `without the host (${outcome}) the prompt has ${tokens} tokens where ${expected} were to be expected; ${id} was sent as ${excerpt(last.substance, 120)} and is sent as ${excerpt(now.substance, 120)}`)
+      return
+    }
+  }
+
+  /** A wire must begin with the last wire, or the journal must give a true reason why it does not. */
+  private extends(chain: Chain, raw: readonly Turn[], { passes, expected }: Verdict, { model }: Attempt): void {
+    const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
+    for (const bust of busts) this.isTrue(bust, chain, raw, model, expected)
+    if (!this.good || model !== this.good.model) return
+    const same = shared(this.good.chain, chain)
+    if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
+    // In a hard pass the prefix is gone anyway, so a new date costs nothing there.
+    if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
+    if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
+    else {
+      const [was, is] = [this.good.chain.blocks[same], chain.blocks[same]]
+      this.report("append-only", `pass ${passes.at(-1)?.pass} is ${passes.at(-1)?.verdict} (${passes.at(-1)?.cause}) without a bust, but block ${same} of ${this.good.chain.blocks.length} was ${show(was)} and is ${show(is)}`)
+    }
+  }
+
+  private isTrue({ pass, bustCause, cause, size }: Pass, chain: Chain, raw: readonly Turn[], model: Model, expected: number): void {
+    const lie = (why: string) => this.report("cause-untrue", `pass ${pass} busts for ${bustCause}, but ${why}`)
+    const { good, happened } = this
+    switch (bustCause) {
+      case "unexplained":
+        this.report("unexplained", `pass ${pass} (${cause}) is a bust that nothing explains`)
+        break
+      case "":
+        this.report("unexplained", `pass ${pass} (${cause}) is a bust without a cause`)
+        break
+      case "first-pass":
+        if (good) lie("the session had passes before")
+        break
+      case "model-changed":
+        if (good && good.model === model) lie("the model is the same")
+        break
+      case "idle": {
+        const idle = this.machine.now() - happened.lastUse
+        // The shortest cache life of any route, less a second for the difference between the two clocks.
+        if (good && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
+        break
+      }
+      case "flush":
+        if (!happened.flush) lie("the user did not ask")
+        break
+      case "overflow":
+        if (!happened.refused) lie("no prompt was refused")
+        break
+      case "force":
+      case "pressure":
+        if (happened.refused) break
+        if (good && expected < 0.3 * this.window(model)) this.report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${this.window(model)}`)
+        break
+      case "system-changed":
+        if (!happened.systemChanged && good && good.chain.start === chain.start) lie("the system prompt is the same")
+        break
+      case "transcript-changed":
+        if (good && good.model === model && stands(good.raw, raw)) lie("all that was sent before is still there")
+        break
+    }
+  }
+
+  window: (model: Model) => number = () => Infinity
+
+  /** The host's estimate of the prompt's size must be near to the real size. */
+  private pressure(pass: Pass | undefined, { expected, tokens, isGood }: Verdict, { model }: Attempt): void {
+    if (!pass || !isGood || pass.size === 0 || this.happened.refused) return
+    // A steady pass sends what it has looked at. The first one of a fork does so with the edits of
+    // its original, of which nothing that was sent in the fork tells.
+    const real = pass.verdict === "steady" ? tokens : expected
+    const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
+    if (off > 0.2 * this.window(model) && (ratio > 2.2 || ratio < 0.45)) {
+      this.report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${real} are to be sent in a window of ${this.window(model)}`)
+    }
+  }
+
+  /** The provider of a binding model checks each thinking block against the prompt before it. */
+  private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain }: Verdict): void {
+    const invalid: Block[] = []
+    const sent = new Set<string>()
+    const starts = new Map<string, bigint>() // the digest before the blocks of a message
+    chain.blocks.forEach(({ block }, i) => {
+      if (!starts.has(block.message)) starts.set(block.message, before(chain, i))
+      if (block.kind !== "thinking") return
+      sent.add(block.signature)
+      const bound = this.bound.get(block.signature)
+      if (!bound || bound.digest === before(chain, i)) return
+      // Without the host nobody repairs thinking that OpenCode itself invalidates, for example when a reminder moves
+      // to another message.
+      const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
+      if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
+    })
+    if (invalid.length > 0) {
+      const was = this.bound.get(invalid[0]!.signature)!.chain
+      const same = shared(was, chain)
+      const what = same < 0 ? "another system prompt" : same < was.blocks.length ? `a prompt whose block ${same} was ${show(was.blocks[same])} and is ${show(chain.blocks[same])}` : "another answer"
+      this.report("binding-invalid", `${invalid.length} of ${sent.size} thinking blocks are bound to another prefix, first that of ${invalid[0]!.message}, to ${what}`)
+    }
+    for (const { blocks } of raw) {
+      for (const [i, block] of blocks.entries()) {
+        if (block.kind !== "thinking" || sent.has(block.signature) || this.lostThinking.has(block.signature)) continue
+        // Only a block that opens its answer is checked: whether a later block is valid depends on the blocks before
+        // it.
+        const opens = blocks[i - 1]?.message !== block.message
+        const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
+        if (isValid && !isBust && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
+        this.lostThinking.add(block.signature)
+      }
+    }
+  }
+
+  private forget({ signature }: Block): void {
+    const bound = this.bound.get(signature)
+    if (bound) bound.isKnown = false
+  }
+
+  private async convertReally({ raw, wire, model }: Attempt, { isBust }: Verdict): Promise<void> {
+    if (!isBust && this.passes % sampled !== 0) return
+    const judge = await converters
+    if (!judge) return
+    const copy = (messages: Message[]) => JSON.parse(JSON.stringify(messages)) as Message[]
+    const violations = await judge({ raw: copy(raw), wire: copy(wire), profile: profiles[model.npm]!, model: { provider: model.provider, id: model.id }, binds: model.binds })
+    for (const { rule, where, detail } of violations) this.report(`sdk-${rule}`, `${where}: ${detail}`)
+  }
+}
+
+function show(entry: Chain["blocks"][number] | undefined): string {
+  return entry ? `${entry.role} ${entry.block.kind}@${entry.block.message} ${excerpt(entry.block.text || entry.block.input)}` : "nothing"
+}
+
+/** Whether the earlier blocks are still there, in their places and from the same messages. */
+function stands(before: readonly Turn[], now: readonly Turn[]): boolean {
+  const names = (turns: readonly Turn[]) => turns.flatMap(({ role, blocks }) => blocks.map((b) => JSON.stringify({ ...b, role, part: "" })))
+  const all = names(now)
+  return names(before).every((name, i) => name === all[i])
+}

@@ -1,0 +1,280 @@
+import type { Hooks, PluginInput, PromptBody } from "../../adapters/opencode-shim/src/opencode.ts"
+import { Random } from "./random.ts"
+import { models, type Model } from "./provider.ts"
+
+/**
+ * A model of OpenCode 1.18. It covers the data that OpenCode stores, the arrays that it gives to its plugins, and its
+ * events.
+ */
+
+export interface Part {
+  id?: string
+  sessionID?: string
+  messageID?: string
+  type: string
+  text?: string
+  synthetic?: boolean
+  ignored?: boolean
+  metadata?: Record<string, unknown>
+  callID?: string
+  tool?: string
+  mime?: string
+  url?: string
+  state?: {
+    status: "pending" | "running" | "completed" | "error"
+    input: unknown
+    output?: string
+    error?: string
+    title?: string
+    metadata?: Record<string, unknown>
+    time?: { start: number; end?: number; compacted?: number }
+  }
+  [more: string]: unknown
+}
+
+export interface Tokens {
+  total?: number
+  input: number
+  output: number
+  reasoning: number
+  cache: { read: number; write: number }
+}
+
+export interface Info {
+  id: string
+  sessionID: string
+  role: "user" | "assistant"
+  time: { created: number; completed?: number }
+  agent: string
+  model?: { providerID: string; modelID: string }
+  parentID?: string
+  providerID?: string
+  modelID?: string
+  finish?: string
+  tokens?: Tokens
+  error?: { name: string; data: Record<string, unknown> }
+  [more: string]: unknown
+}
+
+export interface Message {
+  info: Info
+  parts: Part[]
+}
+
+/** A row of OpenCode's database. It keeps the bytes, because every pass reads them anew. */
+export class Row {
+  private bytes: string | undefined
+  readonly message: Message
+
+  constructor(message: Message) {
+    this.message = message
+  }
+
+  get id(): string {
+    return this.message.info.id
+  }
+
+  /** How often the message has changed. */
+  version = 0
+
+  /** Must be called after each change. */
+  changed(): void {
+    this.bytes = undefined
+    this.version++
+  }
+
+  get json(): string {
+    return (this.bytes ??= JSON.stringify(this.message))
+  }
+
+  copy(): Message {
+    return JSON.parse(this.json) as Message
+  }
+}
+
+/** The time of OpenCode and of the host. A test moves it forward. */
+export interface Clock {
+  now(): number
+}
+
+/** Makes ids as OpenCode does: they ascend with time and end in random characters. */
+export class Ids {
+  private last = 0
+  private counter = 0
+  private readonly random: Random
+  private readonly clock: Clock
+
+  constructor(random: Random, clock: Clock) {
+    this.random = random
+    this.clock = clock
+  }
+
+  next(prefix: "msg" | "prt" | "ses" | "evt"): string {
+    const now = this.clock.now()
+    this.counter = now > this.last ? 1 : this.counter + 1
+    this.last = Math.max(now, this.last)
+    const hex = ((BigInt(this.last) * 4096n + BigInt(this.counter)) & 0xffffffffffffn).toString(16).padStart(12, "0")
+    return `${prefix}_${hex}${this.random.id(14)}`
+  }
+}
+
+export const noTokens = (): Tokens => ({ input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } })
+
+/** The text that OpenCode adds, in memory only, to the newest user message while the plan agent works. */
+export const planReminder =
+  "<system-reminder>\n# Plan Mode - System Reminder\n\nCRITICAL: Plan mode ACTIVE - you are in READ-ONLY phase. STRICTLY FORBIDDEN: " +
+  "ANY file edits, modifications, or system changes. You may ONLY observe, analyze, and plan.\n</system-reminder>"
+
+/** A session in OpenCode's database. */
+export class Session {
+  readonly id: string
+  rows: Row[] = []
+  model: Model = models[0]!
+  agent = "build"
+  /** Whether the newest user message of the next array gets a reminder. */
+  reminds = false
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  newestUser(): Row | undefined {
+    return this.rows.findLast((row) => row.message.info.role === "user")
+  }
+
+  newestAssistant(): Row | undefined {
+    return this.rows.findLast((row) => row.message.info.role === "assistant")
+  }
+
+  /** The array of a request, read anew. A reminder has a new id each time. */
+  array(ids: Ids): Message[] {
+    const array = this.rows.map((row) => row.copy())
+    if (this.reminds) {
+      const message = array.findLast((m) => m.info.role === "user")!
+      message.parts.push({
+        id: ids.next("prt"), sessionID: this.id, messageID: message.info.id, type: "text", text: planReminder, synthetic: true,
+      })
+    }
+    return array
+  }
+}
+
+export interface OpenCodeEvent {
+  type: string
+  properties: Record<string, unknown>
+}
+
+/** A plugin instance as OpenCode has it for a directory, and the client that it gets. */
+export class Plugin {
+  readonly toasts: string[] = []
+  readonly sessions: Map<string, Session>
+  private hooks: Hooks | undefined
+  private readonly windows: ReadonlyMap<Model, number>
+  private readonly ids: Ids
+  private readonly clock: Clock
+  private readonly directory: string
+
+  constructor(directory: string, sessions: Map<string, Session>, windows: ReadonlyMap<Model, number>, ids: Ids, clock: Clock) {
+    this.directory = directory
+    this.sessions = sessions
+    this.windows = windows
+    this.ids = ids
+    this.clock = clock
+  }
+
+  async load(server: (input: PluginInput) => Promise<Hooks>): Promise<void> {
+    this.hooks = await server({ client: this.client, directory: this.directory, worktree: this.directory })
+    await this.hooks.config?.({ agent: {}, command: {} })
+  }
+
+  async dispose(): Promise<void> {
+    await this.hooks?.dispose?.()
+    this.hooks = undefined
+  }
+
+  get has(): Hooks {
+    return this.hooks!
+  }
+
+  /** Sends an event to the plugin. OpenCode does not await events either. */
+  tell(type: string, properties: Record<string, unknown>): void {
+    // The event is copied, because it must show the present state, not later changes.
+    const event = JSON.parse(JSON.stringify({ id: this.ids.next("evt"), type, properties }))
+    void this.hooks!.event!({ event })
+  }
+
+  updated(row: Row): void {
+    this.tell("message.updated", { sessionID: row.message.info.sessionID, info: row.message.info })
+  }
+
+  private readonly client: PluginInput["client"] = {
+    app: { log: async () => ({}) },
+    config: { providers: async () => ({ data: { providers: this.catalogue() } }) },
+    session: {
+      get: async ({ path: { id } }) => ({ data: { id } }),
+      messages: async ({ path: { id } }) => ({ data: this.sessions.get(id)?.rows.map((row) => row.copy()) ?? [] }),
+      prompt: async ({ path: { id }, body }) => {
+        this.store(id, body)
+        return {}
+      },
+      promptAsync: async () => ({}),
+    },
+    tui: {
+      showToast: async ({ body }) => {
+        this.toasts.push(body.message)
+        return {}
+      },
+    },
+  }
+
+  private catalogue(): { id: string; models: Record<string, object> }[] {
+    const providers = new Map<string, Record<string, object>>()
+    for (const [model, context] of this.windows) {
+      const its = providers.get(model.provider) ?? {}
+      its[model.id] = { limit: { context, output: 2000 }, cost: model.cost, api: { npm: model.npm } }
+      providers.set(model.provider, its)
+    }
+    return [...providers].map(([id, its]) => ({ id, models: its }))
+  }
+
+  /** Stores a message of a plugin without a turn. */
+  private store(id: string, body: PromptBody): void {
+    const session = this.sessions.get(id)
+    if (!session) return
+    const message = userMessage(session, this.ids, this.clock)
+    for (const part of body.parts) message.parts.push({ ...part, id: this.ids.next("prt"), sessionID: id, messageID: message.info.id })
+    session.rows.push(new Row(message))
+    this.updated(session.rows.at(-1)!)
+  }
+}
+
+export function userMessage(session: Session, ids: Ids, clock: Clock): Message {
+  const { provider, id } = session.model
+  return {
+    info: {
+      id: ids.next("msg"), sessionID: session.id, role: "user", time: { created: clock.now() },
+      agent: session.agent, model: { providerID: provider, modelID: id },
+    },
+    parts: [],
+  }
+}
+
+/**
+ * A copy of a session up to the message before, without that message. All ids are new except those of calls; times
+ * and usage stay.
+ */
+export function fork(session: Session, before: number, ids: Ids): { copy: Session; copied: Map<string, string> } {
+  const copy = new Session(ids.next("ses"))
+  copy.model = session.model
+  const copied = new Map<string, string>()
+  for (const row of session.rows.slice(0, before)) {
+    const message = row.copy()
+    const id = ids.next("msg")
+    copied.set(message.info.id, id)
+    const parent = message.info.parentID && copied.get(message.info.parentID)
+    message.info = { ...message.info, sessionID: copy.id, id, ...(parent && { parentID: parent }) }
+    message.parts = message.parts.map((part) => ({ ...part, id: ids.next("prt"), messageID: id, sessionID: copy.id }))
+    copy.rows.push(new Row(message))
+  }
+  return { copy, copied }
+}

@@ -1,0 +1,247 @@
+import type { Message, Part } from "./opencode.ts"
+
+/**
+ * A stand-in for the providers. It knows the models, how OpenCode's array becomes a request, how many tokens a
+ * request has, and which part of it is cached. Nothing here knows how magicctx works.
+ */
+
+export type Family = "anthropic" | "openai" | "compatible"
+
+export interface Model {
+  provider: string
+  id: string
+  npm: string
+  family: Family
+  /** The key of the provider's metadata on reasoning parts; undefined if its reasoning is not signed. */
+  proof: "anthropic" | "bedrock" | "openai" | undefined
+  /** Whether thinking is bound to everything before it in the request that produced it. */
+  binds: boolean
+  /** How long an unused prefix stays cached, in ms. */
+  cacheMS: number
+  cost: { input: number; output: number; cache: { read: number; write: number } }
+}
+
+const minute = 60_000
+const anthropic = { family: "anthropic", proof: "anthropic", cacheMS: 5 * minute, cost: { input: 3, output: 15, cache: { read: 0.3, write: 3.75 } } } as const
+
+export const models: readonly Model[] = [
+  { provider: "anthropic", id: "claude-sonnet-4-5", npm: "@ai-sdk/anthropic", binds: false, ...anthropic },
+  { provider: "anthropic", id: "claude-opus-4-6", npm: "@ai-sdk/anthropic", binds: false, ...anthropic },
+  { provider: "anthropic", id: "claude-fable-5-1", npm: "@ai-sdk/anthropic", binds: true, ...anthropic },
+  { provider: "google-vertex-anthropic", id: "claude-sonnet-4-5@20250929", npm: "@ai-sdk/google-vertex/anthropic", binds: false, ...anthropic },
+  { provider: "amazon-bedrock", id: "anthropic.claude-sonnet-4-5-20250929-v1:0", npm: "@ai-sdk/amazon-bedrock", binds: false, ...anthropic, proof: "bedrock" },
+  { provider: "amazon-bedrock", id: "anthropic.claude-fable-5-1-v1:0", npm: "@ai-sdk/amazon-bedrock", binds: true, ...anthropic, proof: "bedrock" },
+  {
+    provider: "openai", id: "gpt-5.2", npm: "@ai-sdk/openai", family: "openai", proof: "openai", binds: false, cacheMS: 10 * minute,
+    cost: { input: 1.25, output: 10, cache: { read: 0.125, write: 0 } },
+  },
+  {
+    provider: "lmstudio", id: "qwen3-coder", npm: "@ai-sdk/openai-compatible", family: "compatible", proof: undefined, binds: false, cacheMS: 10 * minute,
+    cost: { input: 0, output: 0, cache: { read: 0, write: 0 } },
+  },
+]
+
+/** A piece of a request. */
+export interface Block {
+  kind: "text" | "thinking" | "call" | "result" | "image"
+  text: string
+  /** For a call and its result. */
+  id: string
+  /** The tool of a call, and its arguments. */
+  name: string
+  input: string
+  /** The proof that the model itself wrote the thinking. */
+  signature: string
+  isError: boolean
+  /** The message and the part that the block was made from. */
+  message: string
+  part: string
+}
+
+export interface Turn {
+  role: "user" | "assistant"
+  blocks: Block[]
+}
+
+export interface Request {
+  system: string
+  turns: Turn[]
+}
+
+/** The size of the part of every request that is not messages: about 4 KB of tool definitions. */
+export const toolBytes = 4000
+
+/** The proof of a reasoning part, from any provider; empty for none. */
+export function signatureOf(part: Part): string {
+  const metadata = part.metadata as Record<string, Record<string, string> | undefined> | undefined
+  if (!metadata) return ""
+  for (const proof of Object.values(metadata)) {
+    const found = proof?.signature ?? proof?.redactedData ?? proof?.itemId
+    if (found !== undefined) return found
+  }
+  return ""
+}
+
+/** Whether OpenCode leaves the whole message out of a request. */
+export function isHidden({ info, parts }: Message): boolean {
+  if (info.role !== "assistant" || !info.error) return false
+  if (info.error.name !== "MessageAbortedError") return true
+  return !parts.some((part) => part.type !== "step-start" && part.type !== "reasoning")
+}
+
+/** The request that OpenCode makes from an array for a model. */
+export function convert(messages: readonly Message[], model: Model): Turn[] {
+  const turns: Turn[] = []
+  const add = (role: Turn["role"], blocks: Block[]) => {
+    if (blocks.length === 0) return
+    const last = turns.at(-1)
+    // Anthropic's API merges neighbouring messages of one role; the others keep them apart.
+    if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
+    else turns.push({ role, blocks })
+  }
+  for (const message of messages) {
+    if (isHidden(message)) continue
+    if (message.info.role === "user") add("user", userBlocks(message))
+    else {
+      const { said, results } = assistantBlocks(message, model)
+      add("assistant", said)
+      add("user", results)
+    }
+  }
+  return turns
+}
+
+function blockOf(message: Message, part: Part, kind: Block["kind"], more: Partial<Block> = {}): Block {
+  return { kind, text: "", id: "", name: "", input: "", signature: "", isError: false, message: message.info.id, part: part.id ?? "", ...more }
+}
+
+function userBlocks(message: Message): Block[] {
+  const blocks: Block[] = []
+  for (const part of message.parts) {
+    if (part.type === "text" && !part.ignored && part.text !== "") blocks.push(blockOf(message, part, "text", { text: part.text! }))
+    if (part.type === "file" && part.mime !== "text/plain" && part.mime !== "application/x-directory") blocks.push(blockOf(message, part, "image", { text: part.url! }))
+  }
+  return blocks
+}
+
+function assistantBlocks(message: Message, model: Model): { said: Block[]; results: Block[] } {
+  const said: Block[] = []
+  const results: Block[] = []
+  const isOurs = message.info.providerID === model.provider && message.info.modelID === model.id
+  const isSigned = message.parts.some((part) => part.type === "reasoning" && signatureOf(part) !== "")
+  for (const part of message.parts) {
+    switch (part.type) {
+      case "text":
+        if (part.text !== "") said.push(blockOf(message, part, "text", { text: part.text! }))
+        else if (isSigned && isOurs && model.family === "anthropic") said.push(blockOf(message, part, "text", { text: " " }))
+        break
+      case "reasoning": {
+        const signature = signatureOf(part)
+        if (!isOurs) {
+          if (part.text!.trim() !== "") said.push(blockOf(message, part, "text", { text: part.text! }))
+        } else if (signature !== "" || (model.family === "compatible" && part.text !== "")) {
+          said.push(blockOf(message, part, "thinking", { text: part.text!, signature }))
+        }
+        break
+      }
+      case "tool": {
+        const state = part.state!
+        said.push(blockOf(message, part, "call", { id: part.callID!, name: part.tool!, input: JSON.stringify(state.input) }))
+        results.push(blockOf(message, part, "result", { id: part.callID!, ...outputOf(state) }))
+        break
+      }
+    }
+  }
+  return { said, results }
+}
+
+function outputOf(state: NonNullable<Part["state"]>): { text: string; isError: boolean } {
+  switch (state.status) {
+    case "completed":
+      if (state.time?.compacted) return { text: "[Old tool result content cleared]", isError: false }
+      return { text: state.output ?? "", isError: false }
+    case "error":
+      if (state.metadata?.interrupted && typeof state.metadata.output === "string") return { text: state.metadata.output, isError: false }
+      return { text: state.error ?? "", isError: true }
+    default:
+      return { text: "[Tool execution was interrupted]", isError: true }
+  }
+}
+
+const imageBytes = 3000
+
+/** The bytes of a block that count as tokens. */
+export function bytesOf(block: Block): number {
+  if (block.kind === "image") return imageBytes
+  return Buffer.byteLength(block.text) + block.signature.length + Buffer.byteLength(block.input) + block.name.length + 16
+}
+
+export function tokensOf(bytes: number, scale: number): number {
+  return Math.ceil((bytes / 4) * scale)
+}
+
+const { hash } = (globalThis as unknown as { Bun: { hash(text: string, seed: bigint): bigint } }).Bun
+
+/** Identifies the content of a block and of all blocks before it, but not the messages that they came from. */
+function digest(before: bigint, role: string, { kind, text, id, name, input, signature, isError }: Block): bigint {
+  return hash(text, hash(`${role}\0${kind}\0${id}\0${name}\0${signature}\0${isError}\0${input}`, before))
+}
+
+/** A request block by block, each with the digest of all blocks up to it. Cache markers do not count. */
+export interface Chain {
+  start: bigint
+  blocks: { block: Block; role: Turn["role"]; digest: bigint; bytes: number }[]
+  bytes: number
+}
+
+export function chainOf({ system, turns }: Request): Chain {
+  const start = hash(system, 0n)
+  const chain: Chain = { start, blocks: [], bytes: Buffer.byteLength(system) + toolBytes }
+  let before = start
+  for (const { role, blocks } of turns) {
+    for (const block of blocks) {
+      before = digest(before, role, block)
+      const bytes = bytesOf(block)
+      chain.bytes += bytes
+      chain.blocks.push({ block, role, digest: before, bytes })
+    }
+  }
+  return chain
+}
+
+/** The digest of all blocks before block i of a chain. Thinking in that place is bound to it. */
+export function before(chain: Chain, i: number): bigint {
+  return i === 0 ? chain.start : chain.blocks[i - 1]!.digest
+}
+
+/** The digests that the blocks of an answer are bound to, if it answers the request of a chain. */
+export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
+  let last = chain.blocks.at(-1)?.digest ?? chain.start
+  return answer.map((block) => {
+    const bound = last
+    last = digest(last, "assistant", block)
+    return bound
+  })
+}
+
+/**
+ * The number of equal blocks that two requests begin with, after an equal system prompt; -1 if the system prompts
+ * differ.
+ */
+export function shared(a: Chain, b: Chain): number {
+  if (a.start !== b.start) return -1
+  let n = 0
+  while (n < a.blocks.length && n < b.blocks.length && a.blocks[n]!.digest === b.blocks[n]!.digest) n++
+  return n
+}
+
+/** A provider's error for a prompt that is too long. */
+export function refusal(model: Model, tokens: number, limit: number): { name: string; data: Record<string, unknown> } {
+  const texts = {
+    anthropic: `prompt is too long: ${tokens} tokens > ${limit} maximum`,
+    openai: "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    compatible: `the request exceeds the available context size (${limit} tokens), try increasing it`,
+  }
+  const message = model.npm === "@ai-sdk/amazon-bedrock" ? "Input is too long for requested model." : texts[model.family]
+  return { name: "ContextOverflowError", data: { message, responseBody: JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } }) } }
+}

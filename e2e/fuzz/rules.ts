@@ -1,0 +1,297 @@
+import type { Message, Part } from "./opencode.ts"
+import type { Block, Model, Turn } from "./provider.ts"
+
+/**
+ * A violation. The rules here are those of the providers, and limits on how a text may change. They look only at what
+ * is sent, not at how magicctx works.
+ */
+
+export interface Hit {
+  rule: string
+  /** The message, call or text concerned. Two hits of one rule at one place count as one. */
+  at: string
+  detail: string
+}
+
+/** Finds the places where the provider would refuse a request. */
+export function structure(turns: readonly Turn[], model: Model): Hit[] {
+  const hits: Hit[] = []
+  const hit = (rule: string, at: string, detail: string) => hits.push({ rule, at, detail })
+  if (turns.length === 0) return [{ rule: "empty-request", at: "", detail: "no messages at all" }]
+  if (model.family !== "openai" && turns[0]!.role !== "user") hit("first-role", "", `the first message is the ${turns[0]!.role}'s: ${outline(turns.slice(0, 2))}`)
+  if (model.family !== "openai" && turns.at(-1)!.role !== "user") hit("last-role", "", `the last message is the assistant's: ${outline(turns.slice(-2))}`)
+  const seen = new Set<string>()
+  let open = new Map<string, string>()
+  for (const [i, { role, blocks }] of turns.entries()) {
+    let others = 0
+    if (role === "assistant" && open.size > 0) {
+      for (const [id, at] of open) hit("pair", id, `call ${id} of ${at} has no result before the next answer`)
+      open = new Map()
+    }
+    for (const block of blocks) {
+      if (block.kind === "call") {
+        if (seen.has(block.id)) hit("unique-id", block.id, `two calls have the id ${block.id}`)
+        seen.add(block.id)
+        open.set(block.id, block.message)
+      } else if (block.kind === "result") {
+        if (!open.delete(block.id)) hit("pair", block.id, `result ${block.id} of ${block.message} has no call right before it`)
+        if (others > 0 && model.family === "anthropic") hit("result-order", block.id, `result ${block.id} stands behind a text: ${outline(turns.slice(i - 1, i + 1))}`)
+      } else {
+        if (role === "user") {
+          others++
+          for (const [id, at] of open) hit("pair", id, `call ${id} of ${at} has no result in the next message`)
+          open = new Map()
+        }
+        if (block.kind === "text" && block.text.trim() === "" && model.family === "anthropic") hit("blank", block.message, `blank text in ${block.message}`)
+      }
+    }
+  }
+  for (const [id, at] of open) hit("pair", id, `call ${id} of ${at} has no result`)
+  return hits
+}
+
+/**
+ * Results that the model has not read must be there: everything after the newest answer, and the results of that
+ * answer's calls.
+ */
+export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
+  if (raw.at(-1)?.blocks.at(-1)?.kind !== "result") return [] // the user has gone on
+  const asked = new Set<string>()
+  for (const { role, blocks } of raw.slice(raw.findLastIndex((turn) => turn.role === "assistant"))) {
+    if (role === "assistant") for (const { kind, id } of blocks) if (kind === "call") asked.add(id)
+  }
+  for (const { blocks } of wire) for (const { kind, id, text } of blocks) if (kind === "result" && !placeholder.test(text)) asked.delete(id)
+  return [...asked].map((id) => ({ rule: "unread-dropped", at: id, detail: `the result of ${id}, which the model has not read, is not sent` }))
+}
+
+/**
+ * Checks the thinking of a wire. In a tool loop Anthropic accepts the newest answer only with all of its thinking,
+ * unchanged, at its start. Of consecutive blocks in older answers, either all are sent or none. Raw and wire are the
+ * two arrays, converted.
+ */
+export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Model): Hit[] {
+  const hits: Hit[] = []
+  if (model.family === "openai") return followed(wire)
+  if (model.family !== "anthropic") return hits
+  const written = groups(raw)
+  const sent = new Map<string, Block[]>()
+  for (const { blocks } of wire) for (const block of blocks) if (block.kind === "thinking") sent.set(block.message, [...(sent.get(block.message) ?? []), block])
+  for (const [message, blocks] of sent) {
+    const all = (written.get(message) ?? []).flat()
+    let from = 0
+    for (const block of blocks) {
+      const at = all.findIndex((b, i) => i >= from && b.signature === block.signature && b.text === block.text)
+      if (at < 0) hits.push({ rule: "thinking-altered", at: message, detail: `a thinking block of ${message} is none that the model wrote, or out of order: ${excerpt(block.text)}` })
+      else from = at + 1
+    }
+  }
+  // With a binding model a part of a group may be left, because each block's validity depends on the prompt before
+  // it.
+  if (model.binds) return hits
+  for (const [message, all] of written) {
+    const kept = new Set(sent.get(message)?.map((block) => block.signature))
+    for (const group of all) {
+      const n = group.filter((block) => kept.has(block.signature)).length
+      if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
+    }
+  }
+  // The last answer as the provider sees it, if it waits for the results of its calls.
+  const last = wire.findLast(({ role }) => role === "assistant")
+  const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
+  if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
+  const before = raw.find(({ role, blocks }) => role === "assistant" && blocks.some((block) => block.message === owner))
+  const own = before?.blocks.filter((block) => block.kind === "thinking" && block.message === owner) ?? []
+  if (own.length === 0) return hits
+  const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
+  if (lost.length > 0) {
+    // There are three ways to lose thinking: only some blocks of the answer, all of them in an answer that is fused
+    // with an older one, and all of them for no reason.
+    const isFused = last.blocks.some((block) => block.message !== owner)
+    const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
+    hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })
+  } else if (before!.blocks[0]!.kind === "thinking" && last.blocks[0]!.kind !== "thinking") {
+    hits.push({ rule: "newest-thinking-not-first", at: owner, detail: `the last answer must start with thinking and is ${outline([last])}` })
+  }
+  return hits
+}
+
+/** OpenAI refuses a reasoning item without the item that followed it. */
+function followed(wire: readonly Turn[]): Hit[] {
+  const hits: Hit[] = []
+  for (const { blocks } of wire) {
+    for (const [i, block] of blocks.entries()) {
+      if (block.kind !== "thinking") continue
+      const next = blocks.slice(i + 1).find((b) => b.kind !== "thinking")
+      if (next?.message !== block.message) hits.push({ rule: "reasoning-alone", at: block.message, detail: `reasoning ${block.signature} of ${block.message} has nothing behind it: ${outline([{ role: "assistant", blocks }])}` })
+    }
+  }
+  return hits
+}
+
+/** The thinking of each message, in groups of consecutive blocks. */
+function groups(turns: readonly Turn[]): Map<string, Block[][]> {
+  const all = new Map<string, Block[][]>()
+  let before: Block | undefined
+  for (const { blocks } of turns) {
+    for (const block of blocks) {
+      if (block.kind === "thinking") {
+        const its = all.get(block.message) ?? []
+        all.set(block.message, its)
+        if (before?.kind === "thinking" && before.message === block.message) its.at(-1)!.push(block)
+        else its.push([block])
+      }
+      before = block
+    }
+  }
+  return all
+}
+
+export function outline(turns: readonly Turn[]): string {
+  return turns.map(({ role, blocks }) => `${role}[${blocks.map((b) => `${b.kind}@${b.message.slice(4, 16)}`).join(" ")}]`).join(" ")
+}
+
+export function excerpt(text: string, length = 90): string {
+  return JSON.stringify(text.length > length ? `${text.slice(0, length)}…` : text)
+}
+
+/** A tag as the host writes it. */
+const lead = /^§(\d+)§ /
+const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
+const placeholder = /^\[dropped §(\d+)§\]$/
+
+/** The host's decisions about a message: its frozen edits, by tag. */
+export type Edits = (message: string) => Map<number, Set<string>>
+
+/** Whether a tag was ever given in the session. */
+export type Given = (tag: number) => boolean
+
+/** A text, and the rests of it after removing one leading given tag after the other. */
+export function untagged(text: string, given: Given): string[] {
+  const all = [text]
+  for (;;) {
+    const match = /^(\s*)§(\d+)§\s*/.exec(all.at(-1)!)
+    if (!match || !given(Number(match[2]))) return all
+    all.push(all.at(-1)!.slice(match[0].length))
+  }
+}
+
+/** An answer may be stored as it was written, or without the tags that it begins with. */
+export function mayStore(written: string, stored: string, given: Given): boolean {
+  return untagged(written, given).includes(stored)
+}
+
+export interface Sent {
+  hits: Hit[]
+  /** The tag that each unit shows, by message and part. */
+  tags: { tag: number; message: string; part: string }[]
+}
+
+/** Compares a raw message with its wire: each content must be unchanged, or the result of an edit. */
+export function content(raw: Message, wire: Message | undefined, edits: Edits, given: Given): Sent {
+  const sent: Sent = { hits: [], tags: [] }
+  const hit = (rule: string, detail: string) => sent.hits.push({ rule, at: raw.info.id, detail })
+  const decided = () => edits(raw.info.id)
+  const has = (kind: string, tag?: number) => {
+    for (const [its, kinds] of decided()) if ((tag === undefined || its === tag) && kinds.has(kind)) return true
+    return false
+  }
+  if (!wire) {
+    hit("message-missing", `message ${raw.info.id} is not in the array any more`)
+    return sent
+  }
+  const shown = (part: Part, text: string, was: string) => {
+    const tag = placeholder.exec(text)?.[1] ?? lead.exec(text)?.[1]
+    const own = lead.exec(was)?.[1] ?? placeholder.exec(was)?.[1]
+    if (tag !== undefined && own === undefined) sent.tags.push({ tag: Number(tag), message: raw.info.id, part: part.callID ?? (part.synthetic ? `text ${was.length}` : part.id ?? "") })
+  }
+  const text = (part: Part, was: string, is: string, what: string) => {
+    if (is === was) return
+    shown(part, is, was)
+    const tag = placeholder.exec(is)?.[1]
+    if (tag !== undefined) {
+      if (!has("drop", Number(tag)) && !has("skeleton", Number(tag))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
+      return
+    }
+    if (is === "[dropped]" && has("shell")) return
+    const tagged = lead.exec(is)
+    const body = tagged ? is.slice(tagged[0].length) : is
+    const candidates = untagged(was, given)
+    if (has("strip")) candidates.push(stripped(was))
+    const bodies = [body, body.replace(gap, "")]
+    if (!bodies.some((b) => candidates.includes(b))) hit("altered", `${what} was ${excerpt(was)} and is sent as ${excerpt(is)}`)
+  }
+  const left = new Map(wire.parts.map((part) => [part.callID ?? part.id, part]))
+  let missingCalls = 0
+  let missingTexts = 0
+  for (const part of raw.parts) {
+    const is = left.get(part.callID ?? part.id)
+    left.delete(part.callID ?? part.id)
+    switch (part.type) {
+      case "text":
+        if (!is) missingTexts += part.text === "" ? 0 : 1
+        else if (is.text === undefined) hit("altered", `a text became a ${is.type}`)
+        else text(part, part.text!, is.text, `a text of ${raw.info.id}`)
+        break
+      case "file":
+        if (!is) hit("file-missing", `a file of ${raw.info.id} is gone`)
+        else if (is.type === "text") text(part, "", is.text!, "a file")
+        else if (is.url !== part.url) hit("altered", "a file has another address")
+        break
+      case "tool":
+        if (!is) missingCalls++
+        else call(part, is)
+        break
+    }
+  }
+  const drops = [...decided().values()].filter((kinds) => kinds.has("drop")).length
+  if (missingCalls > drops && !has("shell")) hit("dropped-unasked", `${missingCalls} calls of ${raw.info.id} are gone, and ${drops} units of it are dropped`)
+  if (missingTexts > 0 && !has("shell")) hit("text-missing", `${missingTexts} texts of ${raw.info.id} are gone`)
+  for (const part of left.values()) {
+    if (part.syntheticTodoMarker !== true) hit("extra-part", `a part that nobody wrote: ${excerpt(JSON.stringify(part))}`)
+  }
+  return sent
+
+  function call(part: Part, is: Part): void {
+    const [was, now] = [part.state!, is.state!]
+    const name = `the result of ${part.tool} ${part.callID}`
+    for (const member of ["output", "error"] as const) {
+      if (typeof was[member] === "string") text(part, was[member], now[member] ?? "", name)
+    }
+    const interrupted = was.metadata?.output
+    if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
+    const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
+    if (before === after) return
+    if (!has("clamp") && !has("skeleton")) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
+    else if (!isClamped(was.input as Record<string, unknown>, now.input as Record<string, unknown>)) hit("altered", `no clamp makes ${excerpt(after)} of ${excerpt(before)}`)
+  }
+}
+
+function isClamped(was: Record<string, unknown>, is: Record<string, unknown>): boolean {
+  if (Object.keys(was).join() !== Object.keys(is).join()) return false
+  return Object.entries(was).every(([name, value]) => {
+    const now = is[name]
+    if (JSON.stringify(now) === JSON.stringify(value)) return true
+    if (typeof value === "string") return typeof now === "string" && now.endsWith("...[truncated]") && value.startsWith(now.slice(0, -"...[truncated]".length))
+    return now === "[object]" || now === `[${(value as unknown[]).length} items]`
+  })
+}
+
+/** A text without the reminders of the harness. */
+function stripped(text: string): string {
+  return text.replaceAll(/<system-reminder>.*?<\/system-reminder>/gis, "").trim()
+}
+
+/**
+ * The part of a message that counts when two of its wires are compared: everything except reasoning and the host's
+ * own additions.
+ */
+export function substance(wire: Message): string {
+  let all = ""
+  for (const { type, text, state, url, callID, syntheticTodoMarker } of wire.parts) {
+    if (syntheticTodoMarker) continue
+    if (type === "text") all += `text ${text}\n`
+    else if (type === "file") all += `file ${url}\n`
+    else if (type === "tool") all += `call ${callID} ${JSON.stringify(state!.input)}: ${state!.output ?? ""}${state!.error ?? ""}${state!.metadata?.interrupted ? String(state!.metadata.output) : ""}\n`
+  }
+  return all
+}

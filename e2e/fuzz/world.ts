@@ -1,0 +1,724 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Hooks, PluginInput } from "../../adapters/opencode-shim/src/opencode.ts"
+import { Judge, type Bound, type Verdict } from "./judge.ts"
+import { Machine, type Tail } from "./machine.ts"
+import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
+import { bindings, models, refusal, shared, tokensOf, type Block, type Chain, type Model } from "./provider.ts"
+import { prose, Random, sectioned } from "./random.ts"
+import { excerpt, mayStore } from "./rules.ts"
+
+export type Server = (input: PluginInput) => Promise<Hooks>
+
+export interface Finding {
+  seed: number
+  pass: number
+  session: string
+  rule: string
+  detail: string
+}
+
+/** The weights of random events between two turns. */
+const betweens = {
+  nothing: 70, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
+}
+/** The weights of disturbances during a request. */
+const troubles = { none: 93.1, killHost: 2, killBridge: 1, killBoth: 0.8, killBefore: 1, lock: 0.4, lockWhole: 0, lockAndKill: 0.2, hang: 0.5, outage: 1 }
+/** The weights of the model's kinds of answer. */
+const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
+
+const minute = 60_000
+
+/** Whether the turn goes on after a request. */
+type Outcome = "go on" | "done"
+
+/** One random session with all its events, including its forks. */
+export class World {
+  readonly findings: Finding[] = []
+  readonly counts: Record<string, number> = {}
+  passes = 0
+  private readonly seed: number
+  private readonly machine: Machine
+  private readonly ids: Ids
+  private readonly plugin: Plugin
+  private readonly sessions = new Map<string, Session>()
+  private readonly judges = new Map<string, Judge>()
+  private readonly windows = new Map<Model, number>()
+  private readonly bound = new Map<string, Bound>()
+  private readonly scale: number
+  private readonly server: Server
+  private readonly shimLog: Tail
+  private readonly say: (line: string) => void
+  private readonly most: number
+  private readonly dump: string
+  /** Whether a pass soon misses its deadline, and then leaves without the host. */
+  private readonly isHasty: boolean
+  private session: Session
+  private instructions = 0
+  private calls = 0
+  private turns = 0
+  private refusals = 0
+  /** Whether this turn follows the script by which a tag is lost; see unsavedTag. */
+  private isUnsaved = false
+  /** For how many more requests there is no host. */
+  private outage = 0
+  /** By model, the prompts that the provider saw last and may still have cached. */
+  private readonly cached = new Map<Model, { chain: Chain; at: number }>()
+
+  constructor(seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
+    this.dump = dump
+    this.seed = seed
+    this.server = server
+    this.shimLog = shimLog
+    this.say = say
+    const random = Random.of(seed, "world")
+    const protectedTags = random.pick([20, 20, 20, 5, 1])
+    this.isHasty = random.chance(0.5)
+    const deadlines = this.isHasty ? { transform_timeout_ms: 400, resync_timeout_ms: 600 } : {}
+    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, ...deadlines })
+    this.ids = new Ids(Random.of(seed, "ids"), this.machine)
+    this.scale = random.pick([0.9, 1, 1.15])
+    const isSmall = random.chance(0.1)
+    for (const model of models) this.windows.set(model, isSmall ? random.int(8_000, 19_000) : random.int(20_000, 40_000))
+    this.most = random.int(40, 140)
+    this.plugin = new Plugin(this.machine.project, this.sessions, this.windows, this.ids, this.machine)
+    this.session = this.open(new Session(this.ids.next("ses")))
+    this.session.model = random.weighted({ anthropic: 7, other: 5 }) === "anthropic" ? models[0]! : random.pick(models)
+    say(`world ${seed}: protected_tags ${protectedTags}, window ${this.windows.get(this.session.model)}, ${this.session.model.provider}/${this.session.model.id}, scale ${this.scale}, ${this.most} passes`)
+  }
+
+  async play(): Promise<void> {
+    try {
+      await this.plugin.load(this.server)
+      this.plugin.tell("session.created", { sessionID: this.session.id, info: this.sessionInfo(this.session) })
+      while (this.passes < this.most) {
+        this.turns++
+        const random = Random.of(this.seed, "turn", this.turns)
+        if (this.turns > 1) await this.between(random)
+        await this.turn(random)
+      }
+      await this.plugin.dispose()
+    } finally {
+      for (const error of this.machine.errors()) this.find("host-error", error.slice(0, 400))
+      this.forgetShim()
+      this.machine.remove()
+    }
+  }
+
+  /**
+   * Stops the shim's host at once. The shim would keep it for two seconds, in case the plugin is loaded again, but
+   * the next world has another host.
+   */
+  private forgetShim(): void {
+    const everywhere = globalThis as unknown as Record<symbol, { host: { stop(): void }; linger?: NodeJS.Timeout } | undefined>
+    for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+      if (!symbol.description?.startsWith("magicctx.host/")) continue
+      const shared = everywhere[symbol]
+      clearTimeout(shared?.linger)
+      shared?.host.stop()
+      delete everywhere[symbol]
+    }
+  }
+
+  private find(rule: string, detail: string): void {
+    this.counts[`! ${rule}`] = (this.counts[`! ${rule}`] ?? 0) + 1
+    const finding = { seed: this.seed, pass: this.passes, session: this.session.id, rule, detail }
+    this.say(`  ! ${rule}: ${detail}`)
+    if (this.findings.some((f) => f.rule === rule)) return
+    this.findings.push(finding)
+    if (this.dump) writeFileSync(join(this.dump, `${this.seed}-${this.passes}-${rule}.json`), JSON.stringify({ detail, ...this.judge.current }, null, 1))
+  }
+
+  private note(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1
+    this.say(`  ${what}`)
+  }
+
+  private open(session: Session): Session {
+    const judge = new Judge(this.machine, session, this.bound, this.scale, (rule, detail) => this.find(rule, detail))
+    judge.window = (model) => this.windows.get(model)!
+    this.sessions.set(session.id, session)
+    this.judges.set(session.id, judge)
+    return session
+  }
+
+  private get judge(): Judge {
+    return this.judges.get(this.session.id)!
+  }
+
+  private sessionInfo(session: Session): object {
+    const now = this.machine.now()
+    return { id: session.id, slug: "swift-orchid", version: "1.18.33", projectID: "p", directory: this.machine.project, title: "a session", time: { created: now, updated: now } }
+  }
+
+  // Events between two turns.
+
+  private async between(random: Random): Promise<void> {
+    const what = random.weighted(betweens)
+    if (what !== "nothing") this.note(what)
+    switch (what) {
+      case "revert":
+        return this.revert(random)
+      case "unsavedTag":
+        return this.unsavedTag(random)
+      case "fork":
+        return this.fork(random)
+      case "switchModel":
+        this.session.model = random.chance(0.5) ? models[0]! : random.pick(models)
+        return
+      case "idle":
+        return this.machine.move(random.pick([2, 4, 6, 7, 20, 70, 26 * 60]) * minute)
+      case "flush":
+        return this.flush()
+      case "plan":
+        this.session.agent = this.session.agent === "plan" ? "build" : "plan"
+        return
+      case "instructions":
+        this.instructions++
+        for (const judge of this.judges.values()) judge.happened.systemChanged = true
+        return
+      case "prune":
+        return this.prune(random)
+      case "reload":
+        await this.plugin.dispose()
+        await this.plugin.load(this.server)
+        for (const judge of this.judges.values()) judge.happened.reloaded = true
+        return
+      case "loseDatabase":
+        this.machine.loseDatabase()
+        for (const judge of this.judges.values()) judge.databaseLost()
+        return
+      case "other":
+        this.session = random.pick([...this.sessions.values()])
+        return
+    }
+  }
+
+  /** Takes back the newest turns. Their rows go with the next prompt, which has new ids. */
+  private revert(random: Random): void {
+    const { rows } = this.session
+    const users = rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : []))
+    if (users.length < 2) return
+    // Mostly a few of the newest turns, sometimes any number of them.
+    const back = random.chance(0.6) ? random.int(1, Math.min(3, users.length - 1)) : random.int(1, users.length - 1)
+    for (const row of rows.splice(users.at(-back)!)) this.plugin.tell("message.removed", { sessionID: this.session.id, messageID: row.id })
+  }
+
+  /**
+   * The host gives tags while nothing can be stored, the model names one of them, the host dies, and the user takes
+   * the turn back.
+   */
+  private async unsavedTag(random: Random): Promise<void> {
+    this.isUnsaved = true
+    await this.turn(random)
+    this.isUnsaved = false
+    this.machine.kill(this.machine.processes().flatMap(({ pid, is }) => (is === "host" ? [pid] : [])))
+    const last = this.session.rows.findLastIndex(({ message }) => message.info.role === "user")
+    for (const row of this.session.rows.splice(last)) this.plugin.tell("message.removed", { sessionID: this.session.id, messageID: row.id })
+  }
+
+  private fork(random: Random): void {
+    const original = this.session
+    if (original.rows.length < 4) return
+    const users = original.rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : [])).slice(1)
+    const before = random.chance(0.6) || users.length === 0 ? original.rows.length : random.pick(users)
+    const { copy, copied } = fork(original, before, this.ids)
+    this.open(copy)
+    copy.agent = original.agent
+    this.judge.happened.lastUse ||= 0
+    this.judges.get(copy.id)!.copyOf(this.judge, copied)
+    this.judges.get(copy.id)!.happened.lastUse = this.judge.happened.lastUse
+    this.plugin.tell("session.created", { sessionID: copy.id, info: { ...this.sessionInfo(copy), title: "a session (fork #1)" } })
+    for (const row of copy.rows) this.plugin.updated(row)
+    this.session = copy
+  }
+
+  private async flush(): Promise<void> {
+    try {
+      await this.plugin.has["command.execute.before"]!({ command: "ctx-flush", sessionID: this.session.id, arguments: "" }, { parts: [] })
+    } catch {
+      // It always throws, because OpenCode has no other way to end a command.
+    }
+    this.judge.happened.flush = true // harmless if the flush did not arrive
+  }
+
+  /** Prunes old outputs, as OpenCode does if the user has switched that on: all of them, some, or the empty ones. */
+  private prune(random: Random): void {
+    const old = this.session.rows.slice(0, Math.floor(this.session.rows.length / 2))
+    const which = random.weighted({ all: 4, some: 3, empty: 3 })
+    for (const row of old) {
+      for (const { state } of row.message.parts) {
+        if (which === "some" && random.chance(0.7)) continue
+        if (which === "empty" && state?.output !== "") continue
+        if (state?.status === "completed" && !state.time!.compacted) {
+          state.time!.compacted = this.machine.now()
+          row.changed()
+        }
+      }
+    }
+  }
+
+  // A turn.
+
+  private async turn(random: Random): Promise<void> {
+    const { session } = this
+    const message = userMessage(session, this.ids, this.machine)
+    await this.plugin.has["chat.message"]?.({ sessionID: session.id }, { message: message.info, parts: message.parts })
+    const part = (more: Partial<Part> & { type: string }) => message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: message.info.id, ...more })
+    const length = random.pick([40, 200, 200, 800, 3000])
+    part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.lead(random, 0.1)) : prose(random, length) })
+    if (random.chance(0.06)) part({ type: "file", mime: "image/png", filename: "a.png", url: `data:image/png;base64,${random.id(400)}` })
+    if (random.chance(0.05)) part({ type: "text", text: prose(random, 300), synthetic: true })
+    if (random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
+    if (random.chance(0.03)) part({ type: "text", text: "only for the user", ignored: true })
+    session.rows.push(new Row(message))
+    this.plugin.updated(session.rows.at(-1)!)
+    this.plugin.tell("session.status", { sessionID: session.id, status: { type: "busy" } })
+    session.reminds = session.agent === "plan"
+    const steps = this.isUnsaved ? 2 : random.pick([1, 2, 4, 6, 9, 14])
+    for (let step = 1; step <= steps + (this.isUnsaved ? -1 : 4); step++) {
+      if ((await this.step(step >= steps)) === "done" && session.rows.at(-1)!.message.info.role === "assistant") break
+      if (random.chance(0.01)) this.machine.move(random.int(1, 7) * minute) // a slow tool, or a permission that nobody grants yet
+      else this.machine.move(random.int(1, 20) * 1000)
+    }
+    this.plugin.tell("session.status", { sessionID: session.id, status: { type: "idle" } })
+    this.plugin.tell("session.idle", { sessionID: session.id })
+  }
+
+  /** One request of the model, and its answer. */
+  private async step(isLast: boolean): Promise<Outcome> {
+    this.passes++
+    const random = Random.of(this.seed, "step", this.passes)
+    const { session, judge } = this
+    const { model } = session
+    const started = this.machine.now()
+    const row = this.newAssistant()
+    const request = await this.request(random)
+    const { verdict } = request
+    const window = this.windows.get(model)!
+    this.report(verdict, request.outcome)
+    if (verdict.tokens > window) return this.refuse(row, verdict, request.isDisturbed)
+    this.refusals = 0
+    if (verdict.isGood) judge.happened.lastUse = this.machine.now() // the host need not know about other requests
+    const usage = this.usage(model, verdict)
+    const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
+    if (kind === "failed") return this.fail(row, random)
+    judge.happened.refused = false
+    await this.answer(row, kind, random, verdict, usage, started)
+    return kind === "calls" ? "go on" : "done"
+  }
+
+  private report({ tokens, passes, isGood, expected }: Verdict, outcome: string): void {
+    const journal = passes.map((p) => `${p.pass} ${p.verdict} ${p.cause}${p.bust ? ` bust ${p.bustCause}` : ""} size ${p.size}`).join(", ")
+    const last = passes.at(-1)
+    if (last?.bust) this.counts[`bust ${last.bustCause}`] = (this.counts[`bust ${last.bustCause}`] ?? 0) + 1
+    if (outcome !== "applied" || !isGood) this.counts[outcome === "applied" ? "busy" : outcome] = (this.counts[outcome === "applied" ? "busy" : outcome] ?? 0) + 1
+    this.say(`pass ${this.passes} ${this.session.id.slice(4, 16)} ${outcome}: ${tokens} tokens, expected ${expected}, of ${this.windows.get(this.session.model)}; ${journal || "not in the journal"}`)
+  }
+
+  private newAssistant(): Row {
+    const { session } = this
+    const { provider, id } = session.model
+    const info: Info = {
+      id: this.ids.next("msg"), sessionID: session.id, role: "assistant", time: { created: this.machine.now() }, agent: session.agent, mode: session.agent,
+      parentID: session.newestUser()!.id, providerID: provider, modelID: id, path: { cwd: this.machine.project, root: this.machine.project }, cost: 0, tokens: noTokens(),
+    }
+    const row = new Row({ info, parts: [] })
+    this.plugin.updated(row)
+    return row
+  }
+
+  /** Prepares a request as OpenCode does, while something may go wrong. */
+  private async request(random: Random): Promise<{ verdict: Verdict; outcome: "applied" | "reapplied" | "unchanged"; isDisturbed: boolean }> {
+    const { session } = this
+    const messages = session.array(this.ids)
+    const newest = session.newestUser()!
+    const raw = session.rows.map((row, i): Message => (session.reminds && row === newest ? structuredClone(messages[i]!) : row.message))
+    const versions = session.rows.map((row) => `${row.version}${session.reminds && row === newest ? " and a reminder" : ""}`)
+    if (this.outage > 0 && --this.outage === 0) this.machine.bringBack()
+    const trouble = this.outage > 0 ? "none" : this.isUnsaved ? "lockWhole" : random.weighted(troubles)
+    if (trouble !== "none") this.note(trouble)
+    const disturbed = this.disturb(trouble, random)
+    const wire = messages
+    await this.guarded("messages.transform", this.plugin.has["experimental.chat.messages.transform"]!({}, { messages: wire }))
+    if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise it lasts through the system prompt
+    const system = [this.system()]
+    await this.guarded("system.transform", this.plugin.has["experimental.chat.system.transform"]!({ sessionID: session.id, model: { id: session.model.id, providerID: session.model.provider } }, { system }))
+    disturbed.end()
+    const outcome = this.outcome()
+    const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome })
+    return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || outcome !== "applied" }
+  }
+
+  /** Causes a disturbance of a request, now or in a moment. */
+  private disturb(trouble: keyof typeof troubles, random: Random): { end(): void } {
+    const timers: NodeJS.Timeout[] = []
+    const stopped: number[] = []
+    const later = (ms: number, what: () => void) => {
+      if (ms === 0) what()
+      else timers.push(setTimeout(what, ms))
+    }
+    const pids = (is?: "host" | "bridge") => this.machine.processes().flatMap((p) => (is === undefined || p.is === is ? [p.pid] : []))
+    const kill = (is: "host" | "bridge" | undefined, ms: number) => {
+      const found = pids(is)
+      later(ms, () => this.machine.kill(found))
+    }
+    const delay = random.pick([0, 1, 1, 2, 2, 3, 4, 6, 10])
+    switch (trouble) {
+      case "killHost":
+        kill("host", delay)
+        break
+      case "killBridge":
+        kill("bridge", delay)
+        break
+      case "killBoth":
+        kill(undefined, delay)
+        break
+      case "killBefore":
+        kill(random.pick(["host", undefined]), 0)
+        break
+      case "lock":
+        if (this.machine.lock()) later(random.pick([50, 1200, 3000]), () => this.machine.unlock())
+        break
+      case "lockWhole":
+        this.machine.lock()
+        break
+      case "lockAndKill":
+        if (!this.machine.lock()) break
+        kill("host", random.pick([3, 900, 1100]))
+        later(2500, () => this.machine.unlock()) // a host that starts waits for it as well
+        break
+      case "hang":
+        stopped.push(...pids("host"))
+        this.machine.kill(stopped, "SIGSTOP")
+        if (!this.isHasty) later(random.pick([20, 300, 700]), () => this.machine.kill(stopped, "SIGCONT"))
+        break
+      case "outage":
+        this.outage = random.int(1, 5)
+        this.machine.takeAway()
+        break
+    }
+    return {
+      end: () => {
+        for (const timer of timers.splice(0)) clearTimeout(timer)
+        this.machine.unlock()
+        this.machine.kill(stopped.splice(0), "SIGCONT")
+      },
+    }
+  }
+
+  private async guarded(hook: string, work: Promise<void> | undefined): Promise<void> {
+    const began = Date.now()
+    try {
+      await work
+    } catch (err) {
+      this.find("hook-threw", `${hook}: ${String(err)}`)
+    }
+    const took = Date.now() - began
+    this.counts[`ms in ${hook}`] = (this.counts[`ms in ${hook}`] ?? 0) + took
+    if (took > 8000) this.find("slow-hook", `${hook} took ${took} ms`)
+  }
+
+  /** The outcome of the newest pass, read from the shim's log. */
+  private outcome(): "applied" | "reapplied" | "unchanged" {
+    // A plugin that was loaded without a host logs nothing.
+    let outcome: "applied" | "reapplied" | "unchanged" = this.outage > 0 ? "unchanged" : "applied"
+    for (const line of this.shimLog.lines()) {
+      if (!line.includes('"msg":"pass failed"')) {
+        if (line.includes('"msg":"hook failed"')) this.say(`  shim: ${line.slice(0, 300)}`)
+        continue
+      }
+      const entry = JSON.parse(line) as { outcome: "reapplied" | "unchanged"; cause: string }
+      outcome = entry.outcome
+      this.say(`  shim: ${entry.outcome}, ${entry.cause}`)
+    }
+    return outcome
+  }
+
+  private system(): string {
+    const date = new Date(this.machine.now()).toDateString()
+    return (
+      "You are OpenCode, the best coding agent on the planet.\n\n" + prose(Random.of("system"), 2000) +
+      `\n<env>\n  Working directory: ${this.machine.project}\n  Today's date: ${date}\n</env>\nInstructions from: AGENTS.md, version ${this.instructions}\n`
+    )
+  }
+
+  // The provider's side.
+
+  private usage(model: Model, { chain, tokens }: Verdict): { input: number; read: number; write: number } {
+    const last = this.cached.get(model)
+    let read = 0
+    if (last && this.machine.now() - last.at <= model.cacheMS) {
+      const same = shared(last.chain, chain)
+      const rest = chain.blocks.slice(Math.max(0, same)).reduce((sum, { bytes }) => sum + bytes, 0)
+      if (same >= 0) read = Math.max(0, tokens - tokensOf(rest, this.scale))
+    }
+    this.cached.set(model, { chain, at: this.machine.now() })
+    const fresh = tokens - read
+    return model.cost.cache.write > 0 ? { input: 3, read, write: Math.max(0, fresh - 3) } : { input: fresh, read, write: 0 }
+  }
+
+  private refuse(row: Row, verdict: Verdict, isDisturbed: boolean): Outcome {
+    const { session, judge } = this
+    const window = this.windows.get(session.model)!
+    const error = refusal(session.model, verdict.tokens, window)
+    this.note("refused")
+    this.refusals = isDisturbed || judge.happened.reloaded ? 0 : this.refusals + 1
+    if (this.refusals > 1) {
+      const floor = this.floor(verdict)
+      if (floor < 0.8 * window) this.find("refused-again", `prompt ${this.refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${floor} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
+    }
+    judge.happened.refused = true
+    row.message.info.error = error
+    row.message.info.finish = "error"
+    row.message.info.time.completed = this.machine.now()
+    session.rows.push(row)
+    this.plugin.updated(row)
+    this.plugin.tell("session.error", { sessionID: session.id, error })
+    // If the newest prompt alone is too long, no drop can help, so the user goes back.
+    if (this.refusals >= 4) {
+      this.refusals = 0
+      this.revert(Random.of(this.seed, "give up", this.passes))
+    }
+    return "done"
+  }
+
+  /**
+   * Roughly the part of a prompt that the host cannot drop: the newest calls and messages, and the placeholders of
+   * the others.
+   */
+  private floor({ chain }: Verdict): number {
+    const { rows } = this.session
+    const newestUser = this.session.newestUser()!.id
+    const kept = new Set(rows.slice(-24).map(({ id }) => id)).add(newestUser)
+    const calls = chain.blocks.filter(({ block }) => block.kind === "call").slice(-6).map(({ block }) => block.id)
+    let bytes = chain.bytes
+    for (const { block, bytes: its } of chain.blocks) {
+      const isCall = block.kind === "result" || block.kind === "call"
+      if (isCall && !calls.includes(block.id) && block.message !== rows.at(-1)!.id) bytes -= Math.max(0, its - 200)
+      if (!isCall && !kept.has(block.message)) bytes -= Math.max(0, its - 40)
+    }
+    return tokensOf(bytes, this.scale)
+  }
+
+  private fail(row: Row, random: Random): Outcome {
+    const message = random.pick(["overloaded_error", "bad key", "Internal server error", "rate limit: 30000 tokens per minute"])
+    row.message.info.error = { name: "APIError", data: { message, statusCode: 500, isRetryable: false, responseBody: message } }
+    row.message.info.time.completed = this.machine.now()
+    this.session.rows.push(row)
+    this.plugin.updated(row)
+    this.plugin.tell("session.error", { sessionID: this.session.id, error: row.message.info.error })
+    return "done"
+  }
+
+  /** The answer of the model, piece by piece, as OpenCode stores it. */
+  private async answer(row: Row, kind: "calls" | "text" | "aborted" | "empty", random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
+    const { session } = this
+    const { info, parts } = row.message
+    info.time.created = started
+    // The row is stored before the tools run, because they read the session with this answer.
+    session.rows.push(row)
+    const add = (more: Partial<Part> & { type: string }): Part => {
+      const part: Part = { id: this.ids.next("prt"), sessionID: session.id, messageID: info.id, ...more }
+      parts.push(part)
+      row.changed()
+      return part
+    }
+    const time = () => ({ start: this.machine.now(), end: this.machine.now() })
+    add({ type: "step-start" })
+    const said: Block[] = [] // as the model wrote it, because thinking is bound to that
+    const shape = this.shape(kind, random)
+    const running: Promise<void>[] = []
+    for (const piece of shape) {
+      if (piece === "thinking" || piece === "redacted") {
+        const part = add({ type: "reasoning", time: time(), ...this.proof(random, piece) })
+        said.push(blockOf("thinking", { text: part.text!, signature: JSON.stringify(part.metadata) }))
+      } else if (piece === "text") {
+        const length = random.pick([20, 150, 400, 1500])
+        const written = random.chance(0.5) ? sectioned(random, length, this.lead(random, 0.3)) : this.lead(random, 0.1) + prose(random, length)
+        said.push(blockOf("text", { text: written }))
+        const output = { text: written }
+        const id = this.ids.next("prt")
+        await this.guarded("text.complete", this.plugin.has["experimental.text.complete"]?.({ sessionID: session.id, messageID: info.id, partID: id } as { sessionID: string }, output))
+        const given = this.judge.given()
+        if (!mayStore(written, output.text, (tag) => tag > 0 && tag <= given)) this.find("text-complete", `the model wrote ${excerpt(written)} and ${excerpt(output.text)} is stored`)
+        parts.push({ id, sessionID: session.id, messageID: info.id, type: "text", text: output.text, time: time() })
+        row.changed()
+      } else if (piece === "blank") {
+        add({ type: "text", text: "", time: time() })
+      } else {
+        const { tool, input } = this.call(random)
+        const part = add({ type: "tool", tool, callID: `${session.model.family === "openai" ? "call_" : "toolu_"}${random.id(20)}`, state: { status: "pending", input: {} } })
+        said.push(blockOf("call", { id: part.callID!, name: tool, input: JSON.stringify(input) }))
+        running.push(this.run(row, part, input, Random.of(this.seed, "call", ++this.calls), kind === "aborted"))
+      }
+    }
+    if (kind !== "aborted" && random.chance(0.01)) this.machine.kill(this.machine.processes().map(({ pid }) => pid))
+    await Promise.all(running)
+    this.bind(said, verdict)
+    if (kind === "aborted") {
+      info.error = { name: "MessageAbortedError", data: { message: "Aborted" } }
+      info.time.completed = this.machine.now()
+      row.changed()
+      this.plugin.updated(row)
+      this.plugin.tell("session.error", { sessionID: session.id, error: info.error })
+      return
+    }
+    const output = tokensOf(JSON.stringify(parts).length, this.scale)
+    const finish = kind === "calls" ? "tool-calls" : random.chance(0.03) ? "length" : "stop"
+    const tokens = { total: verdict.tokens + output, input: usage.input, output, reasoning: 0, cache: { read: usage.read, write: usage.write } }
+    add({ type: "step-finish", reason: finish, cost: 0.01, tokens })
+    info.tokens = tokens
+    info.finish = finish
+    row.changed()
+    this.plugin.updated(row)
+    info.time.completed = this.machine.now()
+    row.changed()
+    this.plugin.updated(row)
+  }
+
+  /** The pieces of an answer. */
+  private shape(kind: "calls" | "text" | "aborted" | "empty", random: Random): string[] {
+    const thinks = random.weighted({ none: 25, one: 45, two: 10, redacted: 5, mixed: 8, interleaved: 7 })
+    const head = { none: [], one: ["thinking"], two: ["thinking", "thinking"], redacted: ["redacted"], mixed: ["thinking", "redacted"], interleaved: ["thinking"] }[thinks]
+    const late = thinks === "interleaved" ? ["text", "thinking"] : []
+    const calls = Array<string>(random.weighted({ 1: 50, 2: 15, 3: 15, 4: 12, 5: 8 }) === "1" ? 1 : random.int(2, 5)).fill("call")
+    switch (kind) {
+      case "calls": {
+        const text = random.weighted({ before: 45, none: 40, after: 8, blank: 7 })
+        return [...head, ...late, ...(text === "before" ? ["text"] : text === "blank" ? ["blank"] : []), ...calls, ...(text === "after" ? ["text"] : [])]
+      }
+      case "text":
+        return [...head, ...late, "text", ...(random.chance(0.1) ? ["text"] : [])]
+      case "empty":
+        return random.chance(0.5) ? ["blank"] : head
+      case "aborted":
+        return random.pick([[], head, [...head, "text"], [...head, ...calls], [...head, "text", ...calls]])
+    }
+  }
+
+  /** A reasoning part, signed as the model's provider signs. */
+  private proof(random: Random, piece: "thinking" | "redacted"): { text: string; metadata?: Record<string, unknown> } {
+    const { proof } = this.session.model
+    const text = prose(random, random.pick([60, 300, 1200]))
+    const mark = random.id(random.pick([40, 200]))
+    if (!proof) return { text }
+    if (proof === "openai") return { text: random.chance(0.5) ? text : "", metadata: { openai: { itemId: `rs_${mark}`, reasoningEncryptedContent: random.id(200) } } }
+    if (piece === "redacted") return { text: "", metadata: { [proof]: { redactedData: mark } } }
+    return { text, metadata: { [proof]: { signature: mark } } }
+  }
+
+  /** Records the binding of an answer's thinking. */
+  private bind(said: Block[], { chain, rawChain, isGood }: Verdict): void {
+    const { model } = this.session
+    if (!model.binds || !model.proof) return
+    const proofs = said.map((block) => {
+      if (block.kind !== "thinking") return block
+      const { signature, redactedData } = (JSON.parse(block.signature) as Record<string, Record<string, string>>)[model.proof!]!
+      return { ...block, signature: signature ?? redactedData! }
+    })
+    const [bound, rawBound] = [bindings(chain, proofs), bindings(rawChain, proofs)]
+    proofs.forEach((block, i) => block.kind === "thinking" && this.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood }))
+  }
+
+  /** A text that looks like a leading tag, mostly a tag that the model has seen. */
+  private lead(random: Random, probability: number): string {
+    if (!random.chance(probability)) return ""
+    const tags = this.visibleTags()
+    if (tags.length === 0) return ""
+    const tag = random.pick(tags)
+    return random.weighted({ exact: 6, twice: 1, imitation: 1, unknown: 1 }) === "exact" ? `§${tag}§ ` : random.pick([`§${tag}§ §${tag}§ `, `§${tag}§`, `§${tag}">§${tag}§ `, `§${tag + 5000}§ `])
+  }
+
+  private visibleTags(): number[] {
+    return [...this.judge.shown()]
+  }
+
+  private call(random: Random): { tool: string; input: Record<string, unknown> } {
+    const file = `/project/src/${random.pick(["main", "store", "wire", "pass", "rule", "text"])}${random.int(1, 4)}.ts`
+    if (this.isUnsaved && this.visibleTags().length > 0) return { tool: "ctx_reduce", input: { drop: String(Math.max(...this.visibleTags())) } }
+    const tools = { read: 30, bash: 20, grep: 8, write: 8, edit: 8, todowrite: 4, task: 3, webfetch: 3, ctx_reduce: 12 }
+    const tool = random.weighted(tools)
+    switch (tool) {
+      case "read":
+        return { tool, input: { filePath: file, ...(random.chance(0.3) && { offset: random.int(1, 500) }) } }
+      case "bash":
+        return { tool, input: { command: `go test ./${random.id(4)} # ${sectioned(random, 20)}`, description: "Runs tests" } }
+      case "grep":
+        return { tool, input: { pattern: random.pick(["§\\d+", "TODO", random.id(5)]), path: "/project" } }
+      case "write":
+        return { tool, input: { filePath: file, content: sectioned(random, random.pick([200, 1500, 5000])) } }
+      case "edit":
+        return { tool, input: { filePath: file, oldString: prose(random, 100), newString: sectioned(random, random.pick([100, 800])) } }
+      case "todowrite":
+        return { tool, input: { todos: Array.from({ length: random.int(1, 4) }, (_, i) => ({ content: `Do thing ${i} ${random.id(3)}`, status: random.pick(["pending", "in_progress", "completed"]), priority: "medium" })) } }
+      case "task":
+        return { tool, input: { description: "Look", prompt: prose(random, 400), subagent_type: "general" } }
+      case "webfetch":
+        return { tool, input: { url: `https://example.org/${random.id(5)}`, format: "markdown" } }
+      case "ctx_reduce": {
+        const tags = this.visibleTags().sort((a, b) => a - b)
+        if (!this.plugin.has.tool?.ctx_reduce || tags.length === 0) return { tool: "read", input: { filePath: file } }
+        const some = Array.from({ length: random.int(1, 5) }, () => (random.chance(0.7) ? tags[Math.floor(random.next() ** 2 * tags.length)]! : random.pick(tags)))
+        const low = random.int(1, Math.max(...tags))
+        return { tool, input: { drop: random.weighted({ list: 8, range: 2, wrong: 0.5 }) === "list" ? some.join(",") : random.chance(0.8) ? `${low}-${low + random.int(0, 4)}` : random.pick(["", "all", "99999", "§3§"]) } }
+      }
+    }
+  }
+
+  /** Runs a call as OpenCode does: between the two hooks, side by side with the other calls of the answer. */
+  private async run(row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
+    const { session, plugin } = this
+    const call = { tool: part.tool!, sessionID: session.id, callID: part.callID! }
+    const args = { ...input }
+    await this.guarded("tool.before", plugin.has["tool.execute.before"]?.(call, { args }))
+    const start = this.machine.now()
+    const settle = (state: NonNullable<Part["state"]>) => {
+      part.state = state
+      row.changed()
+    }
+    settle({ status: "running", input: args, time: { start } })
+    if (isAborted) {
+      const metadata = { interrupted: true, ...(random.chance(0.4) && { output: sectioned(random, 200) }) }
+      if (random.chance(0.8)) settle({ status: "error", input: args, error: "Tool execution aborted", metadata, time: { start, end: this.machine.now() } })
+      return
+    }
+    if (random.chance(0.05)) {
+      settle({ status: "error", input: args, error: sectioned(random, random.pick([30, 300])), time: { start, end: this.machine.now() } })
+      return
+    }
+    const ours = plugin.has.tool?.[part.tool!]
+    let output: string
+    if (ours) {
+      try {
+        output = (await ours.execute(args, { sessionID: session.id, callID: part.callID!, abort: new AbortController().signal })).output
+        this.say(`  ${part.tool} ${JSON.stringify(args)}: ${excerpt(output)}`)
+      } catch (err) {
+        settle({ status: "error", input: args, error: err instanceof Error ? err.message : String(err), time: { start, end: this.machine.now() } })
+        return
+      }
+    } else {
+      output = this.output(random)
+    }
+    const result = { title: "", output, metadata: { preview: output.slice(0, 200), truncated: false } }
+    await this.guarded("tool.after", plugin.has["tool.execute.after"]?.({ ...call, args }, result))
+    if (!result.output.startsWith(output)) this.find("tool-after", `the output ${excerpt(output)} became ${excerpt(result.output)}`)
+    settle({ status: "completed", input: args, output: result.output, title: result.title, metadata: result.metadata, time: { start, end: this.machine.now() } })
+  }
+
+  private output(random: Random): string {
+    const length = random.pick([0, 30, 200, 600, 1500, 1500, 3000, 6000, 12_000])
+    if (length === 0) return random.chance(0.8) ? "" : "\n"
+    return random.chance(0.4) ? sectioned(random, length, this.lead(random, 0.1)) : prose(random, length)
+  }
+}
+
+function blockOf(kind: Block["kind"], more: Partial<Block>): Block {
+  return { kind, text: "", id: "", name: "", input: "", signature: "", isError: false, message: "", part: "", ...more }
+}
+
+/** The path of the shim's log below the directory for temporary files. */
+export function shimLogPath(temporary: string): string {
+  const user = process.getuid?.() ?? ""
+  return join(temporary, `magicctx-${user}`, `opencode-shim-${process.pid}.log`)
+}

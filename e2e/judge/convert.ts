@@ -1,0 +1,140 @@
+// Converts OpenCode's array to the body of the provider's request, through the packages that OpenCode bundles.
+// Nothing is sent: each provider's fetch keeps the body and then aborts.
+import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock"
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { createGoogleGenerativeAI } from "@ai-sdk/google"
+import { createVertexAnthropic } from "@ai-sdk/google-vertex/anthropic"
+import { createMistral } from "@ai-sdk/mistral"
+import { createOpenAI } from "@ai-sdk/openai"
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
+import type { LanguageModelV3 } from "@ai-sdk/provider"
+import { convertToModelMessages } from "ai"
+import { convertToLanguageModelPrompt, standardizePrompt } from "ai/internal"
+import { type Message, type Target, adapt, asked, modelOutput, namespaceOf, toUI } from "./opencode.ts"
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Body = any
+
+/** A Converter is one package with a model of its provider. */
+export interface Converter {
+  npm: string
+  api: string
+  open(fetch: typeof globalThis.fetch, api: string): LanguageModelV3
+  /** The provider options of a request, under the package's own key. */
+  options?: Record<string, unknown>
+}
+
+const key = { apiKey: "none" }
+
+export const converters = {
+  anthropic: {
+    npm: "@ai-sdk/anthropic",
+    api: "claude-sonnet-4-5",
+    open: (fetch, api) => createAnthropic({ ...key, fetch })(api),
+    options: { thinking: { type: "enabled", budgetTokens: 4000 } },
+  },
+  vertex: {
+    npm: "@ai-sdk/google-vertex/anthropic",
+    api: "claude-sonnet-4-5@20250929",
+    open: (fetch, api) => createVertexAnthropic({ project: "p", location: "us-east5", generateAuthToken: async () => "none", fetch })(api),
+    options: { thinking: { type: "enabled", budgetTokens: 4000 } },
+  },
+  bedrock: {
+    npm: "@ai-sdk/amazon-bedrock",
+    api: "anthropic.claude-sonnet-4-5-20250929-v1:0",
+    open: (fetch, api) => createAmazonBedrock({ ...key, region: "us-east-1", fetch })(api),
+    options: { reasoningConfig: { type: "enabled", budgetTokens: 4000 } },
+  },
+  openai: {
+    npm: "@ai-sdk/openai",
+    api: "gpt-5.2",
+    open: (fetch, api) => createOpenAI({ ...key, fetch }).responses(api),
+    options: { store: false, include: ["reasoning.encrypted_content"], reasoningEffort: "medium" },
+  },
+  "openai-chat": {
+    npm: "@ai-sdk/openai",
+    api: "gpt-4.1",
+    open: (fetch, api) => createOpenAI({ ...key, fetch }).chat(api),
+    options: { store: false },
+  },
+  // OpenCode's own package for Copilot speaks the same dialect, but is in no registry.
+  copilot: {
+    npm: "@ai-sdk/github-copilot",
+    api: "gpt-4.1",
+    open: (fetch, api) => createOpenAICompatible({ name: "copilot", baseURL: "http://judge.invalid/v1", fetch })(api),
+  },
+  "openai-compatible": {
+    npm: "@ai-sdk/openai-compatible",
+    api: "some-model",
+    open: (fetch, api) => createOpenAICompatible({ name: "local", baseURL: "http://judge.invalid/v1", fetch })(api),
+  },
+  google: {
+    npm: "@ai-sdk/google",
+    api: "gemini-3-pro-preview",
+    open: (fetch, api) => createGoogleGenerativeAI({ ...key, fetch })(api),
+    options: { thinkingConfig: { includeThoughts: true } },
+  },
+  mistral: {
+    npm: "@ai-sdk/mistral",
+    api: "mistral-large-latest",
+    open: (fetch, api) => createMistral({ ...key, fetch })(api),
+  },
+  // A gateway takes the prompt as the SDK has it, and itself speaks to Claude with Anthropic's package. OpenCode's
+  // adaptations for that package are not made for a gateway.
+  gateway: {
+    npm: "@ai-sdk/gateway",
+    api: "anthropic/claude-sonnet-4.5",
+    open: (fetch) => createAnthropic({ ...key, fetch })("claude-sonnet-4-5"),
+    options: { thinking: { type: "enabled", budgetTokens: 4000 } },
+  },
+} satisfies Record<string, Converter>
+
+export type ConverterName = keyof typeof converters
+
+/** A Refusal is the package's own error: it cannot express this array for its provider. */
+export class Refusal extends Error {}
+
+class Kept extends Error {}
+
+const System = "You are a coding agent."
+
+export interface Request {
+  array: Message[]
+  /** The model that is asked. Without it, the model of the newest user message. */
+  model?: { provider: string; id: string; api?: string } | undefined
+}
+
+/** Convert returns the body of the request that OpenCode would send for the array. */
+export async function convert(name: ConverterName, request: Request): Promise<Body> {
+  const c: Converter = converters[name]
+  const to: Target = { ...(request.model ?? asked(request.array)), npm: c.npm, api: request.model?.api ?? c.api }
+  const names = new Set<string>()
+  for (const m of request.array) for (const p of m.parts) if (p.type === "tool" && p.tool) names.add(p.tool)
+  const tools = Object.fromEntries([...names].map((tool) => [tool, { toModelOutput: modelOutput }]))
+
+  let body: string | undefined
+  const fetch = (async (_url: unknown, init?: { body?: unknown }) => {
+    body = String(init?.body)
+    throw new Kept("kept")
+  }) as unknown as typeof globalThis.fetch
+  try {
+    const messages = await convertToModelMessages(toUI(request.array, to), { tools: tools as never })
+    if (messages.length === 0) return undefined
+    const model = c.open(fetch, to.api)
+    const prompt = await convertToLanguageModelPrompt({
+      prompt: await standardizePrompt({ messages: [{ role: "system", content: System }, ...messages] as never }),
+      supportedUrls: await model.supportedUrls,
+      download: undefined,
+    })
+    const namespace = namespaceOf(c.npm) ?? (name === "gateway" ? "anthropic" : undefined)
+    await model.doStream({
+      prompt: adapt(prompt, to),
+      maxOutputTokens: 8000,
+      tools: [...names].sort().map((tool) => ({ type: "function" as const, name: tool, inputSchema: { type: "object" as const } })),
+      ...(namespace && c.options ? { providerOptions: { [namespace]: c.options as never } } : {}),
+    })
+  } catch (error) {
+    if (body === undefined) throw new Refusal(error instanceof Error ? error.message : String(error))
+  }
+  return body === undefined ? undefined : JSON.parse(body)
+}

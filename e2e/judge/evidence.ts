@@ -1,0 +1,53 @@
+// Evidence about thinking from the raw array: which proofs (signatures, redacted data, encrypted contents) belong to
+// which text, and which proofs the model gave in one sequence.
+import type { Message, Part } from "./opencode.ts"
+
+export interface Evidence {
+  /**
+   * The model binds its thinking to the prompt before it. The provider accepts a request without that thinking, but
+   * not one with a changed prefix.
+   */
+  binds: boolean
+  /** The texts that each proof was given with. */
+  proofs: Map<string, Set<string>>
+  /** Sequences of thinking blocks that the model gave one after the other, as proofs. */
+  runs: string[][]
+  /** The proofs of the answer that made a call. */
+  ofCall: Map<string, string[]>
+}
+
+export function evidenceOf(raw: Message[], binds: boolean): Evidence {
+  const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }
+  for (const m of raw) {
+    if (m.info.role !== "assistant") continue
+    const all: string[] = []
+    let run: string[] = []
+    for (const p of m.parts) {
+      const proofs = proofsOf(p)
+      for (const proof of proofs) {
+        const texts = e.proofs.get(proof) ?? new Set()
+        e.proofs.set(proof, texts.add(p.text ?? ""))
+      }
+      const [proof] = proofs
+      if (p.type === "reasoning" && proof) {
+        all.push(proof)
+        run.push(proof)
+      } else if (p.type !== "reasoning" || p.text) { // thinking without proof and without text is never sent
+        if (run.length > 1) e.runs.push(run)
+        run = []
+      }
+      if (p.type === "tool" && p.callID) e.ofCall.set(p.callID, all)
+    }
+    if (run.length > 1) e.runs.push(run)
+  }
+  return e
+}
+
+/** The proofs in a part's metadata, from any provider. */
+function proofsOf(p: Part): string[] {
+  return Object.values(p.metadata ?? {}).flatMap((options) => {
+    if (typeof options !== "object" || options === null) return []
+    const o = options as Record<string, unknown>
+    return [o.signature, o.redactedData, o.redactedContent, o.reasoningEncryptedContent, o.thoughtSignature].filter((x): x is string => typeof x === "string")
+  })
+}

@@ -1,0 +1,266 @@
+// Package judge starts the judge in this directory, a TypeScript program, and sends it cases. A case is
+// either the raw array of a pass with the wire made from it, or a request that a provider received. The
+// package imports nothing from this repository except JSON, so that any test may use it.
+//
+// It may import internal/json.
+package judge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// ErrMissing means that Bun or the packages of the judge are not installed.
+var ErrMissing = errors.New("the judge is not installed: run npm ci")
+
+// A Case is one pass to judge, or one captured request.
+type Case struct {
+	// Name tells where the case comes from.
+	Name string
+	// Profile is the provider profile for which the wire was rendered.
+	Profile string
+	// Raw is the harness's array. Wire is the array that the shim sends instead.
+	Raw, Wire []json.Value
+	// Binds is true if the model binds its thinking to the prompt before it.
+	Binds bool
+
+	// Body is a captured request. Converter names the package that made it.
+	Body      json.Value
+	Converter string
+
+	// Bodies are captured requests made by Converter. If they are given, the judge converts Wire as the
+	// harness does, and the result must equal one of them.
+	Bodies []json.Value
+}
+
+// A Violation is a provider's rule that a wire breaks and its raw array keeps.
+type Violation struct {
+	Name    string `json:"name"`
+	Profile string `json:"profile"`
+	Rule    string `json:"rule"`
+	Where   string `json:"where"`
+	Detail  string `json:"detail"`
+	// Messages is the length of the raw array.
+	Messages int `json:"messages"`
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s (%s): %s at %s: %s", v.Name, v.Profile, v.Rule, v.Where, v.Detail)
+}
+
+// A Report holds the findings of the judge.
+type Report struct {
+	// Judged counts the cases by profile. For captured requests, it counts them by converter.
+	Judged     map[string]int
+	Violations []Violation
+}
+
+// Cases returns the number of judged cases.
+func (r Report) Cases() (n int) {
+	for _, of := range r.Judged {
+		n += of
+	}
+	return n
+}
+
+// String lists the number of judged cases for each profile.
+func (r Report) String() string {
+	parts := make([]string, 0, len(r.Judged))
+	for _, name := range slices.Sorted(maps.Keys(r.Judged)) {
+		parts = append(parts, fmt.Sprintf("%d %s", r.Judged[name], name))
+	}
+	return fmt.Sprintf("judged %d: %s; %d violations", r.Cases(), strings.Join(parts, ", "), len(r.Violations))
+}
+
+// A Judge is the running program. It is not safe for concurrent use.
+type Judge struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Writer
+	err    bytes.Buffer
+	report Report
+	read   chan error
+}
+
+// Start starts the judge. If Bun or the packages are not installed, the error is ErrMissing.
+func Start(ctx context.Context) (*Judge, error) {
+	root, err := root()
+	if err != nil {
+		return nil, err
+	}
+	bun := filepath.Join(root, "node_modules", ".bin", "bun")
+	if runtime.GOOS == "windows" {
+		bun += ".exe"
+	}
+	for _, needed := range []string{bun, filepath.Join(root, "node_modules", "ai")} {
+		if _, err := os.Stat(needed); err != nil {
+			return nil, fmt.Errorf("%w (%w)", ErrMissing, err)
+		}
+	}
+	j := &Judge{cmd: exec.CommandContext(ctx, bun, filepath.Join(root, "e2e", "judge", "main.ts"), "--json"), read: make(chan error, 1)}
+	j.report.Judged = make(map[string]int)
+	j.cmd.Stderr = &j.err
+	if j.in, err = j.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("judge's stdin: %w", err)
+	}
+	stdout, err := j.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("judge's stdout: %w", err)
+	}
+	if err := j.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the judge: %w", err)
+	}
+	j.out = bufio.NewWriterSize(j.in, 1<<20)
+	go func() { j.read <- j.collect(stdout) }()
+	return j, nil
+}
+
+// root returns the root of the repository.
+func root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working directory: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func (j *Judge) collect(r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var line struct {
+			Violation
+			Judged map[string]int `json:"judged"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return fmt.Errorf("line of the judge: %w", err)
+		}
+		if line.Judged != nil {
+			j.report.Judged = line.Judged
+			continue
+		}
+		j.report.Violations = append(j.report.Violations, line.Violation)
+	}
+	return lines.Err()
+}
+
+// Send sends a case to the judge. Its violations are in the report that Close returns.
+func (j *Judge) Send(c Case) error {
+	type line struct {
+		Name      string       `json:"name"`
+		Profile   string       `json:"profile,omitempty"`
+		Binds     bool         `json:"binds,omitempty"`
+		Raw       []json.Value `json:"raw,omitempty"`
+		Wire      []json.Value `json:"wire,omitempty"`
+		Body      json.Value   `json:"body,omitempty"`
+		Bodies    []json.Value `json:"bodies,omitempty"`
+		Converter string       `json:"converter,omitempty"`
+	}
+	l := line{Name: c.Name, Profile: c.Profile, Binds: c.Binds, Raw: c.Raw, Body: c.Body, Bodies: c.Bodies, Converter: c.Converter}
+	for i, m := range c.Wire {
+		if i < len(c.Raw) && bytes.Equal(m, c.Raw[i]) {
+			m = json.Value(fmt.Sprint(i)) // the message is unchanged, so its index in raw replaces it
+		}
+		l.Wire = append(l.Wire, m)
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("case %s: %w", c.Name, err)
+	}
+	if _, err := j.out.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("case %s: %w: %s", c.Name, err, &j.err)
+	}
+	return nil
+}
+
+// Close waits for the judge to end and returns its report.
+func (j *Judge) Close() (Report, error) {
+	flushed := errors.Join(j.out.Flush(), j.in.Close())
+	read := <-j.read
+	var exit *exec.ExitError
+	ended := j.cmd.Wait()
+	if errors.As(ended, &exit) && exit.ExitCode() == 1 && len(j.report.Violations) > 0 {
+		ended = nil // the judge reports its violations with this exit code
+	}
+	if err := errors.Join(flushed, read, ended); err != nil {
+		return j.report, fmt.Errorf("the judge: %w: %s", err, &j.err)
+	}
+	return j.report, nil
+}
+
+// Needs starts a judge for a test. If the judge is not installed, it skips the test. In CI it fails the
+// test instead, so that a job which judged nothing is not green.
+func Needs(t testing.TB) *Judge {
+	t.Helper()
+	j, err := Start(context.WithoutCancel(t.Context()))
+	switch {
+	case errors.Is(err, ErrMissing) && os.Getenv("CI") != "true":
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	return j
+}
+
+// Check closes j and fails the test for each kind of violation, with its shortest example.
+func (j *Judge) Check(t testing.TB) Report {
+	t.Helper()
+	r, err := j.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r)
+	for _, kind := range r.Kinds() {
+		t.Errorf("%d times: %s", kind.Times, kind.Shortest)
+	}
+	return r
+}
+
+// A Kind holds the violations of one rule in one profile.
+type Kind struct {
+	Shortest Violation
+	Times    int
+}
+
+// Kinds returns the violations by profile, rule and converter, each with its shortest example.
+func (r Report) Kinds() []Kind {
+	var kinds []Kind
+	place := make(map[string]int)
+	for _, v := range r.Violations {
+		converter, _, _ := strings.Cut(v.Where, ":")
+		id := v.Profile + "\n" + v.Rule + "\n" + converter
+		i, ok := place[id]
+		if !ok {
+			i = len(kinds)
+			place[id] = i
+			kinds = append(kinds, Kind{Shortest: v})
+		}
+		kinds[i].Times++
+		if v.Messages < kinds[i].Shortest.Messages {
+			kinds[i].Shortest = v
+		}
+	}
+	return kinds
+}

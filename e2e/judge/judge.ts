@@ -1,0 +1,122 @@
+// A judge that shares no code with magicctx. It converts a wire of magicctx, and the raw array of the same pass, to
+// the requests that OpenCode would send, through the packages that OpenCode bundles. It checks both requests against
+// the providers' documentation. If the raw array breaks a rule as well, the harness or the model has broken it, and
+// it is not a violation.
+import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
+import { type Evidence, evidenceOf } from "./evidence.ts"
+import type { Message } from "./opencode.ts"
+import { anthropic, bedrock } from "./rules/claude.ts"
+import { compatible, mistral, openai } from "./rules/chat.ts"
+import { google } from "./rules/google.ts"
+import { responses } from "./rules/responses.ts"
+import type { Finding, Rules } from "./rules/rule.ts"
+import { translate } from "./translate.ts"
+
+export type { Message } from "./opencode.ts"
+
+export interface Violation {
+  rule: string
+  /** The converter, and the place in its request. */
+  where: string
+  detail: string
+}
+
+/** The rules for the request of each converter. */
+export const rulesOf: Record<ConverterName, Rules> = {
+  anthropic,
+  vertex: anthropic,
+  gateway: anthropic,
+  bedrock,
+  openai: responses,
+  "openai-chat": openai,
+  copilot: openai,
+  "openai-compatible": compatible,
+  google,
+  mistral,
+}
+
+/** The converters that judge a profile. A provider that we do not know may be any of several. */
+const convertersOf = {
+  anthropic: ["anthropic"],
+  bedrock: ["bedrock"],
+  vertex: ["vertex"],
+  openai: ["openai"],
+  copilot: ["copilot"],
+  "openai-compatible": ["openai-compatible"],
+  google: ["google"],
+  unknown: ["openai-compatible", "mistral", "gateway"],
+  "openai-chat": ["openai-chat"],
+  mistral: ["mistral"],
+} as const satisfies Record<string, ConverterName[]>
+
+export type Profile = keyof typeof convertersOf
+
+/** The profiles, by the host's names, and two more converters. */
+export const profiles = Object.keys(convertersOf) as Profile[]
+
+export interface Case {
+  raw: Message[]
+  wire: Message[]
+  profile: string
+  /** The model that is asked, as OpenCode names it. Without it, the model of the newest user message. */
+  model?: { provider: string; id: string } | undefined
+  /** The model binds its thinking to the prompt before it. */
+  binds?: boolean | undefined
+}
+
+/** Judge returns the rules that the wire breaks and the raw array does not. */
+export async function judge(c: Case): Promise<Violation[]> {
+  if (!(c.profile in convertersOf)) throw new Error(`unknown profile ${JSON.stringify(c.profile)}`)
+  const found: Violation[] = []
+  for (const name of convertersOf[c.profile as Profile]) found.push(...(await judgeBy(name, c)))
+  return found
+}
+
+async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
+  const { raw, wire } = translate(c.raw, c.wire, converters[name].npm)
+  const evidence = evidenceOf(raw, c.binds ?? false)
+  const broken = await check(name, wire, c, evidence)
+  if (broken.length === 0) return []
+  const excused = new Map<string, number>()
+  const already = new Set<string>()
+  for (const f of await check(name, raw, c, evidence)) {
+    excused.set(identity(f), (excused.get(identity(f)) ?? 0) + 1)
+    already.add(f.rule)
+  }
+  return broken.flatMap((f) => {
+    if (moot[f.rule] && already.has(moot[f.rule] ?? "")) return []
+    const left = excused.get(identity(f)) ?? 0
+    excused.set(identity(f), left - 1)
+    return left > 0 ? [] : [{ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }]
+  })
+}
+
+/**
+ * Rules that are moot if the raw array breaks another rule. If its last answer begins with a text, because the
+ * harness asked twice in a turn, then thinking behind that text is of no use. If the array ends with an answer, the
+ * provider refuses it however the answer begins.
+ */
+const moot: Record<string, string> = { "thinking-newest": "thinking-first", "thinking-first": "last-role" }
+
+interface Named extends Finding {
+  rule: string
+}
+
+const identity = (f: Named): string => `${f.rule}\n${f.key ?? ""}`
+
+async function check(name: ConverterName, array: Message[], c: Case, evidence: Evidence): Promise<Named[]> {
+  let body: Body
+  try {
+    body = await convert(name, { array, model: c.model })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return [{ rule: "convertible", where: "array", detail: error.message }]
+  }
+  if (body === undefined) return [{ rule: "convertible", where: "array", detail: "nothing is left to send" }]
+  return checkBody(name, body, evidence)
+}
+
+/** CheckBody returns where a request's body breaks the rules of its provider. */
+export function checkBody(name: ConverterName, body: Body, evidence: Evidence): Named[] {
+  return Object.entries(rulesOf[name]).flatMap(([rule, find]) => find(body, evidence).map((f) => ({ ...f, rule })))
+}

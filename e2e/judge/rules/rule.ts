@@ -1,0 +1,30 @@
+// The types of rules. docs/provider-rules.md has an entry for each rule, by name: the provider's demand and where it
+// is written.
+import type { Body } from "../convert.ts"
+import type { Evidence } from "../evidence.ts"
+
+/** A Finding is a place where a request breaks a rule. */
+export interface Finding {
+  /** The place in the request's body. */
+  where: string
+  detail: string
+  /**
+   * Identifies the finding in both requests, that of the raw array and that of the wire. For example, it is the id of
+   * a call. Findings of a rule without a key cannot be told apart, so the wire may have as many of them as the raw
+   * array.
+   */
+  key?: string
+}
+
+/** A Rule finds the places where a request breaks it. */
+export type Rule = (body: Body, evidence: Evidence) => Finding[]
+
+/** Rules by name. */
+export type Rules = Record<string, Rule>
+
+/** The ids that occur more than once. */
+export function twice(ids: string[]): string[] {
+  return [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))]
+}
+
+export const isBlank = (text: unknown): boolean => typeof text !== "string" || text.trim() === ""

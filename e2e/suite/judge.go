@@ -1,0 +1,42 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/judge"
+	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+)
+
+// converters maps a dialect to the package of the AI SDK that makes its requests.
+var converters = map[mockllm.Dialect]string{mockllm.Anthropic: "anthropic", mockllm.OpenAI: "openai-compatible"}
+
+// Judge sends each request that the mock received to the judge when the test is over. If the judge's
+// packages are not installed, it does nothing. A test that cannot do without them calls judge.Needs.
+func Judge(t *testing.T, mock *mockllm.Server) {
+	t.Helper()
+	t.Cleanup(func() {
+		requests := mock.Requests()
+		if len(requests) == 0 || t.Skipped() {
+			return
+		}
+		j, err := judge.Start(context.WithoutCancel(t.Context())) // the context of the test has ended by now
+		if err != nil {
+			t.Log(err)
+			return
+		}
+		for _, r := range requests {
+			err := j.Send(judge.Case{
+				Name: fmt.Sprintf("request %d of %s", r.Seq, t.Name()), Converter: converters[r.Dialect], Body: r.Body,
+				Binds: r.Dialect == mockllm.Anthropic && render.ProfileNamed("anthropic").BindsThinking(r.Model),
+			})
+			if err != nil {
+				t.Error(err)
+				break
+			}
+		}
+		j.Check(t)
+	})
+}

@@ -1,0 +1,86 @@
+package arch
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// comment is a line of a comment, or what follows code on its line.
+	comment = regexp.MustCompile(`(?m)(?:^|\s)(?://|/?\*+|#)\s(.*)$`)
+	// outside is a reference to a document that a reader of this repository does
+	// not have, for example "spec transform §16" or "design §9".
+	outside = regexp.MustCompile(`\b(spec|design|seeds?)( [a-z-]+)? §|\b(transform|history|knowledge|storage-config) §\d|\bspec dcp-and-crucible`)
+	// document is a reference to a document of this repository, such as
+	// docs/defects.md.
+	document = regexp.MustCompile(`\bdocs/[A-Za-z0-9_/-]+\.md`)
+	// link is a relative link of a Markdown file.
+	link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+)
+
+// A citation leads somewhere: no comment and no document cites what is outside
+// the repository, and each file of the repository that they cite exists.
+func TestCitationsLeadSomewhere(t *testing.T) {
+	root := rootOf(t)
+	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.ts", "*.mjs", "*.md", "*.yml")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("no list of files: %v", err) // an archive of the sources has no git
+	}
+	for _, file := range strings.Fields(string(out)) {
+		if strings.Contains(file, "testdata/") || file == "internal/arch/citations_test.go" {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Errorf("read %s: %v", file, err)
+			continue
+		}
+		text := prose(file, content)
+		for _, hit := range outside.FindAll(text, -1) {
+			t.Errorf("%s cites %q, which is outside the repository: state the reason instead", file, hit)
+		}
+		for _, cited := range document.FindAll(text, -1) {
+			wantFile(t, file, filepath.Join(root, string(cited)))
+		}
+		if strings.HasSuffix(file, ".md") {
+			for _, m := range link.FindAllSubmatch(content, -1) {
+				wantFile(t, file, filepath.Join(root, filepath.Dir(file), string(m[1])))
+			}
+		}
+	}
+}
+
+// prose returns what a file says to people, on one line.
+func prose(file string, content []byte) []byte {
+	if strings.HasSuffix(file, ".md") {
+		return bytes.ReplaceAll(content, []byte("\n"), []byte(" "))
+	}
+	var b bytes.Buffer
+	for _, m := range comment.FindAllSubmatch(content, -1) {
+		b.Write(append(m[1], ' '))
+	}
+	return b.Bytes()
+}
+
+func wantFile(t *testing.T, from, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("%s cites a file that does not exist: %v", from, err)
+	}
+}
+
+func rootOf(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return string(bytes.TrimSpace(out))
+}

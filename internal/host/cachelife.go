@@ -1,0 +1,169 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// cacheLife returns our belief how long an unused prefix of a model stays
+// cached. npm is the package with which the harness speaks to the provider.
+func (h *Host) cacheLife(ctx context.Context, harness string, cfg schema.Config, m schema.Model, npm string) route.Belief {
+	configured := config.CacheTTL(cfg, m.Provider, m.ID)
+	return route.Of(m, npm).Believe(configured, h.learnedLife(ctx, m), h.keptWarm(harness))
+}
+
+// keptWarm returns for how long a harness keeps idle prefixes warm, as its
+// clients reported; 0 if it does not.
+func (h *Host) keptWarm(harness string) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	longest := time.Duration(0)
+	for _, c := range h.clients {
+		if string(c.harness) == harness {
+			longest = max(longest, c.keptWarm)
+		}
+	}
+	return longest
+}
+
+// lives caches the learned cache lives of this process's models as the store
+// has them. This host is their only writer.
+type lives struct {
+	// learning keeps changes in order while they are written. It is separate
+	// from mu, so that a status never waits for a write.
+	learning sync.Mutex
+	mu       sync.Mutex
+	known    map[schema.Model]route.Learned
+}
+
+// learnedLife returns the cache life that usage has shown for a model. If the
+// store does not answer, the next call asks it again.
+func (h *Host) learnedLife(ctx context.Context, m schema.Model) route.Learned {
+	h.lives.mu.Lock()
+	known, ok := h.lives.known[m]
+	h.lives.mu.Unlock()
+	if ok || m.ID == "" {
+		return known
+	}
+	row, err := h.Store.CacheLife(ctx, m.Provider, m.ID)
+	if err != nil {
+		h.Log.Warn("cache life of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
+		return route.Learned{}
+	}
+	h.lives.mu.Lock()
+	defer h.lives.mu.Unlock()
+	if newer, ok := h.lives.known[m]; ok {
+		return newer // another call learned it while we read
+	}
+	h.lives.known[m] = learnedFromRow(row)
+	return h.lives.known[m]
+}
+
+// learnLife changes the learned life of a model. The change takes effect at
+// once, even if the store fails to take it.
+func (h *Host) learnLife(ctx context.Context, m schema.Model, change func(route.Learned) route.Learned) error {
+	h.lives.learning.Lock()
+	defer h.lives.learning.Unlock()
+	before := h.learnedLife(ctx, m)
+	after := change(before)
+	if after == before {
+		return nil
+	}
+	h.lives.mu.Lock()
+	h.lives.known[m] = after
+	h.lives.mu.Unlock()
+	if after.Life != before.Life {
+		h.Log.Info("cache life learned", "provider", m.Provider, "model", m.ID, "life", after.Life, "before", before.Life, "missed", after.Missed)
+	}
+	return h.Store.SaveCacheLife(ctx, rowFromLearned(m, after))
+}
+
+// A pause is a pass's prediction how much of its prompt the provider will read
+// from its cache. The usage that comes with the answer shows whether the prefix
+// was still alive.
+type pause struct {
+	model schema.Model
+	npm   string
+	// The cache was idle for atLeast to atMost before the request.
+	atLeast, atMost time.Duration
+	// shared is the size in tokens of the part of the prompt before its first
+	// message. Other sessions keep that part alive as well. kept is the size of
+	// the messages that are unchanged since the last request.
+	shared, kept int
+	// isWhole says that kept covers the whole last wire. Then a miss means that
+	// the prefix was too old: the provider has reported a use of its cache
+	// before, and the prefix lies within the reach of its look-back.
+	isWhole bool
+}
+
+// minPause is how many tokens of messages a prompt must repeat. With fewer, a
+// read of the messages could not be told from a read of the shared part, whose
+// size is an estimate.
+const minPause = 1024
+
+// pauseBefore returns the pause before the pass, or nil if its usage will prove
+// nothing. The caller must ask before the pass updates the session.
+func (ps *pass) pauseBefore() *pause {
+	pipe, w := ps.s.pipe, ps.wire
+	usage, completed, ok := pipe.Answer()
+	sent := ps.s.wireTokens
+	if !w.Bust {
+		sent = w.PrefixTokens
+	}
+	if !ok || completed > ps.at || sent == 0 || w.PrefixTokens < minPause || ps.decision.Model != pipe.Meta.Model || ps.h.keptWarm(ps.s.key.Harness) > 0 {
+		return nil
+	}
+	r, blocks := route.Of(ps.decision.Model, ps.limits.NPM), 0
+	for i := range w.Rendered {
+		blocks += len(w.Rendered[i].Wire.Blocks)
+	}
+	return &pause{
+		model: ps.decision.Model, npm: ps.limits.NPM,
+		atLeast: time.Duration(ps.at-completed) * time.Millisecond,
+		atMost:  time.Duration(ps.at-pipe.Meta.At) * time.Millisecond,
+		shared:  max(0, usage.Prompt()-sent), kept: w.PrefixTokens,
+		isWhole: !w.Bust && usage.CacheRead+usage.CacheWrite > 0 && usage.Prompt() >= 2*r.MinTokens && (r.Lookback == 0 || blocks <= r.Lookback),
+	}
+}
+
+// notePause compares the usage of the newest pass with its predicted cache
+// read, once. The messages count as read if three quarters of them were read,
+// and as missed if less than a quarter was. The margins are wide because
+// providers count tokens with other vocabularies than ours.
+func (h *Host) notePause(ctx context.Context, s *session, m schema.Model, u transcript.Usage) error {
+	p := s.pause
+	if p == nil || u.Prompt() == 0 {
+		return nil
+	}
+	s.pause = nil
+	if m != p.model {
+		return nil
+	}
+	r, now := route.Of(p.model, p.npm), h.Clock.Now()
+	switch {
+	case u.CacheRead >= p.shared+p.kept*3/4:
+		return h.learnLife(ctx, m, func(l route.Learned) route.Learned { return l.Read(r, p.atLeast, now) })
+	case p.isWhole && u.CacheRead <= p.shared+p.kept/4:
+		return h.learnLife(ctx, m, func(l route.Learned) route.Learned { return l.Miss(r, p.atMost, now) })
+	}
+	return nil
+}
+
+func learnedFromRow(r store.CacheLifeRow) route.Learned {
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	return route.Learned{Life: ms(r.LifeMS), Missed: r.Missed, At: r.At, Misses: r.Misses, Least: ms(r.LeastMS), Most: ms(r.MostMS)}
+}
+
+func rowFromLearned(m schema.Model, l route.Learned) store.CacheLifeRow {
+	return store.CacheLifeRow{
+		Provider: m.Provider, Model: m.ID, LifeMS: l.Life.Milliseconds(), Missed: l.Missed, At: l.At,
+		Misses: l.Misses, LeastMS: l.Least.Milliseconds(), MostMS: l.Most.Milliseconds(),
+	}
+}

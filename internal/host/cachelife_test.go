@@ -1,0 +1,358 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A chat is a session with one model. The provider reports how much of each
+// prompt it has read from its cache.
+type chat struct {
+	*harness
+	model schema.Model
+	turns int
+}
+
+func newChat(t testing.TB, provider, id, npm string) *chat {
+	c := &chat{harness: newHarness(t), model: schema.Model{Provider: provider, ID: id}}
+	c.limits.NPM = npm
+	return c
+}
+
+// rest is the size of the part of a prompt before its first message: tools and
+// system prompt.
+const rest = 10_000
+
+// body is roughly the size that each turn adds to the messages, in tokens by
+// our count.
+const body = 2_000
+
+// A reads is a provider's report: the share of the messages that it has read,
+// or only the part before them.
+type reads float64
+
+const (
+	all     reads = 1
+	nothing reads = -1 // not even the part before the messages
+)
+
+// turn adds a prompt, runs its pass, and lets the model answer.
+func (c *chat) turn(r reads) schema.WireMutation {
+	c.t.Helper()
+	m := c.ask()
+	c.answer(r, true)
+	return m
+}
+
+func (c *chat) ask() schema.WireMutation {
+	c.t.Helper()
+	c.turns++
+	c.add(`{"info":{"id":"u%[1]d","sessionID":"ses_1","role":"user","time":{"created":%[2]d},"model":{"providerID":%[3]q,"modelID":%[4]q}},"parts":[{"id":"pu%[1]d","type":"text","text":"go on"}]}`,
+		c.turns, c.clock.Now(), c.model.Provider, c.model.ID)
+	return c.pass()
+}
+
+// answer ends a turn. An event reports it too, unless told is false.
+func (c *chat) answer(r reads, told bool) {
+	c.t.Helper()
+	before := (c.turns - 1) * body // the messages of the request before
+	read := 0
+	if r >= 0 {
+		read = rest + int(float64(before)*float64(r))
+	}
+	written := rest + before + 10 - read
+	info := fmt.Sprintf(`{"id":"a%d","sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%[2]d},"providerID":%q,"modelID":%q,"finish":"stop",`+
+		`"tokens":{"input":0,"output":1,"cache":{"read":%d,"write":%d}}}`, c.turns, c.clock.Now(), c.model.Provider, c.model.ID, read, written)
+	if told {
+		c.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, info)
+	}
+	c.messages = append(c.messages, json.Value(fmt.Sprintf(`{"info":%s,"parts":[{"id":"pa%d","type":"text","text":%q}]}`, info, c.turns, strings.Repeat("word ", body))))
+}
+
+func (c *chat) wait(d time.Duration) { c.clock.Advance(d) }
+
+func (c *chat) wantLife(life time.Duration, reason string) {
+	c.t.Helper()
+	st := c.sessionStatus()
+	if got := time.Duration(st.CacheLifeMS) * time.Millisecond; got != life || st.CacheLifeReason != reason {
+		c.t.Errorf("cache life %v (%s), want %v (%s)", got, st.CacheLifeReason, life, reason)
+	}
+}
+
+// OpenAI keeps an idle prefix for ten minutes and more. A host that gives it up
+// after five minutes busts a live prefix.
+func TestIdleIsAFactOfTheRoute(t *testing.T) {
+	for _, test := range []struct {
+		name, provider, model, npm string
+		pause                      time.Duration
+		want                       schema.Verdict
+	}{
+		{"an OpenAI session after 6 minutes", "openai", "gpt-5.2", "@ai-sdk/openai", 6 * time.Minute, schema.Steady},
+		{"an OpenAI session after 11 minutes", "openai", "gpt-5.2", "@ai-sdk/openai", 11 * time.Minute, schema.Hard},
+		{"GPT-5.6 after 29 minutes", "openai", "gpt-5.6", "@ai-sdk/openai", 29 * time.Minute, schema.Steady},
+		{"GPT-5.6 after 31 minutes", "openai", "gpt-5.6", "@ai-sdk/openai", 31 * time.Minute, schema.Hard},
+		{"an Anthropic session after 6 minutes", "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic", 6 * time.Minute, schema.Hard},
+		{"Claude behind a gateway after 6 minutes", "openrouter", "anthropic/claude-sonnet-4.5", "@openrouter/ai-sdk-provider", 6 * time.Minute, schema.Hard},
+		{"a local model after 6 minutes", "lmstudio", "qwen3-coder", "@ai-sdk/openai-compatible", 6 * time.Minute, schema.Steady},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newChat(t, test.provider, test.model, test.npm)
+			c.turn(nothing)
+			c.wait(test.pause)
+			if m := c.ask(); m.Verdict != test.want {
+				t.Errorf("verdict %s (%s), want %s", m.Verdict, m.Cause, test.want)
+			}
+		})
+	}
+}
+
+func TestOneHourBreakpoints(t *testing.T) {
+	t.Run("configured", func(t *testing.T) {
+		c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
+		c.config.CacheTTL = map[string]string{"default": "auto", "anthropic/claude-sonnet-4-5": "1h"}
+		c.restart() // the configuration is read when a client connects
+		c.turn(nothing)
+		c.wait(6 * time.Minute)
+		if m := c.ask(); m.Verdict != schema.Steady {
+			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+		}
+		c.wantLife(time.Hour, "configured")
+		if got := c.sessionStatus().CacheRoute; got != "anthropic-1h" {
+			t.Errorf("route %s", got)
+		}
+	})
+	t.Run("learned", func(t *testing.T) {
+		c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
+		c.turn(nothing)
+		c.turn(all)
+		c.wantLife(5*time.Minute, "Anthropic's default")
+		c.wait(12 * time.Minute)
+		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown it yet
+			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+		}
+		c.wantLife(12*time.Minute, "learned: a prefix was read after 12 min")
+		c.restart()
+		c.wantLife(12*time.Minute, "learned: a prefix was read after 12 min")
+		c.wait(11 * time.Minute)
+		if m := c.turn(all); m.Verdict != schema.Steady {
+			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+		}
+	})
+}
+
+func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
+	for _, told := range []bool{true, false} { // the event may be lost
+		t.Run(fmt.Sprintf("event %t", told), func(t *testing.T) {
+			c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+			c.turn(nothing)
+			c.turn(all)
+			c.wait(40 * time.Minute)
+			c.ask()
+			c.answer(all, told)
+			c.ask()
+			c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
+		})
+	}
+}
+
+// A pass that assumes a dead prefix busts it. If the provider caches by itself,
+// the messages before the first change still show whether the prefix was alive.
+func TestABustStillProvesALongerLife(t *testing.T) {
+	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+	c.turn(nothing)
+	for range 4 {
+		c.turn(all)
+	}
+	c.drop("call-1", fmt.Sprint(2*c.turns-2)) // the answer before the last
+	c.wait(40 * time.Minute)
+	if m := c.ask(); m.Verdict != schema.Hard || !c.journal()[len(c.journal())-1].Bust {
+		t.Fatalf("verdict %s (%s), no bust", m.Verdict, m.Cause)
+	}
+	c.answer(reads(3.0/5), true)
+	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
+}
+
+// The provider reads the part before the messages because other sessions use it
+// too. That proves nothing about this session's prefix.
+func TestReadingTheSystemPromptProvesNoLife(t *testing.T) {
+	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+	c.turn(nothing)
+	c.turn(all)
+	c.wait(40 * time.Minute)
+	c.turn(0)
+	c.wantLife(10*time.Minute, "OpenAI's default before GPT-5.6")
+}
+
+func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
+	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+	c.turn(nothing)
+	c.turn(all)
+	for i, r := range []reads{0, nothing, 0} {
+		c.wantLife(10*time.Minute, "OpenAI's default before GPT-5.6")
+		c.wait(4 * time.Minute)
+		if m := c.turn(r); m.Verdict != schema.Steady {
+			t.Fatalf("pass %d: %s (%s)", i, m.Verdict, m.Cause)
+		}
+		if i == 1 {
+			c.restart() // the misses survive a restart
+			c.turn(all)
+		} else {
+			c.turn(all)
+		}
+	}
+	c.wantLife(4*time.Minute, "learned: prefixes were gone after 4 min")
+	c.wait(4*time.Minute + time.Second)
+	if m := c.turn(0); m.Verdict != schema.Hard {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// A miss can have other causes than age. One miss alone must not change the
+// life, and neither must misses that our own bust or another system prompt
+// explains.
+func TestMissesThatProveNothing(t *testing.T) {
+	const openai = "OpenAI's default before GPT-5.6"
+	start := func(t *testing.T) *chat {
+		c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+		c.turn(nothing)
+		c.turn(all)
+		return c
+	}
+	t.Run("odd ones between reads", func(t *testing.T) {
+		c := start(t)
+		for range 6 {
+			c.wait(4 * time.Minute)
+			c.turn(0)
+			c.wait(4 * time.Minute)
+			c.turn(all)
+		}
+		c.wantLife(10*time.Minute, openai)
+	})
+	t.Run("within seconds", func(t *testing.T) {
+		c := start(t)
+		for range 6 {
+			c.wait(20 * time.Second)
+			c.turn(nothing)
+			c.turn(all)
+		}
+		c.wantLife(10*time.Minute, openai)
+	})
+	t.Run("another system prompt", func(t *testing.T) {
+		c := start(t)
+		c.harness.ask("You are helpful.")
+		for i := range 6 {
+			c.wait(4 * time.Minute)
+			c.ask()
+			c.harness.ask(fmt.Sprintf("You are helpful, by version %d.", i))
+			c.answer(nothing, true)
+			c.turn(all)
+		}
+		c.wantLife(10*time.Minute, openai)
+	})
+	t.Run("a flush", func(t *testing.T) {
+		c := start(t)
+		for i := range 4 {
+			c.wait(4 * time.Minute)
+			c.drop(fmt.Sprintf("call-%d", i), fmt.Sprint(2*c.turns-1))
+			c.flush()
+			if c.turn(0); !c.journal()[len(c.journal())-1].Bust {
+				t.Fatal("no bust")
+			}
+			c.turn(all)
+		}
+		c.wantLife(10*time.Minute, openai)
+	})
+	t.Run("a provider that reports no cache", func(t *testing.T) {
+		c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+		for range 6 {
+			c.ask()
+			c.add(`{"info":{"id":"a%d","sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%[2]d},"providerID":"openai","modelID":"gpt-5.2","finish":"stop",`+
+				`"tokens":{"input":%[3]d,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"pa%[1]d","type":"text","text":%[4]q}]}`,
+				c.turns, c.clock.Now(), rest+c.turns*body, strings.Repeat("word ", body))
+			c.wait(4 * time.Minute)
+		}
+		c.wantLife(10*time.Minute, openai)
+	})
+}
+
+// A life learned for one model says nothing about another model.
+func TestLifeIsLearnedOfAModel(t *testing.T) {
+	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
+	c.turn(nothing)
+	c.turn(all)
+	c.wait(40 * time.Minute)
+	c.turn(all)
+	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
+	c.model.ID = "gpt-5.1"
+	c.turn(nothing)
+	c.wantLife(10*time.Minute, "OpenAI's default before GPT-5.6")
+	c.wait(6 * time.Minute)
+	c.model.ID = "gpt-5.2" // a switch of models proves nothing either
+	c.turn(all)
+	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
+}
+
+// A harness that keeps idle prefixes warm says so when it connects. Then the
+// prefix stays alive, and its reads say nothing about the provider.
+func TestHarnessKeepsThePrefixWarm(t *testing.T) {
+	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
+	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}
+	if _, err := c.host.Initialize(context.Background(), c.harness, p); err != nil {
+		t.Fatal(err)
+	}
+	c.turn(nothing)
+	c.turn(all)
+	c.wait(25 * time.Minute)
+	if m := c.turn(all); m.Verdict != schema.Steady {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	c.wantLife(30*time.Minute, "the harness keeps it warm")
+	c.wait(40 * time.Minute)
+	if m := c.turn(all); m.Verdict != schema.Hard {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+	c.restart() // this client connects without warming
+	c.wantLife(5*time.Minute, "Anthropic's default")
+}
+
+// After any reports the life stays within its bounds, and a restarted host
+// believes the same life to the millisecond.
+func TestLearnedLifeSurvivesRestarts(t *testing.T) {
+	h := newHarness(t)
+	models := 0
+	rapid.Check(t, func(r *rapid.T) {
+		models++
+		m := schema.Model{Provider: "p", ID: fmt.Sprintf("m%d", models)} // nothing is known of it yet
+		way := rapid.SampledFrom(route.All()).Draw(r, "route")
+		for range rapid.IntRange(1, 12).Draw(r, "observations") {
+			pause := time.Duration(rapid.Int64Range(0, 30*24*3600*1000).Draw(r, "pause")) * time.Millisecond >> rapid.IntRange(0, 16).Draw(r, "shorter")
+			isRead, now := rapid.Bool().Draw(r, "read"), h.clock.Now()
+			err := h.host.learnLife(t.Context(), m, func(l route.Learned) route.Learned {
+				if isRead {
+					return l.Read(way, pause.Truncate(time.Millisecond), now)
+				}
+				return l.Miss(way, pause.Truncate(time.Millisecond), now)
+			})
+			if err != nil {
+				r.Fatal(err)
+			}
+			if life := way.Believe(nil, h.host.learnedLife(t.Context(), m), 0).Life; life < way.Shortest || life > way.Longest {
+				r.Fatalf("a life of %v", life)
+			}
+		}
+		before := h.host.learnedLife(t.Context(), m)
+		h.host.lives.known = map[schema.Model]route.Learned{} // the next host begins with nothing in memory
+		if after := h.host.learnedLife(t.Context(), m); after != before {
+			r.Fatalf("%+v before a restart, %+v after it", before, after)
+		}
+	})
+}

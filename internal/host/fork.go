@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// inherited is what a copy of another session begins with, beside its units.
+type inherited struct {
+	edits    []store.EditRow
+	thinking []store.ThinkingRow
+	rest     store.Inheritance
+}
+
+// buildCopy builds a session that begins with a history. A fork is such a session:
+// the harness has copied messages under new ids. What was decided about the originals
+// holds for the copies, so that the copy is sent as the original was: it fits, and the
+// provider still has its prefix. Where no original is found the session begins anew.
+func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
+	original, copied, err := h.original(ctx, s, pipeline.OutlineOf(codec, messages))
+	if err != nil {
+		h.stored(err)
+		return err
+	}
+	if len(copied.Units) == 0 {
+		own.Session = s.row
+		return s.build(own, codec)
+	}
+	nudge, err := h.Store.Nudge(ctx, original.Session.Key)
+	if err != nil {
+		h.stored(err)
+		return err
+	}
+	h.Log.Info("the session is a copy", "session", s.key.Session, "of", original.Session.Key.Session,
+		"messages", len(copied.Messages), "units", len(copied.Units))
+	return s.adopt(original, nudge, copied, own.Waiting, codec)
+}
+
+// original returns the session that the array is a copy of, and how far; nothing if
+// there is none. Of several the one that most of it is a copy of counts.
+func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
+	first := o.First()
+	if first == 0 {
+		return best, longest, nil
+	}
+	keys, err := h.Store.Originals(ctx, s.key, s.row.Directory, first)
+	if err != nil {
+		return best, longest, err
+	}
+	for _, key := range keys {
+		snap, found, err := h.Store.Load(ctx, key)
+		if err != nil {
+			return best, longest, err
+		}
+		if !found { // deleted meanwhile
+			continue
+		}
+		units := make([]frozen.Unit, len(snap.Units))
+		for i, u := range snap.Units {
+			units[i] = unitFromRow(u)
+		}
+		if c := o.CopyOf(units); len(c.Units) > len(longest.Units) {
+			best, longest = snap, c
+		}
+	}
+	return best, longest, nil
+}
+
+// adopt builds the session from what its original holds. All of it is stored with
+// the first pass. What else is decided about a message or a unit has to be copied
+// here: units keep their tags and change their keys, messages change theirs
+// (copied.Messages).
+func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) error {
+	from := original.Session
+	s.row.Epoch, s.row.System, s.row.TagCounter = from.Epoch, from.System, copied.TagCounter()
+	s.row.Setup = rowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)))
+	s.row.Episode = store.EpisodeState(copied.MovedEpisode(pipeline.Episode(from.Episode)))
+	s.row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
+
+	snap := store.Snapshot{Session: s.row}
+	keys := make(map[int]string, len(copied.Units))
+	for _, u := range copied.Units {
+		keys[u.Tag] = u.Key
+		snap.Units = append(snap.Units, rowFromUnit(u))
+	}
+	for _, e := range original.Edits {
+		if keys[e.Tag] != "" {
+			e.Pass = 1
+			snap.Edits = append(snap.Edits, e)
+		}
+	}
+	for _, d := range original.Queued {
+		if d.UnitKey = keys[d.Tag]; d.UnitKey != "" {
+			snap.Queued = append(snap.Queued, d)
+		}
+	}
+	newest, err := chainFrom(from.WireMessages, from.WireChain)
+	if err != nil {
+		return err
+	}
+	for _, t := range original.Thinking { // the chain that it is bound to is the copy's as well
+		b := frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0}
+		if b, ok := copied.MovedBinding(b, newest, from.Setup.Preamble); ok {
+			snap.Thinking = append(snap.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
+		}
+	}
+	if nudge.Message != store.MessageDelivered { // what waits is the original's
+		nudge.Message = store.MessageNone
+	}
+	s.unsaved = copied.Units
+	for _, u := range waiting { // what a busy database has not taken of the copy yet
+		if keys[u.Tag] == "" {
+			s.unsaved = append(s.unsaved, unitFromRow(u))
+			snap.Units = append(snap.Units, u)
+		}
+	}
+	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{Queued: snap.Queued, System: from.System, Nudge: nudge}}
+	if err := s.build(snap, codec); err != nil {
+		return err
+	}
+	if s.row.Mode == from.Mode { // else the wire is another one, and nothing of it is cached
+		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt
+		s.pipe.Meta.Model, s.pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
+	}
+	return nil
+}

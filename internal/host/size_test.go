@@ -1,0 +1,183 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// words returns a text of n tokens.
+func words(n int) string { return strings.TrimSpace(strings.Repeat("one ", n)) }
+
+// ownCount is the host's own count of the newest wire.
+func (h *harness) ownCount() int {
+	rows := h.journal()
+	return rows[len(rows)-1].WireTokens
+}
+
+func (h *harness) believed() int {
+	rows := h.journal()
+	return rows[len(rows)-1].SizeTokens
+}
+
+// filled returns a session that has filled its window, freed space and gone on.
+// The provider counts 4,000 tokens besides the messages, and counts messages as
+// the host does. Before is the number of messages at the pass that freed space.
+func filled(t *testing.T) (h *harness, before int) {
+	h = newHarness(t)
+	for n := 1; n < 80; n++ {
+		h.clock.Advance(time.Second)
+		h.user(fmt.Sprintf("u%d", n), "go on")
+		m := h.pass()
+		if m.Verdict == schema.Soft {
+			before = len(h.messages) - 1
+		}
+		h.tool(fmt.Sprintf("a%d", n), words(3000), "stop", 4000+h.ownCount())
+		if before > 0 && len(h.messages) > before+4 {
+			return h, before
+		}
+	}
+	t.Fatal("no bust")
+	return nil, 0
+}
+
+func (h *harness) wantBelieved(real int) {
+	h.t.Helper()
+	if got := h.believed(); got < real*3/4 || got > real*4/3 {
+		h.t.Errorf("%d tokens are believed, %d are real", got, real)
+	}
+}
+
+// Defect D5 (docs/defects.md): after a revert to a place before a bust, the
+// host believed the usage of the whole prompt.
+func TestDefectD5RevertToBeforeABust(t *testing.T) {
+	// Revert to the measurement that the bust was based on, and to one before
+	// it.
+	for _, earlier := range []int{0, 2} {
+		for _, restarts := range []bool{false, true} {
+			h, before := filled(t)
+			h.messages = h.messages[:before-earlier]
+			h.told, h.revision = 0, 0
+			h.user("u90", "try otherwise")
+			if restarts {
+				h.restart()
+			}
+			h.pass()
+			h.wantBelieved(4000 + h.ownCount())
+			believed := h.believed()
+			h.restart()
+			h.pass()
+			if got := h.believed(); got != believed {
+				t.Errorf("%d tokens before a restart, %d after it", believed, got)
+			}
+		}
+	}
+}
+
+// D5: a lost database takes the edits along, but the usages in the transcript
+// stay. The first prompt after the loss has to fit.
+func TestDefectD5LostDatabase(t *testing.T) {
+	h, _ := filled(t)
+	raw := 0
+	for _, m := range h.messages {
+		raw += strings.Count(string(m), "one ")
+	}
+	h.store.Close()
+	h.dir = t.TempDir()
+	var err error
+	if h.store, err = store.Open(context.Background(), store.Options{Dir: h.dir, Log: slog.New(slog.DiscardHandler), Clock: h.clock}); err != nil {
+		t.Fatal(err)
+	}
+	h.store.Close()
+	h.start()
+	h.user("u90", "go on")
+	h.pass()
+	h.wantBelieved(4000 + raw)
+	if got := h.ownCount(); got > 100_000 {
+		t.Errorf("the first prompt has %d tokens", got)
+	}
+}
+
+// D5: after a refusal the host freed space as if the prompt had just reached
+// the limit, and was refused again. The refusal names the real size of the
+// prompt.
+func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "go on")
+	h.pass()
+	for n := range 40 { // all in one turn, which reports little
+		h.clock.Advance(time.Second)
+		h.tool(fmt.Sprintf("a%d", n), words(2500), "tool-calls", 5000)
+		h.user(fmt.Sprintf("u%d", n+2), "go on")
+	}
+	h.pass()
+	own := h.ownCount()
+	real := 337_000
+	h.clock.Advance(time.Second)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long: 337000 tokens > 100000 maximum"}}}}`)
+	h.restart()
+	h.user("u90", "go on")
+	m := h.pass()
+	if m.Cause != "overflow" {
+		t.Fatalf("%s (%s)", m.Verdict, m.Cause)
+	}
+	if got := float64(h.ownCount()) * float64(real) / float64(own); got > 100_000 {
+		t.Errorf("the next prompt has %.0f tokens of 100,000 (the refused one 337,000, by the host's count %d)", got, own)
+	}
+	if got := h.believed(); got < real {
+		t.Errorf("%d tokens are believed of %d", got, real)
+	}
+}
+
+// A refusal says how large the refused prompt was. When the user has taken that
+// prompt back, it says nothing of the shorter one that is asked next, which was
+// believed to be as large, until an answer reported its usage.
+func TestRefusalIsNotBelievedOfAShorterPrompt(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		back               int  // messages that are taken back
+		restarts, reloaded bool // the host, the shim
+	}{
+		{"only the refused prompt", 1, false, false},
+		{"only the refused prompt, the host restarts", 1, true, false},
+		{"nearly all", 9, false, false},
+		{"nearly all, the host restarts", 9, true, false},
+		{"nearly all, the shim forgets what it has sent", 9, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHarness(t)
+			for n := range 5 {
+				h.clock.Advance(time.Second)
+				h.user(fmt.Sprintf("u%d", n), words(2000))
+				h.pass()
+				h.tool(fmt.Sprintf("a%d", n), words(4000), "stop", 4000+h.ownCount())
+			}
+			h.clock.Advance(time.Second)
+			h.user("u5", words(40_000)) // by the host's count it fits
+			h.pass()
+			h.clock.Advance(time.Second)
+			h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"prompt is too long: 105000 tokens > 100000 maximum"}}}}`)
+			h.messages = h.messages[:len(h.messages)-c.back]
+			h.told, h.revision = 0, 0
+			if c.restarts {
+				h.restart()
+			}
+			if c.reloaded {
+				h.lastWire = ""
+			}
+			for n := range 3 { // no answer reports a usage
+				h.user(fmt.Sprintf("u9%d", n), "a short one")
+				h.pass()
+				h.wantBelieved(4000 + h.ownCount())
+				now := h.clock.Now()
+				h.add(`{"info":{"id":"a9%d","sessionID":"ses_1","role":"assistant","time":{"created":%d,"completed":%d},"providerID":"anthropic","modelID":"m","error":{"name":"MessageAbortedError","data":{"message":"Aborted"}}},"parts":[{"id":"p9%d","type":"text","text":"I"}]}`, n, now, now, n)
+			}
+		})
+	}
+}

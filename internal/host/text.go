@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// TextComplete removes tags that the model imitated from the start of a text,
+// before the harness stores the text for good. It removes only tags that the
+// session has given to units; see render.CutImitations. The rest of the text
+// stays byte for byte.
+//
+// Where the model binds its thinking, the text is stored as it is: thinking may follow
+// that is bound to it, and nobody knows yet whether any does. There render leaves the
+// tags out of what is sent, unless thinking does follow.
+func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
+	if err := h.bindText(ctx, c, p); err != nil {
+		h.stored(err) // the event at the end of the answer binds it as well
+	}
+	text := p.Text
+	if render.StartsWithTag(text) { // few texts do; all others are answered without loading the session
+		var err error
+		if text, err = h.withoutImitations(ctx, c, p.Session, text); err != nil {
+			return schema.TextCompleteResult{}, err
+		}
+	}
+	return schema.TextCompleteResult{Text: strings.Clone(text)}, nil
+}
+
+// bindText binds the thinking of the answer that the text belongs to. A harness
+// that runs one prompt only, such as `opencode run`, may be gone before the event
+// at the end of the answer has left it; it waits for this hook.
+func (h *Host) bindText(ctx context.Context, c Client, p schema.TextCompleteParams) error {
+	if p.Sent == "" {
+		return nil
+	}
+	key, err := h.key(c, p.Session)
+	if err != nil {
+		return err
+	}
+	s := h.sessions.lock(key)
+	defer s.mu.Unlock()
+	return h.bindAnswer(ctx, s, p.Message, p.Sent)
+}
+
+// withoutImitations removes the session's own tags from the start of text.
+func (h *Host) withoutImitations(ctx context.Context, c Client, session, text string) (string, error) {
+	key, err := h.key(c, session)
+	if err != nil {
+		return "", err
+	}
+	s := h.sessions.lock(key)
+	defer s.mu.Unlock()
+	state, err := h.stateOf(ctx, s)
+	if err != nil {
+		h.stored(err)
+		return "", err
+	}
+	if !mode(s.row.Mode).showsTags() {
+		return text, nil // the model has seen no tag that it could imitate
+	}
+	if state.Setup.Binds {
+		return text, nil
+	}
+	return render.CutImitations(text, func(tag int) bool { return state.ByTag(tag) != nil }), nil
+}

@@ -1,0 +1,41 @@
+package overflow
+
+import "regexp"
+
+// promptSizes find the length of the refused prompt as their first group. Some
+// providers count the answer as well, and some of those also name the messages'
+// share. The wordings that name that share come first. The excess of a prompt
+// ("by 4200 tokens") is not its length and is not read.
+var promptSizes = []*regexp.Regexp{
+	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
+	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),
+	// "prompt is too long: 215432 tokens > 200000 maximum"
+	compile(`prompt is too long[^0-9]{0,5}` + number + `\s*tokens`),
+	// "input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000"
+	compile(`context limit[^0-9]{0,10}` + number + `\s*\+`),
+	// "The input token count (1100000) exceeds", "prompt token count of 130000 exceeds"
+	compile(`token count(?: of)?[ (]{1,2}` + number + `\)? exceeds`),
+	// "the request contains 537812 tokens", "Prompt contains 40000 tokens"
+	compile(`(?:request|prompt) contains ` + number + ` tokens`),
+	// "your request has 40000 input tokens"
+	compile(`request has ` + number + ` (?:input )?tokens`),
+	// "you requested about 170000 tokens", "(requested: 291351)"
+	compile(`requested(?: about|:)? ` + number),
+	// "request (9001 tokens) exceeds", "n_prompt_tokens":9001
+	compile(`request \(` + number + ` tokens\) exceeds`),
+	compile(`"n_prompt_tokens"\s*:\s*` + number),
+	// "input length 9000 exceeds", "Input length (9000) exceeds"
+	compile(`input length[ (]{1,2}` + number + `\)? exceeds`),
+}
+
+// promptSize returns the prompt's length in tokens as the text names it, or 0
+// if the text names none. A number of at most half the limit is ignored,
+// because a prompt of that length would not have been refused.
+func promptSize(text string, limit int) int {
+	for _, pattern := range promptSizes {
+		if n := firstLimit(pattern, text); n*2 > limit {
+			return n
+		}
+	}
+	return 0
+}

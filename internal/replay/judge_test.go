@@ -1,0 +1,77 @@
+package replay
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/judge"
+)
+
+var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
+
+// judgedEvery tells for each trace how often the judge sees a pass that changes nothing, for example
+// every fifth. Such passes differ only by their tail.
+var judgedEvery = map[string]int{"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25}
+
+// The judge checks each pass that changes something, the last pass of each session, and some passes in
+// between. None of their wires may break a rule of the provider that the raw array keeps.
+func TestJudgeTraces(t *testing.T) {
+	j := judge.Needs(t)
+	all := anyways()
+	switch {
+	case *judgeWhole:
+		was := *whole
+		*whole = true
+		all = anyways()
+		*whole = was
+	default: // the short trace, each profile in one mode
+		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace != "short.jsonl.gz" })
+		for i := range all {
+			if all[i].mode != Modes[i/len(Modes)%len(Modes)] {
+				all[i].trace = ""
+			}
+		}
+		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace == "" })
+	}
+	for _, a := range all {
+		a.judge(t, j)
+	}
+	j.Check(t)
+}
+
+func (a anyway) judge(t *testing.T, j *judge.Judge) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(traces, a.trace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	last := make(map[string]func()) // the newest pass of a session that the judge has not seen yet
+	watch := func(s Sent) {
+		send := func() {
+			raw, wire, err := s.Arrays()
+			if err == nil {
+				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Raw: raw, Wire: wire})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Bust || s.Edits > 0 || s.Pass.Pass%judgedEvery[a.trace] == 0 {
+			send()
+			delete(last, s.Session)
+			return
+		}
+		last[s.Session] = send
+	}
+	if _, err := Run(t.Context(), f, Options{Mode: a.mode, Profile: a.profile, Window: a.window, Recount: true, Watch: watch}); err != nil {
+		t.Fatal(err)
+	}
+	for _, send := range last {
+		send()
+	}
+}

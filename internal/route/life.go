@@ -1,0 +1,127 @@
+package route
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Belief is our current estimate of how long an unused prefix stays cached,
+// with its source.
+type Belief struct {
+	// Route is the route whose prefixes live that long.
+	Route  Route
+	Life   time.Duration
+	Source schema.CacheLifeSource
+}
+
+// Believe estimates the life of a prefix from four sources: the user's
+// configuration (nil if there is none), the life learned from reported usage,
+// the time for which the harness keeps an idle prefix warm, and the table.
+func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Duration) Belief {
+	if configured != nil {
+		return Belief{r.Lasting(*configured), *configured, schema.CacheLifeConfig}
+	}
+	b := r.learned(l)
+	if keptWarm > b.Life {
+		b.Life, b.Source = keptWarm, schema.CacheLifeHarness
+	}
+	return b
+}
+
+// learned estimates the life without configuration and harness. Reported usage
+// is compared with this estimate.
+func (r Route) learned(l Learned) Belief {
+	if l.Life <= 0 {
+		return Belief{r, r.Life, schema.CacheLifeRoute}
+	}
+	life := min(max(l.Life, r.Shortest), r.Longest)
+	source := schema.CacheLifeRead
+	if l.Missed {
+		source = schema.CacheLifeMissed
+	}
+	return Belief{r.Lasting(life), life, source}
+}
+
+// Reason names the source of the estimate for a person, for example
+// "Anthropic's default".
+func (b Belief) Reason() string {
+	switch b.Source {
+	case schema.CacheLifeConfig:
+		return "configured"
+	case schema.CacheLifeRead:
+		return "learned: a prefix was read after " + Span(b.Life)
+	case schema.CacheLifeMissed:
+		return "learned: prefixes were gone after " + Span(b.Life)
+	case schema.CacheLifeHarness:
+		return "the harness keeps it warm"
+	}
+	return b.Route.Title
+}
+
+// Span formats a duration as people say it: "5 min", "1 h", "90 s".
+func Span(d time.Duration) string {
+	switch {
+	case d > 0 && d%time.Hour == 0:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	case d >= 2*time.Minute, d == time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
+
+// missesToShorten is how many misses in a row shorten a life. A single read
+// proves that a prefix lived, because an expired prefix cannot be read. A miss
+// is only a hint. Prefixes are also missed when a request reaches another
+// machine, when a tool definition has changed, or when the provider runs out of
+// room. If that happens to one pause in five, three misses in a row are chance
+// in less than one case of a hundred.
+const missesToShorten = 3
+
+// Learned is the knowledge about the life of a model's prefixes that comes from
+// reported usage. The zero value knows nothing.
+type Learned struct {
+	// Life is 0 until something was learned. If Missed is set, misses shortened
+	// the life, otherwise a read lengthened it. At is the time at which it was
+	// learned, in Unix ms.
+	Life   time.Duration
+	Missed bool
+	At     int64
+	// Misses counts the misses that no read has contradicted since. Least and
+	// Most are the shortest and the longest pause before one of them.
+	Misses      int
+	Least, Most time.Duration
+}
+
+// Read returns l corrected by a read: a prefix was read after it had not been
+// used for pause. A single read proves the life, but the life never exceeds the
+// longest that the provider documents.
+func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
+	if l.Misses > 0 && pause >= l.Least {
+		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix outlived one of those pauses, so the misses had other causes
+	}
+	if life := min(pause, r.Longest); life > r.learned(l).Life {
+		l.Life, l.Missed, l.At = life, false, at
+	}
+	return l
+}
+
+// Miss returns l corrected by a miss: a prefix was gone that had not been used
+// for pause. After enough misses the life becomes the longest of their pauses,
+// because each of the misses supports that value.
+func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
+	if pause < r.Shortest || pause >= r.learned(l).Life {
+		return l
+	}
+	if l.Misses == 0 || pause < l.Least {
+		l.Least = pause
+	}
+	l.Misses, l.Most = l.Misses+1, max(l.Most, pause)
+	if l.Misses < missesToShorten {
+		return l
+	}
+	return Learned{Life: l.Most, Missed: true, At: at}
+}

@@ -1,0 +1,128 @@
+package route
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Of returns the route of a model, with the route's default life. npm is the
+// npm package through which the harness calls the provider, or "" if it is
+// unknown. If the package or the provider serves only one family, it decides.
+// Behind a gateway such as OpenRouter, the model's id decides.
+func Of(m schema.Model, npm string) Route {
+	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
+	switch {
+	case strings.Contains(provider, "bedrock"), npm == "@ai-sdk/amazon-bedrock":
+		return claude("bedrock", id)
+	case npm == "@ai-sdk/google-vertex/anthropic", provider == "google-vertex-anthropic":
+		return claude("vertex", id)
+	case npm == "@ai-sdk/anthropic":
+		return claude("anthropic", id)
+	case npm == "@ai-sdk/openai", npm == "@ai-sdk/azure":
+		return openai(id)
+	case npm == "@ai-sdk/google", npm == "@ai-sdk/google-vertex":
+		return gemini(id)
+	}
+	switch familyOf(provider, id) {
+	case "claude":
+		return claude("anthropic", id)
+	case "gpt":
+		return openai(id)
+	case "gemini":
+		return gemini(id)
+	}
+	return Named(unknown)
+}
+
+// familyOf returns the family of a model, or "" if neither its id nor its
+// provider tells the family.
+func familyOf(provider, id string) string {
+	switch {
+	case strings.Contains(id, "claude"), provider == "anthropic":
+		return "claude"
+	case gptID.MatchString(id), reasonerID.MatchString(id), provider == "openai", provider == "azure":
+		return "gpt"
+	case strings.Contains(id, "gemini"), provider == "google", provider == "google-vertex":
+		return "gemini"
+	}
+	return ""
+}
+
+var (
+	// A date behind the version, as in "claude-sonnet-4-20250514", is not part
+	// of the version.
+	claudeID = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^0-9]|$)(?:(opus|sonnet|haiku))?`)
+	// "gpt-oss-120b" must not match, because OpenAI does not serve it.
+	gptID      = regexp.MustCompile(`(?:^|[^a-z])(?:chat)?gpt-(\d{1,2})(?:\.(\d{1,2}))?(o?)`)
+	reasonerID = regexp.MustCompile(`(?:^|/)o[134](?:-|$)`)
+	geminiID   = regexp.MustCompile(`gemini-(\d{1,2})`)
+)
+
+// claude returns a route to a Claude model, by the route's name.
+func claude(name, id string) Route {
+	r := Named(name)
+	found := claudeID.FindStringSubmatch(id)
+	if found == nil {
+		return r
+	}
+	r.MinTokens = claudeMinTokens(name, found[1]+found[4], versionOf(found[2], found[3]))
+	return r
+}
+
+// A version is the major number times 100 plus the minor number: 4.5 is 405.
+func versionOf(major, minor string) int {
+	a, _ := strconv.Atoi(major) // no error: the pattern matches digits only
+	b, _ := strconv.Atoi(minor) // an empty minor number gives 0
+	return a*100 + b
+}
+
+// claudeMinTokens is the length of the shortest prefix that a Claude model
+// caches. The documented values follow no rule, so the models are listed. A
+// model that is not listed gets the value that most models have.
+func claudeMinTokens(route, family string, version int) int {
+	switch {
+	case version >= 500 && family != "sonnet" && family != "haiku":
+		return 512 // Opus 5, Fable 5, Mythos 5
+	case family == "opus" && version == 407 && route == "bedrock":
+		return 4096
+	case family == "opus" && version == 407:
+		return 2048
+	case family == "opus" && (version == 405 || version == 406), family == "haiku" && version == 405:
+		return 4096
+	case family == "haiku" && version < 405:
+		return 2048
+	}
+	return 1024
+}
+
+// gptWithWriteFee is the first version of OpenAI's models whose cache writes
+// have a price and whose prefixes live for 30 minutes.
+const gptWithWriteFee = 506
+
+func openai(id string) Route {
+	r := Named("openai")
+	found := gptID.FindStringSubmatch(id)
+	switch {
+	case found == nil && reasonerID.MatchString(id):
+		r.Read = 0.25
+	case found == nil:
+	case versionOf(found[1], found[2]) >= gptWithWriteFee:
+		return Named("openai-5.6")
+	case found[3] == "o": // GPT-4o
+		r.Read = 0.5
+	case versionOf(found[1], found[2]) < 500: // GPT-4.1
+		r.Read = 0.25
+	}
+	return r
+}
+
+func gemini(id string) Route {
+	r := Named("google")
+	if found := geminiID.FindStringSubmatch(id); found != nil && versionOf(found[1], "") < 300 {
+		r.MinTokens = 2048
+	}
+	return r
+}

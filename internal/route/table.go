@@ -1,0 +1,153 @@
+package route
+
+import "time"
+
+// A Route describes how one provider caches prompts for one family of its
+// models.
+type Route struct {
+	// Name identifies the route in reports, for example "anthropic-1h".
+	Name string
+	// Title names the source of Life for a person, for example "Anthropic's
+	// default".
+	Title string
+	// Life is how long a prefix stays cached after its last use.
+	Life time.Duration
+	// Shortest and Longest bound the life that can be learned from reported
+	// usage. Longest is the longest life that the provider documents.
+	Shortest, Longest time.Duration
+	// Write and Read are the prices of a token that is written to or read from
+	// the cache, as factors of the price of an uncached token. Write is 1 if
+	// writing costs nothing extra; such providers do not report writes.
+	Write, Read float64
+	// MinTokens is the length of the shortest prefix that is cached.
+	MinTokens int
+	// Breakpoints is how many prefixes a request may mark for caching. It is 0
+	// if the provider caches every prompt without marks.
+	Breakpoints int
+	// Lookback is how many blocks before a breakpoint the provider still finds
+	// a cached prefix. It is 0 if the provider finds every cached prefix.
+	Lookback int
+	// If the provider caches without marks, the cached part of a prompt grows
+	// beyond MinTokens in steps of Step tokens. Step is 0 if the provider
+	// documents no steps.
+	Step int
+	// Source is the public document behind the row.
+	Source string
+
+	// longer names the route of requests that pay for a longer life, for
+	// example "anthropic-1h" for "anthropic".
+	longer string
+	// quoted is the Write factor that catalogues quote for the route, if it
+	// differs from Write.
+	quoted float64
+}
+
+// assumedLife is used if no document names a life. It is rather long, because
+// the two possible errors differ in price. Let w and r be the prices of writing
+// and reading, S the number of tokens that stay and D the number of tokens that
+// could go. If a live prefix is thought gone, a bust costs (w−r)·S. If a gone
+// prefix is thought alive, the missed chance costs about w·D, and S is usually
+// several times D. Besides, only the second error shows in the reported usage,
+// so only that error corrects itself.
+const assumedLife = 30 * time.Minute
+
+// shortestLife bounds every learned life. Two steps of a turn are often a
+// minute apart, and with a shorter life a pass would bust the prefix between
+// them.
+const shortestLife = time.Minute
+
+const day = 24 * time.Hour
+
+// These are the sources of the table. docs/cache-routes.md says what each of
+// them states.
+const (
+	anthropicDocs = "https://platform.claude.com/docs/en/build-with-claude/prompt-caching"
+	bedrockDocs   = "https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html"
+	vertexDocs    = "https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/prompt-caching"
+	openaiDocs    = "https://developers.openai.com/api/docs/guides/prompt-caching"
+	geminiDocs    = "https://ai.google.dev/gemini-api/docs/caching"
+)
+
+// routes is the table. MinTokens depends on the model as well, see
+// claudeMinTokens and Of. So does Read for OpenAI's older models.
+var routes = []Route{
+	{
+		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,
+		Write: 1.25, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: anthropicDocs, longer: "anthropic-1h",
+	},
+	{
+		Name: "anthropic-1h", Title: "Anthropic's one-hour cache", Life: time.Hour, Longest: time.Hour,
+		Write: 2, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: anthropicDocs, quoted: 1.25,
+	},
+	{
+		Name: "bedrock", Title: "Bedrock's default", Life: 5 * time.Minute, Longest: time.Hour,
+		Write: 1.25, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: bedrockDocs, longer: "bedrock-1h",
+	},
+	{
+		Name: "bedrock-1h", Title: "Bedrock's one-hour cache", Life: time.Hour, Longest: time.Hour,
+		Write: 2, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: bedrockDocs, quoted: 1.25,
+	},
+	{
+		Name: "vertex", Title: "Claude's default on Vertex", Life: 5 * time.Minute, Longest: time.Hour,
+		Write: 1.25, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: vertexDocs, longer: "vertex-1h",
+	},
+	{
+		Name: "vertex-1h", Title: "Claude's one-hour cache on Vertex", Life: time.Hour, Longest: time.Hour,
+		Write: 2, Read: 0.1, MinTokens: 1024, Breakpoints: 4, Lookback: 20, Source: vertexDocs, quoted: 1.25,
+	},
+	{ // documented as 5 to 10 idle minutes, at most an hour; some models keep a prefix for a day
+		Name: "openai", Title: "OpenAI's default before GPT-5.6", Life: 10 * time.Minute, Longest: day,
+		Write: 1, Read: 0.1, MinTokens: 1024, Step: 128, Source: openaiDocs,
+	},
+	{
+		Name: "openai-5.6", Title: "OpenAI's default since GPT-5.6", Life: 30 * time.Minute, Longest: day,
+		Write: 1.25, Read: 0.1, MinTokens: 1024, Step: 128, Source: openaiDocs,
+	},
+	{
+		Name: "google", Title: "assumed, as Gemini documents none", Life: assumedLife, Longest: day,
+		Write: 1, Read: 0.1, MinTokens: 4096, Source: geminiDocs,
+	},
+	{ // the highest write price of all defaults, so that a bust at an unknown provider never looks cheap
+		Name: unknown, Title: "assumed, as the provider is unknown", Life: assumedLife, Longest: day,
+		Write: 1.25, Read: 0.1, MinTokens: 1024, Source: "docs/cache-routes.md",
+	},
+}
+
+// unknown is the name of the fallback route.
+const unknown = "unknown"
+
+// Named returns the route of that name. If there is none, it returns the
+// unknown route.
+func Named(name string) Route {
+	for _, r := range routes {
+		if r.Name == name {
+			r.Shortest = shortestLife
+			return r
+		}
+	}
+	return Named(unknown)
+}
+
+// All returns the whole table.
+func All() []Route {
+	all := make([]Route, len(routes))
+	for i := range routes {
+		all[i] = Named(routes[i].Name)
+	}
+	return all
+}
+
+// IsImplicit reports whether the provider caches every prompt without marks in
+// the request.
+func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
+
+// Lasting returns the route whose prefixes live for life. If life is longer
+// than the default, that is the route of requests that pay for a longer life.
+func (r Route) Lasting(life time.Duration) Route {
+	if r.longer == "" || life <= r.Life {
+		return r
+	}
+	longer := Named(r.longer)
+	longer.MinTokens = r.MinTokens // depends on the model, so it carries over
+	return longer
+}

@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
+
+// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking
+// block only behind the exact prompt that the block was produced for. The number of
+// the preamble and the hash chain of the wire stand for that prompt. So the host keeps
+// no list of changes that invalidate thinking: if the chain in front of a message
+// changes, the thinking of that message is lost, and nothing else takes it away.
+
+// promptID names a prompt by its preamble and the chain of its messages, for example
+// "3.9f86d0…".
+func promptID(preamble int, c Chain) string {
+	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
+}
+
+// token names the wire of a pass whose array ends with the message newest. The client
+// treats it as opaque. The chain alone cannot say which message was newest, because a
+// message that is left out of the wire does not change the chain. But an answer
+// follows exactly the message that its request ended with, so the token includes it.
+func token(prompt, newest string) string { return prompt + newestID(newest) }
+
+// newestID returns the end of a token. It names the message that the array ended with.
+func newestID(newest string) string {
+	sum := sha256.Sum256([]byte(newest))
+	return "." + hex.EncodeToString(sum[:8])
+}
+
+// TookBack reports whether the user has reverted the newest prompt, so that the
+// message at the end of its request is no longer in the array. If the client did not
+// report a token, TookBack returns false.
+func (s *Session) TookBack() bool {
+	return s.sentWire != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentWire, newestID(e.head.key)) })
+}
+
+// holds reports whether the thinking of entry i still stands behind the prompt that it
+// was produced for. The chain before covers everything that is sent in front of the
+// entry. If the entry answers the newest request and is seen for the first time, holds
+// binds its thinking to that prompt.
+func (s *Session) holds(i int, before Chain, w *Wire) bool {
+	e := &s.entries[i]
+	if !e.look.signed {
+		return true // unsigned thinking has no proof that could fail
+	}
+	now := promptID(s.frame.Preamble, before)
+	b := s.State.Binding(e.head.key)
+	switch {
+	case b == nil && i > 0 && s.sentWire == token(now, s.entries[i-1].head.key):
+		bound := frozen.Binding{MessageKey: e.head.key, Prompt: now}
+		s.State.Bind(bound)
+		s.unstored = append(s.unstored, bound)
+		return true
+	case b == nil || b.Lost:
+		return false
+	case b.Prompt == now:
+		return true
+	}
+	w.Lost = append(w.Lost, e.head.key)
+	w.LostBlocks += e.look.thoughts
+	w.LostTokens += e.look.thought / bytesPerToken
+	return false
+}
+
+// BindAnswer binds the thinking of an answer that is complete but not yet part of any
+// array, and returns the binding to store. Sent is the token that the answer's request
+// left with. Unless it names the wire of the newest pass, BindAnswer does nothing.
+func (s *Session) BindAnswer(messageKey, sent string) (frozen.Binding, bool) {
+	n := len(s.entries)
+	if !s.State.Setup.Binds || n == 0 || s.State.Binding(messageKey) != nil {
+		return frozen.Binding{}, false
+	}
+	prompt := promptID(s.State.Setup.Preamble, s.Meta.Wire)
+	if sent != token(prompt, s.entries[n-1].head.key) {
+		return frozen.Binding{}, false
+	}
+	b := frozen.Binding{MessageKey: messageKey, Prompt: prompt}
+	s.State.Bind(b)
+	return b, true
+}
+
+// isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
+// to be left out. Settle corrects a wrong guess, at the price of a second rendering.
+func (s *Session) isUnboundAtSight(e *entry) bool {
+	if !s.frame.Binds || !e.look.signed {
+		return false
+	}
+	b := s.State.Binding(e.head.key)
+	return b == nil && s.sentWire == "" || b != nil && b.Lost
+}
+
+// hasLostThinking reports whether the thinking of e was lost in an earlier pass. It
+// reads the frozen state and not the rendering, because a restarted host decides
+// before it has rendered anything.
+func (s *Session) hasLostThinking(e *entry) bool {
+	b := s.State.Binding(e.head.key)
+	return s.State.Setup.Binds && b != nil && b.Lost
+}
+
+// Unstored returns the bindings made since the last call of Stored.
+func (s *Session) Unstored() []frozen.Binding { return s.unstored }
+
+// Stored tells the session that the bindings and losses of a pass are on disk.
+func (s *Session) Stored(w Wire) {
+	s.unstored = nil
+	s.State.Lose(w.Lost)
+}
+
+// boundThinking estimates how many tokens of thinking become invalid if message first
+// changes: the bound thinking of that message and all later ones.
+func (s *Session) boundThinking(first int) int {
+	if !s.State.Setup.Binds {
+		return 0
+	}
+	tokens := 0
+	for i := first; i < len(s.entries); i++ {
+		b := s.State.Binding(s.entries[i].head.key)
+		if e := &s.entries[i]; b != nil && !b.Lost {
+			tokens += e.look.thought / bytesPerToken
+		}
+	}
+	return tokens
+}

@@ -1,0 +1,238 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// fingerprint identifies a unit across copies of its session. A fork gives new ids to
+// messages and parts. It keeps each message's time, the order, the content and the
+// call ids. Tool outputs are not included, because the harness may later prune them in
+// one of the two sessions. If the message has no time, it could be mistaken for
+// another one, so fingerprint returns 0, which matches nothing.
+func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
+	if m.Created == 0 {
+		return 0
+	}
+	h := sha256.New()
+	for _, field := range []string{
+		string(m.Role), strconv.FormatInt(m.Created, 10), strconv.Itoa(int(p.Kind)),
+	} {
+		h.Write([]byte(field))
+		h.Write([]byte{0})
+	}
+	switch p.Kind {
+	case transcript.Tool:
+		h.Write([]byte(p.Name + "\x00" + p.CallID + "\x00"))
+		h.Write(p.Input)
+	case transcript.File:
+		h.Write([]byte(p.Mime + "\x00" + p.URL))
+	default:
+		h.Write([]byte(p.Text))
+	}
+	n := int64(binary.LittleEndian.Uint64(h.Sum(nil)))
+	if n == 0 {
+		return 1
+	}
+	return n
+}
+
+// stamp keeps a known unit's fingerprint up to date. The harness may wrap a user's
+// text while the message waits in the queue, and unwrap it later, so the fingerprint
+// of a user text can change. Units that an older host stored have no fingerprint yet.
+func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Part) {
+	if u.Fingerprint != 0 && (m.Role != transcript.User || p.Kind != transcript.Text) {
+		return
+	}
+	if n := fingerprint(m, p); n != u.Fingerprint {
+		u.Fingerprint = n
+		s.stamped[u.Tag] = n
+	}
+}
+
+// Stamped returns the fingerprints that changed since the last call of Saved, by tag.
+func (s *Session) Stamped() map[int]int64 { return s.stamped }
+
+// Saved tells the session that all fingerprints are stored.
+func (s *Session) Saved() { s.stamped = make(map[int]int64) }
+
+// An Outline holds the parts of an array that can be compared with another session:
+// keys, roles and fingerprints.
+type Outline []outlined
+
+type outlined struct {
+	key   string
+	role  transcript.Role
+	units []outlinedUnit
+}
+
+type outlinedUnit struct {
+	key         string
+	fingerprint int64
+}
+
+// OutlineOf returns the outline of an array.
+func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
+	o := make(Outline, len(raws))
+	inParallel(len(raws), func(i int) {
+		m := codec.Decode(raws[i])
+		keys := newUnitKeys(&m)
+		o[i].key, o[i].role = m.Key, m.Role
+		for j := range m.Parts {
+			if key := keys.of(&m.Parts[j]); key != "" {
+				o[i].units = append(o[i].units, outlinedUnit{key, fingerprint(&m, &m.Parts[j])})
+			}
+		}
+	})
+	return o
+}
+
+// First returns the fingerprint of the first unit in the array, 0 if there is no unit.
+func (o Outline) First() int64 {
+	for _, m := range o {
+		if len(m.units) > 0 {
+			return m.units[0].fingerprint
+		}
+	}
+	return 0
+}
+
+// A Copy describes how the beginning of one session copies another session.
+type Copy struct {
+	// Units are the original's units with their tags, under the keys that they have in
+	// the copy, ascending by tag.
+	Units []frozen.Unit
+	// Messages maps each message key of the original to its key in the copy.
+	Messages map[string]string
+	// Next is the key of the answer directly behind the copy of the original's newest
+	// message, empty if there is none. The original finished that answer but made no
+	// pass afterwards, so it has no units for it.
+	Next string
+}
+
+// CopyOf finds how many messages at the beginning of the array are copies from the
+// session that units belong to. Units must ascend by tag. The copy ends before the
+// first message that has a unit which the original lacks or has in another place.
+func (o Outline) CopyOf(units []frozen.Unit) Copy {
+	places := make(map[int64][]int, len(units)) // by fingerprint
+	for i, u := range units {
+		if u.Fingerprint != 0 {
+			places[u.Fingerprint] = append(places[u.Fingerprint], i)
+		}
+	}
+	c := Copy{Messages: make(map[string]string)}
+	keys := make(map[int]string) // of the copied units, by place
+	from, end := 0, 0
+	for i, m := range o {
+		found, ok := m.find(units, places, from)
+		if !ok {
+			break
+		}
+		if len(found) == 0 {
+			continue
+		}
+		from, end = found[0]+1, i+1
+		c.Messages[units[found[0]].MessageKey] = m.key
+		for i, place := range found {
+			keys[place] = m.units[i].key
+		}
+	}
+	if _, isNewest := keys[len(units)-1]; isNewest && end < len(o) && o[end].role == transcript.Assistant {
+		c.Next = o[end].key
+	}
+	for i, u := range units {
+		if key, ok := keys[i]; ok {
+			u.Key, u.MessageKey = key, c.Messages[u.MessageKey]
+			c.Units = append(c.Units, u)
+		}
+	}
+	return c
+}
+
+// find returns the places of the message's units in the original. All of them must
+// belong to one message of the original, and the first must be at from or later.
+func (m outlined) find(units []frozen.Unit, places map[int64][]int, from int) (found []int, ok bool) {
+	taken := make(map[int]bool, len(m.units))
+	for _, u := range m.units {
+		at := -1
+		for _, place := range places[u.fingerprint] {
+			switch {
+			case taken[place], place < from:
+			case len(found) > 0 && units[place].MessageKey != units[found[0]].MessageKey:
+			default:
+				at = place
+			}
+			if at >= 0 {
+				break
+			}
+		}
+		if at < 0 {
+			return nil, false
+		}
+		taken[at] = true
+		found = append(found, at)
+	}
+	return found, true
+}
+
+// Moved translates the original's gauge to the copy.
+func (c Copy) Moved(g Gauge) Gauge {
+	// If the measured message is not in the copy, g.Of names a message that does not
+	// exist there. The gauge then treats it as reverted: every usage in the copy is
+	// older.
+	g.Of = c.measurement(g.Of)
+	return g
+}
+
+// measurement translates the name of a measurement to the copy.
+func (c Copy) measurement(of string) string {
+	key := messageOf(of)
+	if copied, ok := c.Messages[key]; ok {
+		return copied + of[len(key):]
+	}
+	return of
+}
+
+// MovedEpisode translates the original's episode to the copy.
+func (c Copy) MovedEpisode(e Episode) Episode {
+	e.ReliefOf = c.measurement(e.ReliefOf)
+	return e
+}
+
+// MovedSetup translates the original's setup to the copy.
+func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
+	key, ok := c.Messages[s.Todo.MessageKey]
+	if !ok {
+		s.Todo = frozen.Todo{}
+	}
+	s.Todo.MessageKey = key
+	s.ReclaimUpTo = min(s.ReclaimUpTo, c.TagCounter())
+	return s
+}
+
+// MovedBinding translates a binding of the original to the copy. If the original was
+// forked directly after an answer, no pass of the original has had that answer in its
+// array. Its binding then refers to the wire of the original's newest pass, and the
+// answer is c.Next in the copy (F6 in docs/defects.md).
+func (c Copy) MovedBinding(b frozen.Binding, newest Chain, preamble int) (frozen.Binding, bool) {
+	key, ok := c.Messages[b.MessageKey]
+	if !ok && c.Next != "" && b.Prompt == promptID(preamble, newest) {
+		key, ok = c.Next, true
+	}
+	b.MessageKey = key
+	return b, ok && !b.Lost
+}
+
+// TagCounter returns the highest tag of the copy. Rules measure age in tags, so the
+// copy must not continue at the original's higher counter.
+func (c Copy) TagCounter() int {
+	if len(c.Units) == 0 {
+		return 0
+	}
+	return c.Units[len(c.Units)-1].Tag
+}

@@ -1,0 +1,37 @@
+package frozen
+
+// A Binding ties the thinking of a message to the prompt that the model
+// produced it for. A model that binds its thinking accepts that thinking back
+// only behind exactly the same prompt.
+type Binding struct {
+	// MessageKey names the assistant message that holds the thinking.
+	MessageKey string
+	// Prompt identifies the request that the message answered: its preamble
+	// (tools and system prompt) and its messages.
+	Prompt string
+	// Lost says that the prompt has changed since. Lost thinking never comes
+	// back.
+	Lost bool
+}
+
+// Binding returns the binding of a message's thinking. If it returns nil,
+// nobody knows the prompt, and the caller must treat the thinking as lost.
+func (s *State) Binding(messageKey string) *Binding { return s.bindings[messageKey] }
+
+// Bind adds bindings. A message that already has one keeps it.
+func (s *State) Bind(bindings ...Binding) {
+	for _, b := range bindings {
+		if s.bindings[b.MessageKey] == nil {
+			s.bindings[b.MessageKey] = &b
+		}
+	}
+}
+
+// Lose marks the thinking of messages as lost.
+func (s *State) Lose(messageKeys []string) {
+	for _, key := range messageKeys {
+		if b := s.bindings[key]; b != nil {
+			b.Lost = true
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package render
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// claudeID finds the family and version in a Claude model id. Providers,
+// gateways and clouds write ids differently, for example claude-opus-5-5,
+// anthropic/claude-fable-5.1, eu.anthropic.claude-sonnet-5-5-v1:0 and
+// claude-5-1-mythos@20260801. A version number has at most two digits, so a
+// date such as 20260801 is not read as a minor version.
+var claudeID = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[.-](\d{1,2}))?(?:-([a-z]+))?(?:[^0-9a-z]|$)`)
+
+// BindsThinking reports whether the model accepts a thinking block only behind
+// the exact prompt that the block was produced for
+// (docs/preserved-thinking.md). Claude models do so from version 5.1 on. Mythos
+// 5.1 is an exception: it signs its thinking and does not check it. If the id
+// names no Claude version, the answer is the safe one. A provider that speaks
+// Anthropic's protocol may well serve a binding model, so it counts as binding
+// unless the id names another maker's model, for example amazon.nova-pro. An
+// unknown provider always counts as binding.
+func (p Profile) BindsThinking(model string) bool {
+	m := claudeID.FindStringSubmatch(strings.ToLower(model))
+	if m == nil {
+		return p.FusesAssistants && !isForeign(model) || p.Name == "unknown"
+	}
+	major, _ := strconv.Atoi(m[2])
+	minor, _ := strconv.Atoi(m[3])
+	if (m[1] == "mythos" || m[4] == "mythos") && major == 5 && minor == 1 {
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 1
+}
+
+// foreign holds parts of the ids of other makers' models, which Bedrock and Vertex
+// sell beside Anthropic's.
+var foreign = []string{"amazon.", "nova", "meta.", "llama", "mistral", "cohere", "ai21", "deepseek", "qwen", "gemini", "gpt", "openai.", "titan"}
+
+func isForeign(model string) bool {
+	model = strings.ToLower(model)
+	for _, f := range foreign {
+		if strings.Contains(model, f) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,49 @@
+package render_test
+
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/pipeline/render"
+)
+
+func TestBindsThinking(t *testing.T) {
+	for _, c := range []struct {
+		profile, model string
+		want           bool
+	}{
+		{"anthropic", "claude-fable-5-1", true},
+		{"anthropic", "claude-fable-5-2-20261001", true},
+		{"anthropic", "claude-opus-5-5", true},
+		{"anthropic", "claude-opus-6", true},
+		{"anthropic", "claude-opus-6-0", true},
+		{"anthropic", "claude-sonnet-5", false},
+		{"anthropic", "claude-sonnet-5-20260601", false}, // a date is not a minor version
+		{"anthropic", "claude-sonnet-4-6", false},
+		{"anthropic", "claude-opus-4-8@20260301", false},
+		{"anthropic", "claude-3-5-sonnet-20241022", false},
+		{"anthropic", "claude-3-7-sonnet", false},
+		{"anthropic", "claude-mythos-5-1", false}, // signs its thinking and does not check it
+		{"anthropic", "claude-5-1-mythos", false},
+		{"anthropic", "claude-mythos-5-5", true},
+		// The same models behind gateways and clouds.
+		{"bedrock", "eu.anthropic.claude-sonnet-5-5-v1:0", true},
+		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", false},
+		{"vertex", "claude-haiku-5-5@20261001", true},
+		{"openai-compatible", "anthropic/claude-fable-5.1", true},
+		{"openai-compatible", "anthropic/claude-opus-4.5", false},
+		{"copilot", "claude-opus-5.5", true},
+		// If the id names no Claude version, the model counts as binding where
+		// the provider may serve such a model.
+		{"anthropic", "our-company-best", true},
+		{"unknown", "something", true},
+		{"bedrock", "amazon.nova-pro-v1:0", false},
+		{"bedrock", "arn:aws:bedrock:eu-west-1:1:inference-profile/x", true},
+		{"openai", "gpt-5.6", false},
+		{"openai-compatible", "qwen3-coder", false},
+		{"google", "gemini-3-pro", false},
+	} {
+		if got := render.ProfileNamed(c.profile).BindsThinking(c.model); got != c.want {
+			t.Errorf("%s, %s: %v", c.profile, c.model, got)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A CacheLifeRow is the life of a model's cached prefixes as reported usage has
+// shown it. Zeros mean that nothing has been learned yet.
+type CacheLifeRow struct {
+	Provider string
+	Model    string
+	// LifeMS was learned at the time At (Unix ms). If Missed is set, misses
+	// shortened it, otherwise a read lengthened it.
+	LifeMS int64
+	Missed bool
+	At     int64
+	// Misses counts the misses that no read has contradicted since. The
+	// shortest pause before one of them was LeastMS, the longest MostMS.
+	Misses          int
+	LeastMS, MostMS int64
+}
+
+//go:embed query/cachelife_select.sql
+var cacheLifeSelectSQL string
+
+//go:embed query/cachelife_upsert.sql
+var cacheLifeUpsertSQL string
+
+// CacheLife returns the learned life of a model's cached prefixes. If nothing
+// has been learned, its fields are zero.
+func (s *Store) CacheLife(ctx context.Context, provider, model string) (CacheLifeRow, error) {
+	r := CacheLifeRow{Provider: provider, Model: model}
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, cacheLifeSelectSQL, func(row *sqlite3.Stmt) {
+			r.LifeMS, r.Missed, r.At = row.ColumnInt64(0), row.ColumnBool(1), row.ColumnInt64(2)
+			r.Misses, r.LeastMS, r.MostMS = row.ColumnInt(3), row.ColumnInt64(4), row.ColumnInt64(5)
+		}, provider, model)
+	})
+	if err != nil {
+		return CacheLifeRow{}, fmt.Errorf("read cache life of %s/%s: %w", provider, model, err)
+	}
+	return r, nil
+}
+
+// SaveCacheLife replaces the learned life of a model's cached prefixes.
+func (s *Store) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, cacheLifeUpsertSQL,
+			r.Provider, r.Model, r.LifeMS, r.Missed, r.At, r.Misses, r.LeastMS, r.MostMS)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save cache life of %s/%s: %w", r.Provider, r.Model, err)
+	}
+	return nil
+}

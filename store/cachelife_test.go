@@ -1,0 +1,48 @@
+package store
+
+import "testing"
+
+func TestCacheLifeIsKeptPerProviderAndModel(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	ctx := t.Context()
+	r := CacheLifeRow{Provider: "anthropic", Model: "claude", Misses: 2, LeastMS: 120_000, MostMS: 180_000}
+	must(t, s.SaveCacheLife(ctx, r))
+	r = CacheLifeRow{Provider: "anthropic", Model: "claude", LifeMS: 180_000, Missed: true, At: now}
+	must(t, s.SaveCacheLife(ctx, r))
+	for range 2 {
+		for _, want := range []CacheLifeRow{r, {Provider: "bedrock", Model: "claude"}, {Provider: "anthropic", Model: "claude-1m"}} {
+			got, err := s.CacheLife(ctx, want.Provider, want.Model)
+			must(t, err)
+			same(t, "cache life", got, want)
+		}
+		must(t, s.Close())
+		s = openIn(t, dir)
+	}
+}
+
+// A database from before the release that learned cache lives gets their table
+// and keeps its content.
+func TestMigrationAddsCacheLives(t *testing.T) {
+	dir := t.TempDir()
+	ctx := t.Context()
+	var older []migration
+	for _, m := range released() {
+		if m.version < 9 {
+			older = append(older, m)
+		}
+	}
+	s := openVersion(t, dir, older)
+	w := WindowRow{Provider: "anthropic", Model: "claude", OverflowTokens: 200_000, OverflowAt: now}
+	must(t, s.SaveWindow(ctx, w))
+	must(t, s.Close())
+
+	s = openIn(t, dir)
+	got, err := s.Window(ctx, "anthropic", "claude")
+	must(t, err)
+	same(t, "window", got, w)
+	life, err := s.CacheLife(ctx, "anthropic", "claude")
+	must(t, err)
+	same(t, "cache life", life, CacheLifeRow{Provider: "anthropic", Model: "claude"})
+	must(t, s.SaveCacheLife(ctx, CacheLifeRow{Provider: "anthropic", Model: "claude", LifeMS: 1}))
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// An Inheritance is the state that a copy of another session (a fork) takes
+// over, beside units and edits, which PassCommit holds as for any session.
+type Inheritance struct {
+	Queued []DropRow
+	System SystemState
+	Nudge  NudgeRow
+}
+
+// maxOriginals bounds how many sessions are examined as the possible original
+// of a copy. A session that was forked often has as many copies that begin
+// alike.
+const maxOriginals = 8
+
+// Originals returns the other sessions of the harness and directory that hold a
+// unit with the fingerprint. Sessions with the most recent pass come first.
+func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
+	var keys []Key
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, `
+			SELECT DISTINCT s.session_id, s.last_pass_at
+			FROM units AS u JOIN sessions AS s USING (harness, session_id)
+			WHERE u.harness = ?1 AND u.fingerprint <> 0 AND u.fingerprint = ?4
+				AND s.directory = ?3 AND s.session_id <> ?2
+			ORDER BY s.last_pass_at DESC, s.session_id
+			LIMIT ?5`,
+			func(row *sqlite3.Stmt) { keys = append(keys, Key{copied.Harness, row.ColumnText(0)}) },
+			copied.Harness, copied.Session, directory, fingerprint, maxOriginals)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the original of %s: %w", copied, err)
+	}
+	return keys, nil
+}
+
+// inherit stores the state that a copy takes over from its original.
+func inherit(ctx context.Context, tx *sql.Tx, key Key, from *Inheritance, now int64) error {
+	if from == nil {
+		return nil
+	}
+	if err := insertDrops(ctx, tx, key, from.Queued); err != nil {
+		return fmt.Errorf("inherited drop: %w", err)
+	}
+	if err := saveSystem(ctx, tx, key, from.System, now); err != nil {
+		return fmt.Errorf("inherited system prompt: %w", err)
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO nudges (harness, session_id, undropped, level, message)
+		VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (harness, session_id) DO NOTHING`,
+		key.Harness, key.Session, from.Nudge.Cycle.Undropped, from.Nudge.Cycle.Level, from.Nudge.Message)
+	if err != nil {
+		return fmt.Errorf("inherited reminder: %w", err)
+	}
+	return nil
+}
+
+// stampUnits replaces the fingerprints of units, given by tag.
+func stampUnits(ctx context.Context, tx *sql.Tx, key Key, stamped map[int]int64) error {
+	if len(stamped) == 0 {
+		return nil
+	}
+	stmt, err := tx.PrepareContext(ctx, `
+		UPDATE units SET fingerprint = ?4
+		WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for tag, fingerprint := range stamped {
+		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, tag, fingerprint); err != nil {
+			return fmt.Errorf("fingerprint of unit %d: %w", tag, err)
+		}
+	}
+	return nil
+}

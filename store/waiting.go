@@ -1,0 +1,92 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// While another program holds a lock on the database, no pass can be stored.
+// The pass still answers, so the wire carries tags that no row records. If the
+// host were killed then, its successor would give the same tags again. Tags are
+// given in the order of the transcript, so units that are still in the
+// transcript would get the same tags. But if the user removed messages
+// meanwhile, a tag that the model has read on one piece would appear on
+// another.
+//
+// Sending such a wire without the new tags does not help, because adding them
+// later would change messages that were already sent. Reserving a range of
+// numbers in advance does not help either: a new host cannot know how many of
+// them the last one has shown. If it skipped them all, every killed host would
+// change the tags of units that were sent.
+//
+// The units therefore wait in a file beside the database, one file for each
+// session that met the lock. Load reads the file, and the next write that
+// stores the units removes it. Like the database, the file survives a killed
+// process. Unlike the database, it need not survive a power cut.
+
+// KeepWaiting writes units that the database could not take to the session's
+// file. They replace the units that waited before.
+func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(units); err != nil {
+		return fmt.Errorf("keep the waiting units of %s: %w", key, err)
+	}
+	s.waits.Store(key, true)
+	path := s.waitingPath(key)
+	// The file is renamed into place, so that a host killed here leaves all of
+	// it or none.
+	err := os.WriteFile(path+".tmp", b.Bytes(), fileMode)
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the waiting units of %s: %w", key, err)
+	}
+	return nil
+}
+
+// waiting returns the waiting units that are not in stored, in order of their
+// tags. Some may be in both, because a host may have been killed after storing
+// them and before removing the file.
+func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
+	b, err := os.ReadFile(s.waitingPath(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s.waits.Store(key, true)
+	var units []UnitRow
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(b)).Decode(&units)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the waiting units: %w", err)
+	}
+	tags, keys := make(map[int]bool, len(stored)), make(map[string]bool, len(stored))
+	for _, u := range stored {
+		tags[u.Tag], keys[u.UnitKey] = true, true
+	}
+	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
+}
+
+// forgetWaiting removes the session's file. If that fails, no harm is done,
+// because waiting leaves out units that are stored.
+func (s *Store) forgetWaiting(key Key) {
+	s.waits.Delete(key)
+	if err := removeIfExists(s.waitingPath(key)); err != nil {
+		s.log.Warn("file of stored units not removed", "session", key.Session, "error", err)
+	}
+}
+
+// waitingPath names the file by a hash, because a session's id may contain
+// characters that a file name must not.
+func (s *Store) waitingPath(key Key) string {
+	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
+	return s.path + ".waiting-" + hex.EncodeToString(sum[:8])
+}
