@@ -3,9 +3,9 @@ package e2e
 import (
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/script"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 )
 
@@ -96,7 +96,7 @@ func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
 // storyFiles returns the project of the story: a few packages of this repository.
 func storyFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := script.RepositoryFiles(t.Context(), product.Repo, "schema", "internal/promptcache", "internal/mockllm", "internal/opencodetest")
+	files, err := script.RepositoryFiles(t.Context(), product.Repo, "schema", "internal/promptcache", "e2e/mockllm", "e2e/opencodetest")
 	if err != nil {
 		t.Fatal(err)
 	}

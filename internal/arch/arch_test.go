@@ -71,6 +71,8 @@ var reach = []struct {
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
 	{"internal/promptcache", "schema internal/json internal/route", "a provider's cache, simulated from hashes and sizes"},
 	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},
+	{"e2e/mockllm", "schema internal/json internal/route internal/promptcache", "the mock provider judges the product from the outside"},
+	{"e2e/opencodetest", "internal/json", "a runner of OpenCode knows nothing of the host"},
 }
 
 // never lists dependencies that packages must not have, directly or indirectly.
@@ -86,7 +88,7 @@ var never = []struct {
 	{"internal/host", "github.com/sourcegraph/jsonrpc2", "nothing below rpc knows JSON-RPC"},
 	{"cmd/magicctx-host", "github.com/invopop/jsonschema", "the schemas are generated and embedded, not made at run time"},
 	{"cmd/magicctx-host", "github.com/google/go-cmp/cmp pgregory.net/rapid go.uber.org/goleak", "test libraries stay out of the binary"},
-	{"cmd/magicctx-host", module + "/internal/mockllm " + module + "/internal/opencodetest", "test harnesses stay out of the binary"},
+	{"cmd/magicctx-host", module + "/e2e", "test equipment stays out of the binary"},
 }
 
 // direct lists packages that a package must not import itself, although one of

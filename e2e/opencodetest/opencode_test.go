@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 const repo = "../.."
