@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -74,11 +75,11 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}
 	return doctor.Options{
 		Version: rpc.Version, Executable: executable,
-		DataDir: dir, RuntimeDirs: rpc.RuntimeDirs(dir), Directory: project,
+		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: versionOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
-			return askHost(ctx, rpc.EndpointIn(runtimeDir, dir))
+			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
 		Conflicts: func() ([]doctor.Conflict, error) { return conflicts(project) },
 		Installed: func() (string, error) { return installed(project) },

@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -34,7 +35,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if err != nil {
 		return err
 	}
-	endpoint, err := rpc.NewEndpoint(dir)
+	endpoint, err := daemon.NewEndpoint(dir)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 		return cmd.watch(ctx, follower{endpoint: endpoint, dir: dir}, s)
 	}
 	st, err := askHost(ctx, endpoint)
-	if errors.Is(err, rpc.ErrNoHost) {
+	if errors.Is(err, daemon.ErrNoHost) {
 		return &exitError{exitNoHost, noHost(ctx, dir)}
 	}
 	if err != nil {
@@ -93,13 +94,13 @@ func unanswered(dir string, err error) error {
 }
 
 // askHost calls askStatus with statusTimeout.
-func askHost(ctx context.Context, endpoint rpc.Endpoint) (schema.StatusResult, error) {
+func askHost(ctx context.Context, endpoint daemon.Endpoint) (schema.StatusResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	return askStatus(ctx, endpoint)
 }
 
-func askStatus(ctx context.Context, endpoint rpc.Endpoint) (st schema.StatusResult, err error) {
+func askStatus(ctx context.Context, endpoint daemon.Endpoint) (st schema.StatusResult, err error) {
 	client, err := greet(ctx, endpoint, nil)
 	if err != nil {
 		return st, err
@@ -109,8 +110,8 @@ func askStatus(ctx context.Context, endpoint rpc.Endpoint) (st schema.StatusResu
 }
 
 // greet connects to the running host as an observer, which has no sessions.
-func greet(ctx context.Context, endpoint rpc.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
-	conn, err := rpc.Dial(ctx, endpoint)
+func greet(ctx context.Context, endpoint daemon.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
+	conn, err := daemon.Dial(ctx, endpoint)
 	if err != nil {
 		return nil, err
 	}

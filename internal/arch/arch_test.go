@@ -98,6 +98,8 @@ var direct = []struct {
 }{
 	{"pipeline", "os io/fs io/ioutil", "the pass does no I/O (fmt alone depends on os)"},
 	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents", "rpc calls the host and nothing past it"},
+	{"rpc/daemon", module + "/internal/host", "the processes carry the conversation and do not take part in it"},
+	{"rpc/daemon", "github.com/sourcegraph/jsonrpc2", "the processes carry the conversation and do not take part in it"},
 	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
 }
 
@@ -117,6 +119,7 @@ var importers = []struct {
 	{module + "/cmd", "", "the command is imported by nothing"},
 	{module + "/e2e", "e2e", "the end-to-end tests are imported by nothing"},
 	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
+	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
 	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay", "only the host commits; doctor only looks"},
 	{module + "/internal/arch", "", "it holds no code"},
@@ -221,6 +224,9 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"internal/host", local("rpc")},
 		{"internal/host", "github.com/sourcegraph/jsonrpc2"},
 		{"rpc", local("store")},
+		{"rpc", local("rpc/daemon")},
+		{"rpc/daemon", local("internal/host")},
+		{"internal/replay", local("rpc/daemon")},
 		{"schema", local("pipeline")},
 		{"internal/host", "encoding/json"},
 		{"internal/config", local("cmd/magicctx-host")},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -47,7 +48,7 @@ func well(t *testing.T) Options {
 		VersionOf: func(context.Context, string) (string, error) { return "1.18.33\n", nil },
 		AskHost: func(_ context.Context, dir string) (schema.StatusResult, error) {
 			if dir != filepath.Join(home, "run") {
-				return schema.StatusResult{}, rpc.ErrNoHost
+				return schema.StatusResult{}, daemon.ErrNoHost
 			}
 			return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 		},
@@ -115,7 +116,7 @@ func TestNothingThereYetIsWell(t *testing.T) {
 	o := well(t)
 	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
 	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
-		return schema.StatusResult{}, rpc.ErrNoHost
+		return schema.StatusResult{}, daemon.ErrNoHost
 	}
 	if findings := Examine(t.Context(), o); Worst(findings) != OK {
 		t.Errorf("found %+v", findings)
@@ -277,7 +278,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"runtime directory open", func(t *testing.T, o *Options) {
-				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
+				o.AskHost = answer(schema.StatusResult{}, daemon.ErrNoHost)
 				must(t, os.Chmod(o.RuntimeDirs[0], 0o755))
 			},
 			"permissions", Warn, "open to others (mode 0755)", "chmod 0700 ", true,
@@ -285,7 +286,7 @@ func TestFindings(t *testing.T) {
 		{
 			"runtime directory is a file", func(t *testing.T, o *Options) {
 				must(t, os.Remove(o.RuntimeDirs[0]))
-				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
+				o.AskHost = answer(schema.StatusResult{}, daemon.ErrNoHost)
 				must(t, os.Symlink(filepath.Join(o.DataDir, "logs"), o.RuntimeDirs[0]))
 			},
 			"permissions", Warn, "is no directory", "remove it", false,
@@ -445,7 +446,7 @@ func TestDirectoryInUseIsNamed(t *testing.T) {
 	o.RuntimeDirs[0] += "/file"
 	o.AskHost = func(_ context.Context, dir string) (schema.StatusResult, error) {
 		if dir != o.RuntimeDirs[1] {
-			return schema.StatusResult{}, rpc.ErrNoHost
+			return schema.StatusResult{}, daemon.ErrNoHost
 		}
 		return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 	}

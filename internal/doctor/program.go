@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -42,7 +43,7 @@ func (x *examination) host(ctx context.Context) {
 	st, err := x.AskHost(ctx, dir)
 	var refused *rpc.Error
 	switch {
-	case errors.Is(err, rpc.ErrNoHost):
+	case errors.Is(err, daemon.ErrNoHost):
 		if !x.elsewhere(ctx, dir) {
 			x.ok("no host is running; the next session starts one, with its socket in %s", dir)
 		}

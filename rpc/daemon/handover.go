@@ -1,4 +1,4 @@
-package rpc
+package daemon
 
 import (
 	"cmp"
@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 // handoverTimeout bounds the wait for an older host to finish its calls and
 // leave.
-const handoverTimeout = defaultGrace + 5*time.Second
+const handoverTimeout = rpc.DefaultGrace + 5*time.Second
 
 // probeTimeout bounds the wait for a host to answer with its version. The
 // answer needs no lane, so it comes at once from a healthy host.
@@ -29,11 +30,11 @@ func hostVersion(ctx context.Context, e Endpoint) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	client := NewClient(conn, nil, nil)
+	client := rpc.NewClient(conn, nil, nil)
 	defer client.Close(ctx)
 	var st schema.StatusResult
 	err = client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
-	var refused *Error
+	var refused *rpc.Error
 	switch {
 	case err == nil:
 		return st.Version, nil
@@ -56,9 +57,9 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	if err != nil {
 		return err
 	}
-	client := NewClient(conn, nil, nil)
+	client := rpc.NewClient(conn, nil, nil)
 	defer client.Close(ctx)
-	if err := client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true, Version: Version}, nil); err != nil {
+	if err := client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true, Version: rpc.Version}, nil); err != nil {
 		return err
 	}
 	for {
@@ -74,20 +75,12 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	}
 }
 
-// stopCause returns the line for the older host's log that names its successor.
-func stopCause(p schema.ShutdownParams) string {
-	if p.Version == "" {
-		return "a client asked for it"
-	}
-	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
-}
-
 // An outdatedError says that the running host is of an older release than this
 // build.
 type outdatedError struct{ version string }
 
 func (e *outdatedError) Error() string {
-	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, Version)
+	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, rpc.Version)
 }
 
 // takeOver makes the older host stop. If that host has gone meanwhile, takeOver

@@ -1,89 +1,15 @@
-package rpc
+package daemon
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
+
+	"github.com/magicctx/magicctx-host/rpc"
 )
-
-// ErrHostGone says that the host closed the connection before the shim did, for
-// example because it crashed.
-var ErrHostGone = errors.New("the host has gone")
-
-// lastAnswersTimeout bounds how long a bridge waits for the host after the shim
-// has ended. It covers the grace period that the host gives to calls in flight,
-// and some time to write the answers.
-const lastAnswersTimeout = defaultGrace + 3*time.Second
-
-// Bridge copies bytes between a shim and a host until either ends. When the
-// shim ends its input, or ctx ends, Bridge tells the host, still copies the
-// host's last answers, and returns nil. When the host ends first, Bridge
-// returns ErrHostGone. Bridge closes host. It may leave behind a goroutine that
-// reads from shim, because nothing interrupts a read from a blocking pipe.
-//
-// With a recorder, Bridge records every frame before it passes the frame on.
-func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *Recorder) error {
-	defer host.Close()
-	fromShim, fromHost := make(chan error, 1), make(chan error, 1)
-	go func() { fromShim <- forward(host, shim, rec, FromShim) }()
-	go func() { fromHost <- forward(shim, host, rec, FromHost) }()
-
-	select {
-	case err := <-fromHost:
-		return errors.Join(ErrHostGone, ignoreEnd(err))
-	case err := <-fromShim:
-		if ignoreEnd(err) != nil {
-			return fmt.Errorf("from shim to host: %w", err)
-		}
-	case <-ctx.Done():
-	}
-	if err := closeWrite(host); err != nil && !isEnd(err) {
-		return fmt.Errorf("tell the host that the shim ended: %w", err)
-	}
-	select {
-	case err := <-fromHost:
-		return ignoreEnd(err)
-	case <-time.After(lastAnswersTimeout):
-		return errors.New("the host does not end the connection")
-	}
-}
-
-func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
-	if rec == nil {
-		_, err := io.Copy(to, from)
-		return err
-	}
-	r := bufio.NewReaderSize(from, readBufferBytes)
-	for {
-		f, err := readFrame(r)
-		if err != nil {
-			return err
-		}
-		rec.record(sender, f)
-		if err := writeFrame(to, f); err != nil {
-			return err
-		}
-	}
-}
-
-func ignoreEnd(err error) error {
-	if err == nil || isEnd(err) {
-		return nil
-	}
-	return err
-}
-
-func closeWrite(c io.Closer) error {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
-}
 
 // startPoll is the pause between two dials to a host that is starting. A failed
 // dial takes microseconds, and the user is waiting, so the pause is short.
@@ -133,7 +59,7 @@ func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isOlder(version, Version) {
+	if isOlder(version, rpc.Version) {
 		return nil, &outdatedError{version}
 	}
 	return Dial(ctx, e)

@@ -1,33 +1,46 @@
-package rpc
+package daemon
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/magicctx/magicctx-host/rpc"
 )
 
-// Serve accepts connections from l and serves them. It ends when ctx ends, when
-// a client asks the host to stop, or when no client has been connected for idle
-// (0 waits for ever). Serve then stops listening, gives the calls in flight the
-// grace period, and returns when the last connection is closed.
-func (s *Server) Serve(ctx context.Context, l *Listener, idle time.Duration) error {
+// ServeOptions configure Serve. The zero value is usable.
+type ServeOptions struct {
+	Log *slog.Logger // nil discards the log
+	// Idle is how long the host outlives its last client. 0 means for ever.
+	Idle time.Duration
+}
+
+// Serve accepts connections from l and has s serve them. It ends when ctx ends,
+// when a client asks the host to stop, or when no client has been connected for
+// the idle time. Serve then stops listening, gives the calls in flight the
+// grace period of s, and returns when the last connection is closed.
+func Serve(ctx context.Context, s *rpc.Server, l *Listener, o ServeOptions) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	idleTimer := newIdleTimer(idle, func() { stop(errIdle) })
+	idleTimer := newIdleTimer(o.Idle, func() { stop(errIdle) })
 	defer idleTimer.stop()
 
 	var conns sync.WaitGroup
 	accepted := make(chan error, 1)
 	go func() {
-		accepted <- s.accept(l, func(conn net.Conn) {
+		accepted <- accept(l, o.Log, func(conn net.Conn) {
 			idleTimer.enter()
 			conns.Go(func() {
 				defer idleTimer.leave()
 				defer conn.Close()
 				if err := l.Check(conn); err != nil {
-					s.log.Warn("connection refused", "cause", err)
+					o.Log.Warn("connection refused", "cause", err)
 					return
 				}
 				s.ServeConn(ctx, conn)
@@ -38,24 +51,24 @@ func (s *Server) Serve(ctx context.Context, l *Listener, idle time.Duration) err
 	var err error
 	select {
 	case <-ctx.Done():
-		s.log.Info("host stops", "cause", context.Cause(ctx))
+		o.Log.Info("host stops", "cause", context.Cause(ctx))
 	case <-s.StopRequested():
-		s.log.Info("host stops", "cause", s.stopCause)
+		o.Log.Info("host stops", "cause", s.StopCause())
 	case err = <-accepted:
-		s.log.Error("host stops", "cause", err)
+		o.Log.Error("host stops", "cause", err)
 	}
 	closeErr := l.Close()
 	if err == nil {
 		<-accepted // after this no goroutine joins conns
 	}
-	stop(errStopping)
+	stop(rpc.ErrStopping)
 	conns.Wait()
 	return errors.Join(err, closeErr)
 }
 
 var errIdle = errors.New("no client for a while")
 
-func (s *Server) accept(l *Listener, serve func(net.Conn)) error {
+func accept(l *Listener, log *slog.Logger, serve func(net.Conn)) error {
 	for {
 		conn, err := l.Accept()
 		var temporary interface{ Temporary() bool }
@@ -65,7 +78,7 @@ func (s *Server) accept(l *Listener, serve func(net.Conn)) error {
 		case errors.As(err, &temporary) && temporary.Temporary():
 			// The process is most likely out of file descriptors. A retry
 			// succeeds when some client leaves.
-			s.log.Warn("accept", "cause", err)
+			log.Warn("accept", "cause", err)
 			time.Sleep(100 * time.Millisecond)
 		default:
 			return err
