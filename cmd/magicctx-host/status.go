@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // statusTimeout bounds each request to the host. It can be short because a status never waits for a
@@ -87,7 +87,7 @@ func unanswered(dir string, err error) error {
 		return err
 	}
 	process := "process unknown"
-	if pid := store.LastOwner(dir); pid > 0 {
+	if pid := file.LastOwner(dir); pid > 0 {
 		process = fmt.Sprintf("process %d, most likely", pid)
 	}
 	return fmt.Errorf("the host of %s (%s) does not answer: %w; see magicctx-host doctor", dir, process, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // newHost is the hostBuilder of the real program. If the store cannot be opened, the host starts all
@@ -21,7 +22,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
 	}
 	now := wallClock()
 	h := host.NewStandby(ctx, host.StandbyOptions{
-		Path: store.PathIn(o.DataDir), Log: o.Log,
+		Path: file.PathIn(o.DataDir), Log: o.Log,
 		Open: func(ctx context.Context) (*host.Host, error) {
 			db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: now})
 			if err != nil {

@@ -61,6 +61,7 @@ var reach = []struct {
 	{"pipeline/history", "pipeline/frozen pipeline/transcript pipeline/render schema internal/json internal/bug", "history is rendered from frozen state"},
 	{"pipeline/render", "pipeline/frozen pipeline/transcript pipeline/text schema internal/json", "rendering depends on no rule"},
 	{"store", "schema internal/json internal/bug internal/clock", "the store has row types of its own and knows no pass"},
+	{"store/file", "internal/clock", "the file knows no rows"},
 	{"agents", "schema internal/json internal/bug internal/clock internal/tokens", "agents declare the ports they need"},
 	{"schema", "internal/json", "the protocol is below everything"},
 	{"internal/json", "", "a leaf"},
@@ -122,6 +123,7 @@ var importers = []struct {
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
 	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay", "only the host commits; doctor only looks"},
+	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},
 }
 
@@ -220,6 +222,8 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"pipeline/transcript", "os"},
 		{"pipeline/render", "github.com/go-json-experiment/json/jsontext"},
 		{"store", local("pipeline/frozen")},
+		{"store/file", local("store")},
+		{"internal/host", local("store/file")},
 		{"agents/historian", local("store")},
 		{"internal/host", local("rpc")},
 		{"internal/host", "github.com/sourcegraph/jsonrpc2"},

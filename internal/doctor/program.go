@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func (x *examination) program(ctx context.Context) {
@@ -53,7 +53,7 @@ func (x *examination) host(ctx context.Context) {
 		return
 	case err != nil:
 		remedy := "end its process"
-		if pid := store.LastOwner(x.DataDir); pid > 0 {
+		if pid := file.LastOwner(x.DataDir); pid > 0 {
 			remedy = fmt.Sprintf("end its process, most likely %d", pid)
 		}
 		x.fail(remedy+"; the next session starts a new host", "the running host does not answer: %v", err)

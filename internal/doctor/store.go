@@ -5,19 +5,19 @@ import (
 	"errors"
 	"os"
 
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func (x *examination) store(ctx context.Context) {
-	found, err := store.Examine(ctx, x.DataDir)
+	found, err := file.Examine(ctx, x.DataDir)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		x.warn("nothing, or run doctor again when the machine is idle", "the database was not checked, that took longer than %v: %s", timeout, found.Path)
 		return
-	case errors.Is(err, store.ErrForeign):
+	case errors.Is(err, file.ErrForeign):
 		x.fail("move that file away, or choose another directory with MAGIC_CONTEXT_DATA_DIR", "%v", err)
 		return
-	case errors.Is(err, store.ErrBusy):
+	case errors.Is(err, file.ErrBusy):
 		x.warn("end the program that holds it (a backup, a database browser), then run doctor again", "the database is locked: %v", err)
 		return
 	case err != nil:

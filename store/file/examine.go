@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"context"
@@ -41,8 +41,8 @@ const maxDamage = 5
 // write. It takes no lock, so a host may be at work. It fails with ErrForeign
 // or ErrBusy, or with ErrCannotPersist if the database cannot be read.
 func Examine(ctx context.Context, dir string) (Examination, error) {
-	migrations := released()
-	x := Examination{Path: filepath.Join(dir, fileName), NewestSchema: migrations[len(migrations)-1].version}
+	migrations := Released()
+	x := Examination{Path: filepath.Join(dir, fileName), NewestSchema: migrations[len(migrations)-1].Version}
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
 			return x, err
@@ -61,7 +61,7 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 		return x, err
 	}
 	x.Exists = true
-	if x.Bytes, err = sizeOnDisk(x.Path); err != nil {
+	if x.Bytes, err = SizeOnDisk(x.Path); err != nil {
 		return x, err
 	}
 	if err := x.check(ctx); isCorrupt(err) {
@@ -87,17 +87,17 @@ func (x *Examination) check(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, c.Close())
 		for _, file := range ours {
-			_ = os.Chmod(file, fileMode) // SQLite may have removed the file
+			_ = os.Chmod(file, Mode) // SQLite may have removed the file
 		}
 	}()
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
 	}
-	if err := scan(c, `PRAGMA user_version`, func(row *sqlite3.Stmt) { x.Schema = row.ColumnInt(0) }); err != nil {
+	if err := Scan(c, `PRAGMA user_version`, func(row *sqlite3.Stmt) { x.Schema = row.ColumnInt(0) }); err != nil {
 		return err
 	}
-	err = scan(c, fmt.Sprintf(`PRAGMA quick_check(%d)`, maxDamage), func(row *sqlite3.Stmt) {
+	err = Scan(c, fmt.Sprintf(`PRAGMA quick_check(%d)`, maxDamage), func(row *sqlite3.Stmt) {
 		if line := row.ColumnText(0); line != "ok" {
 			x.Damage = append(x.Damage, line)
 		}
@@ -105,5 +105,5 @@ func (x *Examination) check(ctx context.Context) (err error) {
 	if err != nil || x.Schema == 0 || len(x.Damage) > 0 {
 		return err
 	}
-	return scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
+	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
 }

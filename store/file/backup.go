@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"context"
@@ -21,8 +21,8 @@ func copyPath(path string, version int) string {
 
 // copyBefore copies the database before it is migrated away from version, and
 // removes the oldest copies.
-func (s *Store) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
-	target := copyPath(s.path, version)
+func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
+	target := copyPath(f.path, version)
 	partial := target + ".partial"
 	if err := vacuumInto(ctx, conn, partial); err != nil {
 		return errors.Join(err, removeIfExists(partial))
@@ -30,15 +30,15 @@ func (s *Store) copyBefore(ctx context.Context, conn *sql.Conn, version int) err
 	if err := os.Rename(partial, target); err != nil {
 		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 	}
-	s.log.Info("database copied", "path", s.path, "copy", target)
-	return s.removeOldCopies()
+	f.log.Info("database copied", "path", f.path, "copy", target)
+	return f.removeOldCopies()
 }
 
 // vacuumInto copies the database into target. It first creates an empty file,
 // which VACUUM INTO accepts, because a file that VACUUM INTO creates would be
 // readable by other users. vacuumInto does not sync the copy.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
-	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, fileMode)
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 	}
@@ -52,8 +52,8 @@ func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	return nil
 }
 
-func (s *Store) removeOldCopies() error {
-	entries, err := os.ReadDir(filepath.Dir(s.path))
+func (f *File) removeOldCopies() error {
+	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 	}
@@ -67,7 +67,7 @@ func (s *Store) removeOldCopies() error {
 	}
 	slices.Sort(versions)
 	for _, version := range versions[:max(0, len(versions)-keptCopies)] {
-		if err := removeIfExists(copyPath(s.path, version)); err != nil {
+		if err := removeIfExists(copyPath(f.path, version)); err != nil {
 			return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 		}
 	}

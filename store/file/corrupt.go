@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"context"
@@ -49,17 +49,17 @@ func suspectPath(path string) string { return path + ".suspect" }
 
 // suspect creates the marker file after a statement met damage in the open
 // database.
-func (s *Store) suspect(cause error) {
-	s.log.Error("database damaged: checked and replaced at the next start", "path", s.path, "cause", cause)
-	if err := os.WriteFile(suspectPath(s.path), []byte(cause.Error()+"\n"), fileMode); err != nil {
-		s.log.Error("cannot remember the damage", "path", s.path, "cause", err)
+func (f *File) suspect(cause error) {
+	f.log.Error("database damaged: checked and replaced at the next start", "path", f.path, "cause", cause)
+	if err := os.WriteFile(suspectPath(f.path), []byte(cause.Error()+"\n"), Mode); err != nil {
+		f.log.Error("cannot remember the damage", "path", f.path, "cause", err)
 	}
 }
 
 // checkSuspect checks the whole database if the last host met damage. It fails
 // with errCorrupt if the database is really damaged.
-func (s *Store) checkSuspect(ctx context.Context, conn *sql.Conn) error {
-	if !exists(suspectPath(s.path)) {
+func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
+	if !exists(suspectPath(f.path)) {
 		return nil
 	}
 	var verdict string
@@ -69,6 +69,16 @@ func (s *Store) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if verdict != "ok" {
 		return fmt.Errorf("%w: %s", errCorrupt, verdict)
 	}
-	s.log.Warn("suspect database found sound", "path", s.path)
-	return removeIfExists(suspectPath(s.path))
+	f.log.Warn("suspect database found sound", "path", f.path)
+	return removeIfExists(suspectPath(f.path))
+}
+
+// Explain adds to an error of SQLite the sentinel error that callers test for.
+// If err means damage, Explain also marks the database for a check at the next
+// start.
+func (f *File) Explain(ctx context.Context, err error) error {
+	if meansDamage(err) {
+		f.suspect(err)
+	}
+	return explain(ctx, err)
 }

@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"context"
@@ -23,8 +23,9 @@ const (
 	fileName = "magicctx.db"
 	lockName = "magicctx.lock"
 
-	fileMode = 0o600
-	dirMode  = 0o700
+	// Mode is the mode of all our files: they hold the user's prompts.
+	Mode    = 0o600
+	dirMode = 0o700
 
 	// busyTimeout bounds the wait for another program's lock on the file.
 	busyTimeout = 5 * time.Second
@@ -33,8 +34,8 @@ const (
 	maxReaders = 3
 )
 
-// Options say where a store is and which log and clock it uses. All fields are
-// required.
+// Options say where a database is and which log and clock it uses. All fields
+// are required.
 type Options struct {
 	// Dir holds the database, its lock and its copies. If it does not exist, it
 	// is created with mode 0700. The mode of an existing directory stays as it
@@ -45,9 +46,9 @@ type Options struct {
 	Clock clock.Clock
 }
 
-// A Store is the open database. On one machine, one process at a time has the
-// store of a directory open.
-type Store struct {
+// A File is the open database. On one machine, one process at a time has the
+// database of a directory open.
+type File struct {
 	path      string
 	log       *slog.Logger
 	clock     clock.Clock
@@ -57,36 +58,21 @@ type Store struct {
 
 	write *sql.DB // pool of one connection
 	read  *sql.DB // pool of connections that cannot write
-	stmts passStatements
-
-	// waits holds the keys of sessions that have a file of waiting units. Few have,
-	// and a pass must not ask the disk for it.
-	waits sync.Map
 
 	closing  sync.Once
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and migrates it to the
-// schema of this build. Open moves a damaged database aside and replaces it by
+// Open opens the database in o.Dir, or creates it, and applies the migrations
+// that it lacks. Then it has prepare make statements for the writer; they live
+// as long as the file. Open moves a damaged database aside and replaces it by
 // an empty one, see Recovered.
 //
 // It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrBusy or
 // ErrCannotPersist. Nothing stays open then, and the file is unchanged, except
 // that earlier successful migrations are kept. Under go test, Open refuses the
 // user's real database.
-func Open(ctx context.Context, o Options) (*Store, error) {
-	s, err := open(ctx, o, released())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage ignores stale claims as well
-		s.log.Warn("claims of a host that is gone stay for now", "path", s.path, "cause", err)
-	}
-	return s, nil
-}
-
-func open(ctx context.Context, o Options, migrations []migration) (*Store, error) {
+func Open(ctx context.Context, o Options, migrations []Migration, prepare func(context.Context, *sql.DB) error) (*File, error) {
 	if o.Dir == "" {
 		return nil, errors.New("open database: no directory given")
 	}
@@ -106,65 +92,65 @@ func open(ctx context.Context, o Options, migrations []migration) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: filepath.Join(dir, fileName), log: o.Log, clock: o.Clock, lock: lock}
-	if err := s.openOrReplace(ctx, migrations); err != nil {
+	f := &File{path: PathIn(dir), log: o.Log, clock: o.Clock, lock: lock}
+	if err := f.openOrReplace(ctx, migrations, prepare); err != nil {
 		lock.Unlock()
-		return nil, fmt.Errorf("open database %s: %w", s.path, explain(ctx, err))
+		return nil, fmt.Errorf("open database %s: %w", f.path, explain(ctx, err))
 	}
-	return s, nil
+	return f, nil
 }
 
-func (s *Store) openOrReplace(ctx context.Context, migrations []migration) error {
-	err := s.openFile(ctx, migrations)
+func (f *File) openOrReplace(ctx context.Context, migrations []Migration, prepare func(context.Context, *sql.DB) error) error {
+	err := f.openFile(ctx, migrations, prepare)
 	if !isCorrupt(err) {
 		return err
 	}
-	moved, moveErr := moveAside(s.path, s.clock.Now())
+	moved, moveErr := moveAside(f.path, f.clock.Now())
 	if moveErr != nil {
 		return fmt.Errorf("move damaged database aside: %w: %w", moveErr, err)
 	}
-	s.recovered = moved
-	s.log.Error("database damaged: moved aside, starting with an empty one", "path", s.path, "moved", moved, "cause", err)
-	return s.openFile(ctx, migrations)
+	f.recovered = moved
+	f.log.Error("database damaged: moved aside, starting with an empty one", "path", f.path, "moved", moved, "cause", err)
+	return f.openFile(ctx, migrations, prepare)
 }
 
-func (s *Store) openFile(ctx context.Context, migrations []migration) (err error) {
-	missing, err := inspect(s.path)
+func (f *File) openFile(ctx context.Context, migrations []Migration, prepare func(context.Context, *sql.DB) error) (err error) {
+	missing, err := inspect(f.path)
 	if err != nil {
 		return err
 	}
 	if missing {
-		if err := create(s.path); err != nil {
+		if err := create(f.path); err != nil {
 			return err
 		}
 	}
-	if err := os.Chmod(s.path, fileMode); err != nil {
+	if err := os.Chmod(f.path, Mode); err != nil {
 		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 	}
 	defer func() {
 		if err != nil {
-			s.closeConnections()
+			f.closeConnections()
 		}
 	}()
-	if s.write, err = driver.Open(s.path, setUpWriter); err != nil {
+	if f.write, err = driver.Open(f.path, setUpWriter); err != nil {
 		return err
 	}
-	s.write.SetMaxOpenConns(1)
-	if s.version, err = s.prepareSchema(ctx, migrations); err != nil {
+	f.write.SetMaxOpenConns(1)
+	if f.version, err = f.prepareSchema(ctx, migrations); err != nil {
 		return err
 	}
-	if s.stmts, err = preparePass(ctx, s.write); err != nil {
+	if err = prepare(ctx, f.write); err != nil {
 		return err
 	}
-	if s.read, err = driver.Open(s.path, setUpReader); err != nil {
+	if f.read, err = driver.Open(f.path, setUpReader); err != nil {
 		return err
 	}
-	s.read.SetMaxOpenConns(maxReaders)
-	s.read.SetMaxIdleConns(maxReaders)
-	if err := s.read.PingContext(ctx); err != nil {
+	f.read.SetMaxOpenConns(maxReaders)
+	f.read.SetMaxIdleConns(maxReaders)
+	if err := f.read.PingContext(ctx); err != nil {
 		return err
 	}
-	return s.hideSidecars()
+	return f.hideSidecars()
 }
 
 // setUpWriter sets the busy timeout first, because every later statement may
@@ -191,9 +177,9 @@ func setUpReader(c *sqlite3.Conn) error {
 
 // hideSidecars makes the files that SQLite keeps beside the database private.
 // SQLite creates them with modes from the umask alone.
-func (s *Store) hideSidecars() error {
+func (f *File) hideSidecars() error {
 	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Chmod(s.path+suffix, fileMode); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Chmod(f.path+suffix, Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 		}
 	}
@@ -201,31 +187,37 @@ func (s *Store) hideSidecars() error {
 }
 
 // Path returns the path of the database file.
-func (s *Store) Path() string { return s.path }
+func (f *File) Path() string { return f.path }
 
 // SchemaVersion returns the schema version of the database, which is the newest
 // version that this build knows.
-func (s *Store) SchemaVersion() int { return s.version }
+func (f *File) SchemaVersion() int { return f.version }
+
+// Writer returns the pool of the one connection that writes.
+func (f *File) Writer() *sql.DB { return f.write }
+
+// Reader returns the pool of the connections that cannot write.
+func (f *File) Reader() *sql.DB { return f.read }
 
 // Recovered returns the path to which Open moved a damaged database. It is
-// empty if the database was not damaged. If it is not empty, the store started
+// empty if the database was not damaged. If it is not empty, the database started
 // empty.
-func (s *Store) Recovered() string { return s.recovered }
+func (f *File) Recovered() string { return f.recovered }
 
 // Close waits for the write in progress, closes the database and releases its
 // lock. Calling it again returns the same result.
-func (s *Store) Close() error {
-	s.closing.Do(func() {
-		s.closeErr = errors.Join(s.closeConnections(), s.lock.Unlock())
+func (f *File) Close() error {
+	f.closing.Do(func() {
+		f.closeErr = errors.Join(f.closeConnections(), f.lock.Unlock())
 	})
-	return s.closeErr
+	return f.closeErr
 }
 
 // closeConnections closes the writer last, because the last connection moves
 // the write-ahead log into the database, and a reader cannot do that.
-func (s *Store) closeConnections() error {
+func (f *File) closeConnections() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.read, s.write} {
+	for _, db := range []*sql.DB{f.read, f.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// A migration brings the schema from version-1 to version.
-type migration struct {
-	version int
-	name    string
-	sql     string
+// A Migration brings the schema from Version-1 to Version.
+type Migration struct {
+	Version int
+	Name    string
+	SQL     string
 }
 
-// released returns the migrations of this build in order. They are numbered
+// Released returns the migrations of this build in order. They are numbered
 // consecutively from 1; a test checks that.
-func released() []migration {
+func Released() []Migration {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		panic(err) // cannot happen: the pattern is a constant
 	}
-	var all []migration
+	var all []Migration
 	for _, name := range names {
 		text, err := migrationFiles.ReadFile(name)
 		if err != nil {
@@ -39,15 +39,15 @@ func released() []migration {
 		if err != nil {
 			panic("migration without a number: " + name)
 		}
-		all = append(all, migration{version, path.Base(name), string(text)})
+		all = append(all, Migration{version, path.Base(name), string(text)})
 	}
 	return all
 }
 
 // prepareSchema reads the schema version, refuses a newer schema, and migrates
 // an older one. It returns the version of the migrated database.
-func (s *Store) prepareSchema(ctx context.Context, migrations []migration) (int, error) {
-	conn, err := s.write.Conn(ctx)
+func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
+	conn, err := f.write.Conn(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -60,30 +60,30 @@ func (s *Store) prepareSchema(ctx context.Context, migrations []migration) (int,
 	if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
-	newest := migrations[len(migrations)-1].version
+	newest := migrations[len(migrations)-1].Version
 	if stored > newest {
 		return 0, fmt.Errorf("%w: its schema is version %d, this host knows up to %d; update magicctx-host",
 			ErrNewerSchema, stored, newest)
 	}
-	if err := s.checkSuspect(ctx, conn); err != nil {
+	if err := f.checkSuspect(ctx, conn); err != nil {
 		return 0, err
 	}
 	if stored == newest {
 		return newest, nil
 	}
 	if stored > 0 {
-		if err := s.copyBefore(ctx, conn, stored); err != nil {
+		if err := f.copyBefore(ctx, conn, stored); err != nil {
 			return 0, fmt.Errorf("copy database before migration: %w", err)
 		}
 	}
 	for _, m := range migrations {
-		if m.version <= stored {
+		if m.Version <= stored {
 			continue
 		}
 		if err := migrate(ctx, conn, m); err != nil {
-			return 0, fmt.Errorf("migration %s: %w", m.name, err)
+			return 0, fmt.Errorf("migration %s: %w", m.Name, err)
 		}
-		s.log.Info("database migrated", "path", s.path, "version", m.version)
+		f.log.Info("database migrated", "path", f.path, "version", m.Version)
 	}
 	return newest, nil
 }
@@ -92,7 +92,7 @@ func (s *Store) prepareSchema(ctx context.Context, migrations []migration) (int,
 // foreign keys are off, because otherwise rebuilding a table would delete the
 // rows that refer to it. migrate checks all foreign keys before the commit
 // instead.
-func migrate(ctx context.Context, conn *sql.Conn, m migration) (err error) {
+func migrate(ctx context.Context, conn *sql.Conn, m Migration) (err error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
 		return err
 	}
@@ -107,13 +107,13 @@ func migrate(ctx context.Context, conn *sql.Conn, m migration) (err error) {
 		return err
 	}
 	defer tx.Rollback() // no-op after Commit
-	if _, err := tx.ExecContext(ctx, m.sql); err != nil {
+	if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
 		return err
 	}
 	if err := checkForeignKeys(ctx, tx); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, m.version)); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, m.Version)); err != nil {
 		return err
 	}
 	return tx.Commit()

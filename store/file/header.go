@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"encoding/binary"
@@ -11,8 +11,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// applicationID marks our databases: "mctx" in the header of the file.
-const applicationID = 0x6d637478
+// ApplicationID marks our databases: "mctx" in the header of the file.
+const ApplicationID = 0x6d637478
 
 // These are the parts of the SQLite file header that we read ourselves, see
 // https://sqlite.org/fileformat2.html#the_database_header.
@@ -52,8 +52,8 @@ func inspect(path string) (missing bool, err error) {
 	case string(header[:len(headerMagic)]) != headerMagic:
 		return false, fmt.Errorf("%w: %s has no SQLite header", errCorrupt, path)
 	}
-	if id := binary.BigEndian.Uint32(header[headerApplicationID:]); id != applicationID {
-		return false, fmt.Errorf("%w: %s has application id %#x, ours is %#x", ErrForeign, path, id, applicationID)
+	if id := binary.BigEndian.Uint32(header[headerApplicationID:]); id != ApplicationID {
+		return false, fmt.Errorf("%w: %s has application id %#x, ours is %#x", ErrForeign, path, id, ApplicationID)
 	}
 	return false, nil
 }
@@ -71,7 +71,7 @@ func orphanedLog(path string) error {
 // journal, SQLite's default, so that the mark reaches the main file at once or
 // not at all.
 func create(path string) (err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, Mode)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 	}
@@ -86,5 +86,5 @@ func create(path string) (err error) {
 	if err := conn.BusyTimeout(busyTimeout); err != nil {
 		return err
 	}
-	return conn.Exec(fmt.Sprintf(`PRAGMA application_id = %d`, applicationID))
+	return conn.Exec(fmt.Sprintf(`PRAGMA application_id = %d`, ApplicationID))
 }
