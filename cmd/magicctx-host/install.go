@@ -108,7 +108,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 
 // carryOut shows a plan that is not empty, asks where it must, and applies the plan.
 func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan, done string) error {
-	if diff := plan.Diff(isTerminal(s.out) && os.Getenv("NO_COLOR") == ""); diff != "" {
+	if diff := plan.Diff(wantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
 	} else {
 		fmt.Fprintf(s.out, "%s stays as it is.\n", plan.File)

@@ -129,9 +129,3 @@ func TestWatchWantsATerminal(t *testing.T) {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
 }
-
-func TestFrameOverwritesTheLastOne(t *testing.T) {
-	if got, want := frame("a\nb"), "\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

@@ -52,7 +52,7 @@ func list(t *testing.T) []pkg {
 var reach = []struct {
 	of, allowed, why string
 }{
-	{"pipeline", "schema internal/json internal/bug internal/route", "a pass is a pure function of transcript, frozen state and readings"},
+	{"pipeline", "schema internal/json internal/bug internal/format internal/route", "a pass is a pure function of transcript, frozen state and readings"},
 	{"pipeline/frozen", "", "the frozen state is plain data"},
 	{"pipeline/rule", "pipeline/frozen pipeline/text", "a rule sees the frozen state and proposes"},
 	{"pipeline/text", "internal/json", "functions from text to text"},
@@ -68,11 +68,12 @@ var reach = []struct {
 	{"internal/bug", "", "a leaf"},
 	{"internal/clock", "", "a leaf"},
 	{"internal/overflow", "internal/json", "a leaf"},
-	{"internal/route", "schema internal/json", "the table of caches is below all that go by it"},
+	{"internal/format", "", "a leaf"},
+	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
-	{"internal/promptcache", "schema internal/json internal/route", "a provider's cache, simulated from hashes and sizes"},
+	{"internal/promptcache", "schema internal/json internal/format internal/route", "a provider's cache, simulated from hashes and sizes"},
 	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},
-	{"e2e/mockllm", "schema internal/json internal/route internal/promptcache", "the mock provider judges the product from the outside"},
+	{"e2e/mockllm", "schema internal/json internal/format internal/route internal/promptcache", "the mock provider judges the product from the outside"},
 	{"e2e/opencodetest", "internal/json", "a runner of OpenCode knows nothing of the host"},
 }
 
@@ -102,6 +103,8 @@ var direct = []struct {
 	{"rpc/daemon", module + "/internal/host", "the processes carry the conversation and do not take part in it"},
 	{"rpc/daemon", "github.com/sourcegraph/jsonrpc2", "the processes carry the conversation and do not take part in it"},
 	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
+	{"internal/view", module + "/store " + module + "/rpc " + module + "/internal/host", "a view gets its data and fetches nothing"},
+	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
 // importers lists the only packages that may import a package.
@@ -120,6 +123,7 @@ var importers = []struct {
 	{module + "/cmd", "", "the command is imported by nothing"},
 	{module + "/e2e", "e2e", "the end-to-end tests are imported by nothing"},
 	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
+	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
 	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay", "only the host commits; doctor only looks"},
@@ -234,6 +238,11 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"schema", local("pipeline")},
 		{"internal/host", "encoding/json"},
 		{"internal/config", local("cmd/magicctx-host")},
+		{"internal/format", local("schema")},
+		{"internal/view", local("store")},
+		{"internal/view/page", "os"},
+		{"internal/replay", local("internal/view/report")},
+		{"internal/host", local("internal/view")},
 		{"cmd/magicctx-host", "github.com/invopop/jsonschema"},
 	} {
 		p := pkg{ImportPath: local(c.from), Imports: []string{c.to}, Deps: []string{c.to}}

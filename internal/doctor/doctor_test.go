@@ -323,19 +323,19 @@ func TestFindings(t *testing.T) {
 			"large logs", func(t *testing.T, o *Options) {
 				must(t, os.Truncate(filepath.Join(o.DataDir, "logs", "host.log"), manyLogBytes+1))
 			},
-			"leftovers", Warn, "the logs take 64.0 MB", "remove those", false,
+			"leftovers", Warn, "the logs take 64 MB", "remove those", false,
 		},
 		{
 			"full disk", func(t *testing.T, o *Options) {
 				o.FreeBytes = func(string) (uint64, error) { return tooLittleSpace - 1, nil }
 			},
-			"disk", Fail, "32.0 MB are left", "free some space", false,
+			"disk", Fail, "32 MB are left", "free some space", false,
 		},
 		{
 			"little space", func(t *testing.T, o *Options) {
 				o.FreeBytes = func(string) (uint64, error) { return littleSpace - 1, nil }
 			},
-			"disk", Warn, "512.0 MB are left", "free some space", false,
+			"disk", Warn, "512 MB are left", "free some space", false,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
@@ -59,6 +60,6 @@ func (x *examination) logs() {
 		}
 	}
 	if bytes > manyLogBytes {
-		x.warn("remove those that you do not need", "the logs take %s in %s", megabytes(bytes), filepath.Join(x.DataDir, "logs"))
+		x.warn("remove those that you do not need", "the logs take %s in %s", format.Bytes(bytes), filepath.Join(x.DataDir, "logs"))
 	}
 }

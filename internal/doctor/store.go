@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
@@ -35,7 +36,7 @@ func (x *examination) store(ctx context.Context) {
 	case found.Schema > found.NewestSchema:
 		x.fail("update magicctx-host", "the database is of schema %d, this program knows up to %d", found.Schema, found.NewestSchema)
 	default:
-		x.ok("the database is sound: %d sessions, %s, schema %d, %s", found.Sessions, megabytes(found.Bytes), found.Schema, found.Path)
+		x.ok("the database is sound: %d sessions, %s, schema %d, %s", found.Sessions, format.Bytes(found.Bytes), found.Schema, found.Path)
 	}
 	x.aside(found.Aside)
 }
@@ -49,6 +50,6 @@ func (x *examination) aside(files []string) {
 		}
 	}
 	if len(files) > 0 {
-		x.warn("delete them when you miss nothing", "%d damaged databases that were moved aside take %s in %s", len(files), megabytes(bytes), x.DataDir)
+		x.warn("delete them when you miss nothing", "%d damaged databases that were moved aside take %s in %s", len(files), format.Bytes(bytes), x.DataDir)
 	}
 }

@@ -1,4 +1,4 @@
-package replay
+package page
 
 import (
 	"cmp"
@@ -6,8 +6,10 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/report"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -43,7 +45,7 @@ type findingRow struct {
 	Session             string // id of the section; empty if there is only one session
 }
 
-func newPageView(s Summary, o PageOptions) pageView {
+func newPageView(s replay.Summary, o Options) pageView {
 	v := pageView{Trace: clean(o.Trace), Tiles: tiles(s)}
 	order, bySession := bySession(s.Detail)
 	anchors, findings := make(map[int]string), make(map[string]int)
@@ -66,9 +68,9 @@ func newPageView(s Summary, o PageOptions) pageView {
 func anchor(i int) string { return "session-" + strconv.Itoa(i+1) }
 
 // bySession returns the sessions in the order of their first pass.
-func bySession(passes []*Pass) ([]string, map[string][]*Pass) {
+func bySession(passes []*replay.Pass) ([]string, map[string][]*replay.Pass) {
 	var order []string
-	by := make(map[string][]*Pass)
+	by := make(map[string][]*replay.Pass)
 	for _, p := range passes {
 		if by[p.Session] == nil {
 			order = append(order, p.Session)
@@ -78,7 +80,7 @@ func bySession(passes []*Pass) ([]string, map[string][]*Pass) {
 	return order, by
 }
 
-func tiles(s Summary) []tile {
+func tiles(s replay.Summary) []tile {
 	sessions, _ := bySession(s.Detail)
 	findings := s.UnexplainedBusts + len(s.InvariantViolations) + len(s.ValidatorHits)
 	found := tile{Name: "findings", Value: "none", Note: "no unexplained bust, no broken invariant"}
@@ -90,45 +92,27 @@ func tiles(s Summary) []tile {
 		busts = fmt.Sprintf("%d unexplained", s.UnexplainedBusts)
 	}
 	return []tile{
-		{Name: "passes", Value: strconv.Itoa(s.Passes), Note: plural(len(sessions), "session", "sessions")},
+		{Name: "passes", Value: strconv.Itoa(s.Passes), Note: format.Count(len(sessions), "session")},
 		{Name: "busts", Value: strconv.Itoa(len(s.Busts)), Note: busts},
-		{Name: "from cache", Value: share(s.Tokens), Note: "unmodified " + share(s.RawTokens)},
-		{Name: "bill", Value: bill(s.Bill), Note: against(s.Bill, s.RawBill)},
+		{Name: "from cache", Value: report.ReadShare(s.Tokens), Note: "unmodified " + report.ReadShare(s.RawTokens)},
+		{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)},
 		found,
 	}
 }
 
-// bill formats an amount with at least three significant digits.
-func bill(x float64) string {
-	switch {
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x < 1:
-		return fmt.Sprintf("%.4f", x)
-	}
-	return fmt.Sprintf("%.2f", x)
-}
-
 func against(ours, plain float64) string {
-	note := "unmodified " + bill(plain)
+	note := "unmodified " + format.Money(plain)
 	switch change := ours/plain - 1; {
 	case plain == 0:
 	case change <= -0.005:
-		note += fmt.Sprintf(", %.0f%% less", -100*change)
+		note += ", " + format.Percent(-change) + " less"
 	case change >= 0.005:
-		note += fmt.Sprintf(", %.0f%% more", 100*change)
+		note += ", " + format.Percent(change) + " more"
 	}
 	return note
 }
 
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + more
-}
-
-func findingRows(s Summary, anchors map[int]string) []findingRow {
+func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
 	var rows []findingRow
 	for _, b := range s.Busts {
 		if b.Cause == pipeline.BustUnexplained {
@@ -161,15 +145,15 @@ func bustClass(cause string) string {
 }
 
 // why explains a pass in the words of the journal, with its price.
-func why(p *Pass) string {
+func why(p *replay.Pass) string {
 	cause := causeOf(p)
-	if note := priceNote(p); note != "" {
+	if note := report.PriceNote(p); note != "" {
 		return cause + ", " + note
 	}
 	return cause
 }
 
-func causeOf(p *Pass) string {
+func causeOf(p *replay.Pass) string {
 	switch {
 	case p.Bust && p.BustCause == "":
 		return "bust: " + pipeline.BustUnexplained
@@ -179,10 +163,10 @@ func causeOf(p *Pass) string {
 	return clean(p.Cause)
 }
 
-// clean makes a name from the trace fit for the page: valid UTF-8 and not too long. The template
+// clean makes a name from the trace fit for the page: text for people, and not too long. The template
 // escapes it.
 func clean(name string) string {
-	name = strings.ToValidUTF8(name, "\uFFFD")
+	name = format.Clean(name)
 	if runes := []rune(name); len(runes) > maxName {
 		name = string(runes[:maxName-1]) + "…"
 	}

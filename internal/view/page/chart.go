@@ -1,8 +1,11 @@
-package replay
+package page
 
 import (
 	"math"
 	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
 const (
@@ -20,23 +23,23 @@ const (
 type series struct {
 	Name  string // class of the curve and of its entry in the legend
 	Label string
-	of    func(*Pass) int
+	of    func(*replay.Pass) int
 }
 
 // The parts of the context and of the provider's usage, from the bottom of the plot to its top.
 var (
 	contextSeries = []series{
-		{"system", "system prompt", func(p *Pass) int { return p.Sources.System }},
-		{"text", "text", func(p *Pass) int { return p.Sources.Text }},
-		{"reasoning", "reasoning", func(p *Pass) int { return p.Sources.Reasoning }},
-		{"inputs", "tool inputs", func(p *Pass) int { return p.Sources.Inputs }},
-		{"results", "tool results", func(p *Pass) int { return p.Sources.Results }},
-		{"files", "files", func(p *Pass) int { return p.Sources.Files }},
+		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},
+		{"text", "text", func(p *replay.Pass) int { return p.Sources.Text }},
+		{"reasoning", "reasoning", func(p *replay.Pass) int { return p.Sources.Reasoning }},
+		{"inputs", "tool inputs", func(p *replay.Pass) int { return p.Sources.Inputs }},
+		{"results", "tool results", func(p *replay.Pass) int { return p.Sources.Results }},
+		{"files", "files", func(p *replay.Pass) int { return p.Sources.Files }},
 	}
 	cacheSeries = []series{
-		{"fresh", "fresh", func(p *Pass) int { return p.Tokens.Fresh }},
-		{"written", "written", func(p *Pass) int { return p.Tokens.Write }},
-		{"read", "read", func(p *Pass) int { return p.Tokens.Read }},
+		{"fresh", "fresh", func(p *replay.Pass) int { return p.Tokens.Fresh }},
+		{"written", "written", func(p *replay.Pass) int { return p.Tokens.Write }},
+		{"read", "read", func(p *replay.Pass) int { return p.Tokens.Read }},
 	}
 )
 
@@ -72,10 +75,10 @@ func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*
 
 // stack draws series on top of each other. The curve at the back is the sum of all, so that the
 // background does not shine through between two. pick chooses the value of a column from its passes.
-func stack(passes []*Pass, all []series, c columns, top float64, pick func([]*Pass, func(*Pass) int) float64) plot {
+func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
-		sum := func(q *Pass) int {
+		sum := func(q *replay.Pass) int {
 			tokens := 0
 			for _, s := range all[:n] {
 				tokens += s.of(q)
@@ -87,7 +90,7 @@ func stack(passes []*Pass, all []series, c columns, top float64, pick func([]*Pa
 	return p
 }
 
-func heights(passes []*Pass, c columns, of func(*Pass) int, pick func([]*Pass, func(*Pass) int) float64) []float64 {
+func heights(passes []*replay.Pass, c columns, of func(*replay.Pass) int, pick func([]*replay.Pass, func(*replay.Pass) int) float64) []float64 {
 	var hs []float64
 	for i := 0; i < len(passes); i += c.each {
 		hs = append(hs, pick(passes[i:min(i+c.each, len(passes))], of))
@@ -97,7 +100,7 @@ func heights(passes []*Pass, c columns, of func(*Pass) int, pick func([]*Pass, f
 
 // fullest returns the value of a column's fullest pass, so that a single overflow of the window stays
 // visible.
-func fullest(passes []*Pass, of func(*Pass) int) float64 {
+func fullest(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	best := passes[0]
 	for _, p := range passes[1:] {
 		if p.Sources.Total() > best.Sources.Total() {
@@ -108,7 +111,7 @@ func fullest(passes []*Pass, of func(*Pass) int) float64 {
 }
 
 // most returns the largest value in a column.
-func most(passes []*Pass, of func(*Pass) int) float64 {
+func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	n := 0
 	for _, p := range passes {
 		n = max(n, of(p))
@@ -117,7 +120,7 @@ func most(passes []*Pass, of func(*Pass) int) float64 {
 }
 
 // average returns the mean value in a column. It keeps areas true, and the area is the bill.
-func average(passes []*Pass, of func(*Pass) int) float64 {
+func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
 	sum := 0
 	for _, p := range passes {
 		sum += of(p)
@@ -160,13 +163,13 @@ func grid(top float64) []mark {
 	step := roundStep(top / 4)
 	var marks []mark
 	for n := 0; float64(n) <= top*0.97; n += step {
-		marks = append(marks, mark{1 - float64(n)/top, axisCount(n)})
+		marks = append(marks, mark{1 - float64(n)/top, format.Tokens(n)})
 	}
 	return marks
 }
 
 // passMarks returns the numbers of passes that stand below the plots.
-func passMarks(passes []*Pass, c columns) []mark {
+func passMarks(passes []*replay.Pass, c columns) []mark {
 	step := roundStep(float64(len(passes)) / 5)
 	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}
 	for i := step - 1; i < len(passes); i += step {
@@ -186,18 +189,4 @@ func roundStep(n float64) int {
 			}
 		}
 	}
-}
-
-// axisCount formats tokens briefly: 200k, 41.6k, 2M.
-func axisCount(n int) string {
-	short := func(unit float64) string {
-		return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64)
-	}
-	switch {
-	case n >= 1_000_000:
-		return short(1e6) + "M"
-	case n >= 1000:
-		return short(1e3) + "k"
-	}
-	return strconv.Itoa(n)
 }

@@ -1,13 +1,12 @@
-package main
+package view
 
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -40,9 +39,9 @@ func (s *screen) details(st schema.SessionStatus) {
 	}
 	cells := min(40, s.width-labelColumns-10)
 	for _, part := range all {
-		s.fact(part.name, left(tokenCount(part.tokens), 6)+bar(float64(part.tokens)/float64(most), cells))
+		s.fact(part.name, left(format.Tokens(part.tokens), 6)+bar(float64(part.tokens)/float64(most), cells))
 	}
-	s.fact("dropped", left(tokenCount(st.Tokens.Dropped), 6)+countsOf(st))
+	s.fact("dropped", left(format.Tokens(st.Tokens.Dropped), 6)+countsOf(st))
 	s.line("")
 	s.fact("window", windowOf(st, s.now))
 	s.fact("cache", cacheOf(st))
@@ -72,8 +71,8 @@ func (s *screen) summary(st schema.SessionStatus) {
 
 func (s *screen) title(st schema.SessionStatus) {
 	s.line("")
-	name := " " + cmp.Or(tail(clean(st.Directory), s.width/2), "-")
-	rest := fmt.Sprintf("  %s · %s", clean(string(st.Harness)+"/"+st.Session), st.Mode)
+	name := " " + cmp.Or(tail(format.Clean(st.Directory), s.width/2), "-")
+	rest := fmt.Sprintf("  %s · %s", format.Clean(string(st.Harness)+"/"+st.Session), st.Mode)
 	s.line(s.paint(strong, name) + cut(rest, s.width-columns(name)))
 }
 
@@ -82,7 +81,7 @@ func (s *screen) fact(label, text string) {
 }
 
 func countsOf(st schema.SessionStatus) string {
-	text := fmt.Sprintf("%d of %s", st.Dropped, count(st.Units, "unit"))
+	text := fmt.Sprintf("%d of %s", st.Dropped, format.Count(st.Units, "unit"))
 	if st.Queued > 0 {
 		text += fmt.Sprintf(", %d more with the next bust", st.Queued)
 	}
@@ -91,10 +90,10 @@ func countsOf(st schema.SessionStatus) string {
 
 // windowOf returns the limit of a prompt and the source of that limit.
 func windowOf(st schema.SessionStatus, now time.Time) string {
-	size := tokenCount(int64(st.ContextTokens))
+	size := format.Tokens(st.ContextTokens)
 	when := ""
 	if st.LimitAt > 0 {
-		when = " " + ago(st.LimitAt, now) + " ago"
+		when = " " + format.AgeOf(st.LimitAt, now) + " ago"
 	}
 	switch {
 	case st.ContextTokens == 0 && st.LimitSource == schema.LimitDefault:
@@ -118,7 +117,7 @@ func shortWindowOf(st schema.SessionStatus) string {
 	if st.ContextTokens == 0 {
 		return "?"
 	}
-	size := tokenCount(int64(st.ContextTokens))
+	size := format.Tokens(st.ContextTokens)
 	if st.LimitSource == schema.LimitOverflow || st.LimitSource == schema.LimitUsage {
 		size += " (" + string(st.LimitSource) + ")"
 	}
@@ -130,7 +129,7 @@ func cacheOf(st schema.SessionStatus) string {
 		return "nothing reported yet"
 	}
 	return fmt.Sprintf("%s hits: %s read, %s written, %s fresh", hitOf(st),
-		tokenCount(st.CacheRead), tokenCount(st.CacheWrite), tokenCount(st.CacheFresh))
+		format.Tokens(st.CacheRead), format.Tokens(st.CacheWrite), format.Tokens(st.CacheFresh))
 }
 
 // thinkingOf returns the thinking that busts have cost.
@@ -138,7 +137,7 @@ func thinkingOf(st schema.SessionStatus) string {
 	if st.LostThinkingBlocks == 0 {
 		return "bound to the prompt; all of it still valid"
 	}
-	return fmt.Sprintf("bound to the prompt; busts have cost %s, about %s", count(st.LostThinkingBlocks, "block"), tokenCount(int64(st.LostThinkingTokens)))
+	return fmt.Sprintf("bound to the prompt; busts have cost %s, about %s", format.Count(st.LostThinkingBlocks, "block"), format.Tokens(st.LostThinkingTokens))
 }
 
 // cacheLifeOf returns how long the host expects an unused prefix to stay cached, with the reason. It is
@@ -147,74 +146,56 @@ func cacheLifeOf(st schema.SessionStatus) string {
 	if st.CacheLifeReason == "" {
 		return ""
 	}
-	return route.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + clean(st.CacheLifeReason) + ")"
+	return format.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + format.Clean(st.CacheLifeReason) + ")"
 }
 
 func lastOf(st schema.SessionStatus, s *screen) string {
 	if st.Passes == 0 {
 		return "none yet"
 	}
-	text := fmt.Sprintf("%s ago, %s", ago(st.LastPassAt, s.now), st.LastVerdict)
+	text := fmt.Sprintf("%s ago, %s", format.AgeOf(st.LastPassAt, s.now), st.LastVerdict)
 	if st.LastCause != "" {
-		text += " (" + clean(st.LastCause) + ")"
+		text += " (" + format.Clean(st.LastCause) + ")"
 	}
 	if st.LastPassMS > 0 {
 		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)
 	}
-	return text + fmt.Sprintf(", %s", count(st.Messages, "message"))
+	return text + fmt.Sprintf(", %s", format.Count(st.Messages, "message"))
 }
 
 // sizeOf returns the prompt size that the last pass expected, and the goal of that pass.
 func sizeOf(st schema.SessionStatus) string {
-	text := "a prompt of " + tokenCount(int64(st.SizeTokens))
+	text := "a prompt of " + format.Tokens(st.SizeTokens)
 	if st.GoalTokens > 0 {
-		text += ", wanted " + tokenCount(int64(st.GoalTokens))
+		text += ", wanted " + format.Tokens(st.GoalTokens)
 	}
 	return text
 }
 
 // priceOf returns the newest price that a pass has weighed.
 func priceOf(p *schema.PricedPass) string {
-	text := fmt.Sprintf("re-sends %s, removes %s, %s", tokenCount(int64(p.Price.Resent)), tokenCount(int64(p.Price.Removed)), paysOff(p.Price))
+	text := Price(p.Price)
 	if !p.Bust {
 		return "waits: " + text
 	}
 	return text
 }
 
-func paysOff(b schema.BustPrice) string {
-	switch n := int(math.Ceil(b.BreakEven)); {
-	case b.Removed == 0:
-		return "never pays off"
-	case n <= 0:
-		return "pays off at once"
-	default:
-		return fmt.Sprintf("pays off in %s of %d", passes(n), b.Forecast)
-	}
-}
-
 func bustsOf(st schema.SessionStatus) string {
 	if st.Busts == 0 {
-		return fmt.Sprintf("none in %s", passes(st.Passes))
+		return fmt.Sprintf("none in %s", format.Count(st.Passes, "pass"))
 	}
-	text := fmt.Sprintf("%d in %s", st.Busts, passes(st.Passes))
+	text := fmt.Sprintf("%d in %s", st.Busts, format.Count(st.Passes, "pass"))
 	if causes := causesOf(st); causes != "" {
 		text += ": " + causes
 	}
 	return text
 }
 
-func passes(n int) string {
-	if n == 1 {
-		return "1 pass"
-	}
-	return fmt.Sprintf("%d passes", n)
-}
-
 func causesOf(st schema.SessionStatus) string {
 	var causes []string
 	for _, c := range st.BustCauses {
-		causes = append(causes, fmt.Sprintf("%s %d", clean(c.Cause), c.Count))
+		causes = append(causes, fmt.Sprintf("%s %d", format.Clean(c.Cause), c.Count))
 	}
 	return strings.Join(causes, ", ")
 }
@@ -224,14 +205,14 @@ func madeOf(t schema.TokensBySource) string {
 	var parts []string
 	for _, part := range sources(t) {
 		if part.tokens > 0 {
-			parts = append(parts, part.name+" "+tokenCount(part.tokens))
+			parts = append(parts, part.name+" "+format.Tokens(part.tokens))
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing yet")
 	}
 	if t.Dropped > 0 {
-		parts = append(parts, "dropped "+tokenCount(t.Dropped))
+		parts = append(parts, "dropped "+format.Tokens(t.Dropped))
 	}
 	return strings.Join(parts, ", ")
 }

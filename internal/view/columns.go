@@ -1,24 +1,11 @@
-package main
+package view
 
 import (
-	"fmt"
 	"strings"
-	"time"
 	"unicode"
 )
 
-// clean makes foreign text safe to print. A project directory may have any name, for example one with
-// an escape sequence, and that must not reach the terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-// columns returns the number of terminal columns that s occupies after clean.
+// columns returns the number of terminal columns that s occupies after format.Clean.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -101,59 +88,4 @@ func bar(share float64, n int) string {
 		s += string(eighths[full%8])
 	}
 	return s
-}
-
-// tokenCount formats a number of tokens in at most five columns, for example "200K".
-func tokenCount(n int64) string {
-	switch {
-	case n >= 999_500:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 1000:
-		return fmt.Sprintf("%.0fK", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
-}
-
-// byteCount formats a size in powers of 1024.
-func byteCount(n int64) string {
-	switch {
-	case n >= 10<<30:
-		return fmt.Sprintf("%.0f GB", float64(n)/(1<<30))
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
-	case n >= 10<<20:
-		return fmt.Sprintf("%.0f MB", float64(n)/(1<<20))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d KB", (n+1023)>>10)
-}
-
-// ago formats the time from ms (Unix time in milliseconds) to now in at most six columns.
-func ago(ms int64, now time.Time) string {
-	if ms == 0 {
-		return "-"
-	}
-	return lasted(now.Sub(time.UnixMilli(ms)))
-}
-
-func lasted(d time.Duration) string {
-	d = max(d, 0)
-	switch minutes, hours := int(d.Minutes()), int(d.Hours()); {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case hours == 0:
-		return fmt.Sprintf("%dm", minutes)
-	case hours < 24:
-		return fmt.Sprintf("%dh%02dm", hours, minutes%60)
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}
-
-// count formats a number with its noun, for example "1 session" or "2 sessions".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,4 +1,4 @@
-package replay
+package page
 
 import (
 	"crypto/sha256"
@@ -7,25 +7,28 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// PageOptions control how a browser shows a summary.
-type PageOptions struct {
+// Options control how a browser shows a summary.
+type Options struct {
 	// Trace is the name of the trace, for the title.
 	Trace string
 }
 
 var (
-	//go:embed page/page.html
+	//go:embed page.html
 	pageHTML string
-	//go:embed page/page.css
+	//go:embed page.css
 	pageStyle string
-	//go:embed page/page.js
+	//go:embed page.js
 	pageScript string
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"count":   count,
-		"plural":  plural,
+		"count":   format.Tokens[int],
+		"plural":  format.Count,
 		"ms":      func(ms float64) string { return fmt.Sprintf("%.2f", ms) },
 		"percent": func(part float64) string { return fmt.Sprintf("%.3f%%", 100*part) },
 	}).Parse(pageHTML))
@@ -39,9 +42,9 @@ var pagePolicy = func() string {
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// WritePage writes a summary as one HTML page without external files. The size of a session's drawing
+// Write writes a summary as one HTML page without external files. The size of a session's drawing
 // is bounded; the values that appear under the pointer take some 70 bytes per pass.
-func WritePage(w io.Writer, s Summary, o PageOptions) error {
+func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy
 	view.Style, view.Script = template.CSS(pageStyle), template.JS(pageScript)

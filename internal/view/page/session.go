@@ -1,10 +1,14 @@
-package replay
+package page
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/report"
 )
 
 // maxBustLines is the largest number of busts that get a line across the plot. More lines would hide
@@ -79,7 +83,7 @@ type slowRow struct {
 	Share               float64
 }
 
-func newSessionView(anchor, id string, passes []*Pass, findings int) sessionView {
+func newSessionView(anchor, id string, passes []*replay.Pass, findings int) sessionView {
 	c := columnsOf(len(passes))
 	last := passes[len(passes)-1]
 	v := sessionView{
@@ -87,24 +91,24 @@ func newSessionView(anchor, id string, passes []*Pass, findings int) sessionView
 		Last: len(passes) - 1, Each: c.each, PassMarks: passMarks(passes, c), Headline: headline(last),
 		Slowest: slowest(passes), Data: dataOf(passes, c),
 	}
-	var sum, plain Tokens
+	var sum, plain replay.Tokens
 	var ours, raw float64
 	for _, p := range passes {
-		sum, plain = sum.plus(p.Tokens), plain.plus(p.Raw)
+		sum, plain = sum.Plus(p.Tokens), plain.Plus(p.Raw)
 		ours, raw = ours+p.Bill, raw+p.RawBill
 	}
-	v.HitRate, v.Bill, v.Against = share(sum), bill(ours), against(ours, raw)
+	v.HitRate, v.Bill, v.Against = report.ReadShare(sum), format.Money(ours), against(ours, raw)
 
 	top, limits := scale(passes)
 	v.Limits = limits
 	v.Context = stack(passes, contextSeries, c, top, fullest)
-	v.Unmodified = steps(heights(passes, c, func(p *Pass) int { return p.Raw.Prompt() }, most), top, false)
+	v.Unmodified = steps(heights(passes, c, func(p *replay.Pass) int { return p.Raw.Prompt() }, most), top, false)
 	v.Cache = stack(passes, cacheSeries, c, cacheTop(passes, c), average)
 	for _, s := range contextSeries {
-		v.ContextValues = append(v.ContextValues, reading{s, count(s.of(last))})
+		v.ContextValues = append(v.ContextValues, reading{s, format.Tokens(s.of(last))})
 	}
 	for _, s := range cacheSeries {
-		v.CacheValues = append(v.CacheValues, reading{s, count(s.of(last))})
+		v.CacheValues = append(v.CacheValues, reading{s, format.Tokens(s.of(last))})
 	}
 	v.addBusts(passes, c)
 	return v
@@ -112,7 +116,7 @@ func newSessionView(anchor, id string, passes []*Pass, findings int) sessionView
 
 // scale chooses the upper end of the context plot and its lines. A window far above the prompts is
 // mentioned but not drawn, because it would flatten the curves.
-func scale(passes []*Pass) (float64, []limit) {
+func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {
 		full = max(full, p.Sources.Total())
@@ -122,25 +126,25 @@ func scale(passes []*Pass) (float64, []limit) {
 		return float64(full) * 1.15, nil
 	}
 	if float64(full) < 0.35*float64(window) {
-		return float64(full) * 1.25, []limit{{mark{0, "window " + axisCount(window) + ", beyond this chart"}, "beyond"}}
+		return float64(full) * 1.25, []limit{{mark{0, "window " + format.Tokens(window) + ", beyond this chart"}, "beyond"}}
 	}
 	top := 1.12 * float64(max(full, window))
-	lines := []limit{{mark{1 - float64(window)/top, "window " + axisCount(window)}, "window"}}
+	lines := []limit{{mark{1 - float64(window)/top, "window " + format.Tokens(window)}, "window"}}
 	if threshold > 0 {
-		lines = append(lines, limit{mark{1 - float64(threshold)/top, "execute threshold " + axisCount(threshold)}, "threshold"})
+		lines = append(lines, limit{mark{1 - float64(threshold)/top, "execute threshold " + format.Tokens(threshold)}, "threshold"})
 	}
 	return top, lines
 }
 
-func cacheTop(passes []*Pass, c columns) float64 {
+func cacheTop(passes []*replay.Pass, c columns) float64 {
 	top := 1.0
-	for _, h := range heights(passes, c, func(p *Pass) int { return p.Tokens.Prompt() }, average) {
+	for _, h := range heights(passes, c, func(p *replay.Pass) int { return p.Tokens.Prompt() }, average) {
 		top = max(top, h)
 	}
 	return top * 1.1
 }
 
-func (v *sessionView) addBusts(passes []*Pass, c columns) {
+func (v *sessionView) addBusts(passes []*replay.Pass, c columns) {
 	bySlot := make(map[int]marker)
 	counts := make(map[string]int)
 	for i, p := range passes {
@@ -155,7 +159,7 @@ func (v *sessionView) addBusts(passes []*Pass, c columns) {
 			bySlot[slot] = marker{c.at(i), class}
 		}
 		if len(v.BustRows) < maxRows {
-			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh, priceNote(p)})
+			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh, report.PriceNote(p)})
 		} else {
 			v.MoreBusts++
 		}
@@ -171,7 +175,7 @@ func (v *sessionView) addBusts(passes []*Pass, c columns) {
 	slices.SortFunc(v.Causes, func(a, b causeCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Cause, b.Cause)) })
 }
 
-func slowest(passes []*Pass) []slowRow {
+func slowest(passes []*replay.Pass) []slowRow {
 	order := make([]int, len(passes))
 	for i := range order {
 		order[i] = i
@@ -189,7 +193,7 @@ func slowest(passes []*Pass) []slowRow {
 }
 
 // headline describes a pass in one line.
-func headline(p *Pass) string {
+func headline(p *replay.Pass) string {
 	line := fmt.Sprintf("pass %d, %s", p.Pass, cleanVerdict(p.Verdict))
 	if w := why(p); w != "" {
 		line += ", " + w
@@ -210,7 +214,7 @@ type passData struct {
 	Busts  []int     `json:"busts"` // indexes of the passes that bust
 }
 
-func dataOf(passes []*Pass, c columns) passData {
+func dataOf(passes []*replay.Pass, c columns) passData {
 	all := slices.Concat(contextSeries, cacheSeries)
 	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Busts: []int{}, Heads: []string{}}
 	known := make(map[string]int)

@@ -1,30 +1,27 @@
-package replay
+package page
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func page(t testing.TB, s Summary, trace string) string {
+func page(t testing.TB, s replay.Summary, trace string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WritePage(&b, s, PageOptions{Trace: trace}); err != nil {
+	if err := Write(&b, s, Options{Trace: trace}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 // summaryOf returns the summary of passes that have only tokens.
-func summaryOf(passes ...*Pass) Summary {
+func summaryOf(passes ...*replay.Pass) replay.Summary {
 	for i, p := range passes {
 		p.Pass = i + 1
 		if p.Session == "" {
@@ -34,37 +31,11 @@ func summaryOf(passes ...*Pass) Summary {
 			p.Verdict = schema.Steady
 		}
 	}
-	return (&Report{Passes: passes}).Summary()
+	return (&replay.Report{Passes: passes}).Summary()
 }
 
-func passOf(results, written, read int) *Pass {
-	return &Pass{Sources: Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
-}
-
-func TestSourcesAddUpToThePrompt(t *testing.T) {
-	f, err := os.Open(filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := Run(ctx, f, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range r.Passes {
-		if got, want := p.Sources.Total(), p.Tokens.Prompt(); got != want || want == 0 {
-			t.Errorf("pass %d: sources %+v are %d tokens, the prompt has %d", p.Pass, p.Sources, got, want)
-		}
-		if p.WindowTokens <= 0 || p.ThresholdTokens <= 0 || p.ThresholdTokens >= p.WindowTokens {
-			t.Errorf("pass %d: threshold %d of window %d", p.Pass, p.ThresholdTokens, p.WindowTokens)
-		}
-	}
-	last := r.Passes[len(r.Passes)-1].Sources
-	if last.System == 0 || last.Text == 0 || last.Inputs == 0 || last.Results == 0 {
-		t.Errorf("a session with tools is made of %+v", last)
-	}
+func passOf(results, written, read int) *replay.Pass {
+	return &replay.Pass{Sources: replay.Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
 }
 
 func TestPageEscapesWhatTheTraceSays(t *testing.T) {
@@ -72,8 +43,8 @@ func TestPageEscapesWhatTheTraceSays(t *testing.T) {
 	p := passOf(10, 20, 30)
 	p.Session, p.Model, p.Verdict, p.Bust, p.BustCause, p.Cause = hostile, hostile, hostile, true, hostile, hostile
 	s := summaryOf(p, passOf(1, 2, 3))
-	s.ValidatorHits = []Finding{{1, hostile, hostile}}
-	s.InvariantViolations = []Finding{{2, hostile, ""}}
+	s.ValidatorHits = []replay.Finding{{Pass: 1, Rule: hostile, Detail: hostile}}
+	s.InvariantViolations = []replay.Finding{{Pass: 2, Rule: hostile}}
 	got := page(t, s, hostile)
 	for _, raw := range []string{"<script>alert", "<img", "<!--"} {
 		if strings.Contains(got, raw) {
@@ -109,7 +80,7 @@ func TestPageShowsFindingsOnlyWhenThereAreAny(t *testing.T) {
 	bad := passOf(10, 20, 30)
 	bad.Bust, bad.BustCause = true, "unexplained"
 	s := summaryOf(passOf(10, 20, 30), bad)
-	s.ValidatorHits = []Finding{{2, "orphaned result", "msg_7"}}
+	s.ValidatorHits = []replay.Finding{{Pass: 2, Rule: "orphaned result", Detail: "msg_7"}}
 	got := page(t, s, "a")
 	for _, want := range []string{`class="findings"`, `class="tile alarm"`, "unexplained bust", "orphaned result", "msg_7", `data-pass="2"`} {
 		if !strings.Contains(got, want) {
@@ -119,19 +90,19 @@ func TestPageShowsFindingsOnlyWhenThereAreAny(t *testing.T) {
 }
 
 func TestPageOfNoPasses(t *testing.T) {
-	if got := page(t, Summary{}, "empty"); !strings.Contains(got, "Replay of <bdi>empty") || strings.Contains(got, "<svg") {
+	if got := page(t, replay.Summary{}, "empty"); !strings.Contains(got, "Replay of <bdi>empty") || strings.Contains(got, "<svg") {
 		t.Error("a trace without passes has no page of its own")
 	}
 }
 
 func TestSessionsAreApart(t *testing.T) {
-	var passes []*Pass
+	var passes []*replay.Pass
 	for i := range 6 {
 		p := passOf(10, 20, 30)
 		p.Session = fmt.Sprintf("ses_%d", i%3)
 		passes = append(passes, p)
 	}
-	v := newPageView(summaryOf(passes...), PageOptions{})
+	v := newPageView(summaryOf(passes...), Options{})
 	if len(v.Sessions) != 3 {
 		t.Fatalf("%d sessions, want 3", len(v.Sessions))
 	}
@@ -144,12 +115,12 @@ func TestSessionsAreApart(t *testing.T) {
 
 func TestDrawingIsBoundedWhateverThePasses(t *testing.T) {
 	size := func(n int) int {
-		passes := make([]*Pass, n)
+		passes := make([]*replay.Pass, n)
 		for i := range passes {
 			passes[i] = passOf(i%977, 100+i%89, 1000+i%1013)
 			passes[i].Bust, passes[i].BustCause = i%3 == 0, "pressure"
 		}
-		v := newPageView(summaryOf(passes...), PageOptions{}).Sessions[0]
+		v := newPageView(summaryOf(passes...), Options{}).Sessions[0]
 		drawn := len(v.Unmodified) + 40*len(v.Markers) + 100*len(v.BustRows)
 		for _, c := range append(v.Context.Curves, v.Cache.Curves...) {
 			drawn += len(c.Path)
@@ -180,8 +151,8 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 }
 
 func TestCurvesStackUp(t *testing.T) {
-	p := &Pass{Sources: Sources{System: 10, Text: 20, Results: 40}}
-	got := stack([]*Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
+	p := &replay.Pass{Sources: replay.Sources{System: 10, Text: 20, Results: 40}}
+	got := stack([]*replay.Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
 	want := map[string]string{ // the tops of the stacked series, from the bottom: 10, 30, 30, 30, 70, 70
 		"system": "M0 1000V900H1V1000Z", "text": "M0 1000V700H1V1000Z", "reasoning": "M0 1000V700H1V1000Z",
 		"inputs": "M0 1000V700H1V1000Z", "results": "M0 1000V300H1V1000Z", "files": "M0 1000V300H1V1000Z",
@@ -197,10 +168,10 @@ func TestCurvesStackUp(t *testing.T) {
 }
 
 func TestColumnsKeepPeaksAndAverages(t *testing.T) {
-	passes := []*Pass{passOf(10, 10, 0), passOf(90, 90, 0), passOf(20, 20, 0), passOf(0, 0, 40)}
+	passes := []*replay.Pass{passOf(10, 10, 0), passOf(90, 90, 0), passOf(20, 20, 0), passOf(0, 0, 40)}
 	c := columns{each: 2, width: 2}
-	results := func(p *Pass) int { return p.Sources.Results }
-	written := func(p *Pass) int { return p.Tokens.Write }
+	results := func(p *replay.Pass) int { return p.Sources.Results }
+	written := func(p *replay.Pass) int { return p.Tokens.Write }
 	if got := heights(passes, c, results, fullest); got[0] != 90 || got[1] != 0 {
 		t.Errorf("the fullest passes have results %v, want 90 and 0", got)
 	}
@@ -220,7 +191,7 @@ func TestFarWindowIsNamedAndNotDrawn(t *testing.T) {
 		{80_000, 64_000, 41_600, []string{"window", "threshold"}, 89_600},
 		{1000, 0, 0, nil, 1150},
 	} {
-		top, lines := scale([]*Pass{{Sources: Sources{Text: c.full}, WindowTokens: c.window, ThresholdTokens: c.threshold}})
+		top, lines := scale([]*replay.Pass{{Sources: replay.Sources{Text: c.full}, WindowTokens: c.window, ThresholdTokens: c.threshold}})
 		var class []string
 		for _, l := range lines {
 			class = append(class, l.Class)
@@ -232,14 +203,14 @@ func TestFarWindowIsNamedAndNotDrawn(t *testing.T) {
 }
 
 func TestUnexplainedBustIsNotHiddenByItsNeighbours(t *testing.T) {
-	passes := make([]*Pass, 5000)
+	passes := make([]*replay.Pass, 5000)
 	for i := range passes {
 		passes[i] = passOf(1, 1, 1)
 		passes[i].Bust, passes[i].BustCause = true, "pressure"
 	}
 	passes[2500].BustCause = "unexplained"
 	found := 0
-	for _, m := range newPageView(summaryOf(passes...), PageOptions{}).Sessions[0].Markers {
+	for _, m := range newPageView(summaryOf(passes...), Options{}).Sessions[0].Markers {
 		if m.Class == "unexplained" {
 			found++
 		}
@@ -250,12 +221,25 @@ func TestUnexplainedBustIsNotHiddenByItsNeighbours(t *testing.T) {
 }
 
 func BenchmarkPage(b *testing.B) {
-	passes := make([]*Pass, 5000)
+	passes := make([]*replay.Pass, 5000)
 	for i := range passes {
 		passes[i] = passOf(i%977, 100+i%89, 1000+i%1013)
 	}
 	s := summaryOf(passes...)
 	for b.Loop() {
 		b.SetBytes(int64(len(page(b, s, "bench"))))
+	}
+}
+
+func TestPageTellsPrices(t *testing.T) {
+	bust := passOf(10, 20, 30)
+	bust.Verdict, bust.Cause, bust.Bust, bust.BustCause = schema.Soft, "pressure", true, "pressure"
+	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
+	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
+	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41"
+	for _, want := range []string{`<td class="wide">` + note + `</td>`, `"soft, bust: pressure, ` + note + `"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"flag"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -73,20 +74,20 @@ func TestScreens(t *testing.T) {
 	fresh.Sessions[0] = schema.SessionStatus{Harness: schema.HarnessOpenCode, Session: "ses_new", Mode: "primary"}
 	for _, test := range []struct {
 		name string
-		view view
+		view Live
 	}{
-		{"none", view{status: statusOf(0)}},
-		{"one", view{status: busy}},
-		{"thirty", view{status: statusOf(30)}},
-		{"warnings", view{status: warned}},
-		{"fresh", view{status: fresh}},
-		{"away", view{status: statusOf(3), away: "no host is running", awaySince: noon.Add(-75 * time.Second)}},
-		{"waiting", view{away: "no host is running for /data", awaySince: noon}},
+		{"none", Live{Status: statusOf(0)}},
+		{"one", Live{Status: busy}},
+		{"thirty", Live{Status: statusOf(30)}},
+		{"warnings", Live{Status: warned}},
+		{"fresh", Live{Status: fresh}},
+		{"away", Live{Status: statusOf(3), Away: "no host is running", AwaySince: noon.Add(-75 * time.Second)}},
+		{"waiting", Live{Away: "no host is running for /data", AwaySince: noon}},
 	} {
 		for _, size := range []struct{ width, height int }{{80, 24}, {120, 40}} {
 			name := fmt.Sprintf("%s-%d", test.name, size.width)
 			t.Run(name, func(t *testing.T) {
-				got := render(test.view, size.width, size.height, noon) + "\n"
+				got := Screen(test.view, size.width, size.height, noon) + "\n"
 				file := filepath.Join("testdata", "screen", name+".txt")
 				if *update {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -116,24 +117,24 @@ func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)
 	rapid.Check(t, func(r *rapid.T) {
-		v := view{color: true, away: text.Draw(r, "away"), awaySince: noon}
+		v := Live{Color: true, Away: text.Draw(r, "away"), AwaySince: noon}
 		if rapid.Bool().Draw(r, "heard") {
-			v.status = statusOf(rapid.IntRange(0, 40).Draw(r, "sessions"))
-			v.status.KnownSessions = number.Draw(r, "known")
+			v.Status = statusOf(rapid.IntRange(0, 40).Draw(r, "sessions"))
+			v.Status.KnownSessions = number.Draw(r, "known")
 			for n := range rapid.IntRange(0, 6).Draw(r, "warnings") {
-				v.status.Warnings = append(v.status.Warnings, schema.Warning{Source: "config", Message: text.Draw(r, fmt.Sprint("warning ", n))})
+				v.Status.Warnings = append(v.Status.Warnings, schema.Warning{Source: "config", Message: text.Draw(r, fmt.Sprint("warning ", n))})
 			}
-			if len(v.status.Sessions) > 0 {
-				s := &v.status.Sessions[0]
+			if len(v.Status.Sessions) > 0 {
+				s := &v.Status.Sessions[0]
 				s.Directory, s.Session, s.Model.ID, s.LastCause = text.Draw(r, "directory"), text.Draw(r, "session"), text.Draw(r, "model"), text.Draw(r, "cause")
 				s.Pressure, s.Threshold = rapid.Float64Range(0, 3).Draw(r, "pressure"), rapid.Float64Range(0, 1).Draw(r, "threshold")
 				s.InputTokens, s.Busts, s.LastPassAt = number.Draw(r, "tokens"), rapid.IntRange(0, 99_999).Draw(r, "busts"), rapid.Int64Range(0, noon.UnixMilli()).Draw(r, "at")
 			}
 		}
 		width, height := rapid.IntRange(1, 200).Draw(r, "width"), rapid.IntRange(1, 60).Draw(r, "height")
-		coloured := render(v, width, height, noon)
-		v.color = false
-		plain := render(v, width, height, noon)
+		coloured := Screen(v, width, height, noon)
+		v.Color = false
+		plain := Screen(v, width, height, noon)
 		if diff := cmp.Diff(plain, spaceAtEnd.ReplaceAllString(escape.ReplaceAllString(coloured, ""), "")); diff != "" {
 			r.Errorf("colours change more than colours:\n%s", diff)
 		}
@@ -145,7 +146,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 			if n := columns(line); n > max(width, minWidth) {
 				r.Errorf("%d columns on a screen of %d: %q", n, width, line)
 			}
-			if clean(line) != line || !utf8.ValidString(line) {
+			if format.Clean(line) != line || !utf8.ValidString(line) {
 				r.Errorf("not fit for a terminal: %q", line)
 			}
 		}
@@ -166,7 +167,7 @@ func TestColourMeansSomething(t *testing.T) {
 		{0.30, true, "\x1b[33msteady"},
 	} {
 		s.Pressure, s.LastPassBust = test.pressure, test.bust
-		got := render(view{status: st, color: true}, 80, 24, noon)
+		got := Screen(Live{Status: st, Color: true}, 80, 24, noon)
 		if test.want == "" && (strings.Contains(got, "\x1b[33m") || strings.Contains(got, "\x1b[31m")) || !strings.Contains(got, test.want) {
 			t.Errorf("pressure %v, bust %t: want %q in\n%q", test.pressure, test.bust, test.want, got)
 		}
@@ -180,13 +181,13 @@ func TestWindowNamesItsSource(t *testing.T) {
 		at     int64
 		want   string
 	}{
-		{200_000, schema.LimitCatalogue, before(time.Hour), "200K, by the harness's catalogue"},
-		{131_072, schema.LimitOverflow, before(3 * time.Hour), "131K, learned from a refused prompt 3h00m ago"},
-		{260_000, schema.LimitUsage, before(time.Minute), "at least 260K, as a prompt of that size was accepted 1m ago"},
-		{100_000, schema.LimitConfig, 0, "100K, as configured"},
+		{200_000, schema.LimitCatalogue, before(time.Hour), "200k, by the harness's catalogue"},
+		{131_072, schema.LimitOverflow, before(3 * time.Hour), "131k, learned from a refused prompt 3h00m ago"},
+		{260_000, schema.LimitUsage, before(time.Minute), "at least 260k, as a prompt of that size was accepted 1m ago"},
+		{100_000, schema.LimitConfig, 0, "100k, as configured"},
 		{0, schema.LimitDefault, 0, "unknown to the harness's catalogue"},
 		{0, "", 0, "unknown"},
-		{200_000, "", 0, "200K"}, // an older host sends no source
+		{200_000, "", 0, "200k"}, // an older host sends no source
 	} {
 		if got := windowOf(schema.SessionStatus{ContextTokens: test.tokens, LimitSource: test.source, LimitAt: test.at}, noon); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
@@ -217,7 +218,7 @@ func TestStatusTellsEachCacheLifeOnce(t *testing.T) {
 	st.Sessions[1].CacheLifeMS, st.Sessions[1].CacheLifeReason = 2_400_000, "learned: a prefix was read after 40 min"
 	st.Sessions[2].CacheLifeReason = ""
 	var b strings.Builder
-	if err := printStatus(&b, *st, noon); err != nil {
+	if err := PrintStatus(&b, *st, noon); err != nil {
 		t.Fatal(err)
 	}
 	_, lives, _ := strings.Cut(b.String(), "\n\nanthropic/claude")
@@ -227,22 +228,7 @@ func TestStatusTellsEachCacheLifeOnce(t *testing.T) {
 	}
 }
 
-func TestCounts(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1K", 122_400: "122K", 999_499: "999K", 999_500: "1.0M", 4_120_000: "4.1M"} {
-		if got := tokenCount(n); got != want {
-			t.Errorf("%d tokens are %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[int64]string{1: "1 KB", 4096: "4 KB", 5 << 19: "2.5 MB", 84 << 20: "84 MB", 3 << 29: "1.5 GB"} {
-		if got := byteCount(n); got != want {
-			t.Errorf("%d bytes are %q, want %q", n, got, want)
-		}
-	}
-	for d, want := range map[time.Duration]string{-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m", 192 * time.Minute: "3h12m", 49 * time.Hour: "2d"} {
-		if got := lasted(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
+func TestColumns(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{cut("magicctx", 5), "magi…"}, {tail("magicctx", 5), "…cctx"}, {left("日本語", 5), "日本…"}, {left("日本語", 4), "日… "}, {right("ab", 4), "  ab"},
 	} {

@@ -1,135 +1,14 @@
-package main
+package view
 
 import (
 	"cmp"
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
-
-// A view is the data behind the live status screen.
-type view struct {
-	// status is the newest answer of the host, nil before the first one.
-	status *schema.StatusResult
-	// away is the reason why the host does not answer, empty while it does. awaySince is the time at
-	// which that began.
-	away      string
-	awaySince time.Time
-	color     bool
-}
-
-// render lays out its lines for at least this size. A smaller terminal gets the same drawing and shows
-// a part of it.
-const (
-	minWidth  = 64
-	minHeight = 8
-)
-
-// maxWarningLines bounds the warnings on the screen. The status command lists them all.
-const maxWarningLines = 3
-
-// render draws a view as at most height lines of at most width columns, without a newline at the end.
-func render(v view, width, height int, now time.Time) string {
-	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, color: v.color}
-	s.header(v)
-	switch {
-	case v.status == nil:
-		s.line("")
-		s.line(" " + cut(clean(v.away), s.width-1))
-		s.line(" Waiting for a host: it starts with the first session.")
-	case len(v.status.Sessions) == 0:
-		s.line("")
-		s.line(" No session yet. They appear here with their first message.")
-	default:
-		s.sessions(v.status)
-	}
-	for len(s.lines) < s.height-1 {
-		s.line("")
-	}
-	s.line(s.paint(faint, " q quits"))
-	return strings.Join(s.lines, "\n")
-}
-
-// The colours are named by their meaning.
-type colour string
-
-const (
-	plain  colour = ""
-	faint  colour = "2"
-	strong colour = "1"
-	notice colour = "33" // yellow
-	alarm  colour = "31" // red
-)
-
-// A screen is an unfinished drawing.
-type screen struct {
-	width, height int
-	now           time.Time
-	color         bool
-	lines         []string
-}
-
-func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight(text, " ")) }
-
-// room returns the number of free lines above the footer.
-func (s *screen) room() int { return s.height - 1 - len(s.lines) }
-
-func (s *screen) paint(c colour, text string) string {
-	if !s.color || c == plain || text == "" {
-		return text
-	}
-	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
-}
-
-func (s *screen) header(v view) {
-	name, facts := " magicctx", ""
-	if st := v.status; st != nil {
-		name += " " + clean(st.Version)
-		facts = strings.Join([]string{
-			count(len(st.Clients), "client"), count(max(st.KnownSessions, len(st.Sessions)), "session"), byteCount(st.StoreBytes) + " stored",
-		}, " · ")
-	}
-	state := ""
-	switch st := v.status; {
-	case st == nil:
-	case v.away != "":
-		state = " · away"
-	default:
-		state = " · up " + ago(st.StartedAt, s.now) + " · " + byteCount(st.MemoryBytes)
-	}
-	gap := s.width - columns(name) - columns(state) - columns(facts)
-	if gap < 2 {
-		facts = ""
-	}
-	s.line(s.paint(strong, cut(name, s.width-columns(state))) + state + strings.Repeat(" ", max(0, gap)) + facts)
-	if v.status == nil {
-		return
-	}
-	if v.away != "" {
-		s.line(s.paint(alarm, cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", lasted(s.now.Sub(v.awaySince)), clean(v.away)), s.width)))
-	}
-	s.warnings(v.status.Warnings)
-}
-
-func (s *screen) warnings(all []schema.Warning) {
-	shown := all
-	if len(all) > maxWarningLines {
-		shown = all[:maxWarningLines-1]
-	}
-	for _, w := range shown {
-		c := notice
-		if w.Source != "config" {
-			c = alarm
-		}
-		s.line(s.paint(c, cut(" ! "+clean(w.Message), s.width)))
-	}
-	if more := len(all) - len(shown); more > 0 {
-		s.line(s.paint(notice, fmt.Sprintf(" ! and %d more; all of them: magicctx-host status", more)))
-	}
-}
 
 // layout holds the widths of the columns that depend on the width of the screen. A column of width 0 is
 // not drawn.
@@ -184,7 +63,7 @@ func (s *screen) sessions(st *schema.StatusResult) {
 		s.row(l, session)
 	}
 	if more := known - rows; more > 0 && s.room() > 0 {
-		s.line(s.paint(faint, fmt.Sprintf(" and %s, last used before these", count(more, "session"))))
+		s.line(s.paint(faint, fmt.Sprintf(" and %s, last used before these", format.Count(more, "session"))))
 	}
 	switch {
 	case s.room() >= detailLines:
@@ -217,15 +96,15 @@ func (s *screen) row(l layout, st schema.SessionStatus) {
 	var b strings.Builder
 	b.WriteString(" " + left(projectOf(st), l.project))
 	if l.session > 0 {
-		b.WriteString(" " + left(tail(clean(st.Session), l.session), l.session))
+		b.WriteString(" " + left(tail(format.Clean(st.Session), l.session), l.session))
 	}
 	if l.model > 0 {
 		b.WriteString(" " + left(modelOf(st), l.model))
 	}
 	b.WriteString("  " + s.pressure(st, l.bar) + " " + s.paint(pressureColour(st), right(percentOf(st), 4)))
-	b.WriteString(" " + right(tokenCount(int64(st.InputTokens)), l.window))
+	b.WriteString(" " + right(format.Tokens(st.InputTokens), l.window))
 	if l.dropped > 0 {
-		b.WriteString(" " + right(tokenCount(st.Tokens.Dropped), l.dropped))
+		b.WriteString(" " + right(format.Tokens(st.Tokens.Dropped), l.dropped))
 	}
 	if l.queued > 0 {
 		b.WriteString(" " + right(dashIfZero(st.Queued), l.queued))
@@ -237,9 +116,9 @@ func (s *screen) row(l layout, st schema.SessionStatus) {
 	}
 	b.WriteString("  " + s.paint(c, left(cmp.Or(string(st.LastVerdict), "-"), 6)))
 	if l.cause > 0 {
-		b.WriteString(" " + left(clean(st.LastCause), l.cause))
+		b.WriteString(" " + left(format.Clean(st.LastCause), l.cause))
 	}
-	b.WriteString(" " + right(ago(st.LastPassAt, s.now), 6))
+	b.WriteString(" " + right(format.AgeOf(st.LastPassAt, s.now), 6))
 	s.line(b.String())
 }
 
@@ -277,25 +156,25 @@ func projectOf(st schema.SessionStatus) string {
 	if st.Parent != "" {
 		name = "↳ " + name
 	}
-	return clean(name)
+	return format.Clean(name)
 }
 
 func modelOf(st schema.SessionStatus) string {
-	return clean(cmp.Or(path.Base(cmp.Or(st.Model.ID, "-")), "-"))
+	return format.Clean(cmp.Or(path.Base(cmp.Or(st.Model.ID, "-")), "-"))
 }
 
 func percentOf(st schema.SessionStatus) string {
 	if st.ContextTokens == 0 {
 		return "?"
 	}
-	return fmt.Sprintf("%.0f%%", 100*st.Pressure)
+	return format.Percent(st.Pressure)
 }
 
 func hitOf(st schema.SessionStatus) string {
 	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.0f%%", 100*st.CacheHitRate)
+	return format.Percent(st.CacheHitRate)
 }
 
 func dashIfZero(n int) string {
