@@ -5,11 +5,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -127,5 +129,21 @@ func TestWatchWantsATerminal(t *testing.T) {
 	code := run(t.Context(), []string{"status", "--watch", "--data-dir", newRig(t).dir}, strings.NewReader(""), io.Discard, &stderr, nil)
 	if code != exitFailed || !strings.Contains(stderr.String(), "--watch --json") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	}
+}
+
+// An error may quote a name that somebody else has chosen.
+func TestErrorsReachNoTerminalUnchecked(t *testing.T) {
+	for _, args := range [][]string{
+		{"status", "--data-dir", filepath.Join(newRig(t).dir, "a\x1b[2Jb\u202e")},
+		{"replay", "a\x1b[2Jb\u202e"},
+	} {
+		var stderr strings.Builder
+		if code := run(t.Context(), args, strings.NewReader(""), io.Discard, &stderr, nil); code == exitOK {
+			t.Errorf("%q succeeded", args)
+		}
+		if got := stderr.String(); format.CleanLines(got) != got || !strings.Contains(got, "ab") {
+			t.Errorf("%q printed %q", args, got)
+		}
 	}
 }

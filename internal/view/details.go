@@ -73,11 +73,11 @@ func (s *screen) title(st schema.SessionStatus) {
 	s.line("")
 	name := " " + cmp.Or(tail(format.Clean(st.Directory), s.width/2), "-")
 	rest := fmt.Sprintf("  %s · %s", format.Clean(string(st.Harness)+"/"+st.Session), st.Mode)
-	s.line(s.paint(strong, name) + cut(rest, s.width-columns(name)))
+	s.line(s.Paint(Strong, name) + cut(rest, s.width-columns(name)))
 }
 
 func (s *screen) fact(label, text string) {
-	s.line(" " + s.paint(faint, left(label, labelColumns-1)) + cut(text, s.width-labelColumns))
+	s.line(" " + s.Paint(Faint, left(label, labelColumns-1)) + cut(text, s.width-labelColumns))
 }
 
 func countsOf(st schema.SessionStatus) string {

@@ -3,6 +3,6 @@
 // terminal, page for a browser. A view decides nothing, asks no host and waits
 // for nothing: it gets data and returns text.
 //
-// It may import schema, internal/format and, for the data that it draws,
-// internal/doctor and internal/replay. Only cmd imports it, and e2e tests the page in a browser.
+// It may import schema, internal/format and, for the findings that it draws,
+// internal/doctor. Only cmd imports it, and e2e tests the page in a browser.
 package view

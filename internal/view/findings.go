@@ -35,18 +35,18 @@ func NewDiagnosis(findings []doctor.Finding) Diagnosis {
 
 // PrintDiagnosis prints the findings of doctor, each with its remedy.
 func PrintDiagnosis(w io.Writer, r Diagnosis, color bool) error {
-	s := screen{color: color}
+	s := screen{Painter: Painter(color)}
 	for _, f := range r.Findings {
-		level, c := string(f.Level), plain
+		level, c := string(f.Level), Plain
 		switch {
 		case f.Fixed:
 			level = "fixed"
 		case f.Level == doctor.Fail:
-			c = alarm
+			c = Alarm
 		case f.Level == doctor.Warn:
-			c = notice
+			c = Notice
 		}
-		s.line(s.paint(c, left(level, 6)) + left(f.Check, 14) + format.Clean(f.Message))
+		s.line(s.Paint(c, left(level, 6)) + left(f.Check, 14) + format.Clean(f.Message))
 		if f.Remedy == "" || f.Fixed {
 			continue
 		}

@@ -1,18 +1,25 @@
 package view
 
-// The colours are named by their meaning.
-type colour string
+// A Colour is named by its meaning. Its value is the parameter of ECMA-48's SGR
+// sequence.
+type Colour string
 
+// The colours of all views on a terminal.
 const (
-	plain  colour = ""
-	faint  colour = "2"
-	strong colour = "1"
-	notice colour = "33" // yellow
-	alarm  colour = "31" // red
+	Plain  Colour = ""
+	Faint  Colour = "2"
+	Strong Colour = "1"
+	Good   Colour = "32" // green
+	Notice Colour = "33" // yellow
+	Alarm  Colour = "31" // red
 )
 
-func (s *screen) paint(c colour, text string) string {
-	if !s.color || c == plain || text == "" {
+// A Painter colours text, or leaves it plain on an output without colours.
+type Painter bool
+
+// Paint returns text in a colour.
+func (p Painter) Paint(c Colour, text string) string {
+	if !p || c == Plain || text == "" {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"

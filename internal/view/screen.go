@@ -47,7 +47,7 @@ const maxWarningLines = 3
 // Screen draws live data as at most height lines of at most width columns, without a newline at the
 // end.
 func Screen(v Live, width, height int, now time.Time) string {
-	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, color: v.Color}
+	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, Painter: Painter(v.Color)}
 	s.header(v)
 	switch {
 	case v.Status == nil:
@@ -63,7 +63,7 @@ func Screen(v Live, width, height int, now time.Time) string {
 	for len(s.lines) < s.height-1 {
 		s.line("")
 	}
-	s.line(s.paint(faint, " q quits"))
+	s.line(s.Paint(Faint, " q quits"))
 	return strings.Join(s.lines, "\n")
 }
 
@@ -71,8 +71,8 @@ func Screen(v Live, width, height int, now time.Time) string {
 type screen struct {
 	width, height int
 	now           time.Time
-	color         bool
-	lines         []string
+	Painter
+	lines []string
 }
 
 func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight(text, " ")) }
@@ -100,12 +100,12 @@ func (s *screen) header(v Live) {
 	if gap < 2 {
 		facts = ""
 	}
-	s.line(s.paint(strong, cut(name, s.width-columns(state))) + state + strings.Repeat(" ", max(0, gap)) + facts)
+	s.line(s.Paint(Strong, cut(name, s.width-columns(state))) + state + strings.Repeat(" ", max(0, gap)) + facts)
 	if v.Status == nil {
 		return
 	}
 	if v.Away != "" {
-		s.line(s.paint(alarm, cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", format.Age(s.now.Sub(v.AwaySince)), format.Clean(v.Away)), s.width)))
+		s.line(s.Paint(Alarm, cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", format.Age(s.now.Sub(v.AwaySince)), format.Clean(v.Away)), s.width)))
 	}
 	s.warnings(v.Status.Warnings)
 }
@@ -116,13 +116,13 @@ func (s *screen) warnings(all []schema.Warning) {
 		shown = all[:maxWarningLines-1]
 	}
 	for _, w := range shown {
-		c := notice
+		c := Notice
 		if w.Source != "config" {
-			c = alarm
+			c = Alarm
 		}
-		s.line(s.paint(c, cut(" ! "+format.Clean(w.Message), s.width)))
+		s.line(s.Paint(c, cut(" ! "+format.Clean(w.Message), s.width)))
 	}
 	if more := len(all) - len(shown); more > 0 {
-		s.line(s.paint(notice, fmt.Sprintf(" ! and %d more; all of them: magicctx-host status", more)))
+		s.line(s.Paint(Notice, fmt.Sprintf(" ! and %d more; all of them: magicctx-host status", more)))
 	}
 }

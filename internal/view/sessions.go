@@ -54,7 +54,7 @@ func (s *screen) sessions(st *schema.StatusResult) {
 	all, known := st.Sessions, max(st.KnownSessions, len(st.Sessions))
 	l := layoutFor(s.width)
 	s.line("")
-	s.line(s.paint(faint, s.titles(l)))
+	s.line(s.Paint(Faint, s.titles(l)))
 	rows := min(len(all), s.room())
 	if rows < known && rows == s.room() {
 		rows = max(0, rows-1)
@@ -63,7 +63,7 @@ func (s *screen) sessions(st *schema.StatusResult) {
 		s.row(l, session)
 	}
 	if more := known - rows; more > 0 && s.room() > 0 {
-		s.line(s.paint(faint, fmt.Sprintf(" and %s, last used before these", format.Count(more, "session"))))
+		s.line(s.Paint(Faint, fmt.Sprintf(" and %s, last used before these", format.Count(more, "session"))))
 	}
 	switch {
 	case s.room() >= detailLines:
@@ -101,7 +101,7 @@ func (s *screen) row(l layout, st schema.SessionStatus) {
 	if l.model > 0 {
 		b.WriteString(" " + left(modelOf(st), l.model))
 	}
-	b.WriteString("  " + s.pressure(st, l.bar) + " " + s.paint(pressureColour(st), right(percentOf(st), 4)))
+	b.WriteString("  " + s.pressure(st, l.bar) + " " + s.Paint(pressureColour(st), right(percentOf(st), 4)))
 	b.WriteString(" " + right(format.Tokens(st.InputTokens), l.window))
 	if l.dropped > 0 {
 		b.WriteString(" " + right(format.Tokens(st.Tokens.Dropped), l.dropped))
@@ -110,11 +110,11 @@ func (s *screen) row(l layout, st schema.SessionStatus) {
 		b.WriteString(" " + right(dashIfZero(st.Queued), l.queued))
 	}
 	b.WriteString("  " + right(hitOf(st), 4) + " " + right(dashIfZero(st.Busts), 5))
-	c := plain
+	c := Plain
 	if st.LastPassBust {
-		c = notice
+		c = Notice
 	}
-	b.WriteString("  " + s.paint(c, left(cmp.Or(string(st.LastVerdict), "-"), 6)))
+	b.WriteString("  " + s.Paint(c, left(cmp.Or(string(st.LastVerdict), "-"), 6)))
 	if l.cause > 0 {
 		b.WriteString(" " + left(format.Clean(st.LastCause), l.cause))
 	}
@@ -125,27 +125,27 @@ func (s *screen) row(l layout, st schema.SessionStatus) {
 // pressure draws how full the window is, with a mark at the pressure from which a pass may bust.
 func (s *screen) pressure(st schema.SessionStatus, cells int) string {
 	if st.ContextTokens == 0 {
-		return s.paint(faint, strings.Repeat("·", cells))
+		return s.Paint(Faint, strings.Repeat("·", cells))
 	}
 	filled := bar(st.Pressure, cells)
 	rest := []rune(strings.Repeat("·", cells-columns(filled)))
 	if mark := int(st.Threshold*float64(cells)) - columns(filled); st.Threshold > 0 && mark >= 0 && mark < len(rest) {
 		rest[mark] = '│'
 	}
-	return s.paint(pressureColour(st), filled) + s.paint(faint, string(rest))
+	return s.Paint(pressureColour(st), filled) + s.Paint(Faint, string(rest))
 }
 
 // forcePressure is the pressure from which a pass may bust in the middle of a turn.
 const forcePressure = 0.85
 
-func pressureColour(st schema.SessionStatus) colour {
+func pressureColour(st schema.SessionStatus) Colour {
 	switch {
 	case st.Pressure >= forcePressure:
-		return alarm
+		return Alarm
 	case st.Threshold > 0 && st.Pressure >= st.Threshold:
-		return notice
+		return Notice
 	}
-	return plain
+	return Plain
 }
 
 func projectOf(st schema.SessionStatus) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/view"
 )
 
 // Options control how a summary is printed.
@@ -20,7 +21,7 @@ type Options struct {
 
 // Print prints a summary for people, at most 80 columns wide.
 func Print(w io.Writer, s replay.Summary, o Options) error {
-	p := &printer{w: bufio.NewWriter(w), color: o.Color}
+	p := &printer{Painter: view.Painter(o.Color), w: bufio.NewWriter(w)}
 	p.timeline(s, o.All)
 	p.totals(s)
 	p.marks(s.Marks)
@@ -29,22 +30,8 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 }
 
 type printer struct {
-	w     *bufio.Writer
-	color bool
-}
-
-const (
-	red    = "31"
-	yellow = "33"
-	green  = "32"
-	faint  = "2"
-)
-
-func (p *printer) paint(code, text string) string {
-	if !p.color {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	view.Painter
+	w *bufio.Writer
 }
 
 func (p *printer) totals(s replay.Summary) {
@@ -70,14 +57,14 @@ func (p *printer) totals(s replay.Summary) {
 func (p *printer) findings(s replay.Summary) {
 	verdict := fmt.Sprintf("%d unexplained busts, %d broken invariants, %d validator hits", s.UnexplainedBusts, len(s.InvariantViolations), len(s.ValidatorHits))
 	if s.IsClean() {
-		fmt.Fprintln(p.w, p.paint(green, verdict))
+		fmt.Fprintln(p.w, p.Paint(view.Good, verdict))
 		return
 	}
-	fmt.Fprintln(p.w, p.paint(red, verdict))
+	fmt.Fprintln(p.w, p.Paint(view.Alarm, verdict))
 	for _, f := range s.InvariantViolations {
-		fmt.Fprintf(p.w, "  pass %d breaks: %s\n", f.Pass, f.Rule)
+		fmt.Fprintf(p.w, "  pass %d breaks: %s\n", f.Pass, format.Clean(f.Rule))
 	}
 	for _, f := range s.ValidatorHits {
-		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, f.Detail, f.Rule)
+		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, format.Clean(f.Detail), format.Clean(f.Rule))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/schema"
@@ -117,5 +118,19 @@ func TestFindingsAreNamed(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
+	}
+}
+
+// A trace may come from anywhere, and its report is read on a terminal.
+func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
+	const hostile = "x\x1b[2J\x1b]0;title\a\u202e\r"
+	p := passOf(1, 2, 3)
+	p.Verdict, p.Cause, p.Bust, p.BustCause = hostile, hostile+"1", true, hostile+"2"
+	s := summaryOf(p)
+	s.InvariantViolations = []replay.Finding{{Pass: 1, Rule: hostile}}
+	s.ValidatorHits = []replay.Finding{{Pass: 1, Rule: hostile, Detail: hostile}}
+	out := printed(t, s)
+	if clean := format.CleanLines(out); clean != out {
+		t.Errorf("printed %q", out)
 	}
 }

@@ -6,11 +6,12 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 func (p *printer) timeline(s replay.Summary, all bool) {
-	fmt.Fprintf(p.w, "%s\n", p.paint(faint, fmt.Sprintf("%5s %-7s %-20s %8s %8s %8s %8s %7s", "pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
+	fmt.Fprintf(p.w, "%s\n", p.Paint(view.Faint, fmt.Sprintf("%5s %-7s %-20s %8s %8s %8s %8s %7s", "pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
 	for i := 0; i < len(s.Detail); {
 		j := i
 		for !all && j < len(s.Detail) && isUneventful(s.Detail, j) {
@@ -39,18 +40,18 @@ func (p *printer) pass(q *replay.Pass) {
 	if q.Bust && q.BustCause != q.Cause {
 		cause = q.BustCause
 	}
-	line := fmt.Sprintf("%5d %-7s %-20s %8s %8s %8s %8s %7.2f", q.Pass, q.Verdict, cause,
+	line := fmt.Sprintf("%5d %-7s %-20s %8s %8s %8s %8s %7.2f", q.Pass, format.Clean(string(q.Verdict)), format.Clean(cause),
 		format.Tokens(q.PrefixTokens), format.Tokens(q.Tokens.Read), format.Tokens(q.Tokens.Write), format.Tokens(q.Tokens.Fresh), q.HostMS)
 	switch {
 	case q.Bust && q.BustCause == "unexplained":
-		line = p.paint(red, line)
+		line = p.Paint(view.Alarm, line)
 	case q.Bust:
-		line = p.paint(yellow, line)
+		line = p.Paint(view.Notice, line)
 	}
 	fmt.Fprintln(p.w, line)
 	for _, note := range []string{PriceNote(q), lostNote(q.LostBlocks, q.LostTokens)} {
 		if note != "" {
-			fmt.Fprintln(p.w, p.paint(faint, noteIndent+note))
+			fmt.Fprintln(p.w, p.Paint(view.Faint, noteIndent+note))
 		}
 	}
 }
@@ -67,6 +68,6 @@ func (p *printer) run(passes []*replay.Pass) {
 		slowest = max(slowest, q.HostMS)
 	}
 	span := fmt.Sprintf("%d-%d", passes[0].Pass, passes[len(passes)-1].Pass)
-	fmt.Fprintln(p.w, p.paint(faint, fmt.Sprintf("%5s %-7s %-14s %8s %8s %8s %8s %7.2f", span, "steady", strconv.Itoa(len(passes))+" passes", "all",
+	fmt.Fprintln(p.w, p.Paint(view.Faint, fmt.Sprintf("%5s %-7s %-14s %8s %8s %8s %8s %7.2f", span, "steady", strconv.Itoa(len(passes))+" passes", "all",
 		format.Tokens(sum.Read), format.Tokens(sum.Written), format.Tokens(sum.Fresh), slowest)))
 }
