@@ -40,6 +40,7 @@ func TestHostileClonePatternsEndThePass(t *testing.T) {
 	h := newHarness(t)
 	h.config.AutoDrop.ProtectedTools = hostile
 	h.config.AutoDrop.ProtectedPaths = hostile
+	h.restart()
 	h.user("msg_1", "read")
 	for i := range 20 { // the same file again and again, so that the rule about duplicates has work
 		now := h.clock.Now()
@@ -147,7 +148,6 @@ func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	h := newHarness(t)
 	h.user("msg_1", "one")
-	h.config.AutoDrop.ProtectedTools = nil
 	waiting, answer := make(chan struct{}), make(chan struct{})
 	busy := &stuck{asked: waiting, answer: answer}
 	if _, err := h.host.Initialize(t.Context(), busy, openP); err != nil {
