@@ -127,6 +127,10 @@ func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
 	}
 	list := reflect.MakeSlice(t, 0, len(entries))
 	for i, entry := range entries {
+		if r.isPattern && i == maxPatterns {
+			c.tooMany(at, len(entries)-i)
+			break
+		}
 		target := reflect.New(t.Elem()).Elem()
 		if c.value(at.with("["+strconv.Itoa(i)+"]"), entry, r, target) {
 			list = reflect.Append(list, target)
@@ -134,6 +138,14 @@ func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
 	}
 	into.Set(list)
 	return true
+}
+
+func (c *checker) tooMany(at path, ignored int) {
+	file, _ := c.origin(at)
+	c.warnings.add(Warning{
+		File: file, Key: at.String(), Allowed: fmt.Sprintf("at most %d patterns", maxPatterns),
+		Message: fmt.Sprintf("%s: %s has more than %d patterns; the last %d are ignored", file, at, maxPatterns, ignored),
+	})
 }
 
 // scalarOrNothing reads the bare form of a map or list, if it has one. For example, 65 stands for

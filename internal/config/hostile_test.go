@@ -1,0 +1,243 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// loadBoth returns the configuration of a user's file and a project's file.
+func loadBoth(t *testing.T, user, project string, trusted bool) (schema.Config, []Warning) {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "clone")
+	if trusted {
+		text, err := json.Marshal([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		user = `{"trusted_projects": ` + string(text) + strings.Replace(user, "{", ",", 1)
+		user = strings.Replace(user, ",}", "}", 1)
+	}
+	write(t, filepath.Join(root, "config", "magicctx", "magicctx.jsonc"), user)
+	write(t, filepath.Join(dir, "magicctx.jsonc"), project)
+	return Load(Options{Harness: schema.HarnessOpenCode, Directory: dir, Env: func(name string) string {
+		return map[string]string{"HOME": root, "XDG_CONFIG_HOME": filepath.Join(root, "config")}[name]
+	}})
+}
+
+// A repository that was only cloned cannot make each request dear, hang a prompt, start agents, or
+// choose where text is sent.
+func TestHostileCloneRaisesNoCosts(t *testing.T) {
+	for _, project := range []string{
+		`{"cache_ttl": "0s"}`,
+		`{"preserved_thinking": "off"}`,
+		`{"execute_threshold_percentage": 20}`,
+		`{"execute_threshold_percentage": {"anthropic/claude": 20}}`,
+		`{"execute_threshold_tokens": 5000}`,
+		`{"low_mark_percentage": 75}`,
+		`{"transform_timeout_ms": 600000}`,
+		`{"resync_timeout_ms": 600000}`,
+		`{"transform_timeout_ms": 100}`,
+		`{"historian_timeout_ms": 2000000000}`,
+		`{"protected_tags": 1}`,
+		`{"auto_drop": {"protected_tools": []}}`,
+		`{"embedding": {"provider": "openai-compatible", "model": "m", "endpoint": "https://collector.example.com", "api_key": "k"}}`,
+		`{"embedding": {"model": "dear"}}`,
+		`{"historian": {"model": "dear/one", "fallback_models": ["dear/two"]}}`,
+		`{"dreamer": {}}`,
+		`{"dreamer": {"disable": false, "schedule": "00:00-23:59"}}`,
+		`{"sidekick": {"disable": false}}`,
+		`{"experimental": {"user_memories": {"promotion_threshold": 2}}, "dreamer": {}}`,
+		`{"memory": {"injection_budget_tokens": 20000}}`,
+		`{"memory": {"git_commit_indexing": {"enabled": true}}}`,
+		`{"command": {"x": {"template": "do evil"}}}`,
+		`{"keep_subagents": true}`,
+	} {
+		got, _ := loadBoth(t, `{}`, project, false)
+		if diff := cmp.Diff(Default(), got); diff != "" {
+			t.Errorf("%s changes the configuration (-default +got):\n%s", project, diff)
+		}
+	}
+}
+
+// A bad value in a project's file must not put the user's own value back to the default.
+func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
+	const user = `{"enabled": false, "protected_tags": 50, "execute_threshold_percentage": {"default": 80, "a/b": 78}, "auto_drop": {"duplicates": false, "protected_paths": ["docs/**"]},
+		"historian": {"disable": true}, "dreamer": {"disable": true}, "memory": {"enabled": false}, "embedding": {"provider": "off"}}`
+	want, _ := loadBoth(t, user, `{}`, false)
+	for _, project := range []string{
+		`{"enabled": 1}`, `{"protected_tags": "x"}`, `{"protected_tags": 0}`, `{"execute_threshold_percentage": "low"}`, `{"execute_threshold_percentage": {"default": 1}}`,
+		`{"execute_threshold_percentage": 20}`, `{"auto_drop": 1}`, `{"auto_drop": null}`, `{"auto_drop": {"duplicates": null, "protected_paths": 1}}`, `{"historian": null}`,
+		`{"historian": {"temperature": 9}}`, `{"historian": {"disable": null}}`, `{"dreamer": {"disable": "no"}}`, `{"dreamer": []}`, `{"memory": {"enabled": "yes"}}`, `{"memory": []}`, `{"embedding": 1}`,
+	} {
+		got, warnings := loadBoth(t, user, project, false)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s changes the configuration (-user +got):\n%s", project, diff)
+		}
+		if len(warnings) == 0 {
+			t.Errorf("%s: no warning", project)
+		}
+	}
+}
+
+// taste lists the keys that every project may set in any way. Adding a key here means that no value of
+// it can raise costs, delay a prompt, lose content, send text anywhere or start a program.
+var taste = []string{
+	"$schema", "ctx_reduce_enabled", "temporal_awareness", "memory.retrieval_count_promotion_threshold",
+	"historian.temperature", "historian.top_p", "historian.description", "historian.color",
+	"dreamer.temperature", "dreamer.top_p", "dreamer.description", "dreamer.color",
+	"sidekick.temperature", "sidekick.top_p", "sidekick.description", "sidekick.color",
+}
+
+// Every key has a rule for projects, and Load follows it with values on both sides of the user's.
+func TestHostileCloneEveryKeyHasARule(t *testing.T) {
+	var loose []string
+	eachLeaf(nil, reflect.TypeFor[schema.Config](), func(at path, typ reflect.Type, r rules) {
+		if r.project == mayAny {
+			loose = append(loose, at.String())
+		}
+		low, high := samples(t, typ, r)
+		for _, pair := range [][2]any{{low, high}, {high, low}} {
+			mine, theirs := pair[0], pair[1]
+			want := mine
+			switch r.project {
+			case mayNever, mayTrusted:
+			case mayAny:
+				want = theirs
+			case mayOff, mayLess:
+				want = low
+			case mayOn, mayMore:
+				want = high
+			case mayAdd:
+				want = slices.Concat(mine.([]string), theirs.([]string))
+			default:
+				t.Fatalf("%s has no rule for projects: %q", at, r.project)
+			}
+			check(t, at, typ, mine, theirs, want, false)
+			if r.project != mayNever {
+				check(t, at, typ, mine, theirs, theirs, true)
+			}
+		}
+	})
+	slices.Sort(loose)
+	want := slices.Clone(taste)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, loose); diff != "" {
+		t.Errorf("keys that every project may set (-expected +found):\n%s", diff)
+	}
+}
+
+// eachLeaf calls f for every key that holds no further keys. A rule of an object holds for its keys.
+func eachLeaf(at path, t reflect.Type, f func(path, reflect.Type, rules)) {
+	for _, field := range fieldsOf(t) {
+		typ := t.FieldByIndex(field.index).Type
+		if typ.Kind() != reflect.Struct {
+			f(at.with(field.name), typ, field.rules)
+			continue
+		}
+		eachLeaf(at.with(field.name), typ, func(inner path, typ reflect.Type, r rules) {
+			if field.rules.project != "" {
+				r.project = field.rules.project
+			}
+			f(inner, typ, r)
+		})
+	}
+}
+
+// samples returns two valid values of a key. Of two numbers the first is less, and of two switches it is
+// off.
+func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
+	switch typ.Kind() {
+	case reflect.Pointer:
+		return samples(t, typ.Elem(), r)
+	case reflect.Bool:
+		return false, true
+	case reflect.Int, reflect.Float64:
+		low := r.min
+		if math.IsInf(low, -1) {
+			low = 1
+		}
+		return low, r.max
+	case reflect.String:
+		return texts(r)
+	case reflect.Slice:
+		a, b := texts(r)
+		return []string{a.(string)}, []string{b.(string)}
+	case reflect.Map:
+		switch typ.Elem().Kind() {
+		case reflect.Struct:
+			return map[string]any{"a": map[string]any{"template": "a", "subtask": false}}, map[string]any{"a": map[string]any{"template": "b", "subtask": false}}
+		case reflect.Bool:
+			return map[string]any{"bash": false}, map[string]any{"bash": true}
+		}
+		a, b := samples(t, typ.Elem(), r)
+		return map[string]any{"default": a}, map[string]any{"default": b}
+	}
+	t.Fatalf("no samples of %v", typ)
+	return nil, nil
+}
+
+func texts(r rules) (a, b any) {
+	candidates := append(slices.Clone(r.enum), "a", "b", "1m", "1h", "on", "off", "#111111", "#222222", "01:00-02:00", "02:00-03:00", "[a-z]")
+	var valid []any
+	for _, c := range candidates {
+		if _, ok := r.scalar(c, reflect.TypeFor[string]()); ok {
+			valid = append(valid, c)
+		}
+	}
+	return valid[0], valid[1]
+}
+
+// check loads a user's and a project's value of one key and compares the effective value.
+func check(t *testing.T, at path, typ reflect.Type, mine, theirs, want any, trusted bool) {
+	t.Helper()
+	cfg, _ := loadBoth(t, nested(t, at, mine), nested(t, at, theirs), trusted)
+	expected, _ := loadBoth(t, nested(t, at, want), `{}`, trusted)
+	got, wanted := effective(cfg, at), effective(expected, at)
+	if at[0] == "trusted_projects" {
+		return // the test itself needs the key, and TestStories covers it
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("%s (trusted: %v), user %v, project %v (-want +got):\n%s", at, trusted, mine, theirs, diff)
+	}
+}
+
+// nested returns a file that sets one key.
+func nested(t *testing.T, at path, value any) string {
+	t.Helper()
+	for _, key := range slices.Backward(at) {
+		value = map[string]any{key: value}
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// effective returns the value of a key in a configuration.
+func effective(cfg schema.Config, at path) any {
+	v := reflect.ValueOf(cfg)
+	for _, key := range at {
+		for _, f := range fieldsOf(v.Type()) {
+			if f.name == key {
+				v = v.FieldByIndex(f.index)
+				break
+			}
+		}
+	}
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	return fmt.Sprint(v.Interface())
+}
