@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
 )
 
 // These are the values of the tag "project" in package schema, which explains them.
@@ -248,4 +247,3 @@ func textAt(lv *level, key string) string {
 	text, _ := value.(string)
 	return strings.TrimSpace(text)
 }
-

@@ -36,8 +36,8 @@ type harness struct {
 	ctx      context.Context // of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
-	sent     []schema.MessageSendParams
-	sendErr  error
+	sent        []schema.MessageSendParams
+	sendErr     error
 }
 
 const testSession = "ses_1"
