@@ -5,18 +5,12 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/magicctx/magicctx-host/internal/printable"
 )
 
-// clean makes foreign text safe to print. A project directory may have any name, for example one with
-// an escape sequence, and that must not reach the terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+// clean makes foreign text safe to print in a line.
+func clean(s string) string { return printable.Line(s) }
 
 // columns returns the number of terminal columns that s occupies after clean.
 func columns(s string) int {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -136,7 +137,7 @@ func printChanges(ctx context.Context, f follower, w io.Writer) error {
 		}
 		line, err := json.Marshal(n.status)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s\n", line)
+			_, err = fmt.Fprintf(w, "%s\n", printable.JSON(line))
 		}
 		if err != nil { // the reader of the pipe has gone, for example `| head`
 			failed = err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
@@ -25,6 +26,8 @@ const (
 	exitUsage  = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
+	// exitSignal plus the number of the signal is the exit code after a second signal, as in a shell.
+	exitSignal = 128
 )
 
 func main() {
@@ -33,9 +36,25 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// signalled returns a context that ends when the process receives an interrupt or SIGTERM.
+// signalled returns a context that ends when the process receives an interrupt or SIGTERM. The second of
+// these signals ends the process at once, because something does not look at its context: for example
+// the opening of a pipe that nobody writes to.
 func signalled() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		if s, ok := (<-signals).(syscall.Signal); ok {
+			os.Exit(exitSignal + int(s))
+		}
+		os.Exit(exitFailed)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
 }
 
 // A hostBuilder opens the store in the data directory and assembles the host. closeHost stops
@@ -106,16 +125,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		kong.Bind(&c, streams{stdin, stdout, stderr}, build),
 	)
 	if err != nil {
-		fmt.Fprintln(stderr, "magicctx-host:", err)
+		complain(stderr, err)
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "magicctx-host: %v\nTry magicctx-host --help.\n", err)
+		complain(stderr, err)
+		fmt.Fprintln(stderr, "Try magicctx-host --help.")
 		return exitUsage
 	}
 	if err := command.Run(); err != nil {
-		fmt.Fprintln(stderr, "magicctx-host:", err)
+		complain(stderr, err)
 		var e *exitError
 		if errors.As(err, &e) {
 			return e.code
@@ -123,4 +143,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitFailed
 	}
 	return exitOK
+}
+
+// complain prints an error. Its text may hold the names, paths and values of a project or a trace.
+func complain(stderr io.Writer, err error) {
+	fmt.Fprintln(stderr, "magicctx-host:", printable.Text(err.Error()))
 }

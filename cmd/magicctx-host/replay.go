@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
@@ -98,7 +99,7 @@ func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", content)
+		_, err = fmt.Fprintf(w, "%s\n", printable.JSON(content))
 		return err
 	}
 	return replay.Print(w, s, replay.PrintOptions{All: cmd.All, Color: isTerminal(w) && os.Getenv("NO_COLOR") == ""})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -53,7 +54,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s\n", content)
+		_, err = fmt.Fprintf(s.out, "%s\n", printable.JSON(content))
 		return err
 	}
 	return printStatus(s.out, st, time.Now())
@@ -154,7 +155,7 @@ func printStatus(w io.Writer, st schema.StatusResult, now time.Time) error {
 			last += " (" + clean(s.LastCause) + ")"
 		}
 		fmt.Fprintf(t, "%s/%s\t%s/%s\t%s\t%d\t%s\t%s\t%d\t%d\t%s\t%s\n",
-			s.Harness, clean(s.Session), clean(s.Model.Provider), clean(s.Model.ID), percentOf(s), s.InputTokens, shortWindowOf(s), hitOf(s),
+			clean(string(s.Harness)), clean(s.Session), clean(s.Model.Provider), clean(s.Model.ID), percentOf(s), s.InputTokens, shortWindowOf(s), hitOf(s),
 			s.Passes, s.Busts, cmp.Or(last, "-"), ago(s.LastPassAt, now))
 	}
 	if err := t.Flush(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -149,10 +150,10 @@ func (p *printer) findings(s Summary) {
 	}
 	fmt.Fprintln(p.w, p.paint(red, verdict))
 	for _, f := range s.InvariantViolations {
-		fmt.Fprintf(p.w, "  pass %d breaks: %s\n", f.Pass, f.Rule)
+		fmt.Fprintf(p.w, "  pass %d breaks: %s\n", f.Pass, printable.Line(f.Rule))
 	}
 	for _, f := range s.ValidatorHits {
-		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, f.Detail, f.Rule)
+		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, printable.Line(f.Detail), printable.Line(f.Rule))
 	}
 }
 
