@@ -16,7 +16,8 @@ import (
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
 	warnings *warnings
-	bad      int // number of rejected values so far
+	bad      int      // number of rejected values so far
+	ignored  []string // agents whose block has bad values
 }
 
 // config returns the configuration of the tree, with every bad value replaced by its default.
@@ -166,6 +167,7 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 		return
 	}
 	setDefaults(into)
+	c.ignored = append(c.ignored, at[0])
 	c.forget(at[0])
 	file, _ := c.origin(at)
 	c.warnings.add(Warning{File: file, Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", file, at)})
@@ -235,7 +237,7 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	fallback := "ignored"
 	switch {
 	case into.Kind() == reflect.Struct || into.IsZero():
-	case into.Kind() == reflect.Map && r.bare != "":
+	case into.Kind() == reflect.Map && r.bare != "" && into.MapIndex(reflect.ValueOf(r.bare)).IsValid():
 		fallback = "using " + compact(into.MapIndex(reflect.ValueOf(r.bare)).Interface())
 	default:
 		fallback = "using " + compact(into.Interface())

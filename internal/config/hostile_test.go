@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
@@ -225,8 +226,16 @@ func nested(t *testing.T, at path, value any) string {
 	return string(text)
 }
 
-// effective returns the value of a key in a configuration.
-func effective(cfg schema.Config, at path) any {
+// effective returns the value of a key in a configuration, as text.
+func effective(cfg schema.Config, at path) string {
+	v := valueAt(cfg, at)
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+func valueAt(cfg schema.Config, at path) reflect.Value {
 	v := reflect.ValueOf(cfg)
 	for _, key := range at {
 		for _, f := range fieldsOf(v.Type()) {
@@ -236,8 +245,66 @@ func effective(cfg schema.Config, at path) any {
 			}
 		}
 	}
-	if v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
+	return v
+}
+
+// Whatever a project's file holds, it changes no key that is not its own, and moves no other in the wrong
+// direction.
+func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "clone")
+	user := filepath.Join(root, "config", "magicctx", "magicctx.jsonc")
+	options := Options{Harness: schema.HarnessOpenCode, Directory: dir, Env: func(name string) string {
+		return map[string]string{"HOME": root, "XDG_CONFIG_HOME": filepath.Join(root, "config")}[name]
+	}}
+	rapid.Check(t, func(rt *rapid.T) {
+		for _, file := range []string{user, filepath.Join(dir, "magicctx.jsonc")} {
+			text, err := json.Marshal(drawObject(rt, filepath.Base(filepath.Dir(file)), reflect.TypeFor[schema.Config]()))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			write(t, file, string(text))
+		}
+		alone := options
+		alone.Directory = ""
+		mine, _ := Load(alone)
+		got, _ := Load(options)
+		eachLeaf(nil, reflect.TypeFor[schema.Config](), func(at path, typ reflect.Type, r rules) {
+			before, after := valueAt(mine, at), valueAt(got, at)
+			worsened := false
+			switch r.project {
+			case mayNever, mayTrusted:
+				worsened = !cmp.Equal(before.Interface(), after.Interface())
+			case mayAdd:
+				for _, text := range before.Interface().([]string) {
+					worsened = worsened || !slices.Contains(after.Interface().([]string), text)
+				}
+			case mayMore, mayLess, mayOn, mayOff:
+				if typ.Kind() != reflect.Map {
+					worsened = worse(r.project, before, after) != ""
+				}
+			}
+			if worsened {
+				rt.Fatalf("%s was %v and is %v", at, before, after)
+			}
+		})
+	})
+}
+
+// drawObject draws the keys of an object, with values of every kind.
+func drawObject(t *rapid.T, label string, typ reflect.Type) map[string]any {
+	tree := map[string]any{}
+	for _, f := range fieldsOf(typ) {
+		if f.name == "trusted_projects" || rapid.IntRange(0, 3).Draw(t, label+f.name) > 0 {
+			continue
+		}
+		inner := typ.FieldByIndex(f.index).Type
+		odd := rapid.SampledFrom([]any{nil, true, false, 0.0, 1.0, 20.0, 70.0, 100.0, 1e6, 1e300, "", "a", "on", "1h", []any{}, []any{"a", 1.0}, map[string]any{}, map[string]any{"default": 70.0}, map[string]any{"a/b": "x"}})
+		if inner.Kind() == reflect.Struct && rapid.Bool().Draw(t, label+f.name+" is an object") {
+			tree[f.name] = drawObject(t, label+f.name, inner)
+			continue
+		}
+		tree[f.name] = odd.Draw(t, label+f.name+" value")
 	}
-	return fmt.Sprint(v.Interface())
+	return tree
 }

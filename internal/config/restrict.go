@@ -37,6 +37,14 @@ type restriction struct {
 func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
+	for _, name := range own.ignored {
+		// The project's values could hide the bad ones, and bring the user's block to life.
+		if _, ok := project.tree[name]; ok {
+			delete(project.tree, name)
+			delete(project.named, name)
+			l.warnKey(project, path{name}, "ignored, because the block of the user file has bad values")
+		}
+	}
 	r := restriction{loader: l, project: project, trusted: trusted, checker: checker{levels: []*level{project}, warnings: &l.warnings}}
 	r.object(nil, project.tree, reflect.ValueOf(base))
 	if !trusted {

@@ -517,3 +517,27 @@ func TestFreeBytesKnowsThisDisk(t *testing.T) {
 		t.Error("a directory that does not exist has free space")
 	}
 }
+
+// A check that does not look at its context is given up, and the checks after it still run.
+func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
+	o := well(t)
+	o.Timeout = 50 * time.Millisecond
+	release := make(chan struct{})
+	defer close(release)
+	o.Conflicts = func(context.Context) ([]Conflict, error) {
+		<-release
+		return nil, nil
+	}
+	var names []string
+	for _, f := range examine(t, o) {
+		if f.Check == "conflicts" && (f.Level != Warn || !strings.Contains(f.Message, "given up")) {
+			t.Errorf("the check that hangs: %+v", f)
+		}
+		names = append(names, f.Check)
+	}
+	for _, name := range []string{"conflicts", "permissions", "disk"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("nothing is said about %s: %v", name, names)
+		}
+	}
+}
