@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -16,10 +15,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// loadBoth returns the configuration of a user's file and a project's file.
-func loadBoth(t *testing.T, user, project string, trusted bool) (schema.Config, []Warning) {
-	t.Helper()
+// A loadFunc returns the configuration of a user's file and a project's file.
+type loadFunc func(user, project string, trusted bool) (schema.Config, []Warning)
+
+func newLoad(t *testing.T) loadFunc {
 	root := t.TempDir()
+	return func(user, project string, trusted bool) (schema.Config, []Warning) {
+		return loadBoth(t, root, user, project, trusted)
+	}
+}
+
+func loadBoth(t *testing.T, root, user, project string, trusted bool) (schema.Config, []Warning) {
+	t.Helper()
 	dir := filepath.Join(root, "clone")
 	if trusted {
 		text, err := json.Marshal([]string{dir})
@@ -39,6 +46,7 @@ func loadBoth(t *testing.T, user, project string, trusted bool) (schema.Config, 
 // A repository that was only cloned cannot make each request dear, hang a prompt, start agents, or
 // choose where text is sent.
 func TestHostileCloneRaisesNoCosts(t *testing.T) {
+	load := newLoad(t)
 	for _, project := range []string{
 		`{"cache_ttl": "0s"}`,
 		`{"preserved_thinking": "off"}`,
@@ -64,7 +72,7 @@ func TestHostileCloneRaisesNoCosts(t *testing.T) {
 		`{"command": {"x": {"template": "do evil"}}}`,
 		`{"keep_subagents": true}`,
 	} {
-		got, _ := loadBoth(t, `{}`, project, false)
+		got, _ := load(`{}`, project, false)
 		if diff := cmp.Diff(Default(), got); diff != "" {
 			t.Errorf("%s changes the configuration (-default +got):\n%s", project, diff)
 		}
@@ -73,15 +81,16 @@ func TestHostileCloneRaisesNoCosts(t *testing.T) {
 
 // A bad value in a project's file must not put the user's own value back to the default.
 func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
+	load := newLoad(t)
 	const user = `{"enabled": false, "protected_tags": 50, "execute_threshold_percentage": {"default": 80, "a/b": 78}, "auto_drop": {"duplicates": false, "protected_paths": ["docs/**"]},
 		"historian": {"disable": true}, "dreamer": {"disable": true}, "memory": {"enabled": false}, "embedding": {"provider": "off"}}`
-	want, _ := loadBoth(t, user, `{}`, false)
+	want, _ := load(user, `{}`, false)
 	for _, project := range []string{
 		`{"enabled": 1}`, `{"protected_tags": "x"}`, `{"protected_tags": 0}`, `{"execute_threshold_percentage": "low"}`, `{"execute_threshold_percentage": {"default": 1}}`,
 		`{"execute_threshold_percentage": 20}`, `{"auto_drop": 1}`, `{"auto_drop": null}`, `{"auto_drop": {"duplicates": null, "protected_paths": 1}}`, `{"historian": null}`,
 		`{"historian": {"temperature": 9}}`, `{"historian": {"disable": null}}`, `{"dreamer": {"disable": "no"}}`, `{"dreamer": []}`, `{"memory": {"enabled": "yes"}}`, `{"memory": []}`, `{"embedding": 1}`,
 	} {
-		got, warnings := loadBoth(t, user, project, false)
+		got, warnings := load(user, project, false)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s changes the configuration (-user +got):\n%s", project, diff)
 		}
@@ -102,12 +111,14 @@ var taste = []string{
 
 // Every key has a rule for projects, and Load follows it with values on both sides of the user's.
 func TestHostileCloneEveryKeyHasARule(t *testing.T) {
+	load := newLoad(t)
 	var loose []string
-	eachLeaf(nil, reflect.TypeFor[schema.Config](), func(at path, typ reflect.Type, r rules) {
+	for _, key := range leaves() {
+		at, r := key.at, key.rules
 		if r.project == mayAny {
 			loose = append(loose, at.String())
 		}
-		low, high := samples(t, typ, r)
+		low, high := samples(t, key.typ, r)
 		for _, pair := range [][2]any{{low, high}, {high, low}} {
 			mine, theirs := pair[0], pair[1]
 			want := mine
@@ -124,12 +135,12 @@ func TestHostileCloneEveryKeyHasARule(t *testing.T) {
 			default:
 				t.Fatalf("%s has no rule for projects: %q", at, r.project)
 			}
-			check(t, at, typ, mine, theirs, want, false)
+			check(t, load, key, mine, theirs, want, false)
 			if r.project != mayNever {
-				check(t, at, typ, mine, theirs, theirs, true)
+				check(t, load, key, mine, theirs, theirs, true)
 			}
 		}
-	})
+	}
 	slices.Sort(loose)
 	want := slices.Clone(taste)
 	slices.Sort(want)
@@ -138,21 +149,33 @@ func TestHostileCloneEveryKeyHasARule(t *testing.T) {
 	}
 }
 
-// eachLeaf calls f for every key that holds no further keys. A rule of an object holds for its keys.
-func eachLeaf(at path, t reflect.Type, f func(path, reflect.Type, rules)) {
-	for _, field := range fieldsOf(t) {
-		typ := t.FieldByIndex(field.index).Type
-		if typ.Kind() != reflect.Struct {
-			f(at.with(field.name), typ, field.rules)
-			continue
+// A leaf is a key that holds no further keys.
+type leaf struct {
+	at    path
+	typ   reflect.Type
+	rules rules
+	index []int // of the field in schema.Config
+}
+
+func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
+
+// leaves returns all keys. A rule of an object holds for its keys.
+func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
+
+func leavesOf(object leaf) []leaf {
+	var all []leaf
+	for _, f := range fieldsOf(object.typ) {
+		l := leaf{at: object.at.with(f.name), typ: object.typ.FieldByIndex(f.index).Type, rules: f.rules, index: slices.Concat(object.index, f.index)}
+		if object.rules.project != "" {
+			l.rules.project = object.rules.project
 		}
-		eachLeaf(at.with(field.name), typ, func(inner path, typ reflect.Type, r rules) {
-			if field.rules.project != "" {
-				r.project = field.rules.project
-			}
-			f(inner, typ, r)
-		})
+		if l.typ.Kind() == reflect.Struct {
+			all = append(all, leavesOf(l)...)
+		} else {
+			all = append(all, l)
+		}
 	}
+	return all
 }
 
 // samples returns two valid values of a key. Of two numbers the first is less, and of two switches it is
@@ -200,16 +223,15 @@ func texts(r rules) (a, b any) {
 }
 
 // check loads a user's and a project's value of one key and compares the effective value.
-func check(t *testing.T, at path, typ reflect.Type, mine, theirs, want any, trusted bool) {
+func check(t *testing.T, load loadFunc, key leaf, mine, theirs, want any, trusted bool) {
 	t.Helper()
-	cfg, _ := loadBoth(t, nested(t, at, mine), nested(t, at, theirs), trusted)
-	expected, _ := loadBoth(t, nested(t, at, want), `{}`, trusted)
-	got, wanted := effective(cfg, at), effective(expected, at)
-	if at[0] == "trusted_projects" {
+	if key.at[0] == "trusted_projects" {
 		return // the test itself needs the key, and TestStories covers it
 	}
-	if diff := cmp.Diff(wanted, got); diff != "" {
-		t.Errorf("%s (trusted: %v), user %v, project %v (-want +got):\n%s", at, trusted, mine, theirs, diff)
+	cfg, _ := load(nested(t, key.at, mine), nested(t, key.at, theirs), trusted)
+	expected, _ := load(nested(t, key.at, want), `{}`, trusted)
+	if diff := cmp.Diff(key.of(expected).Interface(), key.of(cfg).Interface()); diff != "" {
+		t.Errorf("%s (trusted: %v), user %v, project %v (-want +got):\n%s", key.at, trusted, mine, theirs, diff)
 	}
 }
 
@@ -226,28 +248,6 @@ func nested(t *testing.T, at path, value any) string {
 	return string(text)
 }
 
-// effective returns the value of a key in a configuration, as text.
-func effective(cfg schema.Config, at path) string {
-	v := valueAt(cfg, at)
-	if v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
-	return fmt.Sprint(v.Interface())
-}
-
-func valueAt(cfg schema.Config, at path) reflect.Value {
-	v := reflect.ValueOf(cfg)
-	for _, key := range at {
-		for _, f := range fieldsOf(v.Type()) {
-			if f.name == key {
-				v = v.FieldByIndex(f.index)
-				break
-			}
-		}
-	}
-	return v
-}
-
 // Whatever a project's file holds, it changes no key that is not its own, and moves no other in the wrong
 // direction.
 func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
@@ -257,6 +257,7 @@ func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 	options := Options{Harness: schema.HarnessOpenCode, Directory: dir, Env: func(name string) string {
 		return map[string]string{"HOME": root, "XDG_CONFIG_HOME": filepath.Join(root, "config")}[name]
 	}}
+	all := leaves()
 	rapid.Check(t, func(rt *rapid.T) {
 		for _, file := range []string{user, filepath.Join(dir, "magicctx.jsonc")} {
 			text, err := json.Marshal(drawObject(rt, filepath.Base(filepath.Dir(file)), reflect.TypeFor[schema.Config]()))
@@ -269,10 +270,10 @@ func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 		alone.Directory = ""
 		mine, _ := Load(alone)
 		got, _ := Load(options)
-		eachLeaf(nil, reflect.TypeFor[schema.Config](), func(at path, typ reflect.Type, r rules) {
-			before, after := valueAt(mine, at), valueAt(got, at)
+		for _, key := range all {
+			before, after := key.of(mine), key.of(got)
 			worsened := false
-			switch r.project {
+			switch key.rules.project {
 			case mayNever, mayTrusted:
 				worsened = !cmp.Equal(before.Interface(), after.Interface())
 			case mayAdd:
@@ -280,14 +281,14 @@ func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 					worsened = worsened || !slices.Contains(after.Interface().([]string), text)
 				}
 			case mayMore, mayLess, mayOn, mayOff:
-				if typ.Kind() != reflect.Map {
-					worsened = worse(r.project, before, after) != ""
+				if key.typ.Kind() != reflect.Map {
+					worsened = worse(key.rules.project, before, after) != ""
 				}
 			}
 			if worsened {
-				rt.Fatalf("%s was %v and is %v", at, before, after)
+				rt.Fatalf("%s was %v and is %v", key.at, before, after)
 			}
-		})
+		}
 	})
 }
 
