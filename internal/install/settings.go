@@ -46,8 +46,12 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := realPath(filepath.Join(dirs[0], "magicctx.jsonc"))
+	if err != nil {
+		return nil, fmt.Errorf("place the settings: %w", err)
+	}
 	s := &Settings{
-		File:       filepath.Join(dirs[0], "magicctx.jsonc"),
+		File:       file,
 		schemaFile: filepath.Join(o.DataDir, "magicctx.schema.json"),
 		schema:     content,
 	}
@@ -61,7 +65,7 @@ func (s *Settings) write() error {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
 	}
 	// The host creates its data directory with the same mode.
-	if err := os.MkdirAll(filepath.Dir(s.schemaFile), 0o700); err != nil {
+	if err := makeDirectory(filepath.Dir(s.schemaFile), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
 	if err := replaceFile(s.schemaFile, s.schema, 0o644); err != nil {
