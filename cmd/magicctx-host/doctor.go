@@ -92,6 +92,10 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		},
 		Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, places(project, dir)) },
 		Installed: func(ctx context.Context) (string, error) { return installed(ctx, places(project, dir)) },
+		Shim: func(context.Context) ([]doctor.ShimProblem, error) {
+			return shimProblems(install.Place{DataDir: dir, Env: os.Getenv})
+		},
+		RenewShim: func(context.Context) error { return renewShim(install.Place{DataDir: dir, Env: os.Getenv}) },
 	}, nil
 }
 
@@ -154,6 +158,26 @@ func installed(ctx context.Context, places []install.Place) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+func shimProblems(place install.Place) (found []doctor.ShimProblem, err error) {
+	shim, err := carriedShim(place)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := place.ShimProblems(shim)
+	for _, p := range problems {
+		found = append(found, doctor.ShimProblem(p))
+	}
+	return found, err
+}
+
+func renewShim(place install.Place) error {
+	shim, err := carriedShim(place)
+	if err != nil {
+		return err
+	}
+	return place.RenewShim(shim)
 }
 
 func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {

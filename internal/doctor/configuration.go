@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
@@ -23,6 +24,27 @@ func (x *examination) plugin(ctx context.Context) {
 		x.warn("magicctx-host install opencode", "no configuration of OpenCode names the plugin")
 	default:
 		x.ok("OpenCode loads the plugin, see %s", file)
+	}
+	x.shim(ctx)
+}
+
+// shim examines the plugin that install has put into the data directory.
+func (x *examination) shim(ctx context.Context) {
+	if x.Shim == nil {
+		return
+	}
+	found, err := x.Shim(ctx)
+	if err != nil {
+		x.fail("run magicctx-host install opencode", "%v", err)
+		return
+	}
+	for _, p := range found {
+		report := x.warn
+		if p.IsFatal {
+			report = x.fail
+		}
+		report(fmt.Sprintf("%s install opencode", x.Executable), "%s", p.Problem)
+		x.fixable(x.RenewShim)
 	}
 }
 

@@ -16,12 +16,12 @@ import (
 )
 
 // Settings is a magicctx.jsonc that holds every default as a comment. It comes with the JSON Schema
-// that it names, so that editors know the keys without a network.
+// that it names, so that editors know the keys without a network. The file of a project names none.
 type Settings struct {
 	File    string
 	Content []byte
 
-	schemaFile string
+	schemaFile string // empty for none
 	schema     []byte
 }
 
@@ -50,12 +50,13 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("place the settings: %w", err)
 	}
-	s := &Settings{
-		File:       file,
-		schemaFile: filepath.Join(o.DataDir, "magicctx.schema.json"),
-		schema:     content,
+	s := &Settings{File: file}
+	schemaURL := ""
+	if o.Project == "" { // a file that may be committed names no path of this machine
+		s.schemaFile, s.schema = filepath.Join(o.DataDir, "magicctx.schema.json"), content
+		schemaURL = fileURL(s.schemaFile)
 	}
-	s.Content, err = settingsTemplate(content, fileURL(s.schemaFile), o.Project != "")
+	s.Content, err = settingsTemplate(content, schemaURL, o.Project != "")
 	return s, err
 }
 
@@ -64,11 +65,14 @@ func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
 	}
+	if s.schema == nil {
+		return replaceFile(s.File, s.Content, 0o644)
+	}
 	// The host creates its data directory with the same mode.
 	if err := makeDirectory(filepath.Dir(s.schemaFile), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
-	if err := replaceFile(s.schemaFile, s.schema, 0o644); err != nil {
+	if err := replaceFile(s.schemaFile, s.schema, 0o600); err != nil {
 		return err
 	}
 	return replaceFile(s.File, s.Content, 0o644)
@@ -100,7 +104,9 @@ func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]by
 	w.line("// The settings of magicctx. Every key is shown with its default:")
 	w.line("// to change one, remove the slashes in front of it.")
 	w.line("{")
-	w.line("  %q: %s,", "$schema", json.Quote(schemaURL))
+	if schemaURL != "" {
+		w.line("  %q: %s,", "$schema", json.Quote(schemaURL))
+	}
 	for _, m := range objectAt(root, "properties").Members {
 		name, _ := text(m.Name)
 		if name != "$schema" {
