@@ -89,7 +89,10 @@ func fileURL(path string) string {
 // userOnly is appended to the description of a key that a project cannot set.
 const userOnly = "User file only."
 
-// settingsTemplate returns a configuration in which every key is a comment, with its description and
+// noEffect begins the description of a key that nothing reads yet.
+const noEffect = "Has no effect yet."
+
+// settingsTemplate returns a configuration in which every key that has an effect is a comment, with its description and
 // default from the JSON Schema.
 func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
@@ -136,7 +139,7 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value)
 		return
 	}
 	description := textAt(obj, "description")
-	if w.isProject && strings.HasSuffix(description, userOnly) {
+	if w.isProject && strings.HasSuffix(description, userOnly) || strings.HasPrefix(description, noEffect) {
 		return
 	}
 	if describe == "  " {
