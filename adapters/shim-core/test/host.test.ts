@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Code, ConnectionClosed, DeadlineExceeded, Host, Method, RpcError, silent, startHost, type Child } from "../src/index.ts"
-import { FakeHost, fakeHost, fakeHostPath, initialized, opening } from "./fakehost.ts"
+import { FakeHost, fakeHost, fakeHostPath, initialized, opening, type Script } from "./fakehost.ts"
 
 const long = { timeoutMS: 20_000 }
 const system = { session: "s", directory: "/p", model: { provider: "p", id: "m" }, system: ["§ 😀"] }
@@ -125,6 +125,24 @@ test("stop ends the process by closing its input", async (t) => {
   await fake.until((entries) => entries.at(-1)?.end === true)
   await assert.rejects(host.call(Method.System, system, long))
 })
+
+const states: Record<string, { script: Script; reached: (at: { host: Host; fake: FakeHost }) => Promise<unknown> }> = {
+  "a directory is being opened": { script: { silent: ["initialize"] }, reached: ({ fake }) => fake.until(() => fake.received("initialize").length === 1) },
+  "a call is under way": { script: { silent: ["session/system"] }, reached: ({ fake }) => fake.until(() => fake.received("session/system").length === 1) },
+  "the next start is waiting": { script: { brokenStarts: 1000 }, reached: ({ host }) => assert.rejects(host.call(Method.System, system, long), /the host ended with code 3/) },
+}
+for (const [state, { script, reached }] of Object.entries(states)) {
+  test(`stop ends every wait while ${state}`, async (t) => {
+    const { host, fake } = fakeHost(t, script)
+    host.open(opening("/p"), {})
+    const call = host.call(Method.System, system, { timeoutMS: 600_000 })
+    const failed = assert.rejects(call, /the shim has stopped|the host ended with code 3/)
+    await reached({ host, fake })
+    host.stop()
+    await failed
+    await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), /the shim has stopped/)
+  })
+}
 
 test("a host of another protocol is tried again until it is replaced", async (t) => {
   const { host, fake } = fakeHost(t, { errors: { initialize: { code: Code.Version, message: "too new" } } })
