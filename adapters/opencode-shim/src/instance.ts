@@ -46,7 +46,7 @@ export class Instance {
         directory: input.directory,
         worktree: input.worktree,
       },
-      handlers(this),
+      handlers(input.client, this.sessions),
     )
   }
 

@@ -1,5 +1,5 @@
-import type { MessageKey } from "./applier.ts"
 import { LastArray } from "./last.ts"
+import type { MessageKey } from "./mutation.ts"
 import type { Projector } from "./projection.ts"
 
 /** The content of a transform request: an array equals the first keep messages of revision base, followed by tail. */

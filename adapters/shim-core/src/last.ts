@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
-import type { MessageKey } from "./applier.ts"
 import { KeptObject } from "./kept.ts"
+import type { MessageKey } from "./mutation.ts"
 import type { CompiledOp, CompiledPatch } from "./patch.ts"
 import type { Members, Projector } from "./projection.ts"
 

@@ -1,9 +1,10 @@
-import { MutationApplier, type Draft, type MessageKey } from "./applier.ts"
+import { MutationApplier, type Draft } from "./applier.ts"
 import { asError, RpcError } from "./connection.ts"
 import { DeltaEncoder, type Delta } from "./encoder.ts"
 import { Code, Method, type InitializeResult, type WireMutation } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 import type { Log } from "./log.ts"
+import type { MessageKey } from "./mutation.ts"
 import type { Projector } from "./projection.ts"
 
 /** How to read a harness's messages. */
