@@ -23,7 +23,7 @@ const noDraft: Draft = { start: 0, inPlace: [], plans: [] }
 const noWrites: readonly Write[] = []
 
 /**
- * Turns the arrays of one session into the wire. It keeps the head and the patches between passes. If it refuses an
+ * Turns the arrays of one session into the wire. It holds the head and the patches between passes. If it refuses an
  * answer, both the array and this state stay as they were.
  */
 export class MutationApplier {
@@ -55,13 +55,13 @@ export class MutationApplier {
     const usable = resync ? noDraft : draft
     const next = this.next(messages, mutation, resync, usable)
     const unfit = render(messages, next, usable)
-    this.keep(next)
+    this.commit(next)
     return unfit
   }
 
   /** Learns from the answer to a pass whose wire is not needed, because the next answer builds on it. */
   learn(messages: readonly unknown[], mutation: WireMutation): void {
-    this.keep(this.next(messages, mutation, false, noDraft))
+    this.commit(this.next(messages, mutation, false, noDraft))
   }
 
   /**
@@ -108,7 +108,7 @@ export class MutationApplier {
     return inPlace
   }
 
-  private keep({ changed, ...state }: Next): void {
+  private commit({ changed, ...state }: Next): void {
     for (const [key, patch] of changed) {
       if (patch) state.patches.set(key, patch)
       else state.patches.delete(key)

@@ -16,6 +16,6 @@ export interface Applied {
    */
   start: number
   lastDropped: string | undefined
-  /** The patches of the messages from start on, kept in order so that no pass has to look them up again. */
+  /** The patches of the messages from start on, in order, so that no pass has to look them up again. */
   inPlace: InPlace
 }

@@ -27,8 +27,8 @@ export interface PassOf {
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**
- * How many sessions keep their last array in memory. Of all others only digests are kept, so they need a resync.
- * Arrays are large, mutations are not.
+ * How many sessions have their last array in memory. All others have only digests, so they need a resync. Arrays are
+ * large, mutations are not.
  */
 const rememberedArrays = 8
 const rememberedSessions = 256

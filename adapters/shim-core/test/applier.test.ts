@@ -42,7 +42,7 @@ for (const [name, { about, passes }] of vectors<Vector>("mutation")) {
 const pass = (start: number, more: Partial<WireMutation> = {}): WireMutation => ({ revision: 1, verdict: "steady", start, edits: {}, ...more })
 const ids = (messages: unknown[]) => messages.map(key)
 const named = (...names: string[]): Array<{ id: string; x?: number }> => names.map((id) => ({ id }))
-const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => sample.keep(message)), key, sample)
+const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => sample.snapshot(message)), key, sample)
 
 test("the last good mutation fits a later array", () => {
   const applier = new MutationApplier(key)

@@ -18,7 +18,7 @@ interface Message {
 }
 
 const key = (message: unknown) => (message as Message).info.id
-const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => projection.keep(message)), key, projection)
+const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => projection.snapshot(message)), key, projection)
 const mutation = (edits: Record<string, Patch>): WireMutation => ({ revision: 1, verdict: "steady", start: 0, edits })
 const text = (id: string, of: string): Part => ({ id, type: "text", text: of })
 /** OpenCode gives a reminder another part id on every pass. */
