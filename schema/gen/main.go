@@ -58,3 +58,14 @@ func generate(dir string) (map[string][]byte, error) {
 		filepath.Join(dir, "../adapters/shim-core/src/generated/protocol.ts"): ts,
 	}, nil
 }
+
+func protocolTypes() []reflect.Type {
+	var types []reflect.Type
+	for _, m := range schema.Methods {
+		types = append(types, m.Params)
+		if m.Result != nil {
+			types = append(types, m.Result)
+		}
+	}
+	return types
+}
