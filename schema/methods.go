@@ -1,6 +1,9 @@
 package schema
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Methods that a shim calls in the host.
 const (
@@ -55,6 +58,12 @@ type MethodType struct {
 	Caller Caller
 	Params reflect.Type
 	Result reflect.Type // nil for a notification
+}
+
+// GoldenPath returns the path of the method's golden in testdata, for example
+// "method/session.system.json".
+func (m MethodType) GoldenPath() string {
+	return "method/" + strings.ReplaceAll(strings.TrimPrefix(m.Name, "$/"), "/", ".") + ".json"
 }
 
 func request[P, R any](name string, c Caller) MethodType {

@@ -52,10 +52,15 @@ func generate(dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("protocol types: %w", err)
 	}
+	goldens, err := typescriptGoldens(filepath.Join(dir, "testdata"))
+	if err != nil {
+		return nil, fmt.Errorf("goldens: %w", err)
+	}
 	return map[string][]byte{
 		filepath.Join(dir, "protocol.schema.json"):                            protocolDoc,
 		filepath.Join(dir, "config.schema.json"):                              config,
 		filepath.Join(dir, "../adapters/shim-core/src/generated/protocol.ts"): ts,
+		filepath.Join(dir, "../adapters/shim-core/test/generated/goldens.ts"): goldens,
 	}, nil
 }
 

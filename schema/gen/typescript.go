@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/constant"
 	"maps"
@@ -27,10 +26,9 @@ func typescript(src source, defs jsonschema.Definitions) ([]byte, error) {
 			return nil, err
 		}
 	}
-	w.methodTable("HostCalls", "The requests that the host answers.", schema.FromShim, true)
-	w.methodTable("HostNotifications", "The notifications that the host takes.", schema.FromShim, false)
-	w.methodTable("ShimCalls", "The requests that the shim answers.", schema.FromHost, true)
-	w.methodTable("ShimNotifications", "The notifications that the shim takes.", schema.FromHost, false)
+	for _, table := range methodTables {
+		w.methodTable(table)
+	}
 	return w.Bytes(), nil
 }
 
@@ -131,16 +129,34 @@ func tsType(s *jsonschema.Schema) (string, error) {
 	return "", fmt.Errorf("no TypeScript for a schema of type %q", s.Type)
 }
 
-func (w *tsWriter) methodTable(name, comment string, caller schema.Caller, answered bool) {
+// A methodTable is a TypeScript interface that binds the names of methods to
+// their types. value is the name of a constant of that type in the goldens.
+type methodTable struct {
+	name, value, comment string
+	caller               schema.Caller
+	answered             bool
+}
+
+var methodTables = []methodTable{
+	{"HostCalls", "hostCalls", "The requests that the host answers.", schema.FromShim, true},
+	{"HostNotifications", "hostNotifications", "The notifications that the host takes.", schema.FromShim, false},
+	{"ShimCalls", "shimCalls", "The requests that the shim answers.", schema.FromHost, true},
+	{"ShimNotifications", "shimNotifications", "The notifications that the shim takes.", schema.FromHost, false},
+}
+
+// methods returns the methods of the table, sorted by name.
+func (t methodTable) methods() []schema.MethodType {
+	return slices.DeleteFunc(sortedMethods(), func(m schema.MethodType) bool {
+		return m.Caller != t.caller && m.Caller != schema.FromBoth || (m.Result != nil) != t.answered
+	})
+}
+
+func (w *tsWriter) methodTable(t methodTable) {
 	w.printf("\n")
-	w.comment("", comment)
-	w.printf("export interface %s {\n", name)
-	ordered := slices.SortedFunc(slices.Values(schema.Methods), func(a, b schema.MethodType) int { return cmp.Compare(a.Name, b.Name) })
-	for _, m := range ordered {
-		if m.Caller != caller && m.Caller != schema.FromBoth || (m.Result != nil) != answered {
-			continue
-		}
-		if answered {
+	w.comment("", t.comment)
+	w.printf("export interface %s {\n", t.name)
+	for _, m := range t.methods() {
+		if t.answered {
 			w.printf("  %q: { params: %s; result: %s }\n", m.Name, m.Params.Name(), m.Result.Name())
 		} else {
 			w.printf("  %q: %s\n", m.Name, m.Params.Name())
