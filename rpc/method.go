@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -22,10 +23,11 @@ const (
 	defaultResyncTimeout    = 30 * time.Second
 )
 
-// A method is an entry of the method table: its deadline, and a decoder for its
-// parameter type.
+// A method is an entry of the method table: its deadline, its types, and a
+// decoder for its parameter type.
 type method struct {
-	deadline time.Duration
+	deadline       time.Duration
+	params, result reflect.Type
 	// decode turns the payload of a request into a bound call. If a field is
 	// wrong, the error names it.
 	decode func(params json.Value, attachment []byte) (bound, error)
@@ -72,7 +74,8 @@ func (m method) within(d time.Duration) method {
 }
 
 func bind[P, R any](call func(Host, context.Context, host.Client, P) (R, error)) method {
-	return method{deadline: defaultDeadline, decode: func(raw json.Value, attachment []byte) (bound, error) {
+	m := method{deadline: defaultDeadline, params: reflect.TypeFor[P](), result: reflect.TypeFor[R]()}
+	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
 		params := new(P)
 		if err := decodeParams(raw, params); err != nil {
 			return bound{}, err
@@ -86,7 +89,8 @@ func bind[P, R any](call func(Host, context.Context, host.Client, P) (R, error))
 				return call(h, ctx, c, *params)
 			},
 		}, nil
-	}}
+	}
+	return m
 }
 
 // bindLane is bind for a method that waits in a lane. lane returns the session
