@@ -113,7 +113,7 @@ export class Directories {
 function checked(result: InitializeResult): InitializeResult {
   const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
   if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result
-  const speaks = protocol ? `protocol ${protocol.major}.${protocol.minor}` : "no protocol that we know"
+  const speaks = protocol ? `protocol ${protocol.major}.${protocol.minor}` : "an unknown protocol"
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 

@@ -29,8 +29,8 @@ export interface Opening {
   close(): void
 }
 
-/** How long after a missed deadline calls wait for a sign of life, in ms. */
-const signMS = 250
+/** How long after a missed deadline calls wait for any bytes of the host, in ms. */
+const awaitBytesMS = 250
 /** A call is not sent again once this many hosts have ended with it: the call may be the cause. */
 const mostHosts = 2
 /** A call is not sent again once it has lost this many connections, even if they led to one host that is ending. */
@@ -99,7 +99,7 @@ export class Host {
     }
     for (;;) {
       const { connection } = supervisor
-      if (connection?.owes) await this.reach()
+      if (connection?.silence) await this.reach()
       try {
         const pending = connection ? send(connection) : await this.queued(send, deadline, options.signal)
         const answer = await bounded(pending, deadline, options.signal)
@@ -119,7 +119,7 @@ export class Host {
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
         // The call may have been queued for a connection that is here by now, and broken.
         const broken = connection ?? supervisor.connection
-        if (broken && !broken.listens) await within(deadline - Date.now(), broken.closed)
+        if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
     }
   }
@@ -128,17 +128,17 @@ export class Host {
   async reach(): Promise<void> {
     const { connection, isDown } = this.supervisor
     if (!connection) return isDown ? this.attempt(() => {}) : undefined
-    if (!connection.owes) return
+    if (!connection.silence) return
     // A host that is merely slow will answer the withdrawn request.
-    await within(connection.owes.since + signMS - Date.now(), connection.owes.paid)
-    if (connection.owes) throw new Error(this.trouble)
+    await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
+    if (connection.silence) throw new Error(this.trouble)
   }
 
   /** Sends a notification, in order with the calls. If there is no host, it waits for the next one, up to a bound. */
   notify<M extends keyof HostNotifications>(method: M, params: HostNotifications[M]): void {
     const { connection } = this.supervisor
     const send = (to: Connection) => to.notify(method, params)
-    if (!connection?.listens) this.outbox.addNotification(send)
+    if (!connection?.isWritable) this.outbox.addNotification(send)
     else if (connection.backlog < longestUnread) send(connection)
   }
 
@@ -152,7 +152,7 @@ export class Host {
     const { connection } = this.supervisor
     if (!connection) {
       await this.attempt(() => {}).catch(() => {})
-    } else if (!connection.owes) {
+    } else if (!connection.silence) {
       directory.asking ??= this.directories
         .open(connection, directory)
         .catch((err: unknown) => err instanceof DeadlineExceeded && this.supervisor.missed(err))

@@ -54,7 +54,7 @@ function privateDirectory(): string {
   const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const stat = lstatSync(dir)
-  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to somebody else`)
+  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to another user`)
   return dir
 }
 

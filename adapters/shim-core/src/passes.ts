@@ -148,7 +148,7 @@ export class Passes {
     }
     // Host and shim disagree about the array, so the next pass sends all of it.
     state.encoder.reset()
-    this.log.warn("patches do not fit, their messages stay raw", { session, messages: unfit })
+    this.log.warn("some patches do not fit, so their messages stay raw", { session, messages: unfit })
   }
 
   /** Gets the host's answer for messages, and plans the wire in the meantime. */

@@ -12,7 +12,7 @@ const provenMS = 1_000
 const mostFailedStarts = 5
 /** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
 export const attemptMS = 1_000
-/** If no sign of life comes this long after a missed deadline, in ms, the connection is given up. */
+/** If no bytes come this long after a missed deadline, in ms, the connection is closed. */
 const silenceMS = 10_000
 /** How long the process of a broken connection may take to end, in ms. */
 const brokenGraceMS = 200
@@ -111,7 +111,7 @@ export class Supervisor {
   begin(): void {
     if (this.state.name !== "unused") return
     this.enterStarting({ starts: 0, isDown: false, failure: "" })
-    this.run().catch((err) => this.log.warn("host abandoned", { cause: asError(err).message }))
+    this.run().catch((err) => this.log.warn("supervisor of the host failed", { cause: asError(err).message }))
   }
 
   /** Ends a pause, so that the next attempt begins now. Returns when callers stop waiting for the running attempt. */
@@ -126,15 +126,15 @@ export class Supervisor {
     if (health && (health.starts > 0 || health.isDown)) this.note({ starts: 0, isDown: false })
   }
 
-  /** Notes that the host has missed a deadline. The connection ends if no sign of life comes for a long time. */
+  /** Notes that the host has missed a deadline. The connection ends if the host stays silent for a long time. */
   missed(cause: Error): void {
     this.note({ isDown: true })
     const { connection } = this
     if (!connection) return
     this.note({ failure: cause.message })
-    connection.suspect()
+    connection.beginSilence()
     setTimeout(() => {
-      if (Date.now() - (connection.owes?.since ?? Infinity) >= silenceMS) connection.close(cause)
+      if (Date.now() - (connection.silence?.since ?? Infinity) >= silenceMS) connection.close(cause)
     }, silenceMS + 1).unref()
   }
 
@@ -160,7 +160,7 @@ export class Supervisor {
       const failure = await this.serveOnce()
       if (!this.health) return // stopped
       if (this.health.starts === 0 || Date.now() - startedAt > provenMS) delay = firstDelayMS
-      if (failure !== logged) this.log.warn("no host", { cause: failure })
+      if (failure !== logged) this.log.warn("host is not available", { cause: failure })
       logged = failure
       this.note({ failure, isDown: this.isDown || this.health.starts >= mostFailedStarts })
       if (this.isDown) this.outbox.failAll(new Error(failure))

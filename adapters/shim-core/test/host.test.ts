@@ -31,7 +31,7 @@ test("calls and notifications arrive in the order they were made", async (t) => 
   assert.deepEqual(order, Array.from({ length: 40 }, (_, i) => Math.floor(i / 2)))
 })
 
-test("what was under way when the host died is sent to the next one, after every directory", async (t) => {
+test("calls that were under way when the host died are sent to the next host, after every directory", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": 1 } })
   await host.open(opening("/a"), {}).opened(20_000)
   await host.open(opening("/b"), {}).opened(20_000)
@@ -78,7 +78,7 @@ test("an error answer keeps its code", async (t) => {
   await assert.rejects(host.call(Method.System, system, long), (err) => err instanceof RpcError && err.code === Code.Disabled && err.message === "disk full")
 })
 
-test("a refused directory does not trouble the others", async (t) => {
+test("a refused directory does not affect the others", async (t) => {
   const { host } = fakeHost(t, { errors: { initialize: { code: -32602, message: "no such place" } } })
   const refused = host.open(opening("/p"), {})
   assert.equal(await refused.opened(20_000), undefined)
@@ -155,7 +155,7 @@ test("a host of another protocol is tried again until it is replaced", async (t)
   assert.deepEqual(directory.result, initialized)
 })
 
-test("after a missed deadline nobody waits for a host that gives no sign of life", async (t) => {
+test("after a missed deadline no call waits for a host that stays silent", async (t) => {
   const { host, fake } = fakeHost(t, { silent: ["session/system"], deaf: true })
   await host.open(opening("/p"), {}).opened(20_000)
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 50 }), DeadlineExceeded)
@@ -187,7 +187,7 @@ test("a call that ends every connection to the same host is not sent for ever", 
   assert.equal(fake.received("session/system").length, 4)
 })
 
-test("a call that was not sent is not lost, whatever it does", async (t) => {
+test("a call that was not sent is not lost, even if it has effects", async (t) => {
   const fake = new FakeHost()
   let child!: Child
   const host = new Host(() => (child = startHost(fakeHostPath(), silent)), silent)
@@ -203,14 +203,14 @@ test("a call that was not sent is not lost, whatever it does", async (t) => {
 })
 
 // A pass that came while the older host was finishing was lost: its refusal was taken for an answer.
-test("what a stopping host refused is sent to its successor", async (t) => {
+test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)
   await host.call(Method.System, system, { ...long, once: true })
   assert.deepEqual(fake.story().filter((what) => what !== "end"), ["start", "initialize", "session/system", "start", "initialize", "session/system"])
 })
 
-test("a directory that a stopping host refused is opened by its successor", async (t) => {
+test("a directory that a stopping host refused is opened by the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { initialize: 1 } })
   assert.deepEqual(await host.open(opening("/p"), {}).opened(20_000), initialized)
   assert.deepEqual(fake.story().filter((what) => what !== "end"), ["start", "initialize", "start", "initialize"])
