@@ -30,7 +30,7 @@ func (s *Session) nextTodo(p render.Profile, binds bool, isDropped func(tag int)
 	// into such an answer. So the list goes to an earlier one. A model that binds its
 	// thinking is free of this rule.
 	end := len(s.entries)
-	if p.FusesAssistants && !binds && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
+	if p.FusesAssistants && !binds && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = s.newestAnswer()
 	}
 	if now := s.State.Setup.Todo; now.State == state && s.isAnswer(now.MessageKey) && s.index[now.MessageKey] < end {
@@ -48,7 +48,7 @@ func (s *Session) nextTodo(p render.Profile, binds bool, isDropped func(tag int)
 // sees, 0 if there is none.
 func (s *Session) newestAnswer() int {
 	for i := len(s.entries) - 1; i > 0; i-- {
-		if e := &s.entries[i]; e.head.role == transcript.Assistant && !e.look.silent {
+		if e := &s.entries[i]; e.head.role == transcript.Assistant && !e.traits.silent {
 			return i
 		}
 	}
@@ -60,10 +60,10 @@ func (s *Session) newestAnswer() int {
 func (s *Session) newestTodo() (state string, tag int) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := &s.entries[i]
-		if e.look.todo == nil {
+		if e.traits.todo == nil {
 			continue
 		}
-		todos, ok := text.ParseTodos(e.look.todo)
+		todos, ok := text.ParseTodos(e.traits.todo)
 		if !ok {
 			continue
 		}

@@ -230,8 +230,8 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		start := time.Now()
 		stop()
 		<-served
-		if took := time.Since(start); took != defaultGrace {
-			t.Errorf("ended after %v, want %v", took, defaultGrace)
+		if elapsed := time.Since(start); elapsed != defaultGrace {
+			t.Errorf("ended after %v, want %v", elapsed, defaultGrace)
 		}
 		if !errors.Is(cause, errStopping) {
 			t.Errorf("handler was ended by %v, want %v", cause, errStopping)
@@ -354,8 +354,8 @@ func TestSilentHarnessDoesNotHoldUpAPass(t *testing.T) {
 		if _, err := transform(t.Context(), c, "s", 0, "[]"); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != modelLimitsTimeout {
-			t.Errorf("the pass took %v, want %v", took, modelLimitsTimeout)
+		if elapsed := time.Since(start); elapsed != modelLimitsTimeout {
+			t.Errorf("the pass took %v, want %v", elapsed, modelLimitsTimeout)
 		}
 	})
 }

@@ -84,7 +84,7 @@ func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 	same(t, "queued", got.Queued, drops)
 
 	// Removing the message removes its unit, but its tag is not given again.
-	must(t, s.RemoveMessages(t.Context(), key, []string{"msg_2"}))
+	must(t, s.RemoveNudgeMessages(t.Context(), key, []string{"msg_2"}))
 	if got := load(t, s, key); len(got.Units) != 2 || len(got.Queued) != 0 || got.Session.TagCounter != 4 {
 		t.Errorf("after the removal: %+v", got)
 	}

@@ -77,9 +77,9 @@ func (in *interner) intern(raw []byte) string {
 	return s
 }
 
-// RemoveMessages deletes the units of messages that the harness has deleted,
+// RemoveNudgeMessages deletes the units of messages that the harness has deleted,
 // with their edits and queued drops. Their tags are never given again.
-func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []string) error {
+func (s *Store) RemoveNudgeMessages(ctx context.Context, key Key, messageKeys []string) error {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"edits", "queued_drops"} {
 			err := forEach(ctx, tx, `

@@ -58,7 +58,7 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {
 	s := h.sessions.lock(key)
 	defer s.mu.Unlock()
-	if err := h.Store.RemoveMessages(ctx, key, []string{message}); err != nil {
+	if err := h.Store.RemoveNudgeMessages(ctx, key, []string{message}); err != nil {
 		return err
 	}
 	if s.pipe != nil {
@@ -110,5 +110,5 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 	if err := h.notePause(ctx, s, m.Model, m.Usage); err != nil {
 		return err
 	}
-	return h.considerMessage(ctx, c, s, &m)
+	return h.considerNudgeMessage(ctx, c, s, &m)
 }

@@ -64,9 +64,9 @@ type Message struct {
 	Reasons bool
 	// Signed says that the raw message has signed thinking.
 	Signed bool
-	// Solid says that the message holds a part that is neither a unit nor
-	// reasoning that may be left out. Such a message is never an empty shell.
-	Solid bool
+	// HasUndroppable says that the message holds a part that is neither a unit
+	// nor reasoning that may be left out. Such a message is never an empty shell.
+	HasUndroppable bool
 }
 
 // Role is the author of a message.

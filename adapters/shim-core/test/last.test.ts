@@ -109,9 +109,9 @@ test("a patch has the intended effect on each part, or none on the message", () 
     })
     /** The fate of each part. Parts that look the same get the same fate, because they may change places. */
     const fates = new Map<string, "stays" | "tag" | "drop" | "goes">()
-    const look = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
+    const identity = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
     const fate = (message: Message, part: Part) => {
-      const its = look(message, part)
+      const its = identity(message, part)
       if (!fates.has(its)) fates.set(its, random.pick(part.text === undefined ? ["stays", "goes"] : ["stays", "tag", "drop", "goes"]))
       return fates.get(its)!
     }
@@ -143,7 +143,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
     }
     const wanted = now.map((message) =>
       message.parts.flatMap((part) => {
-        const its = known.has(part) ? (fates.get(look(message, part)) ?? "stays") : "stays"
+        const its = known.has(part) ? (fates.get(identity(message, part)) ?? "stays") : "stays"
         if (its === "goes") return []
         return its === "tag" ? [`<${part.text!.replace(" changed", "")}> ${part.text}`] : its === "drop" ? [`[${part.text}]`] : [part.text ?? part.type]
       }),
