@@ -68,7 +68,7 @@ func beHost() error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	return NewServer(&scriptedHost{}, Options{Log: log}).Serve(ctx, l, idle)
+	return NewServer(Always(&scriptedHost{}), Options{Log: log}).Serve(ctx, l, idle)
 }
 
 func beBridge() error {

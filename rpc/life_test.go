@@ -396,7 +396,7 @@ func FuzzServeConn(f *testing.F) {
 	f.Add(frames(`{"id":-1,"method":"status"}`) + "Content-Length: 7\r\nAttachment-Length: 1\r\n\r\n")
 	f.Add(frames(`{"id":1e0,"method":"status"}`, `{"id":"\ud800","method":"status","meta":3}`, `{"method":null}`))
 	f.Fuzz(func(t *testing.T, data string) {
-		server := NewServer(&scriptedHost{}, Options{})
+		server := NewServer(Always(&scriptedHost{}), Options{})
 		server.ServeConn(context.Background(), readOnly{strings.NewReader(data)})
 	})
 }

@@ -24,9 +24,9 @@ type Options struct {
 
 const defaultGrace = 5 * time.Second
 
-// A Server serves any number of connections from one Host.
+// A Server serves any number of connections from the host of one Provider.
 type Server struct {
-	host      Host
+	provider  Provider
 	log       *slog.Logger
 	grace     time.Duration
 	startedAt int64 // Unix ms
@@ -40,8 +40,8 @@ type Server struct {
 	conns map[*conn]struct{}
 }
 
-// NewServer returns a server for h.
-func NewServer(h Host, o Options) *Server {
+// NewServer returns a server that gets its host from p.
+func NewServer(p Provider, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -49,7 +49,7 @@ func NewServer(h Host, o Options) *Server {
 		o.Clock = clock.System{}
 	}
 	return &Server{
-		host:      h,
+		provider:  p,
 		log:       o.Log,
 		grace:     cmp.Or(o.Grace, defaultGrace),
 		startedAt: o.Clock.Now(),

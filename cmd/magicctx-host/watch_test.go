@@ -52,7 +52,7 @@ func (r *rig) serve(h rpc.Host) (stop func()) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = rpc.NewServer(h, rpc.Options{Grace: time.Millisecond}).Serve(ctx, l, 0)
+		_ = rpc.NewServer(rpc.Always(h), rpc.Options{Grace: time.Millisecond}).Serve(ctx, l, 0)
 		lock.Release()
 	}()
 	return sync.OnceFunc(func() { cancel(); <-served })

@@ -154,7 +154,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		LoadConfig:    func(schema.Harness, string) (schema.Config, []config.Warning) { return p.config, nil },
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
-	server := rpc.NewServer(h, rpc.Options{Log: o.Log, Clock: p.clock})
+	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
 	near, far := rpc.Pipe()
 	served := make(chan struct{})
 	go func() {
