@@ -64,7 +64,6 @@ type Host interface {
 	// Version, Protocol, PID, StartedAt, Bugs and Clients of the result.
 	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
 	SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
-	DebugEcho(context.Context, host.Client, schema.DebugEchoParams) (schema.DebugEchoResult, error)
 	// Subscribe asks for a call of Client.SessionChanged after each pass that
 	// matches.
 	Subscribe(context.Context, host.Client, schema.SubscribeParams) (schema.Empty, error)

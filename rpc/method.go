@@ -52,7 +52,6 @@ var methods = map[string]method{
 	schema.MethodStatus:           bind(Provider.Status),
 	schema.MethodSessionStatus:    bind(current(Host.SessionStatus)),
 	schema.MethodSessionSubscribe: bind(current(Host.Subscribe)),
-	schema.MethodDebugEcho:        bind(current(Host.DebugEcho)),
 
 	// These wait in the lane of their session.
 	schema.MethodTransform:      bindTransform(),

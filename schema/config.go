@@ -54,8 +54,6 @@ type Config struct {
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
 	SQLite SQLite `json:"sqlite"`
-	// DebugEchoPrefix is put in front of each text that debug/echo sends back.
-	DebugEchoPrefix string `json:"debug_echo_prefix" jsonschema:"default=echo: "`
 	// TemporalAwareness marks gaps of more than five minutes, and dates compartments.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.

@@ -27,7 +27,6 @@ const (
 	MethodStatus           = "status"
 	MethodSessionStatus    = "session/status"
 	MethodSessionSubscribe = "session/subscribe"
-	MethodDebugEcho        = "debug/echo"
 )
 
 // Methods that the host calls in a shim.
@@ -94,7 +93,6 @@ var Methods = []MethodType{
 	request[StatusParams, StatusResult](MethodStatus, FromShim),
 	request[SessionStatusParams, SessionStatus](MethodSessionStatus, FromShim),
 	request[SubscribeParams, Empty](MethodSessionSubscribe, FromShim),
-	request[DebugEchoParams, DebugEchoResult](MethodDebugEcho, FromShim),
 
 	request[AgentRunParams, AgentRunResult](MethodAgentRun, FromHost),
 	request[AgentAbortParams, Empty](MethodAgentAbort, FromHost),

@@ -332,17 +332,6 @@ type CommandExecuteResult struct {
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
 }
 
-// DebugEchoParams asks the host to send a text back.
-type DebugEchoParams struct {
-	Directory string `json:"directory"`
-	Text      string `json:"text"`
-}
-
-// DebugEchoResult is the text behind the configured prefix.
-type DebugEchoResult struct {
-	Text string `json:"text"`
-}
-
 // ShutdownParams ends the connection. The host first lets calls in flight
 // finish, then answers and closes the connection.
 type ShutdownParams struct {

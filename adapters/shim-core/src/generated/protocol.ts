@@ -17,7 +17,6 @@ export const Method = {
   Status: "status",
   SessionStatus: "session/status",
   SessionSubscribe: "session/subscribe",
-  DebugEcho: "debug/echo",
   AgentRun: "agent/run",
   AgentAbort: "agent/abort",
   HistoryRead: "history/read",
@@ -167,17 +166,6 @@ export interface CommandExecuteResult {
   title?: string
   message: string
   variant: "info" | "success" | "warning" | "error"
-}
-
-/** DebugEchoParams asks the host to send a text back. */
-export interface DebugEchoParams {
-  directory: string
-  text: string
-}
-
-/** DebugEchoResult is the text behind the configured prefix. */
-export interface DebugEchoResult {
-  text: string
 }
 
 /** Empty is the result of methods that only confirm. */
@@ -690,7 +678,6 @@ export interface WireMutation {
 /** The requests that the host answers. */
 export interface HostCalls {
   "command/execute": { params: CommandExecuteParams; result: CommandExecuteResult }
-  "debug/echo": { params: DebugEchoParams; result: DebugEchoResult }
   "initialize": { params: InitializeParams; result: InitializeResult }
   "session/chatMessage": { params: ChatMessageParams; result: ChatMessageResult }
   "session/status": { params: SessionStatusParams; result: SessionStatus }

@@ -12,12 +12,6 @@ export const hostCalls: HostCalls = {
     "message": "45 % of 200000 tokens",
     "variant": "info"
   } },
-  "debug/echo": { params: {
-    "directory": "/p",
-    "text": "hello"
-  }, result: {
-    "text": "echo: hello"
-  } },
   "initialize": { params: {
     "protocol": {
       "major": 1,
@@ -569,7 +563,6 @@ export const goldenFiles: Record<string, string> = {
   "agent/abort": "method/agent.abort.json",
   "agent/run": "method/agent.run.json",
   "command/execute": "method/command.execute.json",
-  "debug/echo": "method/debug.echo.json",
   "history/read": "method/history.read.json",
   "initialize": "method/initialize.json",
   "message/send": "method/message.send.json",
