@@ -95,6 +95,8 @@ type entry struct {
 	// message before it. joins says that the next assistant message would continue
 	// this one.
 	fused, joins bool
+	// keepsCall says that the message was rendered so that one of its calls stays.
+	keepsCall bool
 	// unbound says that the message was rendered without its thinking, because the
 	// prompt in front of it has changed.
 	unbound bool

@@ -17,7 +17,8 @@ const todoTool = "todowrite"
 // shows the newest list if that list still has an open item and the call that wrote it
 // has been dropped. The list goes to the end of the newest answer that may carry it. A
 // list that is already shown keeps its place for as long as that place is allowed.
-func (s *Session) nextTodo(p render.Profile, binds bool, isDropped func(tag int) bool) frozen.Todo {
+// Newest is the index of the newest answer that the provider sees.
+func (s *Session) nextTodo(p render.Profile, binds bool, newest int, isDropped func(tag int) bool) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
 	}
@@ -31,7 +32,7 @@ func (s *Session) nextTodo(p render.Profile, binds bool, isDropped func(tag int)
 	// thinking is free of this rule.
 	end := len(s.entries)
 	if p.FusesAssistants && !binds && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
-		end = s.newestAnswer()
+		end = max(newest, 0)
 	}
 	if now := s.State.Setup.Todo; now.State == state && s.isAnswer(now.MessageKey) && s.index[now.MessageKey] < end {
 		return now
@@ -42,17 +43,6 @@ func (s *Session) nextTodo(p render.Profile, binds bool, isDropped func(tag int)
 		}
 	}
 	return frozen.Todo{}
-}
-
-// newestAnswer returns the index of the newest assistant message that the provider
-// sees, 0 if there is none.
-func (s *Session) newestAnswer() int {
-	for i := len(s.entries) - 1; i > 0; i-- {
-		if e := &s.entries[i]; e.head.role == transcript.Assistant && !e.look.silent {
-			return i
-		}
-	}
-	return 0
 }
 
 // newestTodo returns the state of the newest todo list and the tag of the call that
@@ -102,8 +92,8 @@ func todoPart(codec transcript.Codec, t frozen.Todo) json.Value {
 }
 
 // todoAfter returns the todo list to show once the edits are applied.
-func (s *Session) todoAfter(p render.Profile, binds bool, edits []frozen.Edit) frozen.Todo {
+func (s *Session) todoAfter(p render.Profile, binds bool, newest int, edits []frozen.Edit) frozen.Todo {
 	undo := s.State.Freeze(edits)
 	defer s.State.Thaw(undo)
-	return s.nextTodo(p, binds, func(tag int) bool { return !s.State.ByTag(tag).Active() })
+	return s.nextTodo(p, binds, newest, func(tag int) bool { return !s.State.ByTag(tag).Active() })
 }

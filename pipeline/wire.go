@@ -48,6 +48,7 @@ func (s *Session) Render(d Decision) Wire {
 	w := Wire{anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
+	s.reviewEnd()
 	slices.Sort(s.stale)
 	for _, i := range slices.Compact(s.stale) {
 		if i < s.rendered {
@@ -122,6 +123,56 @@ func (s *Session) reframe() {
 	}
 }
 
+// reviewEnd marks the newest rendered messages that have to keep a call, or no longer
+// have to, because of the messages behind them. That depends on the next two messages
+// that the provider sees, so the last two rendered ones may be affected.
+func (s *Session) reviewEnd() {
+	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
+		e := &s.entries[i]
+		if e.look.silent {
+			continue
+		}
+		left--
+		if e.keepsCall != s.hasToKeepCall(i) {
+			s.stale = append(s.stale, i)
+		}
+	}
+}
+
+// hasToKeepCall reports whether one call of entry i has to stay on the wire, because
+// the turn ends with calls and signed thinking: either in this answer or in the one
+// directly behind it. Such an answer may be the last one of the array, after a revert at
+// the latest. Anthropic wants it to begin with its thinking. If this answer vanished, an
+// answer without thinking could become the last one. If the answer before it kept no
+// result, the two would fuse, and the last answer would lose its thinking.
+func (s *Session) hasToKeepCall(i int) bool {
+	if s.frame.Binds || !render.ProfileNamed(s.frame.Profile).FusesAssistants || !s.isStep(i) {
+		return false
+	}
+	next := s.nextSeen(i)
+	return s.endsTurnThinking(i, next) || next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next, s.nextSeen(next))
+}
+
+// isStep reports whether entry i is an answer with calls.
+func (s *Session) isStep(i int) bool {
+	e := &s.entries[i]
+	return e.head.role == transcript.Assistant && e.head.hasTools && !e.look.silent
+}
+
+// endsTurnThinking reports whether entry i has signed thinking and the user speaks in
+// entry next, directly behind it.
+func (s *Session) endsTurnThinking(i, next int) bool {
+	return s.entries[i].look.signed && next < len(s.entries) && s.entries[next].head.role == transcript.User
+}
+
+// nextSeen returns the index of the next entry behind entry i that the provider sees,
+// or the number of entries if there is none.
+func (s *Session) nextSeen(i int) int {
+	for i++; i < len(s.entries) && s.entries[i].look.silent; i++ {
+	}
+	return i
+}
+
 // settle visits the messages from entry i on, in order, and completes the results that
 // depend on earlier messages. These are: whether the provider fuses a message with the
 // one before it, whether its thinking still stands behind the prompt that it was
@@ -191,6 +242,7 @@ type rendering struct {
 	patch         schema.Patch
 	hash, rawHash render.Hash
 	tokens, bytes int
+	keepsCall     bool
 	err           error
 }
 
@@ -206,6 +258,8 @@ func (s *Session) renderEntry(i int) rendering {
 	r.Wire = r.Raw
 	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
+	f := s.frameOf(i)
+	r.keepsCall = f.KeepsCall
 	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
 		u := s.State.ByKey(keys.of(p))
 		if u != nil && u.Active() {
@@ -213,7 +267,7 @@ func (s *Session) renderEntry(i int) rendering {
 			activeBytes += u.Bytes + u.InputBytes
 		}
 		return u
-	}, s.frameOf(i))
+	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
 	if len(r.patch) > 0 {
@@ -238,7 +292,7 @@ func (s *Session) frameOf(i int) render.Frame {
 	e := &s.entries[i]
 	f := render.Frame{
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
-		Binds: s.frame.Binds, Unbound: e.unbound,
+		KeepsCall: s.hasToKeepCall(i), Binds: s.frame.Binds, Unbound: e.unbound,
 	}
 	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
 		f.Todo = todoPart(s.Codec, t)
@@ -286,7 +340,7 @@ func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
-	e.joins, e.rawJoins = r.Wire.Joins(), r.Raw.Joins()
+	e.joins, e.rawJoins, e.keepsCall = r.Wire.Joins(), r.Raw.Joins(), r.keepsCall
 	s.unsent[e.head.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)
