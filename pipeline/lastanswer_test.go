@@ -92,3 +92,20 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 		}
 	}
 }
+
+// J14: the synthetic todo list stood at the end of an answer without calls. With the next
+// prompt, or after a revert, that was the last answer. The list made it an answer with
+// calls that does not begin with thinking.
+func TestTodoListStandsBehindCallsOnly(t *testing.T) {
+	for _, profile := range fusing {
+		for _, think := range []string{"", `think signed "t" | `} {
+			s := begin(t, profile, 1)
+			s.happen("user u1: q\nassistant a1 (tool-calls): " + think + "call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +
+				"assistant t1..t20 (tool-calls): " + think + "call bash d# {\"n\":#} -> \"o#\"\nassistant a3: halfway\nuser u2: go on\nassistant a4 (10%): done\nuser u3: n")
+			s.happen("drop 2\nflush")
+			if todo := s.w.decision.Setup.Todo; todo.MessageKey != "t20" {
+				t.Errorf("%s: the list stands behind %q", profile, todo.MessageKey)
+			}
+		}
+	}
+}

@@ -27,18 +27,22 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest int, isDropped f
 		return frozen.Todo{}
 	}
 	// While thinking is on, Anthropic requires that a final answer with calls starts
-	// with thinking. A synthetic call at the end of the newest answer could turn it
-	// into such an answer. So the list goes to an earlier one. A model that binds its
-	// thinking is free of this rule.
-	end := len(s.entries)
-	if p.FusesAssistants && !binds && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
+	// with thinking. A synthetic call could turn an answer without calls into such an
+	// answer: the newest one, and any other one after a revert. So the list goes to an
+	// answer that has calls itself and, if the session has thinking, to an earlier one
+	// than the newest. A model that binds its thinking is free of this rule.
+	end, wantsThinking := len(s.entries), p.FusesAssistants && !binds
+	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
 		end = max(newest, 0)
 	}
-	if now := s.State.Setup.Todo; now.State == state && s.isAnswer(now.MessageKey) && s.index[now.MessageKey] < end {
+	takes := func(key string) bool {
+		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].head.hasTools)
+	}
+	if now := s.State.Setup.Todo; now.State == state && takes(now.MessageKey) {
 		return now
 	}
 	for i := end - 1; i >= 0; i-- {
-		if key := s.entries[i].head.key; s.isAnswer(key) {
+		if key := s.entries[i].head.key; takes(key) {
 			return frozen.Todo{MessageKey: key, State: state}
 		}
 	}
