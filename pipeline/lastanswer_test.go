@@ -109,3 +109,19 @@ func TestTodoListStandsBehindCallsOnly(t *testing.T) {
 		}
 	}
 }
+
+// J15: a turn ended with a notice, which left as an empty shell. The step before it became
+// the last answer. It did not begin with thinking, because the model did not think in this
+// session so far.
+func TestAnswerBehindCallsKeepsAText(t *testing.T) {
+	for _, profile := range fusing {
+		s := begin(t, profile, 1)
+		s.happen("user u1: q\nassistant a1 (tool-calls): call bash c1 {} -> \"A\"\nassistant a2: [SYSTEM DIRECTIVE: X] y\nassistant a3: [SYSTEM DIRECTIVE: X] y\nuser u2: n\nassistant a4 (10%): done\nuser u3: n")
+		s.happen("drop 3 4\nflush")
+		s.shows("a3 assistant: text", true)
+		s.steady("restart")
+		s.happen("revert a2\nuser u4: rather this")
+		s.shows("a2 assistant: text \"[dropped", true)
+		s.steady("restart\nassistant a5 (10%): done")
+	}
+}

@@ -123,9 +123,17 @@ func (s *Session) reframe() {
 	}
 }
 
-// reviewEnd marks the newest rendered messages that have to keep a call, or no longer
-// have to, because of the messages behind them. That depends on the next two messages
-// that the provider sees, so the last two rendered ones may be affected.
+// A kept says which contents of a message stay because of its place in the turn.
+type kept struct{ call, text bool }
+
+// keptOf returns the contents of entry i that have to stay.
+func (s *Session) keptOf(i int) kept {
+	return kept{call: s.hasToKeepCall(i), text: s.hasToKeepText(i)}
+}
+
+// reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
+// longer have to, because of the messages behind them. That depends on the next two
+// messages that the provider sees, so the last two rendered ones may be affected.
 func (s *Session) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -133,7 +141,7 @@ func (s *Session) reviewEnd() {
 			continue
 		}
 		left--
-		if e.keepsCall != s.hasToKeepCall(i) {
+		if e.keeps != s.keptOf(i) {
 			s.stale = append(s.stale, i)
 		}
 	}
@@ -151,6 +159,25 @@ func (s *Session) hasToKeepCall(i int) bool {
 	}
 	next := s.nextSeen(i)
 	return s.endsTurnThinking(i, next) || next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next, s.nextSeen(next))
+}
+
+// hasToKeepText reports whether entry i is the last answer of a turn, behind other
+// answers with calls. If it vanished, one of these would be the last answer, and it
+// would have to begin with thinking. The host does not know whether the next request
+// switches thinking on.
+func (s *Session) hasToKeepText(i int) bool {
+	e := &s.entries[i]
+	if e.head.role != transcript.Assistant || !e.mayExposeCalls(render.ProfileNamed(s.frame.Profile)) {
+		return false
+	}
+	next := s.nextSeen(i)
+	return next == len(s.entries) || s.entries[next].head.role == transcript.User
+}
+
+// mayExposeCalls reports whether an older answer with calls could become the last answer
+// if the message vanished, at a provider that wants such an answer to begin with thinking.
+func (e *entry) mayExposeCalls(p render.Profile) bool {
+	return p.FusesAssistants && e.head.afterCalls
 }
 
 // isStep reports whether entry i is an answer with calls.
@@ -242,7 +269,7 @@ type rendering struct {
 	patch         schema.Patch
 	hash, rawHash render.Hash
 	tokens, bytes int
-	keepsCall     bool
+	keeps         kept
 	err           error
 }
 
@@ -259,7 +286,7 @@ func (s *Session) renderEntry(i int) rendering {
 	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
 	f := s.frameOf(i)
-	r.keepsCall = f.KeepsCall
+	r.keeps = kept{call: f.KeepsCall, text: f.KeepsText}
 	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
 		u := s.State.ByKey(keys.of(p))
 		if u != nil && u.Active() {
@@ -292,8 +319,10 @@ func (s *Session) frameOf(i int) render.Frame {
 	e := &s.entries[i]
 	f := render.Frame{
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
-		KeepsCall: s.hasToKeepCall(i), Binds: s.frame.Binds, Unbound: e.unbound,
+		Binds: s.frame.Binds, Unbound: e.unbound,
 	}
+	keeps := s.keptOf(i)
+	f.KeepsCall, f.KeepsText = keeps.call, keeps.text
 	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
 		f.Todo = todoPart(s.Codec, t)
 	}
@@ -340,7 +369,7 @@ func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
-	e.joins, e.rawJoins, e.keepsCall = r.Wire.Joins(), r.Raw.Joins(), r.keepsCall
+	e.joins, e.rawJoins, e.keeps = r.Wire.Joins(), r.Raw.Joins(), r.keeps
 	s.unsent[e.head.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)

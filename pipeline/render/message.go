@@ -29,6 +29,9 @@ type Frame struct {
 	// KeepsCall says that a call of the message has to stay. If all of them are
 	// dropped, the last one becomes a skeleton.
 	KeepsCall bool
+	// KeepsText says that the message must not leave as an empty shell. A text
+	// stays in its place.
+	KeepsText bool
 	// Todo is the synthetic todo list, a part to append to the message. It is
 	// nil for most messages.
 	Todo json.Value
@@ -357,16 +360,17 @@ func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 // provider's steps leave whole and the message has calls, it vanishes. It also
 // vanishes if the harness leaves out empty messages for this provider.
 // Otherwise a text stays, because the messages around it must not touch. A
-// message with signed thinking keeps a text even where the harness leaves out
-// empty messages: after a revert it may be the last answer. Without it an older
-// step with calls would be the last one, and that step's thinking has gone.
+// message with signed thinking, or with Frame.KeepsText, keeps a text even where
+// the harness leaves out empty messages: it may be the last answer, after a
+// revert at the latest. Without it an older step with calls would be the last
+// one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	const shellText = "[dropped]"
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
 		return
 	}
-	kept := r.Profile.DropsEmptyText && !r.thinksAfter(-1)
+	kept := r.Profile.DropsEmptyText && !r.thinksAfter(-1) && !r.KeepsText
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
 		switch {

@@ -64,6 +64,10 @@ type Message struct {
 	Reasons bool
 	// Signed says that the raw message has signed thinking.
 	Signed bool
+	// HidesCalls says that an older answer with calls would become the last
+	// answer if this one ended the array and vanished, and that the provider may
+	// want a last answer with calls to begin with thinking.
+	HidesCalls bool
 	// Solid says that the message holds a part that is neither a unit nor
 	// reasoning that may be left out. Such a message is never an empty shell.
 	Solid bool
