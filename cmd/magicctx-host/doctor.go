@@ -14,7 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -74,11 +76,11 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}
 	return doctor.Options{
 		Version: rpc.Version, Executable: executable,
-		DataDir: dir, RuntimeDirs: rpc.RuntimeDirs(dir), Directory: project,
+		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: versionOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
-			return askHost(ctx, rpc.EndpointIn(runtimeDir, dir))
+			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
 		Conflicts: func() ([]doctor.Conflict, error) { return conflicts(project) },
 		Installed: func() (string, error) { return installed(project) },
@@ -141,26 +143,8 @@ func installed(project string) (string, error) {
 	return "", nil
 }
 
-// doctorReport is the output of --json.
-type doctorReport struct {
-	Findings []doctor.Finding `json:"findings"`
-	Failures int              `json:"failures"`
-	Warnings int              `json:"warnings"`
-	Fixed    int              `json:"fixed"`
-}
-
 func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
-	r := doctorReport{Findings: findings}
-	for _, f := range findings {
-		switch {
-		case f.Fixed:
-			r.Fixed++
-		case f.Level == doctor.Fail:
-			r.Failures++
-		case f.Level == doctor.Warn:
-			r.Warnings++
-		}
-	}
+	r := view.NewDiagnosis(findings)
 	if cmd.JSON {
 		content, err := json.MarshalIndent(r)
 		if err != nil {
@@ -169,40 +153,5 @@ func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
 		_, err = fmt.Fprintf(w, "%s\n", content)
 		return err
 	}
-	return printFindings(w, r, isTerminal(w) && os.Getenv("NO_COLOR") == "")
-}
-
-func printFindings(w io.Writer, r doctorReport, color bool) error {
-	s := screen{color: color}
-	for _, f := range r.Findings {
-		level, c := string(f.Level), plain
-		switch {
-		case f.Fixed:
-			level = "fixed"
-		case f.Level == doctor.Fail:
-			c = alarm
-		case f.Level == doctor.Warn:
-			c = notice
-		}
-		s.line(s.paint(c, left(level, 6)) + left(f.Check, 14) + clean(f.Message))
-		if f.Remedy == "" || f.Fixed {
-			continue
-		}
-		remedy := "→ " + clean(f.Remedy)
-		if f.Fixable {
-			remedy += " (doctor --fix does it)"
-		}
-		s.line(strings.Repeat(" ", 20) + remedy)
-	}
-	s.line("")
-	sum := count(r.Failures, "failure") + ", " + count(r.Warnings, "warning")
-	if r.Fixed > 0 {
-		sum += fmt.Sprintf(", %d repaired", r.Fixed)
-	}
-	if r.Failures+r.Warnings == 0 {
-		sum = "all is well" + strings.TrimPrefix(sum, "0 failures, 0 warnings")
-	}
-	s.line(sum)
-	_, err := fmt.Fprintln(w, strings.Join(s.lines, "\n"))
-	return err
+	return view.PrintDiagnosis(w, r, wantsColor(w))
 }

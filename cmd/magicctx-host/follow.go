@@ -9,6 +9,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -23,7 +24,7 @@ const (
 // A follower polls the host of a data directory. While no host runs, it keeps trying, and it never
 // starts one.
 type follower struct {
-	endpoint rpc.Endpoint
+	endpoint daemon.Endpoint
 	dir      string
 }
 
@@ -48,7 +49,7 @@ func (f follower) follow(ctx context.Context, tell func(news)) {
 }
 
 func (f follower) reason(err error) string {
-	if errors.Is(err, rpc.ErrNoHost) {
+	if errors.Is(err, daemon.ErrNoHost) {
 		return "no host is running for " + f.dir
 	}
 	return err.Error()

@@ -34,6 +34,9 @@ func isTerminal(f any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
+// wantsColor reports whether output to f should have colours.
+func wantsColor(f any) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
+
 // maxLogBytes is the size at which a log file is moved aside. It then replaces the file that was moved
 // aside before.
 const maxLogBytes = 10 << 20
