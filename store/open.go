@@ -57,7 +57,9 @@ type Store struct {
 
 	write *sql.DB // pool of one connection
 	read  *sql.DB // pool of connections that cannot write
-	stmts passStatements
+
+	// statements belongs to the holder of the connection in write.
+	statements statements
 
 	// waits holds the keys of sessions that have a file of waiting units. Few have,
 	// and a pass must not ask the disk for it.
@@ -106,7 +108,7 @@ func open(ctx context.Context, o Options, migrations []migration) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: filepath.Join(dir, fileName), log: o.Log, clock: o.Clock, lock: lock}
+	s := &Store{path: filepath.Join(dir, fileName), log: o.Log, clock: o.Clock, lock: lock, statements: make(statements)}
 	if err := s.openOrReplace(ctx, migrations); err != nil {
 		lock.Unlock()
 		return nil, fmt.Errorf("open database %s: %w", s.path, explain(ctx, err))
@@ -146,14 +148,11 @@ func (s *Store) openFile(ctx context.Context, migrations []migration) (err error
 			s.closeConnections()
 		}
 	}()
-	if s.write, err = driver.Open(s.path, setUpWriter); err != nil {
+	if s.write, err = driver.Open(s.path, setUpWriter, s.statements.close); err != nil {
 		return err
 	}
 	s.write.SetMaxOpenConns(1)
 	if s.version, err = s.prepareSchema(ctx, migrations); err != nil {
-		return err
-	}
-	if s.stmts, err = preparePass(ctx, s.write); err != nil {
 		return err
 	}
 	if s.read, err = driver.Open(s.path, setUpReader); err != nil {
