@@ -473,7 +473,7 @@ func TestBoundThinkingWithAKilledHost(t *testing.T) {
 	d.open()
 	done := make(chan struct{})
 	killer := newKiller(w, 120)
-	d.worker.arrived = func(n int) { killer.arrived <- n }
+	d.worker.arrived = killer.arrived
 	go func() {
 		defer close(done)
 		killer.run()
@@ -483,7 +483,7 @@ func TestBoundThinkingWithAKilledHost(t *testing.T) {
 	d.turn(4, "Go on.")
 	d.worker.until(relievedTimes(2, 3))
 	d.prompt(opencodetest.Prompt{Text: "And on."})
-	close(killer.arrived)
+	close(killer.orders)
 	<-done
 	w.stop(oc)
 	w.stopHost()

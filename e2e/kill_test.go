@@ -45,6 +45,7 @@ func TestKilledHostChangesNothing(t *testing.T) {
 	if killer.killed != kills {
 		t.Errorf("the host was killed %d times, want %d", killer.killed, kills)
 	}
+	checkNoMessage(t, want)
 	checkBodies(t, want, got)
 }
 
@@ -67,7 +68,7 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 			k.run()
 		}()
 		w.tell(oc, session, story)
-		close(k.arrived)
+		close(k.orders)
 		<-done
 	}
 	requests := w.requests(session)
@@ -75,26 +76,35 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 	return requests
 }
 
-// A killer kills the host at random moments of a session.
+// A killer kills the host at random moments of a session. A pass meets one kill at most: a pass that
+// loses two hosts counts as their killer and is given up, so its prompt would differ.
 type killer struct {
-	w       *world
-	random  *rand.Rand
-	arrived chan int // receives the number of each arriving request, from 0
-	doomed  map[int]time.Duration
-	killed  int
+	w      *world
+	random *rand.Rand
+	doomed map[int]time.Duration // the delay of the kill after each doomed request
+	orders chan order
+	late   chan struct{} // is closed when the last kill is done
+	killed int
+}
+
+// An order is a kill that is due. Done is closed when the host is dead.
+type order struct {
+	request int
+	delay   time.Duration
+	done    chan struct{}
 }
 
 // newKiller returns a killer for a session with that many requests.
 func newKiller(w *world, requests int) *killer {
-	k := &killer{w: w, random: rand.New(rand.NewPCG(*killSeed, 0)), arrived: make(chan int, 1000), doomed: map[int]time.Duration{}}
-	// Two kills never come in neighbouring steps, so that there is a host to kill.
+	k := &killer{w: w, random: rand.New(rand.NewPCG(*killSeed, 0)), orders: make(chan order, kills), doomed: map[int]time.Duration{}}
+	// Two kills never come in neighbouring steps.
 	for _, slot := range k.random.Perm(requests / 2)[:kills] {
 		k.doomed[2*slot] = time.Duration(k.random.Int64N(int64(killWindow)))
 	}
 	return k
 }
 
-// play answers a session as world.play does, and sends the number of each arriving request to run.
+// play answers a session as world.play does, and lets run kill the host meanwhile.
 func (k *killer) play(session string, steps []mockllm.Step) {
 	next := 0
 	answer := mockllm.InOrder(steps...)
@@ -102,21 +112,31 @@ func (k *killer) play(session string, steps []mockllm.Step) {
 		Name:  session,
 		Match: func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session },
 		Answer: func(r *mockllm.Request) mockllm.Step {
-			k.arrived <- next
+			k.arrived(next)
 			next++
 			return answer(r)
 		},
 	})
 }
 
+// arrived orders the kill that follows a request. If the kill of an earlier request is late, because the
+// machine is busy, arrived waits for it, and so does the answer.
+func (k *killer) arrived(request int) {
+	if k.late != nil {
+		<-k.late
+		k.late = nil
+	}
+	if delay, ok := k.doomed[request]; ok {
+		k.late = make(chan struct{})
+		k.orders <- order{request, delay, k.late}
+	}
+}
+
 func (k *killer) run() {
-	for request := range k.arrived {
-		delay, ok := k.doomed[request]
-		if !ok {
-			continue
-		}
-		time.Sleep(delay) // the random delay
-		k.kill(request)
+	for o := range k.orders {
+		time.Sleep(o.delay) // the random delay
+		k.kill(o.request)
+		close(o.done)
 	}
 }
 

@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/internal/mockllm"
@@ -93,12 +96,27 @@ func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
 	}
 }
 
-// storyFiles returns the project of the story: a few packages of this repository.
+// storyFiles returns the project of the story.
 func storyFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := script.RepositoryFiles(t.Context(), product.Repo, "schema", "internal/promptcache", "internal/mockllm", "internal/opencodetest")
+	archive, err := txtar.ParseFile("testdata/project.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
+	files := map[string]string{}
+	for _, f := range archive.Files {
+		files[f.Name] = string(f.Data)
+	}
 	return files
+}
+
+// checkNoMessage asserts that the host sent no message of its own. Such a message comes whenever
+// OpenCode accepts it, so two runs that it comes in differ.
+func checkNoMessage(t *testing.T, requests []*mockllm.Request) {
+	t.Helper()
+	for i, r := range requests {
+		if bytes.Contains(r.Body, []byte("Oldest that can go")) {
+			t.Fatalf("request %d holds the message that suggests dropping output: this story reads too much", i)
+		}
+	}
 }
