@@ -150,7 +150,7 @@ func (m *model) report(pass int, u Usage) {
 	m.touch()
 }
 
-func (m *model) removeNudgeMessages(messageKeys []string) {
+func (m *model) removeMessages(messageKeys []string) {
 	for _, key := range messageKeys {
 		delete(m.thinking, key)
 	}
@@ -278,10 +278,10 @@ func TestLoadEqualsTheModelAfterAnyHistory(t *testing.T) {
 				m.session.ExplicitFlush = true
 				m.touch()
 			},
-			"removeNudgeMessages": func(rt *rapid.T) {
+			"removeMessages": func(rt *rapid.T) {
 				keys := rapid.SliceOfN(genMessage, 0, 3).Draw(rt, "messages")
-				ok(rt, s.RemoveNudgeMessages(ctx, key, keys))
-				m.removeNudgeMessages(keys)
+				ok(rt, s.RemoveMessages(ctx, key, keys))
+				m.removeMessages(keys)
 			},
 			"delete": func(rt *rapid.T) {
 				ok(rt, s.DeleteSession(ctx, key))

@@ -81,7 +81,7 @@ func TestSumsAreWhatCountingFinds(t *testing.T) {
 				must(t, s.CommitPass(t.Context(), p))
 			case "remove":
 				n := rapid.IntRange(1, passes+1).Draw(r, "message")
-				must(t, s.RemoveNudgeMessages(t.Context(), key, []string{"msg_" + strconv.Itoa(n)}))
+				must(t, s.RemoveMessages(t.Context(), key, []string{"msg_" + strconv.Itoa(n)}))
 			case "delete":
 				must(t, s.DeleteSession(t.Context(), key))
 			}

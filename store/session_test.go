@@ -52,7 +52,7 @@ func TestSessionsOfTwoHarnessesAreApart(t *testing.T) {
 	must(t, s.CommitPass(ctx, commit(key, 1)))
 	must(t, s.CommitPass(ctx, commit(other, 1)))
 	must(t, s.CommitPass(ctx, commit(other, 2)))
-	must(t, s.RemoveNudgeMessages(ctx, other, []string{"msg_1"}))
+	must(t, s.RemoveMessages(ctx, other, []string{"msg_1"}))
 	if n := len(load(t, s, key).Units); n != 2 {
 		t.Errorf("opencode has %d units, want 2", n)
 	}
@@ -83,7 +83,7 @@ func TestDeleteSessionLeavesNoRow(t *testing.T) {
 	}
 }
 
-func TestRemoveNudgeMessagesForgetsTheirUnits(t *testing.T) {
+func TestRemoveMessagesForgetsTheirUnits(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	must(t, s.CommitPass(ctx, commit(key, 1)))
@@ -92,7 +92,7 @@ func TestRemoveNudgeMessagesForgetsTheirUnits(t *testing.T) {
 	must(t, s.CommitPass(ctx, p))
 	must(t, s.QueueDrops(ctx, key, nil, []DropRow{{Tag: 2}, {Tag: 4}}, ToolReplyRow{}))
 
-	must(t, s.RemoveNudgeMessages(ctx, key, []string{"msg_1", "msg_unknown"}))
+	must(t, s.RemoveMessages(ctx, key, []string{"msg_1", "msg_unknown"}))
 
 	got := load(t, s, key)
 	same(t, "units", got.Units, p.Units)

@@ -58,7 +58,7 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {
 	s := h.sessions.lock(key)
 	defer s.mu.Unlock()
-	if err := h.Store.RemoveNudgeMessages(ctx, key, []string{message}); err != nil {
+	if err := h.Store.RemoveMessages(ctx, key, []string{message}); err != nil {
 		return err
 	}
 	if s.pipe != nil {
