@@ -3,8 +3,8 @@ package e2e
 import (
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
 // The tests that compare two runs byte by byte rely on this property. With equal paths and a scripted

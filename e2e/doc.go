@@ -4,4 +4,6 @@
 //
 // The tests need node_modules (npm ci). Without it they are skipped, except if CI=true. go test -short
 // skips them as well.
+//
+// They may import every package of this module.
 package e2e

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 

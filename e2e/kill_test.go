@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
 // killSeed decides when the host is killed. Another seed gives another test:

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
 // Without its host the plugin changes nothing: the provider receives what OpenCode alone would send.

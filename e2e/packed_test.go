@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
 )
 
 // A user can install the packages that `task package` makes: npm installs them without a network, their

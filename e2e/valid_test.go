@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 // checkValid asserts the rules of a provider that answers 400 to a request which breaks one of them.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 // guidanceHeading is the heading of the text that explains the plugin to the model.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
 // A worker is a model that reads a log until it has read enough. Its answers depend on the size of the

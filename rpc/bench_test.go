@@ -67,30 +67,3 @@ func BenchmarkAttachment(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkBridged measures a call as a shim does: it goes through the bridge
-// to a host in another process.
-func BenchmarkBridged(b *testing.B) {
-	for name, messages := range map[string][]byte{
-		"small": []byte(`["hello"]`),
-		"29MB":  append(bytes.Repeat([]byte("1,"), 29<<19), '1'),
-	} {
-		b.Run(name, func(b *testing.B) {
-			p := newPlace(b)
-			shim := p.bridge()
-			ctx := context.Background()
-			mustCall(b, shim.Client, schema.MethodInitialize, hello(), nil)
-			b.SetBytes(int64(len(messages)))
-			for b.Loop() {
-				err := shim.CallWithAttachment(ctx, schema.MethodTransform, schema.TransformParams{Session: "s"}, messages, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			stopHost(b, shim)
-			if err := shim.end(); err != nil {
-				b.Error(err)
-			}
-		})
-	}
-}

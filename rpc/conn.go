@@ -63,7 +63,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	// them. They end through cancel.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stream = newStream(rwc, s.log, func(err error) {
-		if !isEnd(err) {
+		if !IsEnd(err) {
 			s.log.Warn("connection closed: cannot write", "cause", err)
 		}
 		<-c.ready
@@ -259,7 +259,7 @@ func (c *conn) close() {
 		close(drained)
 	}()
 	if !within(c.server.grace, drained) {
-		c.cancel(errStopping)
+		c.cancel(ErrStopping)
 		if !within(time.Second, drained) {
 			c.log.Error("handlers do not return", "calls", c.running())
 		}
@@ -272,7 +272,7 @@ func (c *conn) close() {
 		c.linger()
 	}
 	c.rpc.Close()
-	c.cancel(errStopping)
+	c.cancel(ErrStopping)
 }
 
 // lingerTimeout bounds how long the server waits for a client to hang up after
@@ -291,7 +291,8 @@ func (c *conn) linger() {
 	}
 }
 
-var errStopping = errors.New("the host is stopping")
+// ErrStopping is the cause of a context that ends because the host stops.
+var ErrStopping = errors.New("the host is stopping")
 
 // flushTimeout bounds the writing of the last answers, because the peer may
 // have stopped reading.
@@ -300,7 +301,7 @@ const flushTimeout = 2 * time.Second
 func (c *conn) flush() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	if err := c.stream.out.flush(ctx); err != nil && !isEnd(err) {
+	if err := c.stream.out.flush(ctx); err != nil && !IsEnd(err) {
 		c.log.Warn("last answers not written", "cause", err)
 	}
 }
@@ -342,7 +343,7 @@ func (c *conn) hasLeft() bool {
 // fallen too far behind with reading is disconnected.
 func (c *conn) send(resp *jsonrpc2.Response) {
 	err := c.rpc.SendResponse(c.ctx, resp)
-	if err == nil || errors.Is(err, jsonrpc2.ErrClosed) || isEnd(err) {
+	if err == nil || errors.Is(err, jsonrpc2.ErrClosed) || IsEnd(err) {
 		return
 	}
 	c.log.Warn("connection closed: cannot answer", "cause", err)

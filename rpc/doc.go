@@ -1,7 +1,7 @@
-// Package rpc connects the pipe of a harness with the use cases in
-// internal/host. It holds the frames, the JSON-RPC conversation, the method
-// table, the order in which calls run, deadlines and cancellation, the daemon
-// on its socket, and the bridge that a shim starts.
+// Package rpc is the conversation between a harness and the use cases in
+// internal/host. It holds the frames, JSON-RPC, the method table, the order in
+// which calls run, deadlines and cancellation, and the traces of all this. The
+// processes that hold the conversation live in rpc/daemon.
 //
 // It promises:
 //   - Calls of one session run one after another in the order in which they
@@ -17,6 +17,6 @@
 //
 // The package declares the Host interface that it calls, and is the only place
 // that turns errors into codes. It may import internal/host for host.Client,
-// schema and the leaf helpers. Only cmd, internal/doctor and internal/replay
-// import it.
+// schema and the leaf helpers, and never rpc/daemon. Only cmd, internal/doctor,
+// internal/replay and rpc/daemon import it.
 package rpc

@@ -18,13 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func TestMain(m *testing.M) {
-	if role := roleOfThisProcess(); role != nil {
-		role()
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A scriptedHost answers with the functions that a test sets. A method without
 // one answers with zero values.

@@ -71,7 +71,7 @@ func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 		passed <- m
 	}()
 	wait(t, "the pass to begin", b.began)
-	if err := closeWrite(theirs); err != nil {
+	if err := theirs.(*halfPipe).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	for !isStopping(r.server) { // until the server has seen the end
@@ -230,11 +230,11 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		start := time.Now()
 		stop()
 		<-served
-		if took := time.Since(start); took != defaultGrace {
-			t.Errorf("ended after %v, want %v", took, defaultGrace)
+		if took := time.Since(start); took != DefaultGrace {
+			t.Errorf("ended after %v, want %v", took, DefaultGrace)
 		}
-		if !errors.Is(cause, errStopping) {
-			t.Errorf("handler was ended by %v, want %v", cause, errStopping)
+		if !errors.Is(cause, ErrStopping) {
+			t.Errorf("handler was ended by %v, want %v", cause, ErrStopping)
 		}
 		c.Close(t.Context())
 	})

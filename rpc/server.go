@@ -3,6 +3,7 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -22,7 +23,8 @@ type Options struct {
 	Grace time.Duration
 }
 
-const defaultGrace = 5 * time.Second
+// DefaultGrace is the grace period of a Server whose Options give none.
+const DefaultGrace = 5 * time.Second
 
 // A Server serves any number of connections from one Host.
 type Server struct {
@@ -51,7 +53,7 @@ func NewServer(h Host, o Options) *Server {
 	return &Server{
 		host:      h,
 		log:       o.Log,
-		grace:     cmp.Or(o.Grace, defaultGrace),
+		grace:     cmp.Or(o.Grace, DefaultGrace),
 		startedAt: o.Clock.Now(),
 		lanes:     newLanes(),
 		stop:      make(chan struct{}),
@@ -92,11 +94,23 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 // whole host to stop.
 func (s *Server) StopRequested() <-chan struct{} { return s.stop }
 
+// StopCause returns why a client has asked the host to stop, as a line for the
+// log. It is valid once the channel of StopRequested is closed.
+func (s *Server) StopCause() string { return s.stopCause }
+
 func (s *Server) requestStop(cause string) {
 	s.stopOnce.Do(func() {
 		s.stopCause = cause
 		close(s.stop)
 	})
+}
+
+// stopCause returns the line for the older host's log that names its successor.
+func stopCause(p schema.ShutdownParams) string {
+	if p.Version == "" {
+		return "a client asked for it"
+	}
+	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
 func (s *Server) add(c *conn) {

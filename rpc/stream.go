@@ -100,7 +100,7 @@ func (s *stream) ReadObject(v any) error {
 		close(s.ended)
 		<-s.closed
 	}
-	if err != nil && !isEnd(err) {
+	if err != nil && !IsEnd(err) {
 		s.log.Error("connection closed: cannot read on", "cause", err)
 	}
 	return err
@@ -260,9 +260,9 @@ func (s *stream) Close() error {
 	return s.closeErr
 }
 
-// isEnd reports whether err is a normal end of a connection, for example
+// IsEnd reports whether err is a normal end of a connection, for example
 // io.EOF.
-func isEnd(err error) bool {
+func IsEnd(err error) bool {
 	for _, end := range []error{io.EOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
 			return true

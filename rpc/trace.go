@@ -89,6 +89,35 @@ func (r *Recorder) record(from Sender, f frame) {
 	}
 }
 
+// Forward copies one direction of a connection until its end, which is not an
+// error. With a recorder, Forward records every frame before it passes the
+// frame on.
+func Forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
+	err := forward(to, from, rec, sender)
+	if err != nil && IsEnd(err) {
+		return nil
+	}
+	return err
+}
+
+func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
+	if rec == nil {
+		_, err := io.Copy(to, from)
+		return err
+	}
+	r := bufio.NewReaderSize(from, readBufferBytes)
+	for {
+		f, err := readFrame(r)
+		if err != nil {
+			return err
+		}
+		rec.record(sender, f)
+		if err := writeFrame(to, f); err != nil {
+			return err
+		}
+	}
+}
+
 // traced returns b as JSON. If b is not valid JSON, the result is a JSON string
 // that holds b.
 func traced(b []byte) json.Value {

@@ -17,7 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// record runs a short conversation through a recording bridge and returns the trace.
+// record runs a short conversation, forwards it as a bridge does, and returns the trace.
 func record(t *testing.T, messages string) []byte {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "traces")
@@ -29,22 +29,29 @@ func record(t *testing.T, messages string) []byte {
 	ours, hostEnd := Pipe()
 	r.serve(ours)
 	shimEnd, theirs := Pipe()
-	bridged := make(chan error, 1)
+	forwarded := make(chan error, 2)
 	go func() {
-		err := Bridge(context.Background(), shimEnd, hostEnd, rec)
+		err := Forward(hostEnd, shimEnd, rec, FromShim)
+		hostEnd.Close()
+		forwarded <- err
+	}()
+	go func() {
+		err := Forward(shimEnd, hostEnd, rec, FromHost)
 		shimEnd.Close()
-		bridged <- err
+		forwarded <- err
 	}()
 	c := NewClient(theirs, nil, nil)
 	mustCall(t, c, schema.MethodInitialize, hello(), nil)
 	if _, err := transform(patience(t), c, "s", 0, messages); err != nil {
 		t.Fatal(err)
 	}
-	if err := closeWrite(theirs); err != nil {
+	if err := theirs.(*halfPipe).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-bridged; err != nil {
-		t.Errorf("bridge: %v", err)
+	for range 2 {
+		if err := <-forwarded; err != nil {
+			t.Errorf("forward: %v", err)
+		}
 	}
 	c.Close(context.Background())
 	if err := rec.Close(); err != nil {

@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/store/file"
+)
 
 func TestCacheLifeIsKeptPerProviderAndModel(t *testing.T) {
 	dir := t.TempDir()
@@ -26,9 +30,9 @@ func TestCacheLifeIsKeptPerProviderAndModel(t *testing.T) {
 func TestMigrationAddsCacheLives(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
-	var older []migration
-	for _, m := range released() {
-		if m.version < 9 {
+	var older []file.Migration
+	for _, m := range file.Released() {
+		if m.Version < 9 {
 			older = append(older, m)
 		}
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 const pageBytes = 4096
@@ -49,7 +47,7 @@ func TestDamagedDatabaseIsMovedAside(t *testing.T) {
 		"truncated":             func(d []byte) []byte { return d[:len(d)/2/pageBytes*pageBytes] },
 		"truncated inside page": func(d []byte) []byte { return d[:3*pageBytes+17] },
 		"header overwritten":    func(d []byte) []byte { return overwrite(d, 0, 16) },
-		"first page flipped":    func(d []byte) []byte { return overwrite(d, headerBytes, pageBytes) },
+		"first page flipped":    func(d []byte) []byte { return overwrite(d, 100, pageBytes) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, path := filled(t)
@@ -116,33 +114,15 @@ func TestLogWithoutItsDatabaseIsKept(t *testing.T) {
 	}
 }
 
-func TestEmptyFileIsANewDatabase(t *testing.T) {
-	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, fileName), nil, 0o644))
-	if s := openIn(t, dir); s.Recovered() != "" {
-		t.Errorf("recovered is %q", s.Recovered())
-	}
-}
-
 // A host may be killed after it has marked the new file as ours and before it
 // has created the schema.
-func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
-	dir := t.TempDir()
-	must(t, create(filepath.Join(dir, fileName)))
-	s := openIn(t, dir)
-	if s.Recovered() != "" {
-		t.Errorf("recovered is %q", s.Recovered())
-	}
-	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-}
-
 // Open does not see damage behind the first page; a later statement does. The
 // host then stops writing, and the next start replaces the database.
 func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
 	dir, path := filled(t)
 	s := openIn(t, dir)
 	var root int
-	must(t, s.write.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'units'`).Scan(&root))
+	must(t, s.file.Writer().QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'units'`).Scan(&root))
 	must(t, s.Close())
 	damage(t, path, func(d []byte) []byte { return overwrite(d, (root-1)*pageBytes, root*pageBytes) })
 
@@ -163,7 +143,7 @@ func TestDamageMetLaterIsRepairedAtTheNextStart(t *testing.T) {
 
 func TestSoundSuspectIsKept(t *testing.T) {
 	dir, path := filled(t)
-	must(t, os.WriteFile(suspectPath(path), []byte("a bad cable\n"), 0o600))
+	must(t, os.WriteFile(path+".suspect", []byte("a bad cable\n"), 0o600))
 	s := openIn(t, dir)
 	if s.Recovered() != "" {
 		t.Errorf("recovered is %q", s.Recovered())
@@ -171,7 +151,7 @@ func TestSoundSuspectIsKept(t *testing.T) {
 	if got := load(t, s, key).Session.Passes; got != 200 {
 		t.Errorf("%d passes", got)
 	}
-	if exists(suspectPath(path)) {
+	if _, err := os.Stat(path + ".suspect"); err == nil {
 		t.Error("the suspicion stays")
 	}
 }
@@ -192,7 +172,7 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 
 	copied := t.TempDir()
-	path := filepath.Join(copied, fileName)
+	path := file.PathIn(copied)
 	must(t, os.WriteFile(path, image, 0o600))
 	must(t, os.WriteFile(path+"-wal", overwrite(longer, len(log)+100, len(log)+200), 0o600))
 	s = openIn(t, copied)
@@ -206,12 +186,3 @@ func TestTornLogIsNoDamage(t *testing.T) {
 
 // If the write-ahead log ends before a frame that its index names, SQLite
 // reports an I/O error.
-func TestCutOffLogIsDamage(t *testing.T) {
-	err := explain(t.Context(), fmt.Errorf("commit: %w", sqlite3.IOERR_SHORT_READ))
-	if !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrCannotPersist) {
-		t.Errorf("got %v", err)
-	}
-	if err := explain(t.Context(), sqlite3.IOERR_WRITE); errors.Is(err, ErrDamaged) {
-		t.Errorf("a disk that takes nothing is taken for damage: %v", err)
-	}
-}

@@ -5,15 +5,16 @@
 // usage.
 //
 // It promises that a write which returned nil survives a killed host, and that
-// a session is read in one consistent state. It never writes a file that
-// belongs to another program, has a newer schema than this build, or is owned
-// by another host. A power cut may lose the last few transactions
-// (synchronous=NORMAL) but never corrupts the file. The row types belong to
-// this package; internal/host converts them.
+// a session is read in one consistent state. A power cut may lose the last few
+// transactions (synchronous=NORMAL) but never corrupts the file. The row types
+// belong to this package; internal/host converts them. Each file of the package
+// holds one aggregate: its rows, its reads and its writes. The database file
+// itself is the subject of store/file.
 //
 // Writes go through one connection in short immediate transactions. Reads go
 // through a small pool of connections that cannot write. All methods of Store
 // are safe for concurrent use.
 //
-// The package may import internal/clock, and nothing else of this module.
+// The package may import store/file and internal/clock, and nothing else of
+// this module.
 package store

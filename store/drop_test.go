@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func TestRepeatedToolCallQueuesNothing(t *testing.T) {
@@ -94,7 +96,7 @@ func TestUnsavedUnitsAreStoredWithTheDropsOfThem(t *testing.T) {
 // unlock.
 func lockDatabase(t *testing.T, dir string) (unlock func()) {
 	t.Helper()
-	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
+	other, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))
 	must(t, err)
 	t.Cleanup(func() { other.Close() })
 	lock, err := other.Conn(t.Context())
@@ -119,9 +121,9 @@ func TestDropOfAnotherUnitGoesWhenTheTagIsTaken(t *testing.T) {
 // its tag. If no unit has the tag, the drop is deleted.
 func TestOldQueuedDropsGetTheirUnit(t *testing.T) {
 	dir := t.TempDir()
-	var before []migration
-	for _, m := range released() {
-		if m.version < 7 {
+	var before []file.Migration
+	for _, m := range file.Released() {
+		if m.Version < 7 {
 			before = append(before, m)
 		}
 	}
@@ -130,7 +132,7 @@ func TestOldQueuedDropsGetTheirUnit(t *testing.T) {
 	if _, err := open(t.Context(), options(dir), before); err == nil {
 		t.Fatal("this build works on the old schema")
 	}
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))
 	must(t, err)
 	for _, statement := range []string{
 		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 'ses_1', 1, 1)`,

@@ -3,19 +3,20 @@ package store
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func TestExamineWhileAHostIsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	must(t, s.CommitPass(t.Context(), commit(key, 1))) // the pass is in the write-ahead log only
-	x, err := Examine(t.Context(), dir)
+	x, err := file.Examine(t.Context(), dir)
 	must(t, err)
-	if !x.Exists || x.Sessions != 1 || x.Schema != s.SchemaVersion() || x.Schema != x.NewestSchema || len(x.Damage) > 0 || x.Bytes == 0 || LastOwner(dir) != os.Getpid() {
+	if !x.Exists || x.Sessions != 1 || x.Schema != s.SchemaVersion() || x.Schema != x.NewestSchema || len(x.Damage) > 0 || x.Bytes == 0 || file.LastOwner(dir) != os.Getpid() {
 		t.Errorf("found %+v", x)
 	}
 	must(t, s.CommitPass(t.Context(), commit(key, 2)))
@@ -26,7 +27,7 @@ func TestExamineLeavesAnIdleDatabaseUsable(t *testing.T) {
 	s := openIn(t, dir)
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 	must(t, s.Close())
-	x, err := Examine(t.Context(), dir)
+	x, err := file.Examine(t.Context(), dir)
 	must(t, err)
 	if x.Sessions != 1 || len(x.Damage) > 0 {
 		t.Errorf("found %+v", x)
@@ -43,7 +44,7 @@ func TestExamineLeavesAnIdleDatabaseUsable(t *testing.T) {
 
 func TestExamineFindsNothingAndMakesNothing(t *testing.T) {
 	dir := t.TempDir()
-	x, err := Examine(t.Context(), dir)
+	x, err := file.Examine(t.Context(), dir)
 	if err != nil || x.Exists {
 		t.Errorf("found %+v, %v", x, err)
 	}
@@ -74,8 +75,8 @@ func TestExamineNamesDamage(t *testing.T) {
 			s := openIn(t, dir)
 			must(t, s.CommitPass(t.Context(), firstPass(2000)))
 			must(t, s.Close())
-			ruin(t, filepath.Join(dir, fileName))
-			x, err := Examine(t.Context(), dir)
+			ruin(t, file.PathIn(dir))
+			x, err := file.Examine(t.Context(), dir)
 			if err != nil || len(x.Damage) == 0 || !x.Exists {
 				t.Errorf("found %+v, %v", x, err)
 			}
@@ -86,19 +87,19 @@ func TestExamineNamesDamage(t *testing.T) {
 func TestExamineKnowsForeignAndNewerDatabases(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
-	_, err := s.write.Exec(`PRAGMA user_version = 99`)
+	_, err := s.file.Writer().Exec(`PRAGMA user_version = 99`)
 	must(t, err)
 	must(t, s.Close())
-	x, err := Examine(t.Context(), dir)
+	x, err := file.Examine(t.Context(), dir)
 	if err != nil || x.Schema != 99 || x.NewestSchema >= 99 {
 		t.Errorf("newer: %+v, %v", x, err)
 	}
 	dir = t.TempDir()
-	c, err := sqlite3.Open(filepath.Join(dir, fileName))
+	c, err := sqlite3.Open(file.PathIn(dir))
 	must(t, err)
 	must(t, c.Exec(`CREATE TABLE t (x)`))
 	must(t, c.Close())
-	if _, err := Examine(t.Context(), dir); !errors.Is(err, ErrForeign) {
+	if _, err := file.Examine(t.Context(), dir); !errors.Is(err, ErrForeign) {
 		t.Errorf("foreign: %v", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
@@ -17,9 +19,9 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 	ctx := t.Context()
 	must(t, s.CommitPass(ctx, commit(key, 1)))
 	var pages int
-	must(t, s.write.QueryRow(`PRAGMA page_count`).Scan(&pages))
+	must(t, s.file.Writer().QueryRow(`PRAGMA page_count`).Scan(&pages))
 	var limit int
-	must(t, s.write.QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite lowers the limit only to the current size
+	must(t, s.file.Writer().QueryRow(`PRAGMA max_page_count = 1`).Scan(&limit)) // SQLite lowers the limit only to the current size
 	if limit != pages {
 		t.Fatalf("limit is %d pages, want %d", limit, pages)
 	}
@@ -31,7 +33,7 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 		t.Errorf("%d passes are stored, want 1", got)
 	}
 
-	must(t, s.write.QueryRow(`PRAGMA max_page_count = 100000`).Scan(&limit))
+	must(t, s.file.Writer().QueryRow(`PRAGMA max_page_count = 100000`).Scan(&limit))
 	must(t, s.CommitPass(ctx, big))
 	if got := load(t, s, key).Session.Passes; got != 2 {
 		t.Errorf("%d passes are stored once there is room, want 2", got)
@@ -76,7 +78,7 @@ func TestPathsThatAreNoFilesAreReported(t *testing.T) {
 	})
 	t.Run("database is a directory", func(t *testing.T) {
 		dir := t.TempDir()
-		must(t, os.Mkdir(filepath.Join(dir, fileName), 0o700))
+		must(t, os.Mkdir(file.PathIn(dir), 0o700))
 		_, err := Open(t.Context(), options(dir))
 		assertIs(t, err, ErrCannotPersist)
 	})
@@ -131,7 +133,7 @@ func TestWriteTransactionLocksAtItsBegin(t *testing.T) {
 
 func TestBusyIsReported(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	_, err := s.write.Exec(`PRAGMA busy_timeout = 0`)
+	_, err := s.file.Writer().Exec(`PRAGMA busy_timeout = 0`)
 	must(t, err)
 	other := otherProgram(t, s)
 	must(t, other.Exec(`BEGIN IMMEDIATE`))

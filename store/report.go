@@ -3,10 +3,7 @@ package store
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -132,22 +129,4 @@ func complete(c *sqlite3.Conn, r *SessionReport) error {
 			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6), Thinking: row.ColumnInt(7),
 		}}
 	}, r.Key.Harness, r.Key.Session)
-}
-
-// SizeOnDisk returns the size of the database and its write-ahead log, in
-// bytes.
-func (s *Store) SizeOnDisk() (int64, error) { return sizeOnDisk(s.path) }
-
-func sizeOnDisk(path string) (bytes int64, err error) {
-	for _, suffix := range []string{"", "-wal"} {
-		info, err := os.Stat(path + suffix)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return 0, fmt.Errorf("size of the database: %w", err)
-		}
-		bytes += info.Size()
-	}
-	return bytes, nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func report(t testing.TB, s *Store, k Key) SessionReport {
@@ -165,11 +167,11 @@ func BenchmarkReport(b *testing.B) {
 // units.
 func TestMigrationSumsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, fileName)))
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file.PathIn(dir)))
 	must(t, err)
 	for _, text := range []string{
-		released()[0].sql,
-		fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
+		file.Released()[0].SQL,
+		fmt.Sprintf(`PRAGMA application_id = %d`, file.ApplicationID),
 		`PRAGMA user_version = 1`,
 		`INSERT INTO sessions (harness, session_id, created_at, updated_at) VALUES ('opencode', 's', 1, 1)`,
 		`INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, bytes, tokens, input_tokens) VALUES
@@ -212,7 +214,7 @@ func TestNewestPriceIsTold(t *testing.T) {
 // would read the whole journal of every session without a price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())
-	rows, err := s.write.Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
+	rows, err := s.file.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")
 	must(t, err)
 	defer rows.Close()
 	for rows.Next() {

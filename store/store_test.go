@@ -96,28 +96,6 @@ func commit(k Key, n int) PassCommit {
 
 func unitKey(tag int) string { return "prt_0123456789abcdef0123" + strconv.Itoa(tag) }
 
-func TestDefaultDir(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		env  map[string]string
-		want string
-	}{
-		{"override wins", map[string]string{"MAGIC_CONTEXT_DATA_DIR": "/data", "XDG_DATA_HOME": "/xdg", "HOME": "/home/u"}, "/data"},
-		{"xdg", map[string]string{"XDG_DATA_HOME": "/xdg", "HOME": "/home/u"}, "/xdg/cortexkit/magic-context"},
-		{"relative xdg is ignored", map[string]string{"XDG_DATA_HOME": "xdg", "HOME": "/home/u"}, "/home/u/.local/share/cortexkit/magic-context"},
-		{"home", map[string]string{"HOME": "/home/u"}, "/home/u/.local/share/cortexkit/magic-context"},
-		{"windows home", map[string]string{"USERPROFILE": "/users/u"}, "/users/u/.local/share/cortexkit/magic-context"},
-		{"nothing known", nil, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got := DefaultDir(func(name string) string { return test.env[name] })
-			if got != filepath.FromSlash(test.want) {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -227,23 +205,6 @@ func TestFilesArePrivate(t *testing.T) {
 		if mode := info.Mode().Perm(); mode != 0o600 {
 			t.Errorf("%s has mode %o", entry.Name(), mode)
 		}
-	}
-}
-
-func TestPragmas(t *testing.T) {
-	s := openIn(t, t.TempDir())
-	for pragma, want := range map[string]string{
-		"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1",
-		"busy_timeout": "5000", "application_id": strconv.Itoa(applicationID),
-	} {
-		var got string
-		must(t, s.write.QueryRowContext(t.Context(), `PRAGMA `+pragma).Scan(&got))
-		if got != want {
-			t.Errorf("%s is %s, want %s", pragma, got, want)
-		}
-	}
-	if _, err := s.read.ExecContext(t.Context(), `DELETE FROM sessions`); err == nil {
-		t.Error("a reading connection could write")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // While another program holds a lock on the database, no pass can be stored.
@@ -42,7 +44,7 @@ func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
 	path := s.waitingPath(key)
 	// The file is renamed into place, so that a host killed here leaves all of
 	// it or none.
-	err := os.WriteFile(path+".tmp", b.Bytes(), fileMode)
+	err := os.WriteFile(path+".tmp", b.Bytes(), file.Mode)
 	if err == nil {
 		err = os.Rename(path+".tmp", path)
 	}
@@ -79,7 +81,7 @@ func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
 // because waiting leaves out units that are stored.
 func (s *Store) forgetWaiting(key Key) {
 	s.waits.Delete(key)
-	if err := removeIfExists(s.waitingPath(key)); err != nil {
+	if err := os.Remove(s.waitingPath(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("file of stored units not removed", "session", key.Session, "error", err)
 	}
 }
@@ -88,5 +90,5 @@ func (s *Store) forgetWaiting(key Key) {
 // characters that a file name must not.
 func (s *Store) waitingPath(key Key) string {
 	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
-	return s.path + ".waiting-" + hex.EncodeToString(sum[:8])
+	return s.Path() + ".waiting-" + hex.EncodeToString(sum[:8])
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // dataDirFlag is the flag that names the directory of the host's state.
@@ -22,7 +22,7 @@ func (f dataDirFlag) resolve() (string, error) {
 		if testing.Testing() {
 			return "", errors.New("a test must name its data directory")
 		}
-		dir = store.DefaultDir(os.Getenv)
+		dir = file.DefaultDir(os.Getenv)
 	}
 	if dir == "" {
 		return "", errors.New("no data directory: neither HOME nor MAGIC_CONTEXT_DATA_DIR is set")

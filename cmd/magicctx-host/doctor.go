@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/printable"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -82,11 +84,11 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}
 	return doctor.Options{
 		Version: rpc.Version, Executable: executable,
-		DataDir: dir, RuntimeDirs: rpc.RuntimeDirs(dir), Directory: project,
+		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: versionOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
-			return askHost(ctx, rpc.EndpointIn(runtimeDir, dir))
+			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
 		Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, places(project, dir)) },
 		Installed: func(ctx context.Context) (string, error) { return installed(ctx, places(project, dir)) },
@@ -154,68 +156,15 @@ func installed(ctx context.Context, places []install.Place) (string, error) {
 	return "", nil
 }
 
-// doctorReport is the output of --json.
-type doctorReport struct {
-	Findings []doctor.Finding `json:"findings"`
-	Failures int              `json:"failures"`
-	Warnings int              `json:"warnings"`
-	Fixed    int              `json:"fixed"`
-}
-
 func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
-	r := doctorReport{Findings: findings}
-	for _, f := range findings {
-		switch {
-		case f.Fixed:
-			r.Fixed++
-		case f.Level == doctor.Fail:
-			r.Failures++
-		case f.Level == doctor.Warn:
-			r.Warnings++
-		}
-	}
+	r := view.NewDiagnosis(findings)
 	if cmd.JSON {
 		content, err := json.MarshalIndent(r)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", printable.JSON(content))
+		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
-	return printFindings(w, r, isTerminal(w) && os.Getenv("NO_COLOR") == "")
-}
-
-func printFindings(w io.Writer, r doctorReport, color bool) error {
-	s := screen{color: color}
-	for _, f := range r.Findings {
-		level, c := string(f.Level), plain
-		switch {
-		case f.Fixed:
-			level = "fixed"
-		case f.Level == doctor.Fail:
-			c = alarm
-		case f.Level == doctor.Warn:
-			c = notice
-		}
-		s.line(s.paint(c, left(level, 6)) + left(f.Check, 14) + clean(f.Message))
-		if f.Remedy == "" || f.Fixed {
-			continue
-		}
-		remedy := "→ " + clean(f.Remedy)
-		if f.Fixable {
-			remedy += " (doctor --fix does it)"
-		}
-		s.line(strings.Repeat(" ", 20) + remedy)
-	}
-	s.line("")
-	sum := count(r.Failures, "failure") + ", " + count(r.Warnings, "warning")
-	if r.Fixed > 0 {
-		sum += fmt.Sprintf(", %d repaired", r.Fixed)
-	}
-	if r.Failures+r.Warnings == 0 {
-		sum = "all is well" + strings.TrimPrefix(sum, "0 failures, 0 warnings")
-	}
-	s.line(sum)
-	_, err := fmt.Fprintln(w, strings.Join(s.lines, "\n"))
-	return err
+	return view.PrintDiagnosis(w, r, wantsColor(w))
 }

@@ -7,9 +7,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -24,7 +25,7 @@ const (
 // A follower polls the host of a data directory. While no host runs, it keeps trying, and it never
 // starts one.
 type follower struct {
-	endpoint rpc.Endpoint
+	endpoint daemon.Endpoint
 	dir      string
 }
 
@@ -49,7 +50,7 @@ func (f follower) follow(ctx context.Context, tell func(news)) {
 }
 
 func (f follower) reason(err error) string {
-	if errors.Is(err, rpc.ErrNoHost) {
+	if errors.Is(err, daemon.ErrNoHost) {
 		return "no host is running for " + f.dir
 	}
 	return err.Error()
@@ -137,7 +138,7 @@ func printChanges(ctx context.Context, f follower, w io.Writer) error {
 		}
 		line, err := json.Marshal(n.status)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s\n", printable.JSON(line))
+			_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(line))
 		}
 		if err != nil { // the reader of the pipe has gone, for example `| head`
 			failed = err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/rpc"
 )
@@ -59,7 +60,7 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if plan.IsEmpty() {
-		_, err := fmt.Fprintf(s.out, "magicctx is installed in %s already; nothing to do.\n", clean(plan.File))
+		_, err := fmt.Fprintf(s.out, "magicctx is installed in %s already; nothing to do.\n", format.Clean(plan.File))
 		return err
 	}
 	return cmd.carryOut(ctx, s, plan, "Installed. Restart OpenCode to load the plugin.")
@@ -104,16 +105,16 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 
 // carryOut shows a plan that is not empty, asks where it must, and applies the plan.
 func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan, done string) error {
-	if diff := plan.Diff(isTerminal(s.out) && os.Getenv("NO_COLOR") == ""); diff != "" {
+	if diff := plan.Diff(wantsColor(s.out)); diff != "" {
 		fmt.Fprint(s.out, diff)
 	} else {
-		fmt.Fprintf(s.out, "%s stays as it is.\n", clean(plan.File))
+		fmt.Fprintf(s.out, "%s stays as it is.\n", format.Clean(plan.File))
 	}
 	for _, e := range plan.Effects() {
-		fmt.Fprintf(s.out, "%s %s\n", e.Action, clean(e.Path))
+		fmt.Fprintf(s.out, "%s %s\n", e.Action, format.Clean(e.Path))
 	}
 	for _, note := range plan.Notes {
-		fmt.Fprintln(s.out, clean(note))
+		fmt.Fprintln(s.out, format.Clean(note))
 	}
 	if f.DryRun {
 		_, err := fmt.Fprintln(s.out, "Nothing was changed.")
@@ -128,7 +129,7 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan,
 		return err
 	}
 	if plan.Settings != nil {
-		fmt.Fprintf(s.out, "Created %s.\n", clean(plan.Settings.File))
+		fmt.Fprintf(s.out, "Created %s.\n", format.Clean(plan.Settings.File))
 	}
 	_, err := fmt.Fprintln(s.out, done)
 	return err
@@ -155,7 +156,7 @@ func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) 
 	if plan.Settings == nil {
 		return nil
 	}
-	yes, err = ask(ctx, s.out, answers, fmt.Sprintf("Create %s, with all defaults as comments?", clean(plan.Settings.File)))
+	yes, err = ask(ctx, s.out, answers, fmt.Sprintf("Create %s, with all defaults as comments?", format.Clean(plan.Settings.File)))
 	if !yes {
 		plan.Settings = nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"github.com/magicctx/magicctx-host/internal/printable"
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // newLogger returns a logger that writes text for people on a terminal and JSON lines elsewhere.
@@ -28,15 +28,15 @@ func terminalHandler(w io.Writer, level slog.Level) slog.Handler {
 }
 
 func printableAttr(_ []string, a slog.Attr) slog.Attr {
-	a.Key = printable.Line(a.Key)
+	a.Key = format.Clean(a.Key)
 	switch value := a.Value.Any().(type) {
 	case string:
-		a.Value = slog.StringValue(printable.Line(value))
+		a.Value = slog.StringValue(format.Clean(value))
 	case error:
-		a.Value = slog.StringValue(printable.Line(value.Error()))
+		a.Value = slog.StringValue(format.Clean(value.Error()))
 	case time.Time, slog.Level, bool, int64, uint64, float64, time.Duration:
 	default:
-		a.Value = slog.StringValue(printable.Line(fmt.Sprintf("%+v", value)))
+		a.Value = slog.StringValue(format.Clean(fmt.Sprintf("%+v", value)))
 	}
 	return a
 }
@@ -55,6 +55,9 @@ func isTerminal(f any) bool {
 	null, err := os.Stat(os.DevNull)
 	return err != nil || !os.SameFile(info, null)
 }
+
+// wantsColor reports whether output to f should have colours.
+func wantsColor(f any) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
 
 // maxLogBytes is the size at which a log file is moved aside. It then replaces the file that was moved
 // aside before.

@@ -1,6 +1,3 @@
-// Command magicctx-host keeps sessions of coding agents alive: it rewrites their message arrays so that
-// the prompt fits the model's window and the cached prefix stays valid. Harness plugins start it and
-// talk to it. People use its subcommands, for example status and replay.
 package main
 
 import (
@@ -15,7 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/magicctx/magicctx-host/internal/printable"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/rpc"
 )
 
@@ -125,17 +122,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		kong.Bind(&c, streams{stdin, stdout, stderr}, build),
 	)
 	if err != nil {
-		complain(stderr, err)
+		printError(stderr, err)
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		complain(stderr, err)
+		printError(stderr, err)
 		fmt.Fprintln(stderr, "Try magicctx-host --help.")
 		return exitUsage
 	}
 	if err := command.Run(); err != nil {
-		complain(stderr, err)
+		printError(stderr, err)
 		var e *exitError
 		if errors.As(err, &e) {
 			return e.code
@@ -145,7 +142,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// complain prints an error. Its text may hold the names, paths and values of a project or a trace.
-func complain(stderr io.Writer, err error) {
-	fmt.Fprintln(stderr, "magicctx-host:", printable.Text(err.Error()))
+// printError prints an error. It is cleaned, because it may quote a name that somebody else has chosen.
+func printError(w io.Writer, err error) {
+	fmt.Fprintln(w, "magicctx-host:", format.CleanLines(err.Error()))
 }

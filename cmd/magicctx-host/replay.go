@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/printable"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/page"
+	"github.com/magicctx/magicctx-host/internal/view/report"
 )
 
 type replayCmd struct {
@@ -38,11 +40,11 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 		return err
 	}
 	defer f.Close()
-	report, err := replay.Run(ctx, f, o)
+	played, err := replay.Run(ctx, f, o)
 	if err != nil {
 		return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 	}
-	summary := report.Summary()
+	summary := played.Summary()
 	if cmd.Marks {
 		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, o)
 		if err != nil {
@@ -86,11 +88,11 @@ func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
 }
 
 func (cmd *replayCmd) writePage(s replay.Summary) error {
-	var page bytes.Buffer
-	if err := replay.WritePage(&page, s, replay.PageOptions{Trace: filepath.Base(cmd.Trace)}); err != nil {
+	var b bytes.Buffer
+	if err := page.Write(&b, s, page.Options{Trace: filepath.Base(cmd.Trace)}); err != nil {
 		return err
 	}
-	return os.WriteFile(cmd.HTML, page.Bytes(), 0o600) // the page holds the user's names and paths
+	return os.WriteFile(cmd.HTML, b.Bytes(), 0o600) // the page holds the user's names and paths
 }
 
 func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {
@@ -99,8 +101,8 @@ func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", printable.JSON(content))
+		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
-	return replay.Print(w, s, replay.PrintOptions{All: cmd.All, Color: isTerminal(w) && os.Getenv("NO_COLOR") == ""})
+	return report.Print(w, s, report.Options{All: cmd.All, Color: wantsColor(w)})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
 type serveCmd struct {
@@ -34,18 +35,18 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 			defer file.Close()
 			logTo = file
 		} else { // the host works without a log, and status shows this warning
-			complain(s.err, err)
+			printError(s.err, err)
 		}
 	}
 	log := newLogger(logTo, c.LogLevel)
 
-	endpoint, err := rpc.NewEndpoint(dir)
+	endpoint, err := daemon.NewEndpoint(dir)
 	if err != nil {
 		return err
 	}
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	lock, err := rpc.LockHost(starting, endpoint)
+	lock, err := daemon.LockHost(starting, endpoint)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		idle = *cmd.IdleExit
 	}
 	log.Info("host started", "version", rpc.Version, "data", dir, "socket", endpoint.String())
-	err = rpc.NewServer(h, rpc.Options{Log: log}).Serve(ctx, listener, idle)
+	err = daemon.Serve(ctx, rpc.NewServer(h, rpc.Options{Log: log}), listener, daemon.ServeOptions{Log: log, Idle: idle})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

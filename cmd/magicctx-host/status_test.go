@@ -18,6 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -25,7 +26,7 @@ import (
 const manyClients = 200
 
 // connectMany opens one connection for each of many harnesses.
-func connectMany(t testing.TB, e rpc.Endpoint) []*rpc.Client {
+func connectMany(t testing.TB, e daemon.Endpoint) []*rpc.Client {
 	t.Helper()
 	clients := make([]*rpc.Client, manyClients)
 	for i := range clients {
@@ -180,7 +181,7 @@ func startRealHost(t testing.TB, r *rig) {
 			client.Close(t.Context())
 			return
 		}
-		if !errors.Is(err, rpc.ErrNoHost) {
+		if !errors.Is(err, daemon.ErrNoHost) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Millisecond)

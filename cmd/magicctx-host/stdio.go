@@ -13,6 +13,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
 // startTimeout bounds the wait for a host to start. Before it serves, the host may have to wait for its
@@ -58,7 +59,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if err != nil {
 		return err
 	}
-	return rpc.Bridge(ctx, shim(s), host, rec)
+	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
 func (cmd *stdioCmd) recorder(log *slog.Logger) (*rpc.Recorder, error) {
@@ -69,19 +70,19 @@ func (cmd *stdioCmd) recorder(log *slog.Logger) (*rpc.Recorder, error) {
 }
 
 func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (io.ReadWriteCloser, error) {
-	endpoint, err := rpc.NewEndpoint(dir)
+	endpoint, err := daemon.NewEndpoint(dir)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	log := logPath(dir)
-	host, err := rpc.Connect(ctx, endpoint, func() (<-chan error, error) {
+	host, err := daemon.Connect(ctx, endpoint, func() (<-chan error, error) {
 		self, err := os.Executable()
 		if err != nil {
 			return nil, err
 		}
-		return rpc.Spawn(self, []string{"serve", "--data-dir", dir, "--log-file", log, "--log-level", c.LogLevel.String()}, log)
+		return daemon.Spawn(self, []string{"serve", "--data-dir", dir, "--log-file", log, "--log-level", c.LogLevel.String()}, log)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w; see %s", err, log)
@@ -107,9 +108,9 @@ func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir strin
 		defer close(served)
 		server.ServeConn(ctx, ours)
 	}()
-	err = rpc.Bridge(ctx, shim(s), theirs, rec)
+	err = daemon.Bridge(ctx, shim(s), theirs, rec)
 	<-served
-	if errors.Is(err, rpc.ErrHostGone) { // the harness has asked it to shut down
+	if errors.Is(err, daemon.ErrHostGone) { // the harness has asked it to shut down
 		return nil
 	}
 	return err

@@ -4,19 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
-)
 
-// ECMA-48 defines these sequences; the private modes ("?1049") are xterm's.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, with the cursor hidden
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	goHome      = "\x1b[H"
-	clearToEOL  = "\x1b[K"
-	clearBelow  = "\x1b[J"
+	"github.com/magicctx/magicctx-host/internal/view"
 )
 
 // watch shows the host on the terminal out until ctx ends or the person at in quits. It restores the
@@ -54,7 +46,7 @@ func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 
 // draw redraws on news, after a resize, and each second.
 func draw(ctx context.Context, out *os.File, heard <-chan news) error {
-	v := view{away: "looking for the host", color: os.Getenv("NO_COLOR") == ""}
+	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == ""}
 	resized, unnotify := notifyResize()
 	defer unnotify()
 	tick := time.NewTicker(time.Second)
@@ -64,38 +56,18 @@ func draw(ctx context.Context, out *os.File, heard <-chan news) error {
 		if err != nil || width == 0 || height == 0 {
 			width, height = 80, 24
 		}
-		if _, err := out.WriteString(frame(render(v, width, height, time.Now()))); err != nil {
+		if _, err := out.WriteString(view.Frame(view.Screen(v, width, height, time.Now()))); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case n := <-heard:
-			v = v.after(n, time.Now())
+			v = v.Heard(n.status, n.away, time.Now())
 		case <-resized:
 		case <-tick.C:
 		}
 	}
-}
-
-// after returns the view with the report n in it. While the host is away, the last status stays.
-func (v view) after(n news, now time.Time) view {
-	switch {
-	case n.status != nil:
-		v.status, v.away = n.status, ""
-	case v.away == "":
-		v.away, v.awaySince = n.away, now
-	default:
-		v.away = n.away
-	}
-	return v
-}
-
-// frame returns the bytes that draw a screen. They overwrite the old screen, because clearing it first
-// makes it flicker.
-func frame(screen string) string {
-	// In raw mode a line feed does not return to the first column.
-	return goHome + strings.ReplaceAll(screen, "\n", clearToEOL+"\r\n") + clearToEOL + clearBelow
 }
 
 // prepareTerminal switches to the alternate screen and to raw mode. In raw mode typed characters do not
@@ -111,11 +83,11 @@ func prepareTerminal(in, out *os.File) (restore func() error, err error) {
 			return nil, err
 		}
 	}
-	if _, err := out.WriteString(enterScreen); err != nil {
+	if _, err := out.WriteString(view.EnterScreen); err != nil {
 		return nil, err
 	}
 	return func() error {
-		_, err := out.WriteString(leaveScreen)
+		_, err := out.WriteString(view.LeaveScreen)
 		if before != nil {
 			if restoreErr := term.Restore(int(in.Fd()), before); err == nil {
 				err = restoreErr

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/magicctx/magicctx-host/internal/view"
 )
 
 // openTerminal returns both ends of a pseudo terminal, 100 columns wide.
@@ -75,7 +77,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	}()
 	var shown bytes.Buffer
 	seen(t, person, &shown, "opencode/ses_1 ·")
-	if !strings.HasPrefix(shown.String(), enterScreen) {
+	if !strings.HasPrefix(shown.String(), view.EnterScreen) {
 		t.Errorf("began with %.20q", &shown)
 	}
 	stop()
@@ -86,7 +88,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	if _, err := person.WriteString("xq"); err != nil {
 		t.Fatal(err)
 	}
-	seen(t, person, &shown, leaveScreen)
+	seen(t, person, &shown, view.LeaveScreen)
 	if got := <-code; got != exitOK {
 		t.Errorf("exit code %d", got)
 	}

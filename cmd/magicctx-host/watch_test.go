@@ -5,13 +5,16 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -19,7 +22,7 @@ import (
 type rig struct {
 	t        testing.TB
 	dir      string
-	endpoint rpc.Endpoint
+	endpoint daemon.Endpoint
 }
 
 func newRig(t testing.TB) *rig {
@@ -31,7 +34,7 @@ func newRig(t testing.TB) *rig {
 	t.Cleanup(func() { os.RemoveAll(runtime) })
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	r := &rig{t: t, dir: t.TempDir()}
-	if r.endpoint, err = rpc.NewEndpoint(r.dir); err != nil {
+	if r.endpoint, err = daemon.NewEndpoint(r.dir); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -40,7 +43,7 @@ func newRig(t testing.TB) *rig {
 // serve starts a host and returns a function that stops it.
 func (r *rig) serve(h rpc.Host) (stop func()) {
 	r.t.Helper()
-	lock, err := rpc.LockHost(r.t.Context(), r.endpoint)
+	lock, err := daemon.LockHost(r.t.Context(), r.endpoint)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -52,7 +55,7 @@ func (r *rig) serve(h rpc.Host) (stop func()) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = rpc.NewServer(h, rpc.Options{Grace: time.Millisecond}).Serve(ctx, l, 0)
+		_ = daemon.Serve(ctx, rpc.NewServer(h, rpc.Options{Grace: time.Millisecond}), l, daemon.ServeOptions{})
 		lock.Release()
 	}()
 	return sync.OnceFunc(func() { cancel(); <-served })
@@ -72,8 +75,8 @@ func (r *rig) pass(session string) {
 	}
 }
 
-func dialHarness(ctx context.Context, e rpc.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
-	conn, err := rpc.Dial(ctx, e)
+func dialHarness(ctx context.Context, e daemon.Endpoint, handler rpc.Handler) (*rpc.Client, error) {
+	conn, err := daemon.Dial(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +132,18 @@ func TestWatchWantsATerminal(t *testing.T) {
 	}
 }
 
-func TestFrameOverwritesTheLastOne(t *testing.T) {
-	if got, want := frame("a\nb"), "\x1b[Ha\x1b[K\r\nb\x1b[K\x1b[J"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+// An error may quote a name that somebody else has chosen.
+func TestErrorsReachNoTerminalUnchecked(t *testing.T) {
+	for _, args := range [][]string{
+		{"status", "--data-dir", filepath.Join(newRig(t).dir, "a\x1b[2Jb\u202e")},
+		{"replay", "a\x1b[2Jb\u202e"},
+	} {
+		var stderr strings.Builder
+		if code := run(t.Context(), args, strings.NewReader(""), io.Discard, &stderr, nil); code == exitOK {
+			t.Errorf("%q succeeded", args)
+		}
+		if got := stderr.String(); format.CleanLines(got) != got || !strings.Contains(got, "ab") {
+			t.Errorf("%q printed %q", args, got)
+		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 var (

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 func user(texts ...string) (messages []mockllm.Message) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // A progress shows how far a run is. On a terminal it rewrites one line. In a log it writes a line from
@@ -27,8 +29,8 @@ func newProgress(out io.Writer, v variant, turns int) *progress {
 }
 
 func (p *progress) turn(turn int, t tally) {
-	line := fmt.Sprintf("%s: turn %d of %d, %d requests, %d busts, $ %.2f, %s", p.name, turn, p.turns,
-		t.Requests, len(t.Busts), t.bill(), time.Since(p.start).Round(time.Second))
+	line := fmt.Sprintf("%s: turn %d of %d, %d requests, %d busts, $ %s, %s", p.name, turn, p.turns,
+		t.Requests, len(t.Busts), format.Money(t.bill()), time.Since(p.start).Round(time.Second))
 	switch {
 	case p.terminal:
 		fmt.Fprintf(p.out, "\r\x1b[K%s", line)

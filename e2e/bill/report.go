@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -108,9 +108,9 @@ func (f figure) misses() []string {
 	miss(f.Finished < f.Turns, "%d of %d turns got no answer", f.Turns-f.Finished, f.Turns)
 	miss(f.Strangers > 0, "requests that are not of the story: %d", f.Strangers)
 	miss(f.Overflows > 0, "prompts that were too long for the window: %d", f.Overflows)
-	miss(f.Peak >= window.Context, "the peak of %s tokens is not below the window of %s", grouped(f.Peak), grouped(window.Context))
+	miss(f.Peak >= window.Context, "the peak of %s tokens is not below the window of %s", format.Grouped(f.Peak), format.Grouped(window.Context))
 	miss(f.Busts > maxBusts, "%d busts are more than %d", f.Busts, maxBusts)
-	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", percent(f.HitRate), percent(minHitRate))
+	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", format.FinePercent(f.HitRate), format.FinePercent(minHitRate))
 	miss(f.Ratio > maxRatio, "the bill is %.2f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
 	if k := f.Thinking; k != nil {
 		miss(k.Invalid > 0, "thinking blocks whose prefix has changed: %d", k.Invalid)
@@ -136,22 +136,24 @@ type row struct {
 }
 
 func (r report) rows() []row {
-	count := func(n func(figure) int) func(figure) string { return func(f figure) string { return grouped(n(f)) } }
+	count := func(n func(figure) int) func(figure) string {
+		return func(f figure) string { return format.Grouped(n(f)) }
+	}
 	rows := []row{
 		{"turns answered", func(f figure) string { return fmt.Sprintf("%d of %d", f.Finished, f.Turns) }, "all"},
 		{"requests", count(func(f figure) int { return f.Requests }), ""},
 		{"- of these summaries", count(func(f figure) int { return f.Summaries }), ""},
 		{"busts", count(func(f figure) int { return f.Busts }), fmt.Sprintf("≤ %d", maxBusts)},
-		{"hit rate", func(f figure) string { return percent(f.HitRate) }, "≥ " + percent(minHitRate)},
-		{"peak, tokens", count(func(f figure) int { return f.Peak }), "< " + grouped(window.Context)},
+		{"hit rate", func(f figure) string { return format.FinePercent(f.HitRate) }, "≥ " + format.FinePercent(minHitRate)},
+		{"peak, tokens", count(func(f figure) int { return f.Peak }), "< " + format.Grouped(window.Context)},
 		{"overflows", count(func(f figure) int { return f.Overflows }), "0"},
 		{"tokens fresh", count(func(f figure) int { return f.Fresh }), ""},
 		{"tokens written", count(func(f figure) int { return f.Written }), ""},
 		{"tokens read", count(func(f figure) int { return f.Read }), ""},
 		{"tokens of output", count(func(f figure) int { return f.Output }), ""},
-		{"bill of the prompts, $", func(f figure) string { return fmt.Sprintf("%.2f", f.Bill) }, ""},
+		{"bill of the prompts, $", func(f figure) string { return format.Money(f.Bill) }, ""},
 		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", maxRatio)},
-		{"bill with output, $", func(f figure) string { return fmt.Sprintf("%.2f", f.WithOutput) }, ""},
+		{"bill with output, $", func(f figure) string { return format.Money(f.WithOutput) }, ""},
 		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
 	}
 	if len(r.Runs) == 0 || r.Runs[0].Thinking == nil {
@@ -160,10 +162,10 @@ func (r report) rows() []row {
 	return append(rows,
 		row{"thinking blocks sent", count(func(f figure) int { return f.Thinking.Sent }), ""},
 		row{"- of these invalid", count(func(f figure) int { return f.Thinking.Invalid }), "0"},
-		row{"- share that was valid", func(f figure) string { return percent(f.Thinking.Valid) }, ""},
+		row{"- share that was valid", func(f figure) string { return format.FinePercent(f.Thinking.Valid) }, ""},
 		row{"- requests with an invalid one", count(func(f figure) int { return f.Thinking.Tainted }), ""},
 		row{"left out without a bust", count(func(f figure) int { return f.Thinking.Lost }), "0"},
-		row{"share of all, sent and valid", func(f figure) string { return percent(f.Thinking.Kept) }, ""},
+		row{"share of all, sent and valid", func(f figure) string { return format.FinePercent(f.Thinking.Kept) }, ""},
 	)
 }
 
@@ -213,15 +215,4 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 		cells = append(cells, cell(f))
 	}
 	return append(cells, bound)
-}
-
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", share*100) }
-
-// grouped formats a number with separators between thousands.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

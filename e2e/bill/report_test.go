@@ -27,7 +27,7 @@ func TestMisses(t *testing.T) {
 		"good":      {func(*figure) {}, ""},
 		"alone":     {func(f *figure) { f.Ratio = 0 }, ""},
 		"busts":     {func(f *figure) { f.Busts = 31 }, "31 busts are more than 30"},
-		"hit rate":  {func(f *figure) { f.HitRate = 0.939 }, "the hit rate of 93.9 % is below 94.0 %"},
+		"hit rate":  {func(f *figure) { f.HitRate = 0.939 }, "the hit rate of 93.9% is below 94.0%"},
 		"peak":      {func(f *figure) { f.Peak = 64_000 }, "the peak of 64,000 tokens is not below the window of 64,000"},
 		"bill":      {func(f *figure) { f.Ratio = 1.13 }, "the bill is 1.13 times OpenCode's, more than 1.10"},
 		"overflow":  {func(f *figure) { f.Overflows = 2 }, "prompts that were too long for the window: 2"},
@@ -74,7 +74,7 @@ func TestReportComparesBills(t *testing.T) {
 		"tokens written           1,000,000   2,000,000",
 		"busts                            9           9       ≤ 30",
 		"magicctx's journal: 9 × pressure",
-		"missed: the hit rate of 25.0 % is below 94.0 %",
+		"missed: the hit rate of 25.0% is below 94.0%",
 		"missed: the bill is 1.53 times OpenCode's, more than 1.10",
 	} {
 		if !strings.Contains("\n"+out.String(), "\n"+line+"\n") {

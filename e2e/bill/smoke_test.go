@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
 var product stage.Product

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
@@ -82,7 +83,7 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 		}
 	}
 	if share := float64(size) / float64(window.Context); share < 0.75 || share > 0.85 {
-		t.Errorf("texts, system prompt and tools fill %s of the window, want 75 to 85", percent(share))
+		t.Errorf("texts, system prompt and tools fill %s of the window, want 75 to 85", format.FinePercent(share))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 // A conversation with three requests. The first has no thinking. The second has one valid block. The

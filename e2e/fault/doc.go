@@ -6,6 +6,6 @@
 //   - The commands status and doctor report the fault.
 //   - After the end of the fault, the next pass works as usual in the same OpenCode process.
 //
-// It may import e2e/stage and the packages that e2e/stage may import, internal/mockllm and
+// It may import e2e/stage and the packages that e2e/stage may import, e2e/mockllm and
 // internal/doctor. Like the tests of e2e, these need node_modules.
 package fault

@@ -14,13 +14,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // storeFaults keep the host from opening its store. The host still runs, and reports why it does
 // nothing.
 func (s *scene) storeFaults() {
-	path := store.PathIn(s.user.DataDir)
+	path := file.PathIn(s.user.DataDir)
 
 	s.in("locked by another host", func() {
 		lock := flock.New(filepath.Join(s.user.DataDir, "magicctx.lock"))

@@ -4,4 +4,6 @@
 //
 // The tests need Chromium (CHROMIUM, or chromium in PATH) and node_modules (npm ci). Without them they
 // are skipped.
+//
+// It may import internal/view/page, internal/replay, internal/promptcache and schema.
 package page

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/page"
 )
 
 const browserTimeout = 3 * time.Minute
@@ -78,11 +79,11 @@ func replayed(ctx context.Context, t *testing.T, repo, pages, name string) {
 
 func rendered(t *testing.T, pages, name string, s replay.Summary) {
 	t.Helper()
-	var page bytes.Buffer
-	if err := replay.WritePage(&page, s, replay.PageOptions{Trace: name + ".jsonl"}); err != nil {
+	var b bytes.Buffer
+	if err := page.Write(&b, s, page.Options{Trace: name + ".jsonl"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(pages, name+".html"), page.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(pages, name+".html"), b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
 )
 
 // A director plays scenes, in one session at a time. After an error it does nothing more.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 )
 
 // A Turn is a prompt of the user with the steps that answer it. The last step calls no tool.

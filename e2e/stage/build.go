@@ -12,7 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/magicctx/magicctx-host/internal/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
 // ErrCannotBuild means that a tool is missing on this machine. It does not mean that our code is

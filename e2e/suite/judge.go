@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
-	"github.com/magicctx/magicctx-host/internal/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 

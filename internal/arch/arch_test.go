@@ -52,7 +52,7 @@ func list(t *testing.T) []pkg {
 var reach = []struct {
 	of, allowed, why string
 }{
-	{"pipeline", "schema internal/json internal/bug internal/route", "a pass is a pure function of transcript, frozen state and readings"},
+	{"pipeline", "schema internal/json internal/bug internal/format internal/route", "a pass is a pure function of transcript, frozen state and readings"},
 	{"pipeline/frozen", "", "the frozen state is plain data"},
 	{"pipeline/rule", "pipeline/frozen pipeline/text", "a rule sees the frozen state and proposes"},
 	{"pipeline/text", "internal/json", "functions from text to text"},
@@ -61,16 +61,20 @@ var reach = []struct {
 	{"pipeline/history", "pipeline/frozen pipeline/transcript pipeline/render schema internal/json internal/bug", "history is rendered from frozen state"},
 	{"pipeline/render", "pipeline/frozen pipeline/transcript pipeline/text schema internal/json", "rendering depends on no rule"},
 	{"store", "schema internal/json internal/bug internal/clock", "the store has row types of its own and knows no pass"},
+	{"store/file", "internal/clock", "the file knows no rows"},
 	{"agents", "schema internal/json internal/bug internal/clock internal/tokens", "agents declare the ports they need"},
 	{"schema", "internal/json", "the protocol is below everything"},
 	{"internal/json", "", "a leaf"},
 	{"internal/bug", "", "a leaf"},
 	{"internal/clock", "", "a leaf"},
 	{"internal/overflow", "internal/json", "a leaf"},
-	{"internal/route", "schema internal/json", "the table of caches is below all that go by it"},
+	{"internal/format", "", "a leaf"},
+	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
-	{"internal/promptcache", "schema internal/json internal/route", "a provider's cache, simulated from hashes and sizes"},
+	{"internal/promptcache", "schema internal/json internal/format internal/route", "a provider's cache, simulated from hashes and sizes"},
 	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},
+	{"e2e/mockllm", "schema internal/json internal/format internal/route internal/promptcache", "the mock provider judges the product from the outside"},
+	{"e2e/opencodetest", "internal/json", "a runner of OpenCode knows nothing of the host"},
 }
 
 // never lists dependencies that packages must not have, directly or indirectly.
@@ -86,7 +90,7 @@ var never = []struct {
 	{"internal/host", "github.com/sourcegraph/jsonrpc2", "nothing below rpc knows JSON-RPC"},
 	{"cmd/magicctx-host", "github.com/invopop/jsonschema", "the schemas are generated and embedded, not made at run time"},
 	{"cmd/magicctx-host", "github.com/google/go-cmp/cmp pgregory.net/rapid go.uber.org/goleak", "test libraries stay out of the binary"},
-	{"cmd/magicctx-host", module + "/internal/mockllm " + module + "/internal/opencodetest", "test harnesses stay out of the binary"},
+	{"cmd/magicctx-host", module + "/e2e", "test equipment stays out of the binary"},
 }
 
 // direct lists packages that a package must not import itself, although one of
@@ -96,7 +100,11 @@ var direct = []struct {
 }{
 	{"pipeline", "os io/fs io/ioutil", "the pass does no I/O (fmt alone depends on os)"},
 	{"rpc", module + "/pipeline " + module + "/store " + module + "/agents", "rpc calls the host and nothing past it"},
+	{"rpc/daemon", module + "/internal/host", "the processes carry the conversation and do not take part in it"},
+	{"rpc/daemon", "github.com/sourcegraph/jsonrpc2", "the processes carry the conversation and do not take part in it"},
 	{"cmd/magicctx-host", module + "/pipeline", "the command line wires; it decides nothing"},
+	{"internal/view", module + "/store " + module + "/rpc " + module + "/internal/host", "a view gets its data and fetches nothing"},
+	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
 // importers lists the only packages that may import a package.
@@ -115,8 +123,11 @@ var importers = []struct {
 	{module + "/cmd", "", "the command is imported by nothing"},
 	{module + "/e2e", "e2e", "the end-to-end tests are imported by nothing"},
 	{module + "/rpc", "cmd/magicctx-host internal/doctor internal/replay", "the host does not know its caller"},
+	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},
+	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
 	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay", "only the host commits; doctor only looks"},
+	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},
 }
 
@@ -215,13 +226,23 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		{"pipeline/transcript", "os"},
 		{"pipeline/render", "github.com/go-json-experiment/json/jsontext"},
 		{"store", local("pipeline/frozen")},
+		{"store/file", local("store")},
+		{"internal/host", local("store/file")},
 		{"agents/historian", local("store")},
 		{"internal/host", local("rpc")},
 		{"internal/host", "github.com/sourcegraph/jsonrpc2"},
 		{"rpc", local("store")},
+		{"rpc", local("rpc/daemon")},
+		{"rpc/daemon", local("internal/host")},
+		{"internal/replay", local("rpc/daemon")},
 		{"schema", local("pipeline")},
 		{"internal/host", "encoding/json"},
 		{"internal/config", local("cmd/magicctx-host")},
+		{"internal/format", local("schema")},
+		{"internal/view", local("store")},
+		{"internal/view/page", "os"},
+		{"internal/replay", local("internal/view/report")},
+		{"internal/host", local("internal/view")},
 		{"cmd/magicctx-host", "github.com/invopop/jsonschema"},
 	} {
 		p := pkg{ImportPath: local(c.from), Imports: []string{c.to}, Deps: []string{c.to}}

@@ -2,10 +2,11 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // SQLite's write-ahead log may grow by some megabytes before a checkpoint, and a migration first copies
@@ -28,11 +29,11 @@ func (x *examination) disk(context.Context) {
 	}
 	switch enough := uint64(max(littleSpace, 2*database)); {
 	case free < tooLittleSpace:
-		x.fail("free some space: without it nothing can be stored and sessions pass unchanged", "%s are left for %s", megabytes(int64(free)), x.DataDir)
+		x.fail("free some space: without it nothing can be stored and sessions pass unchanged", "%s are left for %s", format.Bytes(int64(free)), x.DataDir)
 	case free < enough:
-		x.warn("free some space before the next update, which copies the database", "%s are left for %s", megabytes(int64(free)), x.DataDir)
+		x.warn("free some space before the next update, which copies the database", "%s are left for %s", format.Bytes(int64(free)), x.DataDir)
 	default:
-		x.ok("%s are left for %s", megabytes(int64(min(free, 1<<62))), x.DataDir)
+		x.ok("%s are left for %s", format.Bytes(int64(min(free, 1<<62))), x.DataDir)
 	}
 }
 
@@ -44,13 +45,6 @@ func existing(path string) string {
 		}
 		path = filepath.Dir(path)
 	}
-}
-
-func megabytes(n int64) string {
-	if n >= 10<<30 {
-		return fmt.Sprintf("%d GB", n>>30)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
 // quote quotes a path for a shell, if it needs that.

@@ -53,7 +53,7 @@ type Options struct {
 	// VersionOf runs a program and returns the version that it prints.
 	VersionOf func(ctx context.Context, program string) (string, error)
 	// AskHost asks the host whose socket is in a runtime directory. If there is no host, the error is
-	// rpc.ErrNoHost.
+	// daemon.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)
 	// FreeBytes returns the space that this user may still fill on the file system of path.
 	FreeBytes func(path string) (uint64, error)

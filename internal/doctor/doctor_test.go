@@ -18,6 +18,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -56,7 +57,7 @@ func well(t *testing.T) Options {
 		VersionOf: func(context.Context, string) (string, error) { return "1.18.33\n", nil },
 		AskHost: func(_ context.Context, dir string) (schema.StatusResult, error) {
 			if dir != filepath.Join(home, "run") {
-				return schema.StatusResult{}, rpc.ErrNoHost
+				return schema.StatusResult{}, daemon.ErrNoHost
 			}
 			return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 		},
@@ -124,7 +125,7 @@ func TestNothingThereYetIsWell(t *testing.T) {
 	o := well(t)
 	o.DataDir, o.RuntimeDirs = filepath.Join(t.TempDir(), "a", "b"), []string{filepath.Join(t.TempDir(), "c")}
 	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
-		return schema.StatusResult{}, rpc.ErrNoHost
+		return schema.StatusResult{}, daemon.ErrNoHost
 	}
 	if findings := examine(t, o); Worst(findings) != OK {
 		t.Errorf("found %+v", findings)
@@ -286,7 +287,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"runtime directory open", func(t *testing.T, o *Options) {
-				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
+				o.AskHost = answer(schema.StatusResult{}, daemon.ErrNoHost)
 				must(t, os.Chmod(o.RuntimeDirs[0], 0o755))
 			},
 			"permissions", Warn, "open to others (mode 0755)", "chmod 0700 ", true,
@@ -294,7 +295,7 @@ func TestFindings(t *testing.T) {
 		{
 			"runtime directory is a file", func(t *testing.T, o *Options) {
 				must(t, os.Remove(o.RuntimeDirs[0]))
-				o.AskHost = answer(schema.StatusResult{}, rpc.ErrNoHost)
+				o.AskHost = answer(schema.StatusResult{}, daemon.ErrNoHost)
 				must(t, os.Symlink(filepath.Join(o.DataDir, "logs"), o.RuntimeDirs[0]))
 			},
 			"permissions", Warn, "is no directory", "remove it", false,
@@ -331,19 +332,19 @@ func TestFindings(t *testing.T) {
 			"large logs", func(t *testing.T, o *Options) {
 				must(t, os.Truncate(filepath.Join(o.DataDir, "logs", "host.log"), manyLogBytes+1))
 			},
-			"leftovers", Warn, "the logs take 64.0 MB", "remove those", false,
+			"leftovers", Warn, "the logs take 64 MB", "remove those", false,
 		},
 		{
 			"full disk", func(t *testing.T, o *Options) {
 				o.FreeBytes = func(string) (uint64, error) { return tooLittleSpace - 1, nil }
 			},
-			"disk", Fail, "32.0 MB are left", "free some space", false,
+			"disk", Fail, "32 MB are left", "free some space", false,
 		},
 		{
 			"little space", func(t *testing.T, o *Options) {
 				o.FreeBytes = func(string) (uint64, error) { return littleSpace - 1, nil }
 			},
-			"disk", Warn, "512.0 MB are left", "free some space", false,
+			"disk", Warn, "512 MB are left", "free some space", false,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -454,7 +455,7 @@ func TestDirectoryInUseIsNamed(t *testing.T) {
 	o.RuntimeDirs[0] += "/file"
 	o.AskHost = func(_ context.Context, dir string) (schema.StatusResult, error) {
 		if dir != o.RuntimeDirs[1] {
-			return schema.StatusResult{}, rpc.ErrNoHost
+			return schema.StatusResult{}, daemon.ErrNoHost
 		}
 		return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 	}

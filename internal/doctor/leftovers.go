@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
 const (
@@ -31,13 +32,13 @@ func (x *examination) sockets(ctx context.Context, dir string) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return // the findings about permissions report this
 	}
-	found, err := rpc.Leftovers(ctx, dir)
+	found, err := daemon.Leftovers(ctx, dir)
 	if err != nil {
 		x.warn("see that you may read it", "%v", err)
 	}
 	for _, path := range found {
 		x.warn("remove it: rm "+quote(path), "nobody listens at %s: its host was killed", path)
-		x.fixable(func(ctx context.Context) error { return rpc.RemoveLeftover(ctx, path) })
+		x.fixable(func(ctx context.Context) error { return daemon.RemoveLeftover(ctx, path) })
 	}
 }
 
@@ -59,6 +60,6 @@ func (x *examination) logs() {
 		}
 	}
 	if bytes > manyLogBytes {
-		x.warn("remove those that you do not need", "the logs take %s in %s", megabytes(bytes), filepath.Join(x.DataDir, "logs"))
+		x.warn("remove those that you do not need", "the logs take %s in %s", format.Bytes(bytes), filepath.Join(x.DataDir, "logs"))
 	}
 }

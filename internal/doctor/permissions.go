@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
 // Our directories and files are private. They hold the contents of sessions, and a user who can write
@@ -49,7 +49,7 @@ func (x *examination) permissions(context.Context) {
 // the directories before it.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
-		if rpc.CheckRuntimeDir(dir) == nil {
+		if daemon.CheckRuntimeDir(dir) == nil {
 			return dir, unfit
 		}
 		unfit = append(unfit, dir)
@@ -68,7 +68,7 @@ func (x *examination) forSocket() {
 	for _, dir := range unfit {
 		before := len(x.findings)
 		x.directory(dir, others, find, find)
-		if err := rpc.CheckRuntimeDir(dir); err != nil && len(x.findings) == before {
+		if err := daemon.CheckRuntimeDir(dir); err != nil && len(x.findings) == before {
 			find("make it a directory that you may write to", "%v", err)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func (x *examination) program(ctx context.Context) {
@@ -42,7 +43,7 @@ func (x *examination) host(ctx context.Context) {
 	st, err := x.AskHost(ctx, dir)
 	var refused *rpc.Error
 	switch {
-	case errors.Is(err, rpc.ErrNoHost):
+	case errors.Is(err, daemon.ErrNoHost):
 		if !x.elsewhere(ctx, dir) {
 			x.ok("no host is running; the next session starts one, with its socket in %s", dir)
 		}
@@ -52,7 +53,7 @@ func (x *examination) host(ctx context.Context) {
 		return
 	case err != nil:
 		remedy := "end its process"
-		if pid := store.LastOwner(x.DataDir); pid > 0 {
+		if pid := file.LastOwner(x.DataDir); pid > 0 {
 			remedy = fmt.Sprintf("end its process, most likely %d", pid)
 		}
 		x.fail(remedy+"; the next session starts a new host", "the running host does not answer: %v", err)

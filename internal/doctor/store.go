@@ -5,19 +5,20 @@ import (
 	"errors"
 	"os"
 
-	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 func (x *examination) store(ctx context.Context) {
-	found, err := store.Examine(ctx, x.DataDir)
+	found, err := file.Examine(ctx, x.DataDir)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		x.warn("nothing, or run doctor again when the machine is idle", "the database was not checked, that took longer than %v: %s", timeout, found.Path)
 		return
-	case errors.Is(err, store.ErrForeign):
+	case errors.Is(err, file.ErrForeign):
 		x.fail("move that file away, or choose another directory with MAGIC_CONTEXT_DATA_DIR", "%v", err)
 		return
-	case errors.Is(err, store.ErrBusy):
+	case errors.Is(err, file.ErrBusy):
 		x.warn("end the program that holds it (a backup, a database browser), then run doctor again", "the database is locked: %v", err)
 		return
 	case err != nil:
@@ -35,7 +36,7 @@ func (x *examination) store(ctx context.Context) {
 	case found.Schema > found.NewestSchema:
 		x.fail("update magicctx-host", "the database is of schema %d, this program knows up to %d", found.Schema, found.NewestSchema)
 	default:
-		x.ok("the database is sound: %d sessions, %s, schema %d, %s", found.Sessions, megabytes(found.Bytes), found.Schema, found.Path)
+		x.ok("the database is sound: %d sessions, %s, schema %d, %s", found.Sessions, format.Bytes(found.Bytes), found.Schema, found.Path)
 	}
 	x.aside(found.Aside)
 }
@@ -49,6 +50,6 @@ func (x *examination) aside(files []string) {
 		}
 	}
 	if len(files) > 0 {
-		x.warn("delete them when you miss nothing", "%d damaged databases that were moved aside take %s in %s", len(files), megabytes(bytes), x.DataDir)
+		x.warn("delete them when you miss nothing", "%d damaged databases that were moved aside take %s in %s", len(files), format.Bytes(bytes), x.DataDir)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -63,5 +63,5 @@ func sentence(s schema.SessionStatus) string {
 	if s.CacheLifeReason == "" {
 		return text
 	}
-	return text + fmt.Sprintf(" Cache life %s (%s).", route.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason)
+	return text + fmt.Sprintf(" Cache life %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason)
 }

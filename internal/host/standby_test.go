@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // mute is a client that answers nothing.
@@ -49,7 +50,7 @@ func newStandby(t *testing.T, dir string) *Standby {
 	log := slog.New(slog.DiscardHandler)
 	loadConfig := func(schema.Harness, string) (schema.Config, []config.Warning) { return config.Default(), nil }
 	s := NewStandby(t.Context(), StandbyOptions{
-		Path: store.PathIn(dir), Log: log,
+		Path: file.PathIn(dir), Log: log,
 		Open: func(ctx context.Context) (*Host, error) {
 			db, err := store.Open(ctx, storeOptions(dir))
 			if err != nil {
@@ -120,7 +121,7 @@ func TestHostWithoutAStoreSaysWhyAndRecovers(t *testing.T) {
 
 func TestDamageIsToldOnce(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(store.PathIn(dir), bytes.Repeat([]byte("not a database "), 1000), 0o600); err != nil {
+	if err := os.WriteFile(file.PathIn(dir), bytes.Repeat([]byte("not a database "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := newStandby(t, dir)
@@ -150,7 +151,7 @@ func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 			}
 			// The damage is written in place, because the store has the file
 			// open.
-			for _, file := range []string{store.PathIn(dir), store.PathIn(dir) + "-wal"} {
+			for _, file := range []string{file.PathIn(dir), file.PathIn(dir) + "-wal"} {
 				if err := os.WriteFile(file, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -2,5 +2,6 @@
 // each pass on the provider's cache and on the bill. It plays the part of the shim: it keeps the
 // arrays, applies the mutations, and checks each wire independently of the code that made it.
 //
-// It may import rpc, internal/host, pipeline, store and internal helpers.
+// It draws nothing: internal/view/report and internal/view/page do. It may import rpc, internal/host,
+// pipeline, store and internal helpers.
 package replay

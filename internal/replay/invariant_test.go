@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,20 +105,16 @@ func TestSummaryIsCleanOnlyWithoutFindings(t *testing.T) {
 		t.Errorf("%+v %+v %+v", s.Tokens, s.RawTokens, s.HostMS)
 	}
 	for _, c := range []struct {
-		name, shown string
-		report      Report
+		name   string
+		report Report
 	}{
-		{"an unexplained bust", "1 unexplained busts", Report{Passes: []*Pass{pass(1, true, "unexplained")}}},
-		{"a broken invariant", "pass 4 breaks: one placeholder", Report{InvariantViolations: []Finding{{4, onePlaceholder, ""}}}},
-		{"a validator hit", "the provider would refuse message a7 (pair)", Report{ValidatorHits: []Finding{{4, render.RulePair, "a7"}}}},
+		{"an unexplained bust", Report{Passes: []*Pass{pass(1, true, "unexplained")}}},
+		{"a broken invariant", Report{InvariantViolations: []Finding{{4, onePlaceholder, ""}}}},
+		{"a validator hit", Report{ValidatorHits: []Finding{{4, render.RulePair, "a7"}}}},
 	} {
 		s := c.report.Summary()
 		if s.IsClean() {
 			t.Errorf("%s is clean", c.name)
-		}
-		var out bytes.Buffer
-		if err := Print(&out, s, PrintOptions{}); err != nil || !strings.Contains(out.String(), c.shown) {
-			t.Errorf("%s: the report does not say %q: %v\n%s", c.name, c.shown, err, &out)
 		}
 	}
 }

@@ -27,6 +27,19 @@ type Marks struct {
 	Chosen bool `json:"chosen,omitzero"`
 }
 
+// String returns the marks as in "high mark 65%, low mark auto".
+func (m Marks) String() string {
+	return fmt.Sprintf("high mark %.0f%%, low mark %s", m.High, m.LowText())
+}
+
+// LowText returns the low mark as text: "auto" if the price chooses it.
+func (m Marks) LowText() string {
+	if m.Low == 0 {
+		return "auto"
+	}
+	return fmt.Sprintf("%.0f%%", m.Low)
+}
+
 // A MarksBill is the bill of a trace at a pair of marks.
 type MarksBill struct {
 	Marks
@@ -111,7 +124,7 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), o Options
 		}
 		s, err := runOnce(ctx, open, o)
 		if err != nil {
-			return nil, fmt.Errorf("high mark %.0f%%, low mark %s: %w", m.High, lowText(m.Low), err)
+			return nil, fmt.Errorf("%s: %w", m, err)
 		}
 		bills = append(bills, MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill})
 		if i == 0 {
@@ -133,27 +146,4 @@ func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options)
 		return Summary{}, err
 	}
 	return report.Summary(), nil
-}
-
-// marks prints the bills as a table.
-func (p *printer) marks(bills []MarksBill) {
-	if len(bills) == 0 {
-		return
-	}
-	fmt.Fprintf(p.w, "\n%6s %6s %7s %10s %10s %12s\n", "high", "low", "busts", "read", "written", "bill")
-	for _, m := range bills {
-		line := fmt.Sprintf("%5.0f%% %6s %7d %10s %10s %12s", m.High, lowText(m.Low), m.Busts, count(m.Tokens.Read), count(m.Tokens.Written+m.Tokens.Fresh), money(m.Bill))
-		if m.Chosen {
-			line += "  chosen"
-		}
-		fmt.Fprintln(p.w, line)
-	}
-	fmt.Fprintln(p.w)
-}
-
-func lowText(percent float64) string {
-	if percent == 0 {
-		return "auto"
-	}
-	return fmt.Sprintf("%.0f%%", percent)
 }

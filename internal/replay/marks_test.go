@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -64,15 +63,6 @@ func TestMarksAreBilled(t *testing.T) {
 	}
 	if early, late := byMarks[Marks{High: 60, Low: 50}], byMarks[Marks{High: 70, Low: 50}]; early.Tokens.Read >= late.Tokens.Read {
 		t.Errorf("a high mark of 60 %% reads %d tokens, one of 70 %% %d", early.Tokens.Read, late.Tokens.Read)
-	}
-	var out bytes.Buffer
-	if err := Print(&out, Summary{Marks: bills}, PrintOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"  high    low   busts       read    written         bill\n", "   65%    50% ", "  chosen\n", "   70%    50% "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the table lacks %q:\n%s", want, &out)
-		}
 	}
 }
 

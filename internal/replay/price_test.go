@@ -1,11 +1,11 @@
 package replay
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -16,63 +16,6 @@ func priced(v schema.Verdict, cause string, b schema.BustPrice) *Pass {
 		p.Bust, p.BustCause = true, cause
 	}
 	return p
-}
-
-func TestPriceNote(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		pass *Pass
-		want string
-	}{
-		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off after 3 passes of 41"},
-		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9.8k, pays off at once"},
-		{"one that never pays", priced(schema.Soft, "flush", schema.BustPrice{Resent: 12_900}), "re-sends 12.9k, removes 0"},
-		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off after 80 passes of 1"},
-		{"a prefix that was gone", priced(schema.Hard, "idle", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80}), ""},
-		{"a steady pass", passOf(1, 2, 3), ""},
-		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 999_900, Removed: 999_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 999.9k, removes 999.8k, pays off after 999+ passes of 5000"},
-	} {
-		if c.name == "a steady pass" {
-			c.pass.Verdict = schema.Steady
-		}
-		if got := priceNote(c.pass); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-// The timeline has one line of notes per bust, and one for a series of passes that wait.
-func TestTimelineTellsPrices(t *testing.T) {
-	waits := func() *Pass {
-		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 999_900, Removed: 999_800, BreakEven: 88_888, Forecast: 5000})
-	}
-	s := summaryOf(passOf(1, 2, 3), waits(), waits(), waits(),
-		priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}))
-	var out bytes.Buffer
-	if err := Print(&out, s, PrintOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(out.String(), "\n      waits: "); n != 1 {
-		t.Errorf("%d passes wait:\n%s", n, &out)
-	}
-	if !strings.Contains(out.String(), "\n      re-sends 12.9k, removes 9.8k, pays off after 3 passes of 41\n") {
-		t.Errorf("the bust has no price:\n%s", &out)
-	}
-	for line := range strings.Lines(out.String()) {
-		if len(strings.TrimSuffix(line, "\n")) > 80 {
-			t.Errorf("%d columns: %s", len(line)-1, line)
-		}
-	}
-}
-
-func TestPageTellsPrices(t *testing.T) {
-	got := page(t, summaryOf(passOf(1, 2, 3), priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41})), "a")
-	const note = "re-sends 12.9k, removes 9.8k, pays off after 3 passes of 41"
-	for _, want := range []string{`<td class="wide">` + note + `</td>`, `"soft, bust: pressure, ` + note + `"`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the page lacks %s", want)
-		}
-	}
 }
 
 func TestJSONTellsPricesWhereThereAreAny(t *testing.T) {
@@ -91,4 +34,22 @@ func TestJSONTellsPricesWhereThereAreAny(t *testing.T) {
 			t.Errorf("%d times %s in %s", n, name, content)
 		}
 	}
+}
+
+// summaryOf returns the summary of passes that have only tokens.
+func summaryOf(passes ...*Pass) Summary {
+	for i, p := range passes {
+		p.Pass = i + 1
+		if p.Session == "" {
+			p.Session = "ses_one"
+		}
+		if p.Verdict == "" {
+			p.Verdict = schema.Steady
+		}
+	}
+	return (&Report{Passes: passes}).Summary()
+}
+
+func passOf(results, written, read int) *Pass {
+	return &Pass{Sources: Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
 }

@@ -133,13 +133,13 @@ func (r *Report) Summary() Summary {
 			s.Routes = append(s.Routes, p.Route)
 		}
 		if p.Bust {
-			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.priceOfBust()})
+			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.PriceOfBust()})
 		}
 		if p.Bust && p.BustCause == pipeline.BustUnexplained {
 			s.UnexplainedBusts++
 		}
-		s.Tokens = s.Tokens.plus(p.Tokens)
-		s.RawTokens = s.RawTokens.plus(p.Raw)
+		s.Tokens = s.Tokens.Plus(p.Tokens)
+		s.RawTokens = s.RawTokens.Plus(p.Raw)
 		s.Bill += p.Bill
 		s.RawBill += p.RawBill
 		times = append(times, p.HostMS)
@@ -153,7 +153,12 @@ func (s Summary) IsClean() bool {
 	return s.UnexplainedBusts == 0 && len(s.InvariantViolations) == 0 && len(s.ValidatorHits) == 0
 }
 
-func (t Tokens) plus(u promptcache.Tokens) Tokens {
+// ReadShare returns the share of the prompts that the provider read from its cache. It is NaN if there
+// was no prompt.
+func (t Tokens) ReadShare() float64 { return float64(t.Read) / float64(t.Fresh+t.Written+t.Read) }
+
+// Plus adds the usage of one request.
+func (t Tokens) Plus(u promptcache.Tokens) Tokens {
 	return Tokens{t.Fresh + u.Fresh, t.Written + u.Write, t.Read + u.Read}
 }
 

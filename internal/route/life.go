@@ -1,9 +1,9 @@
 package route
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -51,26 +51,13 @@ func (b Belief) Reason() string {
 	case schema.CacheLifeConfig:
 		return "configured"
 	case schema.CacheLifeRead:
-		return "learned: a prefix was read after " + Span(b.Life)
+		return "learned: a prefix was read after " + format.Span(b.Life)
 	case schema.CacheLifeMissed:
-		return "learned: prefixes were gone after " + Span(b.Life)
+		return "learned: prefixes were gone after " + format.Span(b.Life)
 	case schema.CacheLifeHarness:
 		return "the harness keeps it warm"
 	}
 	return b.Route.Title
-}
-
-// Span formats a duration as people say it: "5 min", "1 h", "90 s".
-func Span(d time.Duration) string {
-	switch {
-	case d > 0 && d%time.Hour == 0:
-		return fmt.Sprintf("%d h", d/time.Hour)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.1f h", d.Hours())
-	case d >= 2*time.Minute, d == time.Minute:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.0f s", d.Seconds())
 }
 
 // missesToShorten is how many misses in a row shorten a life. A single read

@@ -171,17 +171,6 @@ func TestBelief(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0 s", 2 * time.Second: "2 s", time.Minute: "1 min", 90 * time.Second: "90 s", 5 * time.Minute: "5 min", 59*time.Minute + 50*time.Second: "60 min",
-		time.Hour: "1 h", 24 * time.Hour: "24 h", 150 * time.Minute: "2.5 h", 90 * time.Minute: "90 min",
-	} {
-		if got := Span(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
-	}
-}
-
 // seen is one observation: a pause, and whether the prefix was read after it.
 type seen struct {
 	read  bool

@@ -1,5 +1,3 @@
-// Command switchhost replaces the host's binary. A file selects its behaviour: "real" runs the real
-// host, and all other values are faults.
 package main
 
 import (

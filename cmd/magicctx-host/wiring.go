@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// newHost is the hostBuilder of the real program. If the store cannot be opened, the host starts all
+// the same, so that status can report why.
+func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
+	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
+		return config.Load(config.Options{Harness: harness, Directory: directory})
+	}
+	now := wallClock()
+	h := host.NewStandby(ctx, host.StandbyOptions{
+		Path: file.PathIn(o.DataDir), Log: o.Log,
+		Open: func(ctx context.Context) (*host.Host, error) {
+			db, err := store.Open(ctx, store.Options{Dir: o.DataDir, Log: o.Log, Clock: now})
+			if err != nil {
+				return nil, err
+			}
+			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig}), nil
+		},
+		Offer: func(p schema.InitializeParams) schema.InitializeResult {
+			cfg, _ := loadConfig(p.Harness, p.Directory)
+			return host.Offer(cfg)
+		},
+	})
+	return h, h.Close, nil
+}
+
+// wallClock returns the machine's clock. A test can name a file that shifts it.
+func wallClock() clock.Clock {
+	if path := os.Getenv("MAGICCTX_TEST_CLOCK"); path != "" {
+		return clock.Shifted{Path: path}
+	}
+	return clock.System{}
+}
+
+// idleExit returns how long the host outlives its last client, from the user's configuration. 0 means
+// for ever.
+func idleExit(hostOptions) time.Duration {
+	cfg, _ := config.Load(config.Options{Harness: schema.HarnessOpenCode})
+	return time.Duration(cfg.IdleExitMinutes) * time.Minute
+}

@@ -1,0 +1,44 @@
+package arch
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each package has a doc.go, and it is the only file with a package comment: it
+// says what the package is for and what it may import.
+func TestEachPackageSaysWhatItIsFor(t *testing.T) {
+	for _, p := range list(t) {
+		entries, err := os.ReadDir(p.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, entry := range entries {
+			if filepath.Ext(entry.Name()) != ".go" {
+				continue
+			}
+			path := filepath.Join(p.Dir, entry.Name())
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case f.Doc == nil:
+			case entry.Name() == "doc.go":
+				said = f.Doc.Text()
+			case !strings.HasSuffix(f.Name.Name, "_test") && !strings.HasPrefix(f.Doc.List[0].Text, "//go:"):
+				t.Errorf("%s has a package comment: it belongs in doc.go", path)
+			}
+		}
+		if said == "" {
+			t.Errorf("%s has no doc.go", p.ImportPath)
+		} else if !strings.Contains(said, "import") {
+			t.Errorf("the doc.go of %s does not say what the package may import", p.ImportPath)
+		}
+	}
+}

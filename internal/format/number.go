@@ -1,0 +1,84 @@
+package format
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Tokens formats a number of tokens in at most five columns, for example "999",
+// "12.9k", "200k" and "4.1M".
+func Tokens[N int | int64](n N) string {
+	switch {
+	case n < 1000:
+		return strconv.FormatInt(int64(n), 10)
+	case n < 999_500:
+		return scaled(float64(n)/1e3) + "k"
+	}
+	return scaled(float64(n)/1e6) + "M"
+}
+
+// scaled formats x with one decimal below 100, and leaves out a decimal of 0.
+func scaled(x float64) string {
+	if tenths := math.Round(x * 10); tenths < 1000 {
+		return strconv.FormatFloat(tenths/10, 'f', -1, 64)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
+
+// Grouped formats a number in full, with separators between thousands, for
+// example "1,234,567".
+func Grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Bytes formats a size in powers of 1024, for example "13 MB".
+func Bytes(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%.0f GB", float64(n)/(1<<30))
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 10<<20:
+		return fmt.Sprintf("%.0f MB", float64(n)/(1<<20))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KB", (n+1023)>>10)
+}
+
+// Money formats an amount in $ with at least three significant digits, for
+// example "0.0123", "1.23" and "123".
+func Money(x float64) string {
+	switch {
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x < 1:
+		return fmt.Sprintf("%.4f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// Percent formats a share in whole percent, for example "93%".
+func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
+
+// FinePercent formats a share with one decimal, for shares whose differences
+// are small, for example "93.4%".
+func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
+
+// Count formats a number with its noun, for example "1 session", "2 sessions"
+// and "2 passes".
+func Count(n int, noun string) string {
+	if n != 1 {
+		if strings.HasSuffix(noun, "s") {
+			noun += "e"
+		}
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -1,0 +1,192 @@
+package page
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+)
+
+const (
+	// maxColumns bounds the steps of a curve. A screen cannot show more, even with the page at its
+	// widest.
+	maxColumns = 400
+	// minPasses keeps the bars of a very short session from becoming wide blocks.
+	minPasses = 12
+	// curveHeight is the height of the plot's coordinate system. The browser stretches the curves to
+	// the plot, and so does not have to stretch the text.
+	curveHeight = 1000
+)
+
+// A series is one quantity of every pass, in tokens.
+type series struct {
+	Name  string // class of the curve and of its entry in the legend
+	Label string
+	of    func(*replay.Pass) int
+}
+
+// The parts of the context and of the provider's usage, from the bottom of the plot to its top.
+var (
+	contextSeries = []series{
+		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},
+		{"text", "text", func(p *replay.Pass) int { return p.Sources.Text }},
+		{"reasoning", "reasoning", func(p *replay.Pass) int { return p.Sources.Reasoning }},
+		{"inputs", "tool inputs", func(p *replay.Pass) int { return p.Sources.Inputs }},
+		{"results", "tool results", func(p *replay.Pass) int { return p.Sources.Results }},
+		{"files", "files", func(p *replay.Pass) int { return p.Sources.Files }},
+	}
+	cacheSeries = []series{
+		{"fresh", "fresh", func(p *replay.Pass) int { return p.Tokens.Fresh }},
+		{"written", "written", func(p *replay.Pass) int { return p.Tokens.Write }},
+		{"read", "read", func(p *replay.Pass) int { return p.Tokens.Read }},
+	}
+)
+
+// A plot is the input of the template. Positions are shares of its width and height (0..1), from the
+// left and from the top.
+type plot struct {
+	Width, Height int
+	Curves        []curve // drawn in this order, so the first one is at the back
+	Grid          []mark
+}
+
+type curve struct{ Name, Path string }
+
+type mark struct {
+	At    float64
+	Label string
+}
+
+// columns describes how the passes of a session share the width of a plot.
+type columns struct {
+	each  int // passes in each column
+	width int // columns in the plot; in a short session the last ones are empty
+}
+
+func columnsOf(passes int) columns {
+	each := (passes + maxColumns - 1) / maxColumns
+	each = max(each, 1)
+	return columns{each, max((passes+each-1)/each, minPasses)}
+}
+
+// at returns the position of the middle of the i-th pass, in columns.
+func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
+
+// stack draws series on top of each other. The curve at the back is the sum of all, so that the
+// background does not shine through between two. pick chooses the value of a column from its passes.
+func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
+	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
+	for n := len(all); n > 0; n-- {
+		sum := func(q *replay.Pass) int {
+			tokens := 0
+			for _, s := range all[:n] {
+				tokens += s.of(q)
+			}
+			return tokens
+		}
+		p.Curves = append(p.Curves, curve{all[n-1].Name, steps(heights(passes, c, sum, pick), top, true)})
+	}
+	return p
+}
+
+func heights(passes []*replay.Pass, c columns, of func(*replay.Pass) int, pick func([]*replay.Pass, func(*replay.Pass) int) float64) []float64 {
+	var hs []float64
+	for i := 0; i < len(passes); i += c.each {
+		hs = append(hs, pick(passes[i:min(i+c.each, len(passes))], of))
+	}
+	return hs
+}
+
+// fullest returns the value of a column's fullest pass, so that a single overflow of the window stays
+// visible.
+func fullest(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
+	best := passes[0]
+	for _, p := range passes[1:] {
+		if p.Sources.Total() > best.Sources.Total() {
+			best = p
+		}
+	}
+	return float64(of(best))
+}
+
+// most returns the largest value in a column.
+func most(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
+	n := 0
+	for _, p := range passes {
+		n = max(n, of(p))
+	}
+	return float64(n)
+}
+
+// average returns the mean value in a column. It keeps areas true, and the area is the bill.
+func average(passes []*replay.Pass, of func(*replay.Pass) int) float64 {
+	sum := 0
+	for _, p := range passes {
+		sum += of(p)
+	}
+	return float64(sum) / float64(len(passes))
+}
+
+// steps returns the path of a curve, with one step for each column.
+func steps(hs []float64, top float64, area bool) string {
+	y := func(h float64) int {
+		return int(math.Round(curveHeight * (1 - min(h/top, 1.1)))) // 1.1 is out of sight, above the top
+	}
+	var path []byte
+	move := func(command byte, n int) { path = strconv.AppendInt(append(path, command), int64(n), 10) }
+	if area {
+		path = append(path, "M0 "+strconv.Itoa(curveHeight)...)
+		move('V', y(hs[0]))
+	} else {
+		path = append(path, "M0 "+strconv.Itoa(y(hs[0]))...)
+	}
+	for i := range hs {
+		if i > 0 && y(hs[i]) == y(hs[i-1]) {
+			continue
+		}
+		if i > 0 {
+			move('H', i)
+			move('V', y(hs[i]))
+		}
+	}
+	move('H', len(hs))
+	if area {
+		move('V', curveHeight)
+		path = append(path, 'Z')
+	}
+	return string(path)
+}
+
+// grid returns marks at round numbers of tokens from 0 to top.
+func grid(top float64) []mark {
+	step := roundStep(top / 4)
+	var marks []mark
+	for n := 0; float64(n) <= top*0.97; n += step {
+		marks = append(marks, mark{1 - float64(n)/top, format.Tokens(n)})
+	}
+	return marks
+}
+
+// passMarks returns the numbers of passes that stand below the plots.
+func passMarks(passes []*replay.Pass, c columns) []mark {
+	step := roundStep(float64(len(passes)) / 5)
+	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}
+	for i := step - 1; i < len(passes); i += step {
+		if i > 0 && float64(i) > float64(step)*0.4 {
+			marks = append(marks, mark{c.at(i), strconv.Itoa(passes[i].Pass)})
+		}
+	}
+	return marks
+}
+
+// roundStep returns the smallest of 1, 2, 5, 10, ... that is at least n.
+func roundStep(n float64) int {
+	for unit := 1; ; unit *= 10 {
+		for _, digit := range []int{1, 2, 5} {
+			if float64(digit*unit) >= n {
+				return digit * unit
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+const (
+	// maxRows bounds the tables of the page. The output of --json has all rows.
+	maxRows     = 200
+	slowestRows = 8
+	// maxName bounds the length of a name from the trace.
+	maxName = 120
+)
+
+// pageView is the input of the page's template.
+type pageView struct {
+	Trace, Policy string
+	Style         template.CSS
+	Script        template.JS
+	Tiles         []tile
+	Findings      []findingRow
+	MoreFindings  int
+	Sessions      []sessionView
+}
+
+// A tile shows one figure of the whole trace. Alarm marks a figure that should be zero.
+type tile struct {
+	Name, Value, Note string
+	Alarm             bool
+}
+
+type findingRow struct {
+	Pass                int
+	Kind, Rule, Subject string
+	Session             string // id of the section; empty if there is only one session
+}
+
+func newPageView(s replay.Summary, o Options) pageView {
+	v := pageView{Trace: clean(o.Trace), Tiles: tiles(s)}
+	order, bySession := bySession(s.Detail)
+	anchors, findings := make(map[int]string), make(map[string]int)
+	for i, id := range order {
+		for _, p := range bySession[id] {
+			anchors[p.Pass] = anchor(i)
+		}
+	}
+	all := findingRows(s, anchors)
+	for _, f := range all {
+		findings[f.Session]++
+	}
+	v.Findings, v.MoreFindings = all[:min(len(all), maxRows)], max(len(all)-maxRows, 0)
+	for i, id := range order {
+		v.Sessions = append(v.Sessions, newSessionView(anchor(i), id, bySession[id], findings[anchor(i)]))
+	}
+	return v
+}
+
+func anchor(i int) string { return "session-" + strconv.Itoa(i+1) }
+
+// bySession returns the sessions in the order of their first pass.
+func bySession(passes []*replay.Pass) ([]string, map[string][]*replay.Pass) {
+	var order []string
+	by := make(map[string][]*replay.Pass)
+	for _, p := range passes {
+		if by[p.Session] == nil {
+			order = append(order, p.Session)
+		}
+		by[p.Session] = append(by[p.Session], p)
+	}
+	return order, by
+}
+
+func tiles(s replay.Summary) []tile {
+	sessions, _ := bySession(s.Detail)
+	findings := s.UnexplainedBusts + len(s.InvariantViolations) + len(s.ValidatorHits)
+	found := tile{Name: "findings", Value: "none", Note: "no unexplained bust, no broken invariant"}
+	if findings > 0 {
+		found = tile{"findings", strconv.Itoa(findings), fmt.Sprintf("%d unexplained, %d broken, %d refused", s.UnexplainedBusts, len(s.InvariantViolations), len(s.ValidatorHits)), true}
+	}
+	busts := "none unexplained"
+	if s.UnexplainedBusts > 0 {
+		busts = fmt.Sprintf("%d unexplained", s.UnexplainedBusts)
+	}
+	return []tile{
+		{Name: "passes", Value: strconv.Itoa(s.Passes), Note: format.Count(len(sessions), "session")},
+		{Name: "busts", Value: strconv.Itoa(len(s.Busts)), Note: busts},
+		{Name: "from cache", Value: report.ReadShare(s.Tokens), Note: "unmodified " + report.ReadShare(s.RawTokens)},
+		{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)},
+		found,
+	}
+}
+
+func against(ours, plain float64) string {
+	note := "unmodified " + format.Money(plain)
+	switch change := ours/plain - 1; {
+	case plain == 0:
+	case change <= -0.005:
+		note += ", " + format.Percent(-change) + " less"
+	case change >= 0.005:
+		note += ", " + format.Percent(change) + " more"
+	}
+	return note
+}
+
+func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
+	var rows []findingRow
+	for _, b := range s.Busts {
+		if b.Cause == pipeline.BustUnexplained {
+			rows = append(rows, findingRow{b.Pass, "unexplained bust", string(b.Verdict), "", anchors[b.Pass]})
+		}
+	}
+	for _, f := range s.InvariantViolations {
+		rows = append(rows, findingRow{f.Pass, "broken invariant", clean(f.Rule), clean(f.Detail), anchors[f.Pass]})
+	}
+	for _, f := range s.ValidatorHits {
+		rows = append(rows, findingRow{f.Pass, "the provider would refuse it", clean(f.Rule), clean(f.Detail), anchors[f.Pass]})
+	}
+	slices.SortStableFunc(rows, func(a, b findingRow) int { return cmp.Compare(a.Pass, b.Pass) })
+	return rows
+}
+
+// bustClasses are the results of bustClass, with the most harmless first.
+var bustClasses = []string{"ours", "outside", "unexplained"}
+
+// bustClass returns the class of a bust by its cause: our own, from outside, or unexplained. The class
+// decides the colour.
+func bustClass(cause string) string {
+	switch cause {
+	case pipeline.BustUnexplained, "":
+		return "unexplained"
+	case pipeline.BustTranscript, pipeline.BustSystem, string(pipeline.CauseModelChanged), string(pipeline.CauseIdle), string(pipeline.CauseFirstPass):
+		return "outside"
+	}
+	return "ours"
+}
+
+// why explains a pass in the words of the journal, with its price.
+func why(p *replay.Pass) string {
+	cause := causeOf(p)
+	if note := report.PriceNote(p); note != "" {
+		return cause + ", " + note
+	}
+	return cause
+}
+
+func causeOf(p *replay.Pass) string {
+	switch {
+	case p.Bust && p.BustCause == "":
+		return "bust: " + pipeline.BustUnexplained
+	case p.Bust:
+		return "bust: " + clean(p.BustCause)
+	}
+	return clean(p.Cause)
+}
+
+// clean makes a name from the trace fit for the page: text for people, and not too long. The template
+// escapes it.
+func clean(name string) string {
+	name = format.Clean(name)
+	if runes := []rune(name); len(runes) > maxName {
+		name = string(runes[:maxName-1]) + "…"
+	}
+	return name
+}
+
+func cleanVerdict(v schema.Verdict) string { return clean(string(v)) }

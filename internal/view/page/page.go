@@ -1,0 +1,55 @@
+package page
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+)
+
+// Options control how a browser shows a summary.
+type Options struct {
+	// Trace is the name of the trace, for the title.
+	Trace string
+}
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"count":   format.Tokens[int],
+		"plural":  format.Count,
+		"ms":      func(ms float64) string { return fmt.Sprintf("%.2f", ms) },
+		"percent": func(part float64) string { return fmt.Sprintf("%.3f%%", 100*part) },
+	}).Parse(pageHTML))
+)
+
+// pagePolicy allows the page to run its own script and nothing else, and to load nothing. So text from
+// a trace cannot do harm.
+var pagePolicy = func() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}()
+
+// Write writes a summary as one HTML page without external files. The size of a session's drawing
+// is bounded; the values that appear under the pointer take some 70 bytes per pass.
+func Write(w io.Writer, s replay.Summary, o Options) error {
+	view := newPageView(s, o)
+	view.Policy = pagePolicy
+	view.Style, view.Script = template.CSS(pageStyle), template.JS(pageScript)
+	if err := pageTemplate.Execute(w, view); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}

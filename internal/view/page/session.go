@@ -1,0 +1,242 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/report"
+)
+
+// maxBustLines is the largest number of busts that get a line across the plot. More lines would hide
+// the plot.
+const maxBustLines = 40
+
+// markerSlots is the number of bust markers that fit side by side.
+const markerSlots = 120
+
+// sessionView is one session on the page.
+type sessionView struct {
+	Anchor, Name, Model string
+	Passes, Busts       int
+	Findings            int
+	HitRate, Bill       string
+	Against             string
+
+	Last          int // index of the newest pass
+	Context       plot
+	Cache         plot
+	Unmodified    string
+	Limits        []limit
+	PassMarks     []mark
+	Each          int
+	Markers       []marker
+	HasBustLines  bool
+	Causes        []causeCount
+	ContextValues []reading
+	CacheValues   []reading
+	Headline      string
+
+	BustRows  []bustRow
+	MoreBusts int
+	Slowest   []slowRow
+	Data      passData
+}
+
+// A limit is a horizontal line in the context plot. Class is "window" or "threshold".
+type limit struct {
+	mark
+	Class string
+}
+
+type marker struct {
+	At    float64
+	Class string
+}
+
+type causeCount struct {
+	Cause, Class string
+	Count        int
+}
+
+// A reading is the value of a series at the selected pass.
+type reading struct {
+	series
+	Value string
+}
+
+type bustRow struct {
+	Index, Pass           int
+	Verdict, Cause, Class string
+	Kept, Written         int
+	Price                 string
+}
+
+type slowRow struct {
+	Index, Pass         int
+	HostMS, CallMS      float64
+	Verdict, Why        string
+	Messages, WireToken int
+	Share               float64
+}
+
+func newSessionView(anchor, id string, passes []*replay.Pass, findings int) sessionView {
+	c := columnsOf(len(passes))
+	last := passes[len(passes)-1]
+	v := sessionView{
+		Anchor: anchor, Name: clean(id), Model: clean(last.Model), Passes: len(passes), Findings: findings,
+		Last: len(passes) - 1, Each: c.each, PassMarks: passMarks(passes, c), Headline: headline(last),
+		Slowest: slowest(passes), Data: dataOf(passes, c),
+	}
+	var sum, plain replay.Tokens
+	var ours, raw float64
+	for _, p := range passes {
+		sum, plain = sum.Plus(p.Tokens), plain.Plus(p.Raw)
+		ours, raw = ours+p.Bill, raw+p.RawBill
+	}
+	v.HitRate, v.Bill, v.Against = report.ReadShare(sum), format.Money(ours), against(ours, raw)
+
+	top, limits := scale(passes)
+	v.Limits = limits
+	v.Context = stack(passes, contextSeries, c, top, fullest)
+	v.Unmodified = steps(heights(passes, c, func(p *replay.Pass) int { return p.Raw.Prompt() }, most), top, false)
+	v.Cache = stack(passes, cacheSeries, c, cacheTop(passes, c), average)
+	for _, s := range contextSeries {
+		v.ContextValues = append(v.ContextValues, reading{s, format.Tokens(s.of(last))})
+	}
+	for _, s := range cacheSeries {
+		v.CacheValues = append(v.CacheValues, reading{s, format.Tokens(s.of(last))})
+	}
+	v.addBusts(passes, c)
+	return v
+}
+
+// scale chooses the upper end of the context plot and its lines. A window far above the prompts is
+// mentioned but not drawn, because it would flatten the curves.
+func scale(passes []*replay.Pass) (float64, []limit) {
+	full, last := 1, passes[len(passes)-1]
+	for _, p := range passes {
+		full = max(full, p.Sources.Total())
+	}
+	window, threshold := last.WindowTokens, last.ThresholdTokens
+	if window == 0 {
+		return float64(full) * 1.15, nil
+	}
+	if float64(full) < 0.35*float64(window) {
+		return float64(full) * 1.25, []limit{{mark{0, "window " + format.Tokens(window) + ", beyond this chart"}, "beyond"}}
+	}
+	top := 1.12 * float64(max(full, window))
+	lines := []limit{{mark{1 - float64(window)/top, "window " + format.Tokens(window)}, "window"}}
+	if threshold > 0 {
+		lines = append(lines, limit{mark{1 - float64(threshold)/top, "execute threshold " + format.Tokens(threshold)}, "threshold"})
+	}
+	return top, lines
+}
+
+func cacheTop(passes []*replay.Pass, c columns) float64 {
+	top := 1.0
+	for _, h := range heights(passes, c, func(p *replay.Pass) int { return p.Tokens.Prompt() }, average) {
+		top = max(top, h)
+	}
+	return top * 1.1
+}
+
+func (v *sessionView) addBusts(passes []*replay.Pass, c columns) {
+	bySlot := make(map[int]marker)
+	counts := make(map[string]int)
+	for i, p := range passes {
+		if !p.Bust {
+			continue
+		}
+		v.Busts++
+		cause := clean(cmp.Or(p.BustCause, "unexplained"))
+		class := bustClass(p.BustCause)
+		counts[cause]++
+		if slot := int(c.at(i) * markerSlots); slices.Index(bustClasses, class) > slices.Index(bustClasses, bySlot[slot].Class) {
+			bySlot[slot] = marker{c.at(i), class}
+		}
+		if len(v.BustRows) < maxRows {
+			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh, report.PriceNote(p)})
+		} else {
+			v.MoreBusts++
+		}
+	}
+	for _, m := range bySlot {
+		v.Markers = append(v.Markers, m)
+	}
+	slices.SortFunc(v.Markers, func(a, b marker) int { return cmp.Compare(a.At, b.At) })
+	v.HasBustLines = v.Busts <= maxBustLines
+	for cause, n := range counts {
+		v.Causes = append(v.Causes, causeCount{cause, bustClass(cause), n})
+	}
+	slices.SortFunc(v.Causes, func(a, b causeCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Cause, b.Cause)) })
+}
+
+func slowest(passes []*replay.Pass) []slowRow {
+	order := make([]int, len(passes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(passes[b].HostMS, passes[a].HostMS) })
+	var rows []slowRow
+	for _, i := range order[:min(len(order), slowestRows)] {
+		p := passes[i]
+		rows = append(rows, slowRow{
+			i, p.Pass, p.HostMS, p.CallMS, cleanVerdict(p.Verdict), causeOf(p), p.Messages, p.WireTokens,
+			p.HostMS / math.Max(passes[order[0]].HostMS, 1e-9),
+		})
+	}
+	return rows
+}
+
+// headline describes a pass in one line.
+func headline(p *replay.Pass) string {
+	line := fmt.Sprintf("pass %d, %s", p.Pass, cleanVerdict(p.Verdict))
+	if w := why(p); w != "" {
+		line += ", " + w
+	}
+	return line
+}
+
+// passData holds the passes for the script of the page. It has one array per field, which is shorter
+// than one object per pass. Values are in the order of contextSeries, then of cacheSeries.
+type passData struct {
+	Width  int       `json:"width"` // number of passes for which the plot has room
+	Pass   []int     `json:"pass"`
+	Head   []int     `json:"head"` // index into Heads
+	Heads  []string  `json:"heads"`
+	Values [][]int   `json:"values"`
+	Plain  []int     `json:"plain"`
+	HostMS []float64 `json:"ms"`
+	Busts  []int     `json:"busts"` // indexes of the passes that bust
+}
+
+func dataOf(passes []*replay.Pass, c columns) passData {
+	all := slices.Concat(contextSeries, cacheSeries)
+	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Busts: []int{}, Heads: []string{}}
+	known := make(map[string]int)
+	for i, p := range passes {
+		head := cleanVerdict(p.Verdict)
+		if w := why(p); w != "" {
+			head += ", " + w
+		}
+		n, ok := known[head]
+		if !ok {
+			n = len(d.Heads)
+			known[head] = n
+			d.Heads = append(d.Heads, head)
+		}
+		d.Pass, d.Head, d.Plain = append(d.Pass, p.Pass), append(d.Head, n), append(d.Plain, p.Raw.Prompt())
+		d.HostMS = append(d.HostMS, math.Round(p.HostMS*100)/100)
+		for j, s := range all {
+			d.Values[j] = append(d.Values[j], s.of(p))
+		}
+		if p.Bust {
+			d.Busts = append(d.Busts, i)
+		}
+	}
+	return d
+}

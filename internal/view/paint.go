@@ -1,0 +1,26 @@
+package view
+
+// A Colour is named by its meaning. Its value is the parameter of ECMA-48's SGR
+// sequence.
+type Colour string
+
+// The colours of all views on a terminal.
+const (
+	Plain  Colour = ""
+	Faint  Colour = "2"
+	Strong Colour = "1"
+	Good   Colour = "32" // green
+	Notice Colour = "33" // yellow
+	Alarm  Colour = "31" // red
+)
+
+// A Painter colours text, or leaves it plain on an output without colours.
+type Painter bool
+
+// Paint returns text in a colour.
+func (p Painter) Paint(c Colour, text string) string {
+	if !p || c == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,28 @@
+package view
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// mostPasses is the largest number of passes that is worth printing in full.
+const mostPasses = 999
+
+// Price describes what a bust costs and gains, in at most 65 columns, for
+// example "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41".
+func Price(b schema.BustPrice) string {
+	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
+	switch n := math.Ceil(b.BreakEven); {
+	case b.Removed == 0:
+		return text + ", never pays off"
+	case n <= 0:
+		return text + ", pays off at once"
+	case n > mostPasses:
+		return text + fmt.Sprintf(", pays off in %d+ passes of %d", mostPasses, b.Forecast)
+	default:
+		return text + fmt.Sprintf(", pays off in %s of %d", format.Count(int(n), "pass"), b.Forecast)
+	}
+}

@@ -1,0 +1,24 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+)
+
+// marks prints the bills as a table.
+func (p *printer) marks(bills []replay.MarksBill) {
+	if len(bills) == 0 {
+		return
+	}
+	fmt.Fprintf(p.w, "\n%6s %6s %7s %10s %10s %12s\n", "high", "low", "busts", "read", "written", "bill")
+	for _, m := range bills {
+		line := fmt.Sprintf("%5.0f%% %6s %7d %10s %10s %12s", m.High, m.LowText(), m.Busts, format.Tokens(m.Tokens.Read), format.Tokens(m.Tokens.Written+m.Tokens.Fresh), format.Money(m.Bill))
+		if m.Chosen {
+			line += "  chosen"
+		}
+		fmt.Fprintln(p.w, line)
+	}
+	fmt.Fprintln(p.w)
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/internal/view"
+)
+
+// Options control how a summary is printed.
+type Options struct {
+	// All prints each pass. Without it, a series of uneventful passes is one line.
+	All bool
+	// Color highlights the figures that deserve a look.
+	Color bool
+}
+
+// Print prints a summary for people, at most 80 columns wide.
+func Print(w io.Writer, s replay.Summary, o Options) error {
+	p := &printer{Painter: view.Painter(o.Color), w: bufio.NewWriter(w)}
+	p.timeline(s, o.All)
+	p.totals(s)
+	p.marks(s.Marks)
+	p.findings(s)
+	return p.w.Flush()
+}
+
+type printer struct {
+	view.Painter
+	w *bufio.Writer
+}
+
+func (p *printer) totals(s replay.Summary) {
+	fmt.Fprintf(p.w, "%-14s %12s %12s\n", "", "magicctx", "unmodified")
+	row := func(name, ours, plain string) { fmt.Fprintf(p.w, "%-14s %12s %12s\n", name, ours, plain) }
+	row("read", format.Tokens(s.Tokens.Read), format.Tokens(s.RawTokens.Read))
+	row("written", format.Tokens(s.Tokens.Written), format.Tokens(s.RawTokens.Written))
+	row("fresh", format.Tokens(s.Tokens.Fresh), format.Tokens(s.RawTokens.Fresh))
+	row("from cache", ReadShare(s.Tokens), ReadShare(s.RawTokens))
+	row("bill", format.Money(s.Bill), format.Money(s.RawBill))
+	for _, name := range s.Routes {
+		if r := route.Named(name); name == r.Name {
+			fmt.Fprintf(p.w, "cache by the rules of %s: an unused prefix lives for %s\n", name, format.Span(r.Life))
+		}
+	}
+	fmt.Fprintf(p.w, "\n%d passes over %d messages, %d busts; host p50 %.2f ms, p95 %.2f ms, max %.2f ms\n",
+		s.Passes, s.Messages, len(s.Busts), s.HostMS.P50, s.HostMS.P95, s.HostMS.Max)
+	if note := lostNote(s.LostBlocks, s.LostTokens); note != "" {
+		fmt.Fprintln(p.w, "together, the busts "+note)
+	}
+}
+
+func (p *printer) findings(s replay.Summary) {
+	verdict := fmt.Sprintf("%d unexplained busts, %d broken invariants, %d validator hits", s.UnexplainedBusts, len(s.InvariantViolations), len(s.ValidatorHits))
+	if s.IsClean() {
+		fmt.Fprintln(p.w, p.Paint(view.Good, verdict))
+		return
+	}
+	fmt.Fprintln(p.w, p.Paint(view.Alarm, verdict))
+	for _, f := range s.InvariantViolations {
+		fmt.Fprintf(p.w, "  pass %d breaks: %s\n", f.Pass, format.Clean(f.Rule))
+	}
+	for _, f := range s.ValidatorHits {
+		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, format.Clean(f.Detail), format.Clean(f.Rule))
+	}
+}

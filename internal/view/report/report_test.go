@@ -1,0 +1,136 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func printed(t *testing.T, s replay.Summary) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Print(&out, s, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// summaryOf returns the summary of passes that have only tokens.
+func summaryOf(passes ...*replay.Pass) replay.Summary {
+	for i, p := range passes {
+		p.Pass = i + 1
+		if p.Session == "" {
+			p.Session = "ses_one"
+		}
+		if p.Verdict == "" {
+			p.Verdict = schema.Steady
+		}
+	}
+	return (&replay.Report{Passes: passes}).Summary()
+}
+
+func passOf(results, written, read int) *replay.Pass {
+	return &replay.Pass{Sources: replay.Sources{System: written + read - results, Results: results}, Tokens: promptcache.Tokens{Write: written, Read: read}}
+}
+
+func priced(v schema.Verdict, cause string, b schema.BustPrice) *replay.Pass {
+	p := passOf(10, 20, 30)
+	p.Verdict, p.Cause, p.Price = v, cause, b
+	if v != schema.Steady {
+		p.Bust, p.BustCause = true, cause
+	}
+	return p
+}
+
+func TestPriceNote(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		pass *replay.Pass
+		want string
+	}{
+		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41"},
+		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9.8k, pays off at once"},
+		{"one that never pays", priced(schema.Soft, "flush", schema.BustPrice{Resent: 12_900}), "re-sends 12.9k, removes 0, never pays off"},
+		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 passes of 1"},
+		{"a prefix that was gone", priced(schema.Hard, "idle", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80}), ""},
+		{"a steady pass", passOf(1, 2, 3), ""},
+		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ passes of 5000"},
+	} {
+		if c.name == "a steady pass" {
+			c.pass.Verdict = schema.Steady
+		}
+		if got := PriceNote(c.pass); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The timeline has one line of notes per bust, and one for a series of passes that wait.
+func TestTimelineTellsPrices(t *testing.T) {
+	waits := func() *replay.Pass {
+		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000})
+	}
+	s := summaryOf(passOf(1, 2, 3), waits(), waits(), waits(),
+		priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}))
+	out := printed(t, s)
+	if n := strings.Count(out, "\n      waits: "); n != 1 {
+		t.Errorf("%d passes wait:\n%s", n, out)
+	}
+	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41\n") {
+		t.Errorf("the bust has no price:\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		if len(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+func TestMarksAreATable(t *testing.T) {
+	out := printed(t, replay.Summary{Marks: []replay.MarksBill{
+		{Marks: replay.Marks{High: 65, Low: 50, Chosen: true}, Busts: 2, Tokens: replay.Tokens{Read: 41_600, Written: 1000, Fresh: 700}, Bill: 1.5},
+		{Marks: replay.Marks{High: 70}, Busts: 1, Bill: 0.25},
+	}})
+	for _, want := range []string{
+		"  high    low   busts       read    written         bill\n",
+		"   65%    50%       2      41.6k       1.7k         1.50  chosen\n",
+		"   70%   auto       1          0          0       0.2500\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestFindingsAreNamed(t *testing.T) {
+	bust := passOf(1, 2, 3)
+	bust.Bust, bust.BustCause = true, "unexplained"
+	found := summaryOf(bust)
+	found.InvariantViolations = []replay.Finding{{Pass: 4, Rule: "one placeholder"}}
+	found.ValidatorHits = []replay.Finding{{Pass: 4, Rule: "pair", Detail: "a7"}}
+	out := printed(t, found)
+	for _, want := range []string{"1 unexplained busts", "pass 4 breaks: one placeholder", "the provider would refuse message a7 (pair)"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// A trace may come from anywhere, and its report is read on a terminal.
+func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
+	const hostile = "x\x1b[2J\x1b]0;title\a\u202e\r"
+	p := passOf(1, 2, 3)
+	p.Verdict, p.Cause, p.Bust, p.BustCause = hostile, hostile+"1", true, hostile+"2"
+	s := summaryOf(p)
+	s.InvariantViolations = []replay.Finding{{Pass: 1, Rule: hostile}}
+	s.ValidatorHits = []replay.Finding{{Pass: 1, Rule: hostile, Detail: hostile}}
+	out := printed(t, s)
+	if clean := format.CleanLines(out); clean != out {
+		t.Errorf("printed %q", out)
+	}
+}

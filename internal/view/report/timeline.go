@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func (p *printer) timeline(s replay.Summary, all bool) {
+	fmt.Fprintf(p.w, "%s\n", p.Paint(view.Faint, fmt.Sprintf("%5s %-7s %-20s %8s %8s %8s %8s %7s", "pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
+	for i := 0; i < len(s.Detail); {
+		j := i
+		for !all && j < len(s.Detail) && isUneventful(s.Detail, j) {
+			j++
+		}
+		if j-i > 1 {
+			p.run(s.Detail[i:j])
+			i = j
+			continue
+		}
+		p.pass(s.Detail[i])
+		i++
+	}
+	fmt.Fprintln(p.w)
+}
+
+// isUneventful reports whether a pass needs no line of its own. Of several passes in a row that wait,
+// only the first one gets a line.
+func isUneventful(all []*replay.Pass, i int) bool {
+	p := all[i]
+	return p.Verdict == schema.Steady && !p.Bust && (!p.Waits() || i > 0 && all[i-1].Waits())
+}
+
+func (p *printer) pass(q *replay.Pass) {
+	cause := q.Cause
+	if q.Bust && q.BustCause != q.Cause {
+		cause = q.BustCause
+	}
+	line := fmt.Sprintf("%5d %-7s %-20s %8s %8s %8s %8s %7.2f", q.Pass, format.Clean(string(q.Verdict)), format.Clean(cause),
+		format.Tokens(q.PrefixTokens), format.Tokens(q.Tokens.Read), format.Tokens(q.Tokens.Write), format.Tokens(q.Tokens.Fresh), q.HostMS)
+	switch {
+	case q.Bust && q.BustCause == "unexplained":
+		line = p.Paint(view.Alarm, line)
+	case q.Bust:
+		line = p.Paint(view.Notice, line)
+	}
+	fmt.Fprintln(p.w, line)
+	for _, note := range []string{PriceNote(q), lostNote(q.LostBlocks, q.LostTokens)} {
+		if note != "" {
+			fmt.Fprintln(p.w, p.Paint(view.Faint, noteIndent+note))
+		}
+	}
+}
+
+// noteIndent aligns a note with the verdict of its pass.
+const noteIndent = "      "
+
+// run prints several uneventful passes as one line.
+func (p *printer) run(passes []*replay.Pass) {
+	var sum replay.Tokens
+	slowest := 0.0
+	for _, q := range passes {
+		sum = sum.Plus(q.Tokens)
+		slowest = max(slowest, q.HostMS)
+	}
+	span := fmt.Sprintf("%d-%d", passes[0].Pass, passes[len(passes)-1].Pass)
+	fmt.Fprintln(p.w, p.Paint(view.Faint, fmt.Sprintf("%5s %-7s %-14s %8s %8s %8s %8s %7.2f", span, "steady", strconv.Itoa(len(passes))+" passes", "all",
+		format.Tokens(sum.Read), format.Tokens(sum.Written), format.Tokens(sum.Fresh), slowest)))
+}

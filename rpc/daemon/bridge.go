@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+// ErrHostGone says that the host closed the connection before the shim did, for
+// example because it crashed.
+var ErrHostGone = errors.New("the host has gone")
+
+// lastAnswersTimeout bounds how long a bridge waits for the host after the shim
+// has ended. It covers the grace period that the host gives to calls in flight,
+// and some time to write the answers.
+const lastAnswersTimeout = rpc.DefaultGrace + 3*time.Second
+
+// Bridge copies bytes between a shim and a host until either ends. When the
+// shim ends its input, or ctx ends, Bridge tells the host, still copies the
+// host's last answers, and returns nil. When the host ends first, Bridge
+// returns ErrHostGone. Bridge closes host. It may leave behind a goroutine that
+// reads from shim, because nothing interrupts a read from a blocking pipe.
+//
+// With a recorder, Bridge records every frame before it passes the frame on.
+func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *rpc.Recorder) error {
+	defer host.Close()
+	fromShim, fromHost := make(chan error, 1), make(chan error, 1)
+	go func() { fromShim <- rpc.Forward(host, shim, rec, rpc.FromShim) }()
+	go func() { fromHost <- rpc.Forward(shim, host, rec, rpc.FromHost) }()
+
+	select {
+	case err := <-fromHost:
+		return errors.Join(ErrHostGone, err)
+	case err := <-fromShim:
+		if err != nil {
+			return fmt.Errorf("from shim to host: %w", err)
+		}
+	case <-ctx.Done():
+	}
+	if err := closeWrite(host); err != nil && !rpc.IsEnd(err) {
+		return fmt.Errorf("tell the host that the shim ended: %w", err)
+	}
+	select {
+	case err := <-fromHost:
+		return err
+	case <-time.After(lastAnswersTimeout):
+		return errors.New("the host does not end the connection")
+	}
+}
+
+func closeWrite(c io.Closer) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}

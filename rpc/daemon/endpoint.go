@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// An Endpoint is the place where clients reach the host of a data directory,
+// for example the socket $XDG_RUNTIME_DIR/magicctx/NAME.sock. Each data
+// directory has one endpoint.
+type Endpoint struct {
+	dir  string // the runtime directory
+	name string // names the data directory within dir
+}
+
+// NewEndpoint returns the endpoint of the host of dataDir, whether or not a
+// host runs. It creates the runtime directory: the first of RuntimeDirs that is
+// usable.
+func NewEndpoint(dataDir string) (Endpoint, error) {
+	dataDir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	dir, err := runtimeDir(dataDir)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("no directory for the socket: %w", err)
+	}
+	return EndpointIn(dir, dataDir), nil
+}
+
+// EndpointIn returns the endpoint of the host of dataDir in runtimeDir, one of
+// its RuntimeDirs. dataDir must be absolute. EndpointIn creates nothing.
+func EndpointIn(runtimeDir, dataDir string) Endpoint {
+	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
+		dataDir = real
+	}
+	sum := sha256.Sum256([]byte(dataDir))
+	return Endpoint{dir: runtimeDir, name: hex.EncodeToString(sum[:4])}
+}
+
+// String returns the path of the socket.
+func (e Endpoint) String() string { return e.socket() }
+
+func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") }
+
+// tcp is the path of the token file. A host that cannot listen on a Unix socket
+// writes its TCP address and its token there.
+func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
+
+// hostLock is the path of the lock that a host holds for as long as it lives.
+func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock") }
+
+// startLock is the path of the lock that a bridge holds while it starts a host.
+func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
+
+// RuntimeDirs returns the directories in which the host of dataDir may have its
+// socket, best first, whether or not they exist and are usable:
+//
+//	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
+//	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files
+//	<dataDir>/run
+func RuntimeDirs(dataDir string) []string {
+	dirs := []string{temporaryRuntimeDir(), filepath.Join(dataDir, "run")}
+	if base := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) && checkOwner(base) == nil {
+		dirs = slices.Insert(dirs, 0, filepath.Join(base, "magicctx"))
+	}
+	return dirs
+}
+
+// CheckRuntimeDir returns the reason why no host can have its socket in dir, or
+// nil if a host can. Unlike NewEndpoint it creates nothing, so it relies on the
+// permissions that the system reports.
+func CheckRuntimeDir(dir string) error {
+	err := checkOwner(dir)
+	if errors.Is(err, os.ErrNotExist) { // a host creates the directory when it starts
+		return checkAccess(filepath.Dir(dir))
+	}
+	if err != nil {
+		return err
+	}
+	if err := checkPrivate(dir); err != nil {
+		return err
+	}
+	return checkAccess(dir)
+}
+
+func temporaryRuntimeDir() string {
+	return filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid()))
+}
+
+// runtimeDir returns the first usable runtime directory. It examines the file
+// system again on each call, so that bridge and host arrive at the same
+// directory.
+func runtimeDir(dataDir string) (string, error) {
+	var unfit error
+	for _, path := range RuntimeDirs(dataDir) {
+		dir, err := privateDir(path)
+		if err == nil {
+			err = checkWritable(dir)
+		}
+		if err == nil {
+			return dir, nil
+		}
+		if unfit == nil {
+			unfit = err
+		} else {
+			unfit = fmt.Errorf("%w; %w", unfit, err) // joined on one line, because the shim shows the message
+		}
+	}
+	return "", unfit
+}
+
+// checkWritable creates a file to test dir. The directory's mode does not show
+// that a file system is read-only.
+func checkWritable(dir string) error {
+	file, err := os.CreateTemp(dir, "probe.*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// privateDir creates path as a directory that no other user can read. It
+// refuses a directory that another user created, because anybody may create
+// directories below the system's directory for temporary files.
+func privateDir(path string) (string, error) {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	if err := checkOwner(path); err != nil {
+		return "", err
+	}
+	return path, checkPrivate(path)
+}

@@ -1,0 +1,126 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// handoverTimeout bounds the wait for an older host to finish its calls and
+// leave.
+const handoverTimeout = rpc.DefaultGrace + 5*time.Second
+
+// probeTimeout bounds the wait for a host to answer with its version. The
+// answer needs no lane, so it comes at once from a healthy host.
+const probeTimeout = 5 * time.Second
+
+// hostVersion asks the running host for its version. A host that is about to
+// stop counts as absent, and the error is ErrNoHost.
+func hostVersion(ctx context.Context, e Endpoint) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	client := rpc.NewClient(conn, nil, nil)
+	defer client.Close(ctx)
+	var st schema.StatusResult
+	err = client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+	var refused *rpc.Error
+	switch {
+	case err == nil:
+		return st.Version, nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("the host does not answer: %w", err)
+	case errors.As(err, &refused) && refused.Code != schema.CodeStopping:
+		return "", err
+	default:
+		return "", fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+}
+
+// askToStop asks the host of the endpoint to stop, and waits until that host no
+// longer listens. The host may still be finishing its calls then; its successor
+// waits for the host lock.
+func askToStop(ctx context.Context, e Endpoint) error {
+	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, e)
+	if err != nil {
+		return err
+	}
+	client := rpc.NewClient(conn, nil, nil)
+	defer client.Close(ctx)
+	if err := client.Call(ctx, schema.MethodShutdown, schema.ShutdownParams{Host: true, Version: rpc.Version}, nil); err != nil {
+		return err
+	}
+	for {
+		conn, err := Dial(ctx, e)
+		if errors.Is(err, ErrNoHost) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		conn.Close()
+		time.Sleep(startPoll)
+	}
+}
+
+// An outdatedError says that the running host is of an older release than this
+// build.
+type outdatedError struct{ version string }
+
+func (e *outdatedError) Error() string {
+	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, rpc.Version)
+}
+
+// takeOver makes the older host stop. If that host has gone meanwhile, takeOver
+// succeeds.
+func (e *outdatedError) takeOver(ctx context.Context, at Endpoint) error {
+	if err := askToStop(ctx, at); err != nil && !errors.Is(err, ErrNoHost) {
+		return fmt.Errorf("%w, and the older one does not make place: %w; end its process and try again", e, err)
+	}
+	return nil
+}
+
+// isOlder reports whether release a precedes release b, both written like
+// v1.2.3.
+func isOlder(a, b string) bool {
+	va, okA := parseRelease(a)
+	vb, okB := parseRelease(b)
+	if !okA || !okB {
+		return false
+	}
+	for i := range va {
+		if c := cmp.Compare(va[i], vb[i]); c != 0 {
+			return c < 0
+		}
+	}
+	return false
+}
+
+// parseRelease reads the three numbers of a release version such as v1.2.3. It
+// refuses a pre-release such as v1.2.3-rc.1, and a pseudo-version.
+func parseRelease(v string) (numbers [3]int, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(v, "v"), ".")
+	if len(parts) != len(numbers) {
+		return numbers, false
+	}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return numbers, false
+		}
+		numbers[i] = n
+	}
+	return numbers, true
+}

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// leftoverTimeout bounds the wait for a connection to be accepted. If a host
+// listens, the system accepts at once.
+const leftoverTimeout = time.Second
+
+// Leftovers returns the sockets and token files in a runtime directory on which
+// no host listens, because their hosts were killed. A host that starts replaces
+// its own leftover. Lock files are not leftovers, because they stay for ever;
+// see lock.
+func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
+	entries, err := os.ReadDir(runtimeDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, entry := range entries {
+		path := filepath.Join(runtimeDir, entry.Name())
+		if e, ok := endpointOf(path); ok && !isServed(ctx, e) {
+			found = append(found, path)
+		}
+	}
+	return found, nil
+}
+
+// RemoveLeftover removes a file that Leftovers returned, unless a host has
+// started there meanwhile.
+func RemoveLeftover(ctx context.Context, path string) error {
+	e, ok := endpointOf(path)
+	if !ok {
+		return fmt.Errorf("%s is no socket of a host", path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
+	defer cancel()
+	unlock, err := lock(ctx, e.hostLock()) // a host holds this lock for as long as it lives
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if isServed(ctx, e) {
+		return fmt.Errorf("%s is in use again", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// endpointOf returns the endpoint to which a socket or token file belongs.
+func endpointOf(path string) (Endpoint, bool) {
+	for _, suffix := range []string{".sock", ".tcp"} {
+		if name, ok := strings.CutSuffix(filepath.Base(path), suffix); ok && name != "" {
+			return Endpoint{dir: filepath.Dir(path), name: name}, true
+		}
+	}
+	return Endpoint{}, false
+}
+
+// isServed reports whether a host listens at the endpoint. A dial that times
+// out counts as yes, because the system refuses at once if no process listens.
+func isServed(ctx context.Context, e Endpoint) bool {
+	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, e)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil || ctx.Err() != nil
+}

@@ -1,0 +1,31 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const lockPoll = 20 * time.Millisecond
+
+// lock waits until this process holds the lock file at path, or ctx ends.
+// Unlocking leaves the file in place. If it removed the file, one process could
+// wait on the removed file and another create a new one, and both would believe
+// that they hold the lock.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file := flock.New(path, flock.SetPermissions(0o600))
+	held, err := file.TryLockContext(ctx, lockPoll)
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !held {
+		return nil, fmt.Errorf("lock %s: %w", path, errLockHeld)
+	}
+	// Closing the file releases the lock even if Close returns an error.
+	return func() { file.Close() }, nil
+}
+
+var errLockHeld = errors.New("held by another process")

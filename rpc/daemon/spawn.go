@@ -1,0 +1,32 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Spawn starts a program that outlives this process and its terminal. The program's output goes to the file at logPath, and the program runs in that
+// file's directory. When the program ends, its error goes to the channel.
+func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		// The file system may be read-only. The host then starts without a log,
+		// so that it can report the problem.
+		if log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return nil, fmt.Errorf("open log: %w", err)
+		}
+	}
+	defer log.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = detached()
+	cmd.Dir = filepath.Dir(logPath) // not the project's directory, which the user may want to remove or unmount
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	exit := make(chan error, 1)
+	go func() { exit <- cmd.Wait() }()
+	return exit, nil
+}

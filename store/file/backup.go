@@ -1,0 +1,75 @@
+package file
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// keptCopies is how many copies of databases with an older schema stay on disk.
+const keptCopies = 2
+
+func copyPath(path string, version int) string {
+	return path + ".v" + strconv.Itoa(version) + ".bak"
+}
+
+// copyBefore copies the database before it is migrated away from version, and
+// removes the oldest copies.
+func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
+	target := copyPath(f.path, version)
+	partial := target + ".partial"
+	if err := vacuumInto(ctx, conn, partial); err != nil {
+		return errors.Join(err, removeIfExists(partial))
+	}
+	if err := os.Rename(partial, target); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	f.log.Info("database copied", "path", f.path, "copy", target)
+	return f.removeOldCopies()
+}
+
+// vacuumInto copies the database into target. It first creates an empty file,
+// which VACUUM INTO accepts, because a file that VACUUM INTO creates would be
+// readable by other users. vacuumInto does not sync the copy.
+func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	defer file.Close()
+	if _, err := conn.ExecContext(ctx, `VACUUM INTO ?`, target); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	return nil
+}
+
+func (f *File) removeOldCopies() error {
+	entries, err := os.ReadDir(filepath.Dir(f.path))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	var versions []int
+	for _, entry := range entries {
+		number, isCopy := strings.CutPrefix(entry.Name(), fileName+".v")
+		number, isBak := strings.CutSuffix(number, ".bak")
+		if version, err := strconv.Atoi(number); isCopy && isBak && err == nil {
+			versions = append(versions, version)
+		}
+	}
+	slices.Sort(versions)
+	for _, version := range versions[:max(0, len(versions)-keptCopies)] {
+		if err := removeIfExists(copyPath(f.path, version)); err != nil {
+			return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+		}
+	}
+	return nil
+}

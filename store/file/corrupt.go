@@ -1,0 +1,84 @@
+package file
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+)
+
+// moveAside renames the database and its sidecars to a name with the current
+// time (Unix ms), and returns that name, for example
+// magicctx.db.corrupt-1700000000000. The sidecars keep their suffixes, so that
+// the moved files still open together. They are moved first, because SQLite
+// deletes a write-ahead log whose database is missing.
+func moveAside(path string, now int64) (string, error) {
+	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
+	for exists(moved) || exists(moved+"-wal") {
+		now++
+		moved = path + ".corrupt-" + strconv.FormatInt(now, 10)
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		err := os.Rename(path+suffix, moved+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return moved, removeIfExists(suspectPath(path))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func removeIfExists(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// suspectPath returns the name of a marker file. A host that met damage creates
+// the file, and the next Open then checks the whole database. A check at every
+// start would cost time in proportion to the database.
+func suspectPath(path string) string { return path + ".suspect" }
+
+// suspect creates the marker file after a statement met damage in the open
+// database.
+func (f *File) suspect(cause error) {
+	f.log.Error("database damaged: checked and replaced at the next start", "path", f.path, "cause", cause)
+	if err := os.WriteFile(suspectPath(f.path), []byte(cause.Error()+"\n"), Mode); err != nil {
+		f.log.Error("cannot remember the damage", "path", f.path, "cause", err)
+	}
+}
+
+// checkSuspect checks the whole database if the last host met damage. It fails
+// with errCorrupt if the database is really damaged.
+func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
+	if !exists(suspectPath(f.path)) {
+		return nil
+	}
+	var verdict string
+	if err := conn.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+		return fmt.Errorf("check suspect database: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", errCorrupt, verdict)
+	}
+	f.log.Warn("suspect database found sound", "path", f.path)
+	return removeIfExists(suspectPath(f.path))
+}
+
+// Explain adds to an error of SQLite the sentinel error that callers test for.
+// If err means damage, Explain also marks the database for a check at the next
+// start.
+func (f *File) Explain(ctx context.Context, err error) error {
+	if meansDamage(err) {
+		f.suspect(err)
+	}
+	return explain(ctx, err)
+}

@@ -1,0 +1,95 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"strings"
+)
+
+// DefaultDir returns the directory of the database for an environment. On every
+// system alike it is the first of these whose variable is set:
+//
+//	$MAGIC_CONTEXT_DATA_DIR
+//	$XDG_DATA_HOME/cortexkit/magic-context
+//	~/.local/share/cortexkit/magic-context
+//
+// The result is empty if the environment names no home directory.
+func DefaultDir(env func(string) string) string {
+	if dir := env("MAGIC_CONTEXT_DATA_DIR"); dir != "" {
+		return dir
+	}
+	// The XDG base directory specification says that relative paths must be
+	// ignored.
+	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		return belowData(data)
+	}
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if home := env(name); home != "" {
+			return belowHome(home)
+		}
+	}
+	return ""
+}
+
+func belowData(data string) string { return filepath.Join(data, "cortexkit", "magic-context") }
+func belowHome(home string) string { return belowData(filepath.Join(home, ".local", "share")) }
+
+var errRealDatabase = errors.New("a test must not open the database of the person who runs it")
+
+// refuseReal fails if dir holds the real database of the user who runs the
+// test. A test that forgot to set its own directory once migrated a developer's
+// live database. refuseReal compares dir with the default directory for the
+// environment, with and without its overrides, and for the home directory of
+// the account. A directory below the one for temporary files is always allowed,
+// because it belongs to the test.
+func refuseReal(dir, temporary string, env func(string) string) error {
+	places := []string{DefaultDir(env)}
+	for _, hidden := range []string{"MAGIC_CONTEXT_DATA_DIR", "XDG_DATA_HOME"} {
+		env = without(env, hidden)
+		places = append(places, DefaultDir(env))
+	}
+	if account, err := user.Current(); err == nil && account.HomeDir != "" {
+		places = append(places, belowHome(account.HomeDir))
+	}
+	dir = resolve(dir)
+	for _, place := range places {
+		if place == "" || resolve(place) != dir || isBelow(dir, resolve(temporary)) {
+			continue
+		}
+		return fmt.Errorf("open %s: %w", dir, errRealDatabase)
+	}
+	return nil
+}
+
+func without(env func(string) string, hidden string) func(string) string {
+	return func(name string) string {
+		if name == hidden {
+			return ""
+		}
+		return env(name)
+	}
+}
+
+// resolve returns path as an absolute path without symbolic links, as far as
+// the path exists.
+func resolve(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolve(parent), filepath.Base(path))
+}
+
+func isBelow(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

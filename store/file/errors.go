@@ -1,0 +1,73 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Callers test for these errors with errors.Is.
+var (
+	// ErrLocked: another host owns the database. The message names its pid.
+	ErrLocked = errors.New("the database is in use by another host")
+	// ErrNewerSchema: a newer host has migrated the database.
+	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
+	// ErrForeign: the file at our path is an SQLite database of another program.
+	ErrForeign = errors.New("the database belongs to another program")
+	// ErrBusy: another program kept the file locked. Trying again later helps.
+	ErrBusy = errors.New("the database is busy")
+	// ErrCannotPersist: the disk is full, read-only or failing, or the file is
+	// damaged. Trying again does not help. The host must report it and stop
+	// working.
+	ErrCannotPersist = errors.New("the database cannot be written")
+	// ErrDamaged comes with ErrCannotPersist if opening the database again
+	// repairs it: Open then moves the damaged database aside.
+	ErrDamaged = errors.New("it is damaged")
+)
+
+// errCorrupt is damage that our own checks found. SQLite reports other damage
+// with its own errors.
+var errCorrupt = errors.New("not a usable database")
+
+// explain adds to an error of SQLite the sentinel error that callers test for.
+// When ctx is over, explain adds ctx's error too, because SQLite reports an
+// abandoned wait as busy and an abandoned statement as interrupted.
+func explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isAny(err, sqlite3.BUSY, sqlite3.LOCKED):
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
+	case meansDamage(err):
+		err = fmt.Errorf("%w: %w: %w", ErrCannotPersist, ErrDamaged, err)
+	case isAny(err, sqlite3.FULL, sqlite3.READONLY, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.PERM):
+		err = fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+func isCorrupt(err error) bool {
+	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
+}
+
+// meansDamage recognises damage to a database that was sound when it was
+// opened. Beside isCorrupt it accepts a short read, which happens if the
+// write-ahead log was cut off. The next Open finds out whether the database is
+// really damaged.
+func meansDamage(err error) bool {
+	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
+}
+
+func isAny(err error, codes ...sqlite3.ErrorCode) bool {
+	for _, code := range codes {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// An Examination is the result of examining a database from outside.
+type Examination struct {
+	Path   string
+	Exists bool
+	Bytes  int64 // on disk, including the write-ahead log
+	// Schema is the schema version of the database. NewestSchema is the newest
+	// version that this build knows.
+	Schema, NewestSchema int
+	Sessions             int
+	// Damage is SQLite's list of problems. It is empty if the database is
+	// sound.
+	Damage []string
+	Aside  []string // names of damaged databases that were moved aside
+}
+
+// LastOwner returns the pid of the process that opened the database in dir
+// last, or 0 if it is unknown. The process may have ended.
+func LastOwner(dir string) (pid int) {
+	pid, _ = strconv.Atoi(ownerOf(filepath.Join(dir, lockName)))
+	return pid
+}
+
+// maxDamage bounds how many problems a check lists.
+const maxDamage = 5
+
+// Examine checks the whole database in dir through a connection that cannot
+// write. It takes no lock, so a host may be at work. It fails with ErrForeign
+// or ErrBusy, or with ErrCannotPersist if the database cannot be read.
+func Examine(ctx context.Context, dir string) (Examination, error) {
+	migrations := Released()
+	x := Examination{Path: filepath.Join(dir, fileName), NewestSchema: migrations[len(migrations)-1].Version}
+	if testing.Testing() {
+		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
+			return x, err
+		}
+	}
+	var err error
+	if x.Aside, err = filepath.Glob(filepath.Join(dir, fileName+".corrupt-*[0-9]")); err != nil {
+		return x, fmt.Errorf("examine database: %w", err)
+	}
+	missing, err := inspect(x.Path)
+	if isCorrupt(err) {
+		x.Exists, x.Damage = true, []string{err.Error()}
+		return x, nil
+	}
+	if missing || err != nil {
+		return x, err
+	}
+	x.Exists = true
+	if x.Bytes, err = SizeOnDisk(x.Path); err != nil {
+		return x, err
+	}
+	if err := x.check(ctx); isCorrupt(err) {
+		x.Damage = append(x.Damage, err.Error())
+	} else if err != nil {
+		return x, fmt.Errorf("examine database: %w", explain(ctx, err))
+	}
+	return x, nil
+}
+
+func (x *Examination) check(ctx context.Context) (err error) {
+	sidecars := []string{x.Path + "-wal", x.Path + "-shm"}
+	var ours []string // sidecars that this check makes SQLite create, with modes from the umask alone
+	for _, file := range sidecars {
+		if !exists(file) {
+			ours = append(ours, file)
+		}
+	}
+	c, err := sqlite3.OpenFlags(x.Path, sqlite3.OPEN_READONLY)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, c.Close())
+		for _, file := range ours {
+			_ = os.Chmod(file, Mode) // SQLite may have removed the file
+		}
+	}()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	if err := c.BusyTimeout(busyTimeout); err != nil {
+		return err
+	}
+	if err := Scan(c, `PRAGMA user_version`, func(row *sqlite3.Stmt) { x.Schema = row.ColumnInt(0) }); err != nil {
+		return err
+	}
+	err = Scan(c, fmt.Sprintf(`PRAGMA quick_check(%d)`, maxDamage), func(row *sqlite3.Stmt) {
+		if line := row.ColumnText(0); line != "ok" {
+			x.Damage = append(x.Damage, line)
+		}
+	})
+	if err != nil || x.Schema == 0 || len(x.Damage) > 0 {
+		return err
+	}
+	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
+}

@@ -1,0 +1,256 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/ncruces/go-sqlite3"
+	"go.uber.org/goleak"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func options(dir string) Options {
+	return Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.NewManual(1_790_000_000_000)}
+}
+
+// openIn opens the database in dir and closes it when the test ends.
+func openIn(t testing.TB, dir string) *File {
+	t.Helper()
+	f, err := openFile(t, dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, f.Close()) })
+	return f
+}
+
+func openFile(t testing.TB, dir string) (*File, error) {
+	nothing := func(context.Context, *sql.DB) error { return nil }
+	return Open(t.Context(), options(dir), Released(), nothing)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func assertIs(t testing.TB, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("error is %v, want %v", err, target)
+	}
+}
+
+func TestMigrationNumbersAreConsecutive(t *testing.T) {
+	for i, m := range Released() {
+		if m.Version != i+1 {
+			t.Errorf("%s stands at place %d", m.Name, i+1)
+		}
+	}
+}
+
+// nextMigrations returns the released migrations and n further ones.
+
+func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
+	for name, setUp := range map[string]string{
+		"no application id":    `PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1);`,
+		"other application id": `PRAGMA application_id = 42; CREATE TABLE t (x);`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, fileName)
+			conn, err := sqlite3.Open(path)
+			must(t, err)
+			must(t, conn.Exec(setUp))
+			must(t, conn.Close())
+			before := readFile(t, path)
+			info, err := os.Stat(path)
+			must(t, err)
+
+			_, err = openFile(t, dir)
+			assertIs(t, err, ErrForeign)
+			if !bytes.Equal(readFile(t, path), before) {
+				t.Error("the foreign database was changed")
+			}
+			after, err := os.Stat(path)
+			must(t, err)
+			if after.ModTime() != info.ModTime() || after.Mode() != info.Mode() {
+				t.Error("the foreign database was touched")
+			}
+			same(t, "files", glob(t, dir, "*"), []string{fileName, lockName})
+		})
+	}
+}
+
+func TestSecondStoreOfAProcessIsTurnedAway(t *testing.T) {
+	dir := t.TempDir()
+	f := openIn(t, dir)
+	_, err := openFile(t, dir)
+	assertIs(t, err, ErrLocked)
+	if err != nil && !strings.Contains(err.Error(), fmt.Sprintf("pid %d,", os.Getpid())) {
+		t.Errorf("error does not name the pid: %v", err)
+	}
+	must(t, f.Close())
+	openIn(t, dir)
+	if !exists(filepath.Join(dir, lockName)) {
+		t.Error("the lock file was removed")
+	}
+}
+
+func TestRealDatabaseIsRefusedUnderTest(t *testing.T) {
+	real := DefaultDir(os.Getenv)
+	if real == "" {
+		t.Skip("no home directory")
+	}
+	before := exists(real)
+	_, err := openFile(t, real)
+	assertIs(t, err, errRealDatabase)
+	if exists(real) != before {
+		t.Error("the real directory was created")
+	}
+}
+
+func TestRefuseRealSeesThroughDetours(t *testing.T) {
+	root := t.TempDir()
+	home, xdg, data := filepath.Join(root, "home"), filepath.Join(root, "xdg"), filepath.Join(root, "data")
+	env := func(name string) string {
+		return map[string]string{"HOME": home, "XDG_DATA_HOME": xdg, "MAGIC_CONTEXT_DATA_DIR": data}[name]
+	}
+	inHome := filepath.Join(home, ".local", "share", "cortexkit", "magic-context")
+	must(t, os.MkdirAll(filepath.Dir(inHome), 0o700))
+	link := filepath.Join(root, "link")
+	must(t, os.Symlink(filepath.Dir(inHome), link))
+	temporary := filepath.Join(root, "tmp")
+
+	for _, dir := range []string{
+		data, // named by the override
+		filepath.Join(xdg, "cortexkit", "magic-context"), // hidden by the override
+		inHome, // hidden by both
+		filepath.Join(home, "..", "home", ".local", "share", "cortexkit", "magic-context") + "/",
+		filepath.Join(link, "magic-context"),
+	} {
+		assertIs(t, refuseReal(dir, temporary, env), errRealDatabase)
+	}
+	if err := refuseReal(filepath.Join(root, "elsewhere"), temporary, env); err != nil {
+		t.Error(err)
+	}
+	// Even if a test empties its environment, the account still has a home
+	// directory.
+	account, err := user.Current()
+	must(t, err)
+	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")
+	assertIs(t, refuseReal(accountDir, temporary, func(string) string { return "" }), errRealDatabase)
+	// The end-to-end tests tell the binary its directory by the same variable.
+	if err := refuseReal(data, root, env); err != nil {
+		t.Error(err)
+	}
+}
+
+func glob(t testing.TB, dir, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, pattern))
+	must(t, err)
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	return names
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	must(t, err)
+	return data
+}
+
+func TestDefaultDir(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"override wins", map[string]string{"MAGIC_CONTEXT_DATA_DIR": "/data", "XDG_DATA_HOME": "/xdg", "HOME": "/home/u"}, "/data"},
+		{"xdg", map[string]string{"XDG_DATA_HOME": "/xdg", "HOME": "/home/u"}, "/xdg/cortexkit/magic-context"},
+		{"relative xdg is ignored", map[string]string{"XDG_DATA_HOME": "xdg", "HOME": "/home/u"}, "/home/u/.local/share/cortexkit/magic-context"},
+		{"home", map[string]string{"HOME": "/home/u"}, "/home/u/.local/share/cortexkit/magic-context"},
+		{"windows home", map[string]string{"USERPROFILE": "/users/u"}, "/users/u/.local/share/cortexkit/magic-context"},
+		{"nothing known", nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := DefaultDir(func(name string) string { return test.env[name] })
+			if got != filepath.FromSlash(test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	f := openIn(t, t.TempDir())
+	for pragma, want := range map[string]string{
+		"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1",
+		"busy_timeout": "5000", "application_id": strconv.Itoa(ApplicationID),
+	} {
+		var got string
+		must(t, f.write.QueryRowContext(t.Context(), `PRAGMA `+pragma).Scan(&got))
+		if got != want {
+			t.Errorf("%s is %s, want %s", pragma, got, want)
+		}
+	}
+	if _, err := f.read.ExecContext(t.Context(), `DELETE FROM sessions`); err == nil {
+		t.Error("a reading connection could write")
+	}
+}
+
+func TestEmptyFileIsANewDatabase(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, fileName), nil, 0o644))
+	if f := openIn(t, dir); f.Recovered() != "" {
+		t.Errorf("recovered is %q", f.Recovered())
+	}
+}
+
+func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
+	dir := t.TempDir()
+	must(t, create(filepath.Join(dir, fileName)))
+	f := openIn(t, dir)
+	if f.Recovered() != "" {
+		t.Errorf("recovered is %q", f.Recovered())
+	}
+	if f.SchemaVersion() != len(Released()) {
+		t.Errorf("schema is %d", f.SchemaVersion())
+	}
+}
+
+func TestCutOffLogIsDamage(t *testing.T) {
+	err := explain(t.Context(), fmt.Errorf("commit: %w", sqlite3.IOERR_SHORT_READ))
+	if !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrCannotPersist) {
+		t.Errorf("got %v", err)
+	}
+	if err := explain(t.Context(), sqlite3.IOERR_WRITE); errors.Is(err, ErrDamaged) {
+		t.Errorf("a disk that takes nothing is taken for damage: %v", err)
+	}
+}

@@ -1,0 +1,90 @@
+package file
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// ApplicationID marks our databases: "mctx" in the header of the file.
+const ApplicationID = 0x6d637478
+
+// These are the parts of the SQLite file header that we read ourselves, see
+// https://sqlite.org/fileformat2.html#the_database_header.
+const (
+	headerBytes         = 100
+	headerMagic         = "SQLite format 3\x00"
+	headerApplicationID = 68
+)
+
+// inspect examines the file at path without SQLite, because SQLite would create
+// files beside a database of another program. missing is true if the database
+// must be created. The error is ErrForeign or errCorrupt if the file must not
+// be opened.
+//
+// The header in the main file is reliable although the database uses a
+// write-ahead log, because create writes our mark before it switches to WAL
+// mode.
+func inspect(path string) (missing bool, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, orphanedLog(path)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	defer file.Close()
+
+	header := make([]byte, headerBytes)
+	n, err := io.ReadFull(file, header)
+	switch {
+	case errors.Is(err, io.EOF):
+		return true, orphanedLog(path)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return false, fmt.Errorf("%w: %s has %d bytes", errCorrupt, path, n)
+	case err != nil:
+		return false, fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	case string(header[:len(headerMagic)]) != headerMagic:
+		return false, fmt.Errorf("%w: %s has no SQLite header", errCorrupt, path)
+	}
+	if id := binary.BigEndian.Uint32(header[headerApplicationID:]); id != ApplicationID {
+		return false, fmt.Errorf("%w: %s has application id %#x, ours is %#x", ErrForeign, path, id, ApplicationID)
+	}
+	return false, nil
+}
+
+// orphanedLog fails if a write-ahead log holds data but its database is
+// missing. SQLite would silently delete such a log.
+func orphanedLog(path string) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%w: %s is empty but has a write-ahead log", errCorrupt, path)
+	}
+	return nil
+}
+
+// create creates an empty database with our mark. It still uses a rollback
+// journal, SQLite's default, so that the mark reaches the main file at once or
+// not at all.
+func create(path string) (err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, Mode)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	conn, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := conn.BusyTimeout(busyTimeout); err != nil {
+		return err
+	}
+	return conn.Exec(fmt.Sprintf(`PRAGMA application_id = %d`, ApplicationID))
+}

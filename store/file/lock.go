@@ -1,0 +1,62 @@
+package file
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// pidOffset is 1, because on Windows the lock covers the first byte of the file
+// and no other process can read that byte.
+const pidOffset = 1
+
+// takeLock makes this process the owner of the database. The lock file is never
+// removed. If it were, one process could wait on the removed file and another
+// create a new one, and both would believe that they hold the lock.
+func takeLock(path string) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w: %w", path, ErrCannotPersist, err)
+	}
+	if !held {
+		return nil, fmt.Errorf("%w (pid %s, lock %s)", ErrLocked, ownerOf(path), path)
+	}
+	if err := writePID(path); err != nil {
+		lock.Unlock()
+		return nil, fmt.Errorf("sign lock %s: %w: %w", path, ErrCannotPersist, err)
+	}
+	return lock, nil
+}
+
+func writePID(path string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	// The pid is padded to a fixed width, so that it overwrites any older pid
+	// and the file need not be truncated.
+	if _, err := file.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), pidOffset); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+func ownerOf(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer file.Close()
+	buf := make([]byte, 32)
+	n, _ := file.ReadAt(buf, pidOffset)
+	pid := strings.TrimSpace(string(buf[:n]))
+	if _, err := strconv.Atoi(pid); err != nil {
+		return "unknown" // the owner has locked the file and not yet written its pid
+	}
+	return pid
+}

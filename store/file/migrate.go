@@ -1,0 +1,136 @@
+package file
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// A Migration brings the schema from Version-1 to Version.
+type Migration struct {
+	Version int
+	Name    string
+	SQL     string
+}
+
+// Released returns the migrations of this build in order. They are numbered
+// consecutively from 1; a test checks that.
+func Released() []Migration {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
+	if err != nil {
+		panic(err) // cannot happen: the pattern is a constant
+	}
+	var all []Migration
+	for _, name := range names {
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			panic(err) // cannot happen: the file is embedded
+		}
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil {
+			panic("migration without a number: " + name)
+		}
+		all = append(all, Migration{version, path.Base(name), string(text)})
+	}
+	return all
+}
+
+// prepareSchema reads the schema version, refuses a newer schema, and migrates
+// an older one. It returns the version of the migrated database.
+func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
+	conn, err := f.write.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+
+	var stored, tables int
+	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&stored); err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+		return 0, fmt.Errorf("read schema: %w", err)
+	}
+	newest := migrations[len(migrations)-1].Version
+	if stored > newest {
+		return 0, fmt.Errorf("%w: its schema is version %d, this host knows up to %d; update magicctx-host",
+			ErrNewerSchema, stored, newest)
+	}
+	if err := f.checkSuspect(ctx, conn); err != nil {
+		return 0, err
+	}
+	if stored == newest {
+		return newest, nil
+	}
+	if stored > 0 {
+		if err := f.copyBefore(ctx, conn, stored); err != nil {
+			return 0, fmt.Errorf("copy database before migration: %w", err)
+		}
+	}
+	for _, m := range migrations {
+		if m.Version <= stored {
+			continue
+		}
+		if err := migrate(ctx, conn, m); err != nil {
+			return 0, fmt.Errorf("migration %s: %w", m.Name, err)
+		}
+		f.log.Info("database migrated", "path", f.path, "version", m.Version)
+	}
+	return newest, nil
+}
+
+// migrate applies m and records its version in one transaction. Meanwhile
+// foreign keys are off, because otherwise rebuilding a table would delete the
+// rows that refer to it. migrate checks all foreign keys before the commit
+// instead.
+func migrate(ctx context.Context, conn *sql.Conn, m Migration) (err error) {
+	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
+		return err
+	}
+	defer func() {
+		_, onErr := conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA foreign_keys = ON`)
+		if err == nil {
+			err = onErr
+		}
+	}()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // no-op after Commit
+	if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
+		return err
+	}
+	if err := checkForeignKeys(ctx, tx); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, m.Version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func checkForeignKeys(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		var table, parent string
+		if err := rows.Scan(&table, &parent); err != nil {
+			return err
+		}
+		return fmt.Errorf("a row of %s has no parent in %s", table, parent)
+	}
+	return rows.Err()
+}

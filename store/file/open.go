@@ -1,0 +1,226 @@
+package file
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+const (
+	fileName = "magicctx.db"
+	lockName = "magicctx.lock"
+
+	// Mode is the mode of all our files: they hold the user's prompts.
+	Mode    = 0o600
+	dirMode = 0o700
+
+	// busyTimeout bounds the wait for another program's lock on the file.
+	busyTimeout = 5 * time.Second
+
+	// maxReaders bounds the reading connections. Each costs about 3.5 MB.
+	maxReaders = 3
+)
+
+// Options say where a database is and which log and clock it uses. All fields
+// are required.
+type Options struct {
+	// Dir holds the database, its lock and its copies. If it does not exist, it
+	// is created with mode 0700. The mode of an existing directory stays as it
+	// is, because other programs may share the directory. All our files have
+	// mode 0600.
+	Dir   string
+	Log   *slog.Logger
+	Clock clock.Clock
+}
+
+// A File is the open database. On one machine, one process at a time has the
+// database of a directory open.
+type File struct {
+	path      string
+	log       *slog.Logger
+	clock     clock.Clock
+	lock      *flock.Flock
+	recovered string
+	version   int
+
+	write *sql.DB // pool of one connection
+	read  *sql.DB // pool of connections that cannot write
+
+	closing  sync.Once
+	closeErr error
+}
+
+// Open opens the database in o.Dir, or creates it, and applies the migrations
+// that it lacks. Then it has prepare make statements for the writer; they live
+// as long as the file. Open moves a damaged database aside and replaces it by
+// an empty one, see Recovered.
+//
+// It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrBusy or
+// ErrCannotPersist. Nothing stays open then, and the file is unchanged, except
+// that earlier successful migrations are kept. Under go test, Open refuses the
+// user's real database.
+func Open(ctx context.Context, o Options, migrations []Migration, prepare func(context.Context, *sql.DB) error) (*File, error) {
+	if o.Dir == "" {
+		return nil, errors.New("open database: no directory given")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open database in %s: %w", o.Dir, err)
+	}
+	if testing.Testing() {
+		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, fmt.Errorf("create database directory: %w: %w", ErrCannotPersist, err)
+	}
+	lock, err := takeLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{path: PathIn(dir), log: o.Log, clock: o.Clock, lock: lock}
+	if err := f.openOrReplace(ctx, migrations, prepare); err != nil {
+		lock.Unlock()
+		return nil, fmt.Errorf("open database %s: %w", f.path, explain(ctx, err))
+	}
+	return f, nil
+}
+
+func (f *File) openOrReplace(ctx context.Context, migrations []Migration, prepare func(context.Context, *sql.DB) error) error {
+	err := f.openFile(ctx, migrations, prepare)
+	if !isCorrupt(err) {
+		return err
+	}
+	moved, moveErr := moveAside(f.path, f.clock.Now())
+	if moveErr != nil {
+		return fmt.Errorf("move damaged database aside: %w: %w", moveErr, err)
+	}
+	f.recovered = moved
+	f.log.Error("database damaged: moved aside, starting with an empty one", "path", f.path, "moved", moved, "cause", err)
+	return f.openFile(ctx, migrations, prepare)
+}
+
+func (f *File) openFile(ctx context.Context, migrations []Migration, prepare func(context.Context, *sql.DB) error) (err error) {
+	missing, err := inspect(f.path)
+	if err != nil {
+		return err
+	}
+	if missing {
+		if err := create(f.path); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(f.path, Mode); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
+	defer func() {
+		if err != nil {
+			f.closeConnections()
+		}
+	}()
+	if f.write, err = driver.Open(f.path, setUpWriter); err != nil {
+		return err
+	}
+	f.write.SetMaxOpenConns(1)
+	if f.version, err = f.prepareSchema(ctx, migrations); err != nil {
+		return err
+	}
+	if err = prepare(ctx, f.write); err != nil {
+		return err
+	}
+	if f.read, err = driver.Open(f.path, setUpReader); err != nil {
+		return err
+	}
+	f.read.SetMaxOpenConns(maxReaders)
+	f.read.SetMaxIdleConns(maxReaders)
+	if err := f.read.PingContext(ctx); err != nil {
+		return err
+	}
+	return f.hideSidecars()
+}
+
+// setUpWriter sets the busy timeout first, because every later statement may
+// meet a lock.
+func setUpWriter(c *sqlite3.Conn) error {
+	if err := c.BusyTimeout(busyTimeout); err != nil {
+		return err
+	}
+	return c.Exec(`
+		PRAGMA foreign_keys = ON;
+		PRAGMA temp_store = MEMORY;
+		PRAGMA journal_mode = WAL;
+		PRAGMA synchronous = NORMAL;`)
+}
+
+func setUpReader(c *sqlite3.Conn) error {
+	if err := c.BusyTimeout(busyTimeout); err != nil {
+		return err
+	}
+	return c.Exec(`
+		PRAGMA temp_store = MEMORY;
+		PRAGMA query_only = ON;`)
+}
+
+// hideSidecars makes the files that SQLite keeps beside the database private.
+// SQLite creates them with modes from the umask alone.
+func (f *File) hideSidecars() error {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Chmod(f.path+suffix, Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+		}
+	}
+	return nil
+}
+
+// Path returns the path of the database file.
+func (f *File) Path() string { return f.path }
+
+// SchemaVersion returns the schema version of the database, which is the newest
+// version that this build knows.
+func (f *File) SchemaVersion() int { return f.version }
+
+// Writer returns the pool of the one connection that writes.
+func (f *File) Writer() *sql.DB { return f.write }
+
+// Reader returns the pool of the connections that cannot write.
+func (f *File) Reader() *sql.DB { return f.read }
+
+// Recovered returns the path to which Open moved a damaged database. It is
+// empty if the database was not damaged. If it is not empty, the database started
+// empty.
+func (f *File) Recovered() string { return f.recovered }
+
+// Close waits for the write in progress, closes the database and releases its
+// lock. Calling it again returns the same result.
+func (f *File) Close() error {
+	f.closing.Do(func() {
+		f.closeErr = errors.Join(f.closeConnections(), f.lock.Unlock())
+	})
+	return f.closeErr
+}
+
+// closeConnections closes the writer last, because the last connection moves
+// the write-ahead log into the database, and a reader cannot do that.
+func (f *File) closeConnections() error {
+	var errs []error
+	for _, db := range []*sql.DB{f.read, f.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

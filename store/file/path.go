@@ -1,0 +1,29 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// PathIn returns the path of the database in a data directory, whether or not
+// the file exists.
+func PathIn(dir string) string { return filepath.Join(dir, fileName) }
+
+// SizeOnDisk returns the size of the database at path with its write-ahead log,
+// in bytes.
+func SizeOnDisk(path string) (bytes int64, err error) {
+	for _, suffix := range []string{"", "-wal"} {
+		info, err := os.Stat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("size of the database: %w", err)
+		}
+		bytes += info.Size()
+	}
+	return bytes, nil
+}

@@ -1,0 +1,38 @@
+package file
+
+import (
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Scan runs a query and calls row for each row. row must copy every value that
+// it keeps; ColumnText copies.
+func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (err error) {
+	stmt, _, err := c.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for i, arg := range args {
+		if err := bind(stmt, i+1, arg); err != nil {
+			return err
+		}
+	}
+	for stmt.Step() {
+		row(stmt)
+	}
+	return stmt.Err()
+}
+
+func bind(stmt *sqlite3.Stmt, param int, arg any) error {
+	switch arg := arg.(type) {
+	case string:
+		return stmt.BindText(param, arg)
+	case int:
+		return stmt.BindInt(param, arg)
+	case int64:
+		return stmt.BindInt64(param, arg)
+	}
+	return fmt.Errorf("bind %T: not a type of this store", arg)
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// Options say where a store is and which log and clock it uses. All fields are
+// required.
+type Options = file.Options
+
+// The errors of the file are errors of the store. Callers test for them with
+// errors.Is.
+var (
+	ErrLocked        = file.ErrLocked
+	ErrNewerSchema   = file.ErrNewerSchema
+	ErrForeign       = file.ErrForeign
+	ErrBusy          = file.ErrBusy
+	ErrCannotPersist = file.ErrCannotPersist
+	ErrDamaged       = file.ErrDamaged
+)
+
+// A Store is the open database. On one machine, one process at a time has the
+// store of a directory open.
+type Store struct {
+	file  *file.File
+	log   *slog.Logger
+	clock clock.Clock
+	stmts passStatements
+
+	// waits holds the keys of sessions that have a file of waiting units. Few have,
+	// and a pass must not ask the disk for it.
+	waits sync.Map
+}
+
+// Open opens the database in o.Dir, or creates it, and migrates it to the
+// schema of this build. See file.Open for what it does with a damaged database,
+// and for its errors.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s, err := open(ctx, o, file.Released())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage ignores stale claims as well
+		s.log.Warn("claims of a host that is gone stay for now", "path", s.Path(), "cause", err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, error) {
+	s := &Store{log: o.Log, clock: o.Clock}
+	var err error
+	s.file, err = file.Open(ctx, o, migrations, func(ctx context.Context, writer *sql.DB) (err error) {
+		s.stmts, err = preparePass(ctx, writer)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Path returns the path of the database file.
+func (s *Store) Path() string { return s.file.Path() }
+
+// SchemaVersion returns the schema version of the database, which is the newest
+// version that this build knows.
+func (s *Store) SchemaVersion() int { return s.file.SchemaVersion() }
+
+// Recovered returns the path to which Open moved a damaged database. It is
+// empty if the database was not damaged. If it is not empty, the store started
+// empty.
+func (s *Store) Recovered() string { return s.file.Recovered() }
+
+// SizeOnDisk returns the size of the database and its write-ahead log, in
+// bytes.
+func (s *Store) SizeOnDisk() (int64, error) { return file.SizeOnDisk(s.Path()) }
+
+// Close waits for the write in progress, closes the database and releases its
+// lock. Calling it again returns the same result.
+func (s *Store) Close() error { return s.file.Close() }
