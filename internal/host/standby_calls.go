@@ -8,10 +8,12 @@ import (
 
 // with passes a call on to the host, if there is one.
 func with[P, R any](ctx context.Context, s *Standby, c Client, p P, call func(*Host, context.Context, Client, P) (R, error)) (R, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	var none R
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return none, waited(err)
+	}
+	defer s.gate.Release(1)
 	if s.host == nil {
-		var none R
 		return none, disabled(s.reason)
 	}
 	return call(s.host, ctx, c, p)
