@@ -73,8 +73,14 @@ func (h *Host) sendNudgeMessage(ctx context.Context, c Client, key store.Key, pa
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	sendErr := c.Send(sendCtx, params)
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	locking, stop := context.WithTimeout(ctx, sendTimeout)
+	defer stop()
+	s, err := h.sessions.lock(locking, key)
+	if err != nil { // the claim stays, and a later host or step finds it expired
+		h.Log.Warn("state of a message not stored", "session", key.Session, "error", err)
+		return
+	}
+	defer s.unlock()
 	to := store.MessageDelivered
 	if sendErr != nil {
 		to = store.MessagePending
