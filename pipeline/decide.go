@@ -148,7 +148,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	profile := render.ProfileNamed(d.Setup.Profile)
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
-	v := s.view(profile)
+	v := s.view(profile, d.Setup.Binds)
 	v.PrefixIsGone = isHard
 	goal := s.goal(d, r, limit)
 	v.Goal = inOwnTokens(goal, d.perToken)
