@@ -212,7 +212,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
       if (!has("drop", Number(tag)) && !has("skeleton", Number(tag))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
-    if (is === "[dropped]" && has("shell")) return
+    // An empty text, which some providers refuse, may be filled instead of leaving.
+    if (is === "[dropped]" && (has("shell") || was === "")) return
     const tagged = lead.exec(is)
     const body = tagged ? is.slice(tagged[0].length) : is
     const candidates = untagged(was, given)
@@ -261,9 +262,27 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    if (!has("clamp") && !has("skeleton")) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
+    // Of an answer that must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
+    // OpenCode sends a sentence of its own in the result's place.
+    const result = placeholder.exec(resultOf(now))
+    const isDropped = result ? has("drop", Number(result[1])) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
+    if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
     else if (!isClamped(was.input as Record<string, unknown>, now.input as Record<string, unknown>)) hit("altered", `no clamp makes ${excerpt(after)} of ${excerpt(before)}`)
   }
+}
+
+/** The result that the model is shown of a call. */
+function resultOf({ output, error, metadata }: NonNullable<Part["state"]>): string {
+  return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")
+}
+
+/** The dropped calls of a message of which the call is still sent, by their ids. */
+export function skeletons(wire: Message): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const part of wire.parts) {
+    if (part.type === "tool" && placeholder.test(resultOf(part.state!))) found.set(part.callID!, substance({ ...wire, parts: [part] }))
+  }
+  return found
 }
 
 function isClamped(was: Record<string, unknown>, is: Record<string, unknown>): boolean {
