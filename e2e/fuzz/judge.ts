@@ -29,7 +29,7 @@ export interface Bound {
 interface Kept {
   raw: string
   substance: string
-  /** The dropped calls that are still sent, without their results. */
+  /** The calls that are sent without their results. */
   skeletons: Map<string, string>
   bytes: number
 }
@@ -148,6 +148,8 @@ export class Judge {
     this.lastPass = 0
     this.isUnrecorded = false
     this.isForgetful = true
+    // A message without a stored binding counts as lost.
+    for (const bound of this.bound.values()) bound.isKnown = false
   }
 
   /**

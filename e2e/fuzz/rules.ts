@@ -271,16 +271,22 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
   }
 }
 
+/** What OpenCode sends in place of an output that it has pruned. */
+const pruned = "[Old tool result content cleared]"
+
 /** The result that the model is shown of a call. */
-function resultOf({ output, error, metadata }: NonNullable<Part["state"]>): string {
+function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>): string {
+  if (time?.compacted) return pruned
   return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")
 }
 
-/** The dropped calls of a message of which the call is still sent, by their ids. */
+/** The calls of a message that are sent without their results, by their ids. */
 export function skeletons(wire: Message): Map<string, string> {
   const found = new Map<string, string>()
   for (const part of wire.parts) {
-    if (part.type === "tool" && placeholder.test(resultOf(part.state!))) found.set(part.callID!, substance({ ...wire, parts: [part] }))
+    if (part.type !== "tool") continue
+    const result = resultOf(part.state!)
+    if (placeholder.test(result) || result === pruned) found.set(part.callID!, substance({ ...wire, parts: [part] }))
   }
   return found
 }
@@ -310,7 +316,7 @@ export function substance(wire: Message): string {
     if (syntheticTodoMarker) continue
     if (type === "text") all += `text ${text}\n`
     else if (type === "file") all += `file ${url}\n`
-    else if (type === "tool") all += `call ${callID} ${JSON.stringify(state!.input)}: ${state!.output ?? ""}${state!.error ?? ""}${state!.metadata?.interrupted ? String(state!.metadata.output) : ""}\n`
+    else if (type === "tool") all += `call ${callID} ${JSON.stringify(state!.input)}: ${resultOf(state!)}\n`
   }
   return all
 }
