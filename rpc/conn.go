@@ -216,7 +216,7 @@ func (c *conn) cancelCall(params json.Value) error {
 	c.mu.Unlock()
 	if cl != nil { // a call that was answered already is no longer here, which is no error
 		cl.cancel(errCancelled)
-		cl.fail(refuse(schema.CodeCancelled, "%v", errCancelled))
+		cl.fail(errCancelled)
 	}
 	return nil
 }
