@@ -20,6 +20,7 @@ var (
 	ErrLocked        = file.ErrLocked
 	ErrNewerSchema   = file.ErrNewerSchema
 	ErrForeign       = file.ErrForeign
+	ErrNotOurs       = file.ErrNotOurs
 	ErrBusy          = file.ErrBusy
 	ErrCannotPersist = file.ErrCannotPersist
 	ErrDamaged       = file.ErrDamaged

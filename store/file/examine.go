@@ -52,6 +52,11 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 	if x.Aside, err = filepath.Glob(filepath.Join(dir, fileName+".corrupt-*[0-9]")); err != nil {
 		return x, fmt.Errorf("examine database: %w", err)
 	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := CheckFile(x.Path + suffix); err != nil {
+			return x, fmt.Errorf("examine database: %w", err)
+		}
+	}
 	missing, err := inspect(x.Path)
 	if isCorrupt(err) {
 		x.Exists, x.Damage = true, []string{err.Error()}
