@@ -13,8 +13,8 @@ import (
 // all the same: what the row says is replaced by the nearest number that makes
 // sense.
 const (
-	maxCount = 1<<31 - 1 // of messages, passes, tags
-	maxTotal = 1 << 53   // of tokens, over the life of a session
+	maxCount = 1 << 48 // of messages, passes, tags, tokens
+	maxTotal = 1 << 53 // of tokens, over the life of a session
 )
 
 // count reads a counter: 0 for a negative one, and never more than maxCount.
