@@ -174,7 +174,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	d.Edits, d.FreedBy = p.Edits, p.By
 	d.Drained = s.drained(d.Edits)
 	if !r.Subagent {
-		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, d.Edits)
+		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, v.NewestAnswer(), d.Edits)
 	}
 	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed)
 	d.remember(s, d.Size.Current-freed >= goal.Ceiling && d.Percent >= r.Threshold)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view/page"
@@ -100,7 +101,7 @@ func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", content)
+		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
 	return report.Print(w, s, report.Options{All: cmd.All, Color: wantsColor(w)})
