@@ -242,7 +242,6 @@ func responseMessage(resp *jsonrpc2.Response) (message, error) {
 	return m, err
 }
 
-
 // Close implements jsonrpc2.ObjectStream. It discards whatever the outbox has
 // not written.
 func (s *stream) Close() error {

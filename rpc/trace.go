@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,12 @@ import (
 // A Sender tells which side sent a frame.
 type Sender string
 
-// The senders.
+// The senders. The recorder itself writes what the host knew before the frame
+// that follows: see Recorder.ExportFrom.
 const (
-	FromShim Sender = "shim"
-	FromHost Sender = "host"
+	FromShim     Sender = "shim"
+	FromHost     Sender = "host"
+	FromRecorder Sender = "recorder"
 )
 
 // A TraceFrame is one line of a trace: one frame of a recorded connection.
@@ -42,6 +45,8 @@ type TraceFrame struct {
 type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
+	dial  Dial // nil records the frames alone
+	known exportedState
 
 	mu   sync.Mutex
 	file *os.File
@@ -76,6 +81,11 @@ func (r *Recorder) record(from Sender, f frame) {
 	if f.attachment != nil {
 		line.Attachment = traced(f.attachment)
 	}
+	r.write(line)
+}
+
+// write adds a line. The caller holds mu.
+func (r *Recorder) write(line TraceFrame) {
 	err := json.MarshalWrite(r.buf, line)
 	if err == nil {
 		err = r.buf.WriteByte('\n')
@@ -92,15 +102,15 @@ func (r *Recorder) record(from Sender, f frame) {
 // Forward copies one direction of a connection until its end, which is not an
 // error. With a recorder, Forward records every frame before it passes the
 // frame on.
-func Forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
-	err := forward(to, from, rec, sender)
+func Forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
+	err := forward(ctx, to, from, rec, sender)
 	if err != nil && IsEnd(err) {
 		return nil
 	}
 	return err
 }
 
-func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
+func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 	if rec == nil {
 		_, err := io.Copy(to, from)
 		return err
@@ -110,6 +120,9 @@ func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 		f, err := readFrame(r)
 		if err != nil {
 			return err
+		}
+		if sender == FromShim {
+			rec.export(ctx, f)
 		}
 		rec.record(sender, f)
 		if err := writeFrame(to, f); err != nil {
@@ -163,7 +176,7 @@ func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 				// A clone, because the decoder reuses its buffer.
 				err = json.Unmarshal(value.Clone(), &f)
 			}
-			if err == nil && f.From != FromShim && f.From != FromHost {
+			if err == nil && f.From != FromShim && f.From != FromHost && f.From != FromRecorder {
 				err = fmt.Errorf("unknown sender %q", f.From)
 			}
 			if err != nil {

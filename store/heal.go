@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -55,8 +54,8 @@ func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 
 // healSums brings the session's sums back to a number that can be raised.
 func (s *Store) healSums(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
 			UPDATE unit_sums
 			SET units = min(units, ?3), tokens = min(tokens, ?3), input_tokens = min(input_tokens, ?3),
 				dropped_units = min(dropped_units, ?3), dropped_tokens = min(dropped_tokens, ?3),
