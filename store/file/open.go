@@ -100,6 +100,9 @@ func Open(ctx context.Context, o Options, migrations []Migration, release func(*
 		lock.Unlock()
 		return nil, fmt.Errorf("open database %s: %w", f.path, explain(ctx, err))
 	}
+	if err := f.removeOldAside(); err != nil {
+		o.Log.Warn("old damaged databases are not removed", "path", f.path, "cause", err)
+	}
 	return f, nil
 }
 
