@@ -48,6 +48,7 @@ func (s *Session) Render(d Decision) Wire {
 	w := Wire{anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
+	s.reviewEnd()
 	slices.Sort(s.stale)
 	for _, i := range slices.Compact(s.stale) {
 		if i < s.rendered {
@@ -137,7 +138,7 @@ func (s *Session) settle(i int, w *Wire) int {
 	}
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
-		if e.head.role == transcript.Assistant && (e.look.plain || e.look.signed) {
+		if e.head.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
 			fused := fuses && joins && !rawJoins // some answers are fused in the raw array already
 			unbound := s.frame.Binds && !s.holds(i, before.wire, w)
 			if e.fused != fused || e.unbound != unbound {
@@ -191,6 +192,7 @@ type rendering struct {
 	patch         schema.Patch
 	hash, rawHash render.Hash
 	tokens, bytes int
+	keeps         kept
 	err           error
 }
 
@@ -206,6 +208,8 @@ func (s *Session) renderEntry(i int) rendering {
 	r.Wire = r.Raw
 	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
+	f := s.frameOf(i)
+	r.keeps = kept{call: f.KeepsCall, text: f.KeepsText}
 	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
 		u := s.State.ByKey(keys.of(p))
 		if u != nil && u.Active() {
@@ -213,7 +217,7 @@ func (s *Session) renderEntry(i int) rendering {
 			activeBytes += u.Bytes + u.InputBytes
 		}
 		return u
-	}, s.frameOf(i))
+	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
 	if len(r.patch) > 0 {
@@ -240,6 +244,8 @@ func (s *Session) frameOf(i int) render.Frame {
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
 		Binds: s.frame.Binds, Unbound: e.unbound,
 	}
+	keeps := s.keptOf(i)
+	f.KeepsCall, f.KeepsText = keeps.call, keeps.text
 	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
 		f.Todo = todoPart(s.Codec, t)
 	}
@@ -263,7 +269,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	}
 	ids := []byte(m.Key)
 	if m.Errored {
-		ids = append(ids, 0, 2) // no id looks like this
+		ids = append(ids, 0, 2) // no id summaries like this
 	}
 	for i := range m.Parts {
 		if m.Parts[i].StartsStep {
@@ -286,7 +292,7 @@ func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
-	e.joins, e.rawJoins = r.Wire.Joins(), r.Raw.Joins()
+	e.joins, e.rawJoins, e.keeps = r.Wire.Joins(), r.Raw.Joins(), r.keeps
 	s.unsent[e.head.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 
@@ -150,27 +149,27 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		Mode:         s.ColumnText(4),
 		Provider:     s.ColumnText(5),
 		Model:        s.ColumnText(6),
-		Epoch:        s.ColumnInt(7),
-		TagCounter:   s.ColumnInt(8),
-		Passes:       s.ColumnInt(9),
-		Busts:        s.ColumnInt(10),
-		WireMessages: s.ColumnInt(11),
+		Epoch:        count(s, 7),
+		TagCounter:   count(s, 8),
+		Passes:       count(s, 9),
+		Busts:        count(s, 10),
+		WireMessages: count(s, 11),
 		WireChain:    s.ColumnText(12),
-		InputTokens:  s.ColumnInt64(13),
-		CacheRead:    s.ColumnInt64(14),
-		CacheWrite:   s.ColumnInt64(15),
-		PromptTokens: s.ColumnInt(16),
+		InputTokens:  total(s, 13),
+		CacheRead:    total(s, 14),
+		CacheWrite:   total(s, 15),
+		PromptTokens: count(s, 16),
 		System: SystemState{
 			StickyDate:      s.ColumnText(17),
-			StickyDateEpoch: s.ColumnInt(18),
+			StickyDateEpoch: count(s, 18),
 			SystemHash:      s.ColumnText(19),
-			SystemTokens:    s.ColumnInt(20),
+			SystemTokens:    count(s, 20),
 			Text:            s.ColumnText(44),
-			Preamble:        s.ColumnInt(45),
+			Preamble:        count(s, 45),
 			Pending:         s.ColumnBool(46),
 			At:              s.ColumnInt64(47),
 		},
-		RawMessages:   s.ColumnInt(21),
+		RawMessages:   count(s, 21),
 		RawChain:      s.ColumnText(22),
 		ExplicitFlush: s.ColumnBool(23),
 		LastPassAt:    s.ColumnInt64(24),
@@ -179,38 +178,38 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 		Setup: SetupState{
 			Profile:     s.ColumnText(27),
 			Binds:       s.ColumnBool(39),
-			Preamble:    s.ColumnInt(40),
+			Preamble:    count(s, 40),
 			ShowGaps:    s.ColumnBool(28),
 			TodoMessage: s.ColumnText(29),
 			TodoState:   s.ColumnText(30),
-			ReclaimUpTo: s.ColumnInt(31),
+			ReclaimUpTo: count(s, 31),
 		},
 		Episode: EpisodeState{
 			ReliefOf:   s.ColumnText(32),
-			Relief:     s.ColumnInt(33),
-			StuckTag:   s.ColumnInt(34),
-			StuckGrace: s.ColumnInt(35),
-			StuckBand:  s.ColumnInt(36),
+			Relief:     count(s, 33),
+			StuckTag:   count(s, 34),
+			StuckGrace: count(s, 35),
+			StuckBand:  count(s, 36),
 		},
 		OverflowAt:     s.ColumnInt64(37),
-		OverflowPass:   s.ColumnInt(38),
+		OverflowPass:   count(s, 38),
 		Agent:          s.ColumnText(41),
-		LostBlocks:     s.ColumnInt(42),
-		LostTokens:     s.ColumnInt(43),
-		OverflowTokens: s.ColumnInt(48),
+		LostBlocks:     count(s, 42),
+		LostTokens:     count(s, 43),
+		OverflowTokens: count(s, 48),
 		Gauge: GaugeState{
 			Of:     s.ColumnText(49),
-			Tokens: s.ColumnInt(50),
-			Own:    s.ColumnInt(51),
-			Base:   s.ColumnInt(52),
+			Tokens: count(s, 50),
+			Own:    count(s, 51),
+			Base:   count(s, 52),
 		},
 	}
 }
 
 // ensureSession creates the session's row if it does not exist, because a hook
 // may come before the session's first pass.
-func (s *Store) ensureSession(ctx context.Context, tx *sql.Tx, key Key) error {
-	_, err := tx.ExecContext(ctx, `
+func (s *Store) ensureSession(tx *transaction, key Key) error {
+	_, err := tx.exec(`
 		INSERT INTO sessions (harness, session_id, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (harness, session_id) DO NOTHING`,
@@ -220,11 +219,11 @@ func (s *Store) ensureSession(ctx context.Context, tx *sql.Tx, key Key) error {
 
 // SaveSystem stores the state of the system prompt.
 func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.ensureSession(ctx, tx, key); err != nil {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		return saveSystem(ctx, tx, key, state, s.clock.Now())
+		return saveSystem(tx, key, state, s.clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("save system state of %s: %w", key, err)
@@ -232,8 +231,8 @@ func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) erro
 	return nil
 }
 
-func saveSystem(ctx context.Context, tx *sql.Tx, key Key, state SystemState, now int64) error {
-	_, err := tx.ExecContext(ctx, `
+func saveSystem(tx *transaction, key Key, state SystemState, now int64) error {
+	_, err := tx.exec(`
 		UPDATE sessions
 		SET sticky_date = ?3, sticky_date_epoch = ?4, system_hash = ?5, system_tokens = ?6, updated_at = ?7,
 			system_text = ?8, system_preamble = ?9, system_pending = ?10, system_at = ?11
@@ -247,11 +246,11 @@ func saveSystem(ctx context.Context, tx *sql.Tx, key Key, state SystemState, now
 // RequestFlush records, at the time at (Unix ms), that the user asked for all
 // queued work to be applied at the next pass.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.ensureSession(ctx, tx, key); err != nil {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `
+		_, err := tx.exec(`
 			UPDATE sessions
 			SET explicit_flush = 1, updated_at = ?3
 			WHERE harness = ?1 AND session_id = ?2`,
@@ -267,8 +266,8 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 // DeleteSession deletes everything about a session. Deleting an unknown session
 // is no error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
 			DELETE FROM sessions
 			WHERE harness = ? AND session_id = ?`,
 			key.Harness, key.Session)

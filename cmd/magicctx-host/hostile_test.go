@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -341,5 +344,19 @@ func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := run(ctx, []string{"doctor"}, strings.NewReader(""), &out, &errs, newFakeHost); code != exitFailed || !strings.Contains(errs.String(), "context canceled") {
 		t.Errorf("doctor ended with %d: %s", code, errs.String())
+	}
+}
+
+func TestHostileCloneLogIsPrintable(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(terminalHandler(&out, slog.LevelInfo))
+	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
+	// The colours are tint's own: digits and semicolons up to an m.
+	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
+	if n := strings.Count(out.String(), "visible"); n != 4 {
+		t.Errorf("%d of 4 texts are in %q", n, out.String())
+	}
+	if !strings.Contains(out.String(), "7") {
+		t.Errorf("the number is missing in %q", out.String())
 	}
 }

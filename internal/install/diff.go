@@ -50,8 +50,8 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 			continue
 		}
 		if b.Len() == 0 {
-			paint("", "--- "+format.Reveal(nameBefore))
-			paint("", "+++ "+format.Reveal(nameAfter))
+			paint("", "--- "+format.Clean(nameBefore))
+			paint("", "+++ "+format.Clean(nameAfter))
 		}
 		lead := min(contextLines, i)
 		for j := 1; j <= lead; j++ { // the context must not reach into the previous hunk
@@ -66,7 +66,7 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 		paint(cyan, fmt.Sprintf("@@ -%s +%s @@", span(lineBefore-lead, kept+removed), span(lineAfter-lead, kept+added)))
 		for _, l := range hunk {
 			line, ends := strings.CutSuffix(l.text, "\n")
-			paint(colors[l.op], string(l.op)+format.Reveal(strings.TrimSuffix(line, "\r")))
+			paint(colors[l.op], string(l.op)+format.CleanAll(strings.TrimSuffix(line, "\r")))
 			if !ends {
 				paint("", `\ No newline at end of file`)
 			}

@@ -14,5 +14,5 @@
 // OpenCode edits its configuration by itself (it adds "$schema"), so at removal the hash often does not
 // match. In that case only our changes are undone.
 //
-// It may import schema, internal/config and internal/json.
+// It may import schema, internal/config, internal/format and internal/json.
 package install
