@@ -80,7 +80,9 @@ type cli struct {
 	Install   installCmd   `cmd:"" help:"Add the plugin to a harness's configuration."`
 	Uninstall uninstallCmd `cmd:"" help:"Undo install."`
 
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands in a shell."`
+	Man        manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 }
 
 type versionCmd struct{}
