@@ -250,3 +250,27 @@ func TestInstallFromOneFile(t *testing.T) {
 		t.Errorf("the record is still there: %v", err)
 	}
 }
+
+// An installation for a project works through its loader, and beside one for all projects it does
+// nothing twice.
+func TestInstallForAProject(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	d := newDownload(t)
+	d.command("install", "opencode", "--project", "--yes")
+	o := d.open()
+	o.ask("What is the answer?", true)
+	o.close()
+
+	d.command("install", "opencode", "--yes")
+	o = d.open()
+	o.ask("And with both?", true)
+	status, err := d.user.Status(d.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(status.Sessions) == 0 || status.Sessions[0].Passes != 1 {
+		t.Errorf("one prompt made these passes: %+v", status.Sessions)
+	}
+	o.close()
+}
