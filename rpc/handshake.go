@@ -86,6 +86,8 @@ func (c *conn) complete(params, result any) any {
 				"pid", p.PID, "enabled", r.Enabled, "reason", r.Reason)
 		}
 		return r
+	case schema.VersionResult:
+		return schema.VersionResult{Version: Version, Protocol: protocol, PID: os.Getpid()}
 	case schema.StatusResult:
 		r.Version, r.Protocol, r.PID = Version, protocol, os.Getpid()
 		r.StartedAt, r.Bugs = c.server.startedAt, bug.Count()

@@ -84,7 +84,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}
 	return doctor.Options{
 		Version: rpc.Version, Executable: executable,
-		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), Directory: project,
+		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), OtherDirs: otherDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: versionOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
@@ -93,6 +93,12 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, places(project, dir)) },
 		Installed: func(ctx context.Context) (string, error) { return installed(ctx, places(project, dir)) },
 	}, nil
+}
+
+// otherDirs returns the directories in which a host with another environment may have its socket.
+func otherDirs(dataDir string) []string {
+	usual := daemon.RuntimeDirs(dataDir)
+	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
 // versionTimeout bounds `opencode --version`: OpenCode unpacks itself on its first run.

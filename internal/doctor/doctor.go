@@ -43,11 +43,14 @@ type Options struct {
 	Version    string // of this program
 	Executable string // its path
 	DataDir    string
-	// RuntimeDirs are the directories in which a host may put its socket, preferred ones first.
+	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
 	RuntimeDirs []string
-	Directory   string // the project whose configuration counts
-	Env         func(string) string
-	Now         func() time.Time
+	// OtherDirs are further directories, in which the running host may have its socket: it may have
+	// started with another environment.
+	OtherDirs []string
+	Directory string // the project whose configuration counts
+	Env       func(string) string
+	Now       func() time.Time
 	// LookPath finds a program by name.
 	LookPath func(string) (string, error)
 	// VersionOf runs a program and returns the version that it prints.

@@ -169,10 +169,8 @@ func TestFindings(t *testing.T) {
 			"host", Fail, "does not answer", "end its process, most likely", false,
 		},
 		{
-			"host where nobody looks", func(t *testing.T, o *Options) {
-				o.RuntimeDirs = []string{filepath.Join(o.DataDir, "better"), o.RuntimeDirs[0]}
-			},
-			"host", Fail, "has its socket in", "end process 4711", false,
+			"another program at the host's socket", func(t *testing.T, o *Options) { o.AskHost = answer(schema.StatusResult{}, daemon.ErrForeign) },
+			"host", Fail, "not a host of this user", "end that process", false,
 		},
 		{
 			"host in trouble", func(t *testing.T, o *Options) {
@@ -505,8 +503,49 @@ func TestFilesOfOthersAreTold(t *testing.T) {
 		t.Skipf("cannot give a file away: %v", err)
 	}
 	x.permissions(t.Context())
-	if f := x.findings[0]; f.Level != Fail || !strings.Contains(f.Message, "belongs to user 12345") || !strings.Contains(f.Remedy, "chown") || f.Fixable {
+	if f := x.findings[0]; f.Level != Fail || !strings.Contains(f.Message, "belongs to user 12345") || !strings.Contains(f.Remedy, "do not use it") || f.Fixable {
 		t.Errorf("found %+v", f)
+	}
+}
+
+// Anybody may create the directory for the sockets of another user, with a socket in it at which a
+// program waits for that user. No advice and no repair may make that directory the user's own.
+func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
+	o := well(t)
+	dir := o.RuntimeDirs[0]
+	listenAndDie(t, filepath.Join(dir, "0123abcd.sock"))
+	if err := os.Chown(dir, 12345, -1); err != nil {
+		t.Skipf("cannot give a directory away: %v", err)
+	}
+	must(t, os.Chmod(dir, 0o777))
+	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
+		return schema.StatusResult{}, daemon.ErrNoHost
+	}
+	findings := examine(t, o)
+	i := slices.IndexFunc(findings, func(f Finding) bool { return strings.Contains(f.Message, dir+" belongs to user 12345") })
+	if i < 0 {
+		t.Fatalf("the directory is not reported: %+v", findings)
+	}
+	if f := findings[i]; strings.Contains(f.Remedy, "chown") || !strings.Contains(f.Remedy, "do not use it") {
+		t.Errorf("advice: %q", f.Remedy)
+	}
+	if err := Repair(t.Context(), findings); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o777 || !exists(filepath.Join(dir, "0123abcd.sock")) {
+		t.Errorf("the repair has changed the directory: %v, %v", info, err)
+	}
+}
+
+// The running host has its socket where the environment of its first client put it.
+func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
+	o := well(t)
+	o.OtherDirs = o.RuntimeDirs[:1]
+	o.RuntimeDirs = []string{filepath.Join(filepath.Dir(o.DataDir), "better")}
+	for _, f := range examine(t, o) {
+		if f.Check == "host" && (f.Level != OK || !strings.Contains(f.Message, o.OtherDirs[0])) {
+			t.Errorf("found %+v", f)
+		}
 	}
 }
 
