@@ -107,7 +107,7 @@ func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 	}
 	r := bufio.NewReaderSize(from, readBufferBytes)
 	for {
-		f, err := readFrame(r)
+		f, err := readFrame(r, new(reservation))
 		if err != nil {
 			return err
 		}
