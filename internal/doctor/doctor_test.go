@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -93,6 +94,7 @@ func exists(path string) bool {
 
 func write(t *testing.T, path, content string, mode os.FileMode) {
 	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	must(t, os.WriteFile(path, []byte(content), mode))
 	must(t, os.Chmod(path, mode)) // independent of the umask
 }
@@ -546,6 +548,116 @@ func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
 		if f.Check == "host" && (f.Level != OK || !strings.Contains(f.Message, o.OtherDirs[0])) {
 			t.Errorf("found %+v", f)
 		}
+	}
+}
+
+// OpenCode has settings of its own, which Pi does not read.
+func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
+	o := well(t)
+	write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "opencode", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
+	found := false
+	for _, f := range examine(t, o) {
+		found = found || f.Check == "configuration" && f.Level == Warn && strings.Contains(f.Message, "switched off for OpenCode in")
+	}
+	if !found {
+		t.Errorf("not told: %+v", examine(t, o))
+	}
+}
+
+// A plugin that is gone, or that finds no host, does nothing at all.
+func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, o *Options, dir string)
+		level   Level
+		want    string
+	}{
+		"plugin gone":   {func(t *testing.T, _ *Options, dir string) { must(t, os.Remove(filepath.Join(dir, "index.js"))) }, Fail, "the plugin is gone"},
+		"no host":       {func(*testing.T, *Options, string) {}, Fail, "finds no host"},
+		"host recorded": {func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable) }, OK, "the plugin starts "},
+		"recorded host is gone": {
+			func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable+".gone") },
+			Fail, "magicctx-host.gone",
+		},
+		"host on the PATH": {func(_ *testing.T, o *Options, _ string) {
+			o.LookPath = func(string) (string, error) { return o.Executable, nil }
+		}, OK, "the plugin starts "},
+		"host packaged": {func(t *testing.T, _ *Options, dir string) {
+			write(t, filepath.Join(dir, "..", "bin", hostName()), "", 0o700)
+		}, OK, "the plugin starts "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := well(t)
+			dir := filepath.Join(filepath.Dir(o.DataDir), "shim", "dist")
+			write(t, filepath.Join(dir, "index.js"), "", 0o600)
+			o.PluginFile = func(context.Context) (string, error) { return filepath.Join(dir, "index.js"), nil }
+			o.LookPath = func(name string) (string, error) {
+				if name == "opencode" {
+					return o.Executable, nil
+				}
+				return "", errors.New("not found")
+			}
+			test.prepare(t, &o, dir)
+			findings := examine(t, o)
+			if !slices.ContainsFunc(findings, func(f Finding) bool {
+				return f.Check == "plugin" && f.Level == test.level && strings.Contains(f.Message, test.want)
+			}) {
+				t.Errorf("no finding of level %s with %q: %+v", test.level, test.want, findings)
+			}
+		})
+	}
+}
+
+func recordHost(t *testing.T, dir, host string) {
+	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
+}
+
+// While magicctx does not work, nothing keeps sessions short. Doctor says so, and gives compaction back
+// only if its other repairs do not help.
+func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
+	for name, test := range map[string]struct {
+		harm     func(t *testing.T, o *Options)
+		off      bool
+		restored bool
+		want     string // "" if there is no warning
+	}{
+		"works":                   {func(*testing.T, *Options) {}, true, false, ""},
+		"works, but OpenCode too": {func(*testing.T, *Options) {}, false, false, "own compaction is on"},
+		"conflict": {func(_ *testing.T, o *Options) {
+			o.Conflicts = func(context.Context) ([]Conflict, error) {
+				return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+			}
+		}, true, true, "nothing keeps sessions below"},
+		"switched off": {func(t *testing.T, o *Options) {
+			write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "magicctx", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
+		}, true, true, "nothing keeps sessions below"},
+		"repaired": {func(t *testing.T, o *Options) { must(t, os.Chmod(o.DataDir, 0o500)) }, true, false, "nothing keeps sessions below"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := well(t)
+			restored := false
+			o.CompactionOff = func(context.Context) (string, error) {
+				if test.off {
+					return "/home/u/.config/opencode/opencode.json", nil
+				}
+				return "", nil
+			}
+			o.RestoreCompaction = func(context.Context) error {
+				restored = true
+				return nil
+			}
+			test.harm(t, &o)
+			findings := examine(t, o)
+			i := slices.IndexFunc(findings, func(f Finding) bool { return f.Check == "compaction" && f.Level == Warn })
+			if (i >= 0) != (test.want != "") || i >= 0 && !strings.Contains(findings[i].Message, test.want) {
+				t.Errorf("want a warning with %q: %+v", test.want, findings)
+			}
+			if err := Repair(t.Context(), findings); err != nil {
+				t.Error(err)
+			}
+			if restored != test.restored {
+				t.Errorf("compaction was given back: %t, want %t", restored, test.restored)
+			}
+		})
 	}
 }
 
