@@ -117,7 +117,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 	r := bufio.NewReaderSize(from, readBufferBytes)
 	for {
-		f, err := readFrame(r)
+		f, err := readFrame(r, new(reservation))
 		if err != nil {
 			return err
 		}
