@@ -10,7 +10,6 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
-	"github.com/magicctx/magicctx-host/schema"
 )
 
 // longSession returns n raw messages, most of them with 3.5 KB of tool output.
@@ -44,7 +43,7 @@ func BenchmarkResync(b *testing.B) {
 			for b.Loop() {
 				s := benchSession(known.State)
 				s.Update(0, messages, "")
-				s.Render(Decision{Verdict: schema.Steady})
+				s.Render(Decision{}.Steady(CauseNone))
 				s.Mutation()
 			}
 		})
@@ -59,11 +58,11 @@ func BenchmarkSteady(b *testing.B) {
 			messages := longSession(n + 1)
 			s := benchSession(frozen.NewState(0, nil, nil, nil))
 			s.Update(0, messages, "")
-			s.Render(Decision{Verdict: schema.Steady})
+			s.Render(Decision{}.Steady(CauseNone))
 			s.Mutation()
 			for b.Loop() {
 				s.Update(n, messages[n:], "")
-				s.Render(Decision{Verdict: schema.Steady})
+				s.Render(Decision{}.Steady(CauseNone))
 				s.Mutation()
 			}
 		})

@@ -104,14 +104,8 @@ func (s *Session) hasLostThinking(e *entry) bool {
 	return s.State.Setup.Binds && b != nil && b.Lost
 }
 
-// Unstored returns the bindings made since the last call of Stored.
+// Unstored returns the bindings made since the last committed pass.
 func (s *Session) Unstored() []frozen.Binding { return s.unstored }
-
-// Stored tells the session that the bindings and losses of a pass are on disk.
-func (s *Session) Stored(w Wire) {
-	s.unstored = nil
-	s.State.Lose(w.Lost)
-}
 
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.

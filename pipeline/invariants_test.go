@@ -459,7 +459,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 	}
 	before := map[*world]past{}
 	history(t, func(t *rapid.T, w *world) {
-		if !w.decision.Setup.Binds {
+		if !w.result.Setup.Binds {
 			delete(before, w)
 			return
 		}
@@ -467,7 +467,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 		if len(invalid) > 0 {
 			t.Fatalf("the thinking of %v is sent behind another prompt:\n%s", invalid, w.text())
 		}
-		if preamble := w.decision.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
+		if preamble := w.result.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
 			for _, key := range before[w].valid {
 				if !slices.Contains(valid, key) {
 					t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
@@ -477,7 +477,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 				t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 			}
 		}
-		before[w] = past{w.decision.Setup.Preamble, valid}
+		before[w] = past{w.result.Setup.Preamble, valid}
 		kept, lost = kept+len(valid), lost+len(w.result.Lost)
 	})
 	if kept == 0 || lost == 0 {

@@ -62,8 +62,8 @@ func (s *Session) size() (Size, Gauge) {
 	}
 	g := s.gauge(measured, own)
 	size := Size{Measurement: g.measurement(), Measured: g.Tokens, Current: g.Tokens + tail}
-	if ep := &s.Meta.Episode; ep.ReliefOf == size.Measurement {
-		size.Current = max(0, size.Current-ep.Relief)
+	if relief := s.Meta.Episode.Relief; relief.Of == size.Measurement {
+		size.Current = max(0, size.Current-relief.Tokens)
 	}
 	return size, g
 }
@@ -80,8 +80,8 @@ func (s *Session) gauge(i, own int) Gauge {
 	case last.Of == "": // the first usage of the session that this host sees
 		grown := s.grown()
 		g.Base = grown.Base
-		if ep := &s.Meta.Episode; ep.ReliefOf == g.Of {
-			g.Own += ep.Relief // the usage was measured before that bust
+		if relief := s.Meta.Episode.Relief; relief.Of == g.Of {
+			g.Own += relief.Tokens // the usage was measured before that bust
 		} else if expected := grown.estimate(own); reported*4 < expected*3 {
 			g.Tokens = expected // the edits that its prompt was made with are lost
 		}

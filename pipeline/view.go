@@ -9,7 +9,7 @@ import (
 
 // view returns the part of the session that rules may read.
 func (s *Session) view(p render.Profile) rule.View {
-	v := rule.View{State: s.State, Messages: make([]rule.Message, len(s.entries))}
+	v := rule.View{State: s.State.With(frozen.Additions{}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
 	step := 0
 	for i := range s.entries {
 		e := &s.entries[i]

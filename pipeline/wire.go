@@ -27,6 +27,8 @@ type Wire struct {
 	// validator. Position says which ends of the wire they reach.
 	Rendered []render.Rendered
 	Position render.Position
+	// Setup is the setup that the wire was rendered with.
+	Setup frozen.Setup
 	// Token names the wire together with its preamble. If the request leaves with this
 	// wire, the client returns the token with the next pass.
 	Token string
@@ -42,10 +44,12 @@ type Wire struct {
 	Err error
 }
 
-// Render renders the transcript with the frozen state. It skips messages with no new
-// content and no new edit.
+// Render renders the transcript with the frozen state and the additions of d laid over
+// it. It skips messages with no new content and no new edit. To refuse the additions,
+// the caller renders again with another decision.
 func (s *Session) Render(d Decision) Wire {
-	w := Wire{anew: make(map[int]render.Rendered)}
+	s.show(d.Additions.Additions)
+	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
 	slices.Sort(s.stale)
@@ -101,7 +105,7 @@ func (s *Session) collect(w *Wire) {
 
 // reframe marks the renderings that a change of the session's setup makes stale.
 func (s *Session) reframe() {
-	before, now := s.frame, s.State.Setup
+	before, now := s.frame, s.shown.Setup
 	s.frame = now
 	if s.rendered == 0 || before == now {
 		return
@@ -207,7 +211,7 @@ func (s *Session) renderEntry(i int) rendering {
 	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
 	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
-		u := s.State.ByKey(keys.of(p))
+		u := s.shown.ByKey(keys.of(p))
 		if u != nil && u.Active() {
 			activeTokens += u.Tokens + u.InputTokens
 			activeBytes += u.Bytes + u.InputBytes

@@ -162,11 +162,9 @@ func (w *world) pass() {
 		w.readings.Binds = w.bindsOf(w.session.Model())
 	}
 	d := w.session.Decide(w.readings)
-	thaw := w.session.Freeze(d)
 	r := w.session.Render(d)
 	if w.busy { // the host does the same if the pass cannot be stored
-		thaw()
-		d = d.Steady("busy", w.session)
+		d = d.Steady("busy")
 		r = w.session.Render(d)
 		w.session.Sent(r)
 		w.session.Meta.Gauge = d.Gauge
@@ -174,26 +172,20 @@ func (w *world) pass() {
 		w.apply()
 		return
 	}
-	w.session.State.Dequeue(d.Drained)
 	if r.Err != nil {
 		w.t.Fatalf("render: %v", r.Err)
 	}
-	if hits := render.Validate(render.ProfileNamed(d.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
+	if hits := render.Validate(render.ProfileNamed(r.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
 		w.t.Fatalf("the validator fired on our own wire: %v", hits)
 	}
-	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, At: w.now, Model: d.Model, Agent: d.Agent, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode, Gauge: d.Gauge}
-	w.store.setup = d.Setup
-	if d.Verdict == schema.Hard {
-		w.session.Meta.Epoch++
-	}
-	w.store.meta = w.session.Meta
+	w.store.bind(w.session.Unstored(), r.Lost)
+	w.session.Commit(d, r, w.session.After(d, r, w.now))
+	w.store.setup, w.store.meta = w.session.State.Setup, w.session.Meta
 	w.store.counter = w.session.State.TagCounter
 	w.store.units = append(w.store.units, w.unsaved...)
 	w.unsaved = nil
 	w.store.edits = append(w.store.edits, d.Edits...)
 	w.store.queue = slices.Clone(w.session.State.Queue())
-	w.store.bind(w.session.Unstored(), r.Lost)
-	w.session.Stored(r)
 	w.readings.Flush, w.readings.Overflow, w.readings.OverflowTokens, w.readings.SystemPending = false, false, 0, false
 	w.decision, w.result = d, r
 	w.apply()
@@ -233,8 +225,8 @@ func (w *world) apply() {
 		w.t.Fatalf("the client's wire is not the one that the host journalled")
 	}
 	w.sent, w.isAnswered = w.result.Token, false
-	profile := render.ProfileNamed(w.decision.Setup.Profile)
-	if hits := render.Validate(profile, whole, render.Whole(whole, w.decision.Setup.Binds)); len(hits) > 0 {
+	profile := render.ProfileNamed(w.result.Setup.Profile)
+	if hits := render.Validate(profile, whole, render.Whole(whole, w.result.Setup.Binds)); len(hits) > 0 {
 		w.t.Fatalf("%s would refuse the whole wire: %v\n%s", profile.Name, hits, w.text())
 	}
 	if watch != nil {

@@ -175,7 +175,12 @@ func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
 	if err != nil {
 		return pipeline.Meta{}, err
 	}
-	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode), Gauge: pipeline.Gauge(r.Gauge)}, nil
+	return pipeline.Meta{
+		Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt,
+		Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent,
+		Wire: wire, Raw: raw,
+		Episode: episodeFromRow(r.Episode), ReclaimUpTo: r.Setup.ReclaimUpTo, Gauge: pipeline.Gauge(r.Gauge),
+	}, nil
 }
 
 func chainFrom(messages int, text string) (pipeline.Chain, error) {
@@ -216,15 +221,29 @@ func stateFromSnapshot(snap store.Snapshot) *frozen.State {
 
 func setupFromRow(r store.SetupState) frozen.Setup {
 	return frozen.Setup{
-		Profile: r.Profile, Binds: r.Binds, Preamble: r.Preamble, Gaps: r.ShowGaps, ReclaimUpTo: r.ReclaimUpTo,
+		Profile: r.Profile, Binds: r.Binds, Preamble: r.Preamble, Gaps: r.ShowGaps,
 		Todo: frozen.Todo{MessageKey: r.TodoMessage, State: r.TodoState},
 	}
 }
 
-func rowFromSetup(s frozen.Setup) store.SetupState {
+func rowFromSetup(s frozen.Setup, reclaimUpTo int) store.SetupState {
 	return store.SetupState{
-		Profile: s.Profile, Binds: s.Binds, Preamble: s.Preamble, ShowGaps: s.Gaps, ReclaimUpTo: s.ReclaimUpTo,
+		Profile: s.Profile, Binds: s.Binds, Preamble: s.Preamble, ShowGaps: s.Gaps, ReclaimUpTo: reclaimUpTo,
 		TodoMessage: s.Todo.MessageKey, TodoState: s.Todo.State,
+	}
+}
+
+func episodeFromRow(r store.EpisodeState) pipeline.Episode {
+	return pipeline.Episode{
+		Relief: pipeline.Relief{Of: r.ReliefOf, Tokens: r.Relief},
+		Stuck:  pipeline.Stuck{Tag: r.StuckTag, Grace: r.StuckGrace, Band: r.StuckBand},
+	}
+}
+
+func rowFromEpisode(e pipeline.Episode) store.EpisodeState {
+	return store.EpisodeState{
+		ReliefOf: e.Relief.Of, Relief: e.Relief.Tokens,
+		StuckTag: e.Stuck.Tag, StuckGrace: e.Stuck.Grace, StuckBand: e.Stuck.Band,
 	}
 }
 
