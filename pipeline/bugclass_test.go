@@ -283,9 +283,9 @@ func TestBugA19PauseIsShownForEver(t *testing.T) {
 func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	const todo = `call todowrite %s {"todos":[{"content":"%s","status":"pending","priority":"high"}]} -> "ok"`
 	s := begin(t, "anthropic", 1)
-	s.happen("user u1: go\nassistant a1 (10%): " + fmt.Sprintf(todo, "c1", "A") + "\nassistant a2 (10%): so\nuser u2: on")
+	s.happen("user u1: go\nassistant a1 (10%): " + fmt.Sprintf(todo, "c1", "A") + "\nassistant a2 (10%): so | call bash c3 {} -> \"C\"\nuser u2: on")
 	s.happen("drop 2\nflush")
-	const shown = "a2 assistant: text \"§3§ so\" call todowrite"
+	const shown = "a2 assistant: text \"§3§ so\" call bash {} -> \"§4§ C\" call todowrite"
 	s.shows(shown, true)
 	s.steady("restart")
 	s.shows(shown, true)

@@ -190,7 +190,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	}
 	a.Stuck = s.stuckIf(a.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
 	if !r.Subagent {
-		setup.Todo = s.nextTodo(profile, setup.Binds, p.After)
+		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), p.After)
 	}
 	return Decision{a, Additions{
 		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},

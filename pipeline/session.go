@@ -104,6 +104,9 @@ type entry struct {
 	// message before it. joins says that the next assistant message would continue
 	// this one.
 	fused, joins bool
+	// keeps says which contents of the message its place in the turn has protected in
+	// this rendering.
+	keeps kept
 	// unbound says that the message was rendered without its thinking, because the
 	// prompt in front of it has changed.
 	unbound bool
@@ -129,8 +132,10 @@ type header struct {
 	created, completed int64
 	// asked is the model that the newest user message up to this one names. agent is
 	// the agent that the newest message up to this one names.
-	asked            schema.Model
-	agent            string
+	asked schema.Model
+	agent string
+	// afterCalls says that a message before this one has called tools.
+	afterCalls       bool
 	finish           string
 	hidden, hasTools bool
 	errored, summary bool
@@ -194,6 +199,9 @@ func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
 		asked: s.asked(), agent: s.agent(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, usage: m.Usage,
 	}}
+	if n := len(s.entries); n > 0 {
+		e.head.afterCalls = s.entries[n-1].head.afterCalls || s.entries[n-1].head.hasTools
+	}
 	if m.Role == transcript.User && m.Model.ID != "" {
 		e.head.asked = m.Model
 	}

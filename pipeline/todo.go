@@ -13,12 +13,13 @@ import (
 // todoTool is the name of OpenCode's tool that writes the model's todo list.
 const todoTool = "todowrite"
 
-// nextTodo returns the synthetic todo list that the wire shows from this bust on. After
-// is the state with the edits of the bust. nextTodo
+// nextTodo returns the synthetic todo list that the wire shows from this bust on. It
 // shows the newest list if that list still has an open item and the call that wrote it
 // has been dropped. The list goes to the end of the newest answer that may carry it. A
 // list that is already shown keeps its place for as long as that place is allowed.
-func (s *Session) nextTodo(p render.Profile, binds bool, after *frozen.Overlay) frozen.Todo {
+// Newest is the index of the newest answer that the provider sees. After is the state
+// with the edits of the bust.
+func (s *Session) nextTodo(p render.Profile, binds bool, newest int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
 	}
@@ -27,33 +28,26 @@ func (s *Session) nextTodo(p render.Profile, binds bool, after *frozen.Overlay) 
 		return frozen.Todo{}
 	}
 	// While thinking is on, Anthropic requires that a final answer with calls starts
-	// with thinking. A synthetic call at the end of the newest answer could turn it
-	// into such an answer. So the list goes to an earlier one. A model that binds its
-	// thinking is free of this rule.
-	end := len(s.entries)
-	if p.FusesAssistants && !binds && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
-		end = s.newestAnswer()
+	// with thinking. A synthetic call could turn an answer without calls into such an
+	// answer: the newest one, and any other one after a revert. So the list goes to an
+	// answer that has calls itself and, if the session has thinking, to an earlier one
+	// than the newest. A model that binds its thinking is free of this rule.
+	end, wantsThinking := len(s.entries), p.FusesAssistants && !binds
+	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
+		end = max(newest, 0)
 	}
-	if now := s.State.Setup.Todo; now.State == state && s.isAnswer(now.MessageKey) && s.index[now.MessageKey] < end {
+	takes := func(key string) bool {
+		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].head.hasTools)
+	}
+	if now := s.State.Setup.Todo; now.State == state && takes(now.MessageKey) {
 		return now
 	}
 	for i := end - 1; i >= 0; i-- {
-		if key := s.entries[i].head.key; s.isAnswer(key) {
+		if key := s.entries[i].head.key; takes(key) {
 			return frozen.Todo{MessageKey: key, State: state}
 		}
 	}
 	return frozen.Todo{}
-}
-
-// newestAnswer returns the index of the newest assistant message that the provider
-// sees, 0 if there is none.
-func (s *Session) newestAnswer() int {
-	for i := len(s.entries) - 1; i > 0; i-- {
-		if e := &s.entries[i]; e.head.role == transcript.Assistant && !e.look.silent {
-			return i
-		}
-	}
-	return 0
 }
 
 // newestTodo returns the state of the newest todo list and the tag of the call that

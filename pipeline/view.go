@@ -17,7 +17,7 @@ func (s *Session) view(p render.Profile) rule.View {
 		m.Items, m.Silent = e.items, e.look.silent
 		if e.head.role == transcript.Assistant {
 			step++
-			m.Role = rule.Assistant
+			m.Role, m.HidesCalls = rule.Assistant, e.mayExposeCalls(p)
 			leaves, keeps := e.look.leavesOut(p)
 			keeps = keeps && !s.hasLostThinking(e)
 			m.Thinks, m.Solid = leaves || e.look.aloud, e.look.solid || keeps

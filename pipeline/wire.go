@@ -52,6 +52,7 @@ func (s *Session) Render(d Decision) Wire {
 	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
+	s.reviewEnd()
 	slices.Sort(s.stale)
 	for _, i := range slices.Compact(s.stale) {
 		if i < s.rendered {
@@ -195,6 +196,7 @@ type rendering struct {
 	patch         schema.Patch
 	hash, rawHash render.Hash
 	tokens, bytes int
+	keeps         kept
 	err           error
 }
 
@@ -210,6 +212,8 @@ func (s *Session) renderEntry(i int) rendering {
 	r.Wire = r.Raw
 	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
+	f := s.frameOf(i)
+	r.keeps = kept{call: f.KeepsCall, text: f.KeepsText}
 	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
 		u := s.shown.ByKey(keys.of(p))
 		if u != nil && u.Active() {
@@ -217,7 +221,7 @@ func (s *Session) renderEntry(i int) rendering {
 			activeBytes += u.Bytes + u.InputBytes
 		}
 		return u
-	}, s.frameOf(i))
+	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
 	if len(r.patch) > 0 {
@@ -244,6 +248,8 @@ func (s *Session) frameOf(i int) render.Frame {
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
 		Binds: s.frame.Binds, Unbound: e.unbound,
 	}
+	keeps := s.keptOf(i)
+	f.KeepsCall, f.KeepsText = keeps.call, keeps.text
 	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
 		f.Todo = todoPart(s.Codec, t)
 	}
@@ -290,7 +296,7 @@ func (s *Session) keep(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
-	e.joins, e.rawJoins = r.Wire.Joins(), r.Raw.Joins()
+	e.joins, e.rawJoins, e.keeps = r.Wire.Joins(), r.Raw.Joins(), r.keeps
 	s.unsent[e.head.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)

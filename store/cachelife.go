@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 
@@ -49,8 +48,8 @@ func (s *Store) CacheLife(ctx context.Context, provider, model string) (CacheLif
 
 // SaveCacheLife replaces the learned life of a model's cached prefixes.
 func (s *Store) SaveCacheLife(ctx context.Context, r CacheLifeRow) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, cacheLifeUpsertSQL,
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(cacheLifeUpsertSQL,
 			r.Provider, r.Model, r.LifeMS, r.Missed, r.At, r.Misses, r.LeastMS, r.MostMS)
 		return err
 	})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -43,17 +42,17 @@ func (s *Store) Originals(ctx context.Context, copied Key, directory string, fin
 }
 
 // inherit stores the state that a copy takes over from its original.
-func inherit(ctx context.Context, tx *sql.Tx, key Key, from *Inheritance, now int64) error {
+func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
 	if from == nil {
 		return nil
 	}
-	if err := insertDrops(ctx, tx, key, from.Queued); err != nil {
+	if err := insertDrops(tx, key, from.Queued); err != nil {
 		return fmt.Errorf("inherited drop: %w", err)
 	}
-	if err := saveSystem(ctx, tx, key, from.System, now); err != nil {
+	if err := saveSystem(tx, key, from.System, now); err != nil {
 		return fmt.Errorf("inherited system prompt: %w", err)
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(`
 		INSERT INTO nudges (harness, session_id, undropped, level, message)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (harness, session_id) DO NOTHING`,
@@ -64,20 +63,14 @@ func inherit(ctx context.Context, tx *sql.Tx, key Key, from *Inheritance, now in
 	return nil
 }
 
+const unitStampSQL = `
+	UPDATE units SET fingerprint = ?4
+	WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
+
 // stampUnits replaces the fingerprints of units, given by tag.
-func stampUnits(ctx context.Context, tx *sql.Tx, key Key, stamped map[int]int64) error {
-	if len(stamped) == 0 {
-		return nil
-	}
-	stmt, err := tx.PrepareContext(ctx, `
-		UPDATE units SET fingerprint = ?4
-		WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`)
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
+func stampUnits(tx *transaction, key Key, stamped map[int]int64) error {
 	for tag, fingerprint := range stamped {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, tag, fingerprint); err != nil {
+		if _, err := tx.exec(unitStampSQL, key.Harness, key.Session, tag, fingerprint); err != nil {
 			return fmt.Errorf("fingerprint of unit %d: %w", tag, err)
 		}
 	}

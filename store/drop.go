@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -35,23 +34,23 @@ type ToolReplyRow struct {
 // together with the drops. If such a unit were lost later, a drop of it would
 // wait for a tag that no unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.ensureSession(ctx, tx, key); err != nil {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		if err := s.insertUnits(ctx, tx, key, units); err != nil {
+		if err := s.insertUnits(tx, key, units); err != nil {
 			return err
 		}
-		if err := raiseTagCounter(ctx, tx, key, units); err != nil {
+		if err := raiseTagCounter(tx, key, units); err != nil {
 			return err
 		}
 		if reply.CallID != "" {
-			isNew, err := insertToolReply(ctx, tx, key, reply)
+			isNew, err := insertToolReply(tx, key, reply)
 			if err != nil || !isNew {
 				return err
 			}
 		}
-		return insertDrops(ctx, tx, key, drops)
+		return insertDrops(tx, key, drops)
 	})
 	if err != nil {
 		return fmt.Errorf("queue drops of %s: %w", key, err)
@@ -64,7 +63,7 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 
 // raiseTagCounter raises the session's tag counter to the highest tag of units.
 // Their tags are then never given again, even if the units are removed.
-func raiseTagCounter(ctx context.Context, tx *sql.Tx, key Key, units []UnitRow) error {
+func raiseTagCounter(tx *transaction, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
 	}
@@ -72,7 +71,7 @@ func raiseTagCounter(ctx context.Context, tx *sql.Tx, key Key, units []UnitRow) 
 	for _, u := range units {
 		highest = max(highest, u.Tag)
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(`
 		UPDATE sessions
 		SET tag_counter = max(tag_counter, ?3)
 		WHERE harness = ?1 AND session_id = ?2`,
@@ -80,8 +79,8 @@ func raiseTagCounter(ctx context.Context, tx *sql.Tx, key Key, units []UnitRow) 
 	return err
 }
 
-func insertToolReply(ctx context.Context, tx *sql.Tx, key Key, reply ToolReplyRow) (isNew bool, err error) {
-	result, err := tx.ExecContext(ctx, `
+func insertToolReply(tx *transaction, key Key, reply ToolReplyRow) (isNew bool, err error) {
+	changed, err := tx.exec(`
 		INSERT INTO tool_replies (harness, session_id, call_id, reply, at)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (harness, session_id, call_id) DO NOTHING`,
@@ -89,21 +88,17 @@ func insertToolReply(ctx context.Context, tx *sql.Tx, key Key, reply ToolReplyRo
 	if err != nil {
 		return false, err
 	}
-	changed, err := result.RowsAffected()
 	return changed == 1, err
 }
 
-func insertDrops(ctx context.Context, tx *sql.Tx, key Key, drops []DropRow) error {
-	stmt, err := tx.PrepareContext(ctx, `
-		INSERT INTO queued_drops (harness, session_id, tag, unit_key, queued_at, source)
-		VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (harness, session_id, tag) DO NOTHING`)
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
+const dropInsertSQL = `
+	INSERT INTO queued_drops (harness, session_id, tag, unit_key, queued_at, source)
+	VALUES (?, ?, ?, ?, ?, ?)
+	ON CONFLICT (harness, session_id, tag) DO NOTHING`
+
+func insertDrops(tx *transaction, key Key, drops []DropRow) error {
 	for _, d := range drops {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt, d.Source); err != nil {
+		if _, err := tx.exec(dropInsertSQL, key.Harness, key.Session, d.Tag, d.UnitKey, d.QueuedAt, d.Source); err != nil {
 			return fmt.Errorf("tag %d: %w", d.Tag, err)
 		}
 	}

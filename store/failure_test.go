@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -123,7 +122,7 @@ func TestWriteTransactionLocksAtItsBegin(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	other := otherProgram(t, s)
 	must(t, other.BusyTimeout(0))
-	must(t, s.update(t.Context(), func(*sql.Tx) error {
+	must(t, s.update(t.Context(), func(*transaction) error {
 		if err := other.Exec(`BEGIN IMMEDIATE`); !errors.Is(err, sqlite3.BUSY) {
 			t.Errorf("another program could begin to write: %v", err)
 		}
@@ -155,8 +154,8 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		s.update(ctx, func(tx *sql.Tx) error {
-			must(t, s.ensureSession(ctx, tx, key))
+		s.update(ctx, func(tx *transaction) error {
+			must(t, s.ensureSession(tx, key))
 			panic("inside")
 		})
 	}()

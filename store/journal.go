@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 
@@ -75,9 +74,8 @@ const passTrimSQL = `
 	DELETE FROM passes
 	WHERE harness = ? AND session_id = ? AND pass <= ?`
 
-func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRow) error {
-	_, err := tx.StmtContext(ctx, s.stmts.passInsert).ExecContext(ctx,
-		key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
+func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
+	_, err := tx.exec(passInsertSQL, key.Harness, key.Session, p.Pass, p.At, p.Verdict, p.Cause, p.Bust, p.BustCause,
 		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
 		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
@@ -88,7 +86,7 @@ func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRo
 	if p.Pass <= keptPasses {
 		return nil
 	}
-	_, err = tx.StmtContext(ctx, s.stmts.passTrim).ExecContext(ctx, key.Harness, key.Session, p.Pass-keptPasses)
+	_, err = tx.exec(passTrimSQL, key.Harness, key.Session, p.Pass-keptPasses)
 	if err != nil {
 		return fmt.Errorf("trim journal: %w", err)
 	}
@@ -101,13 +99,13 @@ func (s *Store) appendJournal(ctx context.Context, tx *sql.Tx, key Key, p PassRo
 // SaveUsage ignores a pass that is not in the journal, for example because it
 // was trimmed.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, usageSumsSQL,
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(usageSumsSQL,
 			key.Harness, key.Session, pass, input, cacheRead, cacheWrite, s.clock.Now())
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `
+		_, err = tx.exec(`
 			UPDATE passes
 			SET input_tokens = ?4, cache_read = ?5, cache_write = ?6
 			WHERE harness = ?1 AND session_id = ?2 AND pass = ?3`,
@@ -124,21 +122,17 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 // for example a changed system prompt. isNew is false if the pass is already a
 // bust; it then keeps its cause.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
-	err = s.update(ctx, func(tx *sql.Tx) error {
-		marked, err := tx.ExecContext(ctx, `
+	err = s.update(ctx, func(tx *transaction) error {
+		n, err := tx.exec(`
 			UPDATE passes
 			SET bust = 1, bust_cause = ?4
 			WHERE harness = ?1 AND session_id = ?2 AND pass = ?3 AND bust = 0`,
 			key.Harness, key.Session, pass, cause)
-		if err != nil {
-			return err
-		}
-		n, err := marked.RowsAffected()
 		if err != nil || n == 0 {
 			return err
 		}
 		isNew = true
-		_, err = tx.ExecContext(ctx, `
+		_, err = tx.exec(`
 			UPDATE sessions
 			SET busts = busts + 1
 			WHERE harness = ?1 AND session_id = ?2`,

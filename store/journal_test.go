@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"testing"
 )
 
@@ -9,12 +8,12 @@ func TestJournalKeepsTheNewestPasses(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
 	const extra = 7
-	must(t, s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.ensureSession(ctx, tx, key); err != nil {
+	must(t, s.update(ctx, func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
 		for n := 1; n <= keptPasses+extra; n++ {
-			if err := s.appendJournal(ctx, tx, key, commit(key, n).Pass); err != nil {
+			if err := s.appendJournal(tx, key, commit(key, n).Pass); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 
@@ -61,8 +60,8 @@ func (s *Store) Limits(ctx context.Context, provider, model string) (limits Limi
 
 // SaveLimits replaces the known limits of a model.
 func (s *Store) SaveLimits(ctx context.Context, l LimitsRow) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, limitsUpsertSQL,
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(limitsUpsertSQL,
 			l.Provider, l.Model, l.ContextTokens, l.InputTokens, l.OutputTokens,
 			l.PriceFresh, l.PriceWrite, l.PriceRead, l.PriceOutput, l.NPM, l.Source, l.At)
 		return err

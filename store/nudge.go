@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -109,27 +108,23 @@ func (s *Store) ClaimMessage(ctx context.Context, key Key, at int64) (claimed bo
 // row is created only if fromZero says that zeros may match, so that a late
 // answer does not bring a deleted session back.
 func (s *Store) swapNudge(ctx context.Context, found *bool, key Key, fromZero bool, query string, args ...any) error {
-	return s.update(ctx, func(tx *sql.Tx) error {
+	return s.update(ctx, func(tx *transaction) error {
 		if fromZero {
-			if err := s.ensureNudge(ctx, tx, key); err != nil {
+			if err := s.ensureNudge(tx, key); err != nil {
 				return err
 			}
 		}
-		changed, err := tx.ExecContext(ctx, query, append([]any{key.Harness, key.Session}, args...)...)
-		if err != nil {
-			return err
-		}
-		n, err := changed.RowsAffected()
+		n, err := tx.exec(query, append([]any{key.Harness, key.Session}, args...)...)
 		*found = n > 0
 		return err
 	})
 }
 
-func (s *Store) ensureNudge(ctx context.Context, tx *sql.Tx, key Key) error {
-	if err := s.ensureSession(ctx, tx, key); err != nil {
+func (s *Store) ensureNudge(tx *transaction, key Key) error {
+	if err := s.ensureSession(tx, key); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(`
 		INSERT INTO nudges (harness, session_id)
 		VALUES (?, ?)
 		ON CONFLICT (harness, session_id) DO NOTHING`,
@@ -150,8 +145,8 @@ func (s *Store) healClaims(ctx context.Context) error {
 			func(row *sqlite3.Stmt) { stale = row.ColumnInt(0) }, until)
 	})
 	if err == nil && stale > 0 {
-		err = s.update(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `
+		err = s.update(ctx, func(tx *transaction) error {
+			_, err := tx.exec(`
 				UPDATE nudges
 				SET message = 'pending', message_claimed_at = 0
 				WHERE message = 'claimed' AND message_claimed_at <= ?`, until)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
 
@@ -11,16 +10,12 @@ import (
 // named it, or 0 if it named none. isNew is false if the refusal is known
 // already, because harnesses report a refusal more than once.
 func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
-	err = s.update(ctx, func(tx *sql.Tx) error {
-		marked, err := tx.ExecContext(ctx, `
+	err = s.update(ctx, func(tx *transaction) error {
+		n, err := tx.exec(`
 			UPDATE sessions
 			SET overflow_at = ?4, overflow_pass = ?3, overflow_tokens = ?5
 			WHERE harness = ?1 AND session_id = ?2 AND overflow_pass < ?3`,
 			key.Harness, key.Session, pass, at, tokens)
-		if err != nil {
-			return err
-		}
-		n, err := marked.RowsAffected()
 		isNew = n > 0
 		return err
 	})
@@ -34,8 +29,8 @@ func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, t
 // has made room. The pass that overflowed stays recorded, so that a late report
 // of the same refusal is not new.
 func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
 			UPDATE sessions
 			SET overflow_at = 0
 			WHERE harness = ?1 AND session_id = ?2`,

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 )
@@ -50,8 +49,10 @@ const dropDeleteSQL = `
 	DELETE FROM queued_drops
 	WHERE harness = ? AND session_id = ? AND tag = ?`
 
-// strayDeleteSQL deletes drops that were queued for another unit of the same
-// tag. Few sessions have a queued drop, so the statement reads next to nothing.
+const dropSelectSQL = `
+	SELECT 1 FROM queued_drops
+	WHERE harness = ? AND session_id = ?`
+
 const strayDeleteSQL = `
 	DELETE FROM queued_drops
 	WHERE harness = ?1 AND session_id = ?2 AND EXISTS (
@@ -59,63 +60,37 @@ const strayDeleteSQL = `
 		WHERE u.harness = ?1 AND u.session_id = ?2 AND u.tag = queued_drops.tag AND u.unit_key <> queued_drops.unit_key
 	)`
 
-// passStatements are prepared once, because the user waits for every pass.
-type passStatements struct {
-	sessionUpsert, unitInsert, strayDelete, editUpsert, dropDelete, thinkingInsert, passInsert, passTrim *sql.Stmt
-}
-
-func preparePass(ctx context.Context, db *sql.DB) (stmts passStatements, err error) {
-	for _, p := range []struct {
-		stmt **sql.Stmt
-		sql  string
-	}{
-		{&stmts.sessionUpsert, sessionUpsertSQL},
-		{&stmts.unitInsert, unitInsertSQL},
-		{&stmts.strayDelete, strayDeleteSQL},
-		{&stmts.editUpsert, editUpsertSQL},
-		{&stmts.dropDelete, dropDeleteSQL},
-		{&stmts.thinkingInsert, thinkingInsertSQL},
-		{&stmts.passInsert, passInsertSQL},
-		{&stmts.passTrim, passTrimSQL},
-	} {
-		if *p.stmt, err = db.PrepareContext(ctx, p.sql); err != nil {
-			return stmts, err
-		}
-	}
-	return stmts, nil
-}
-
 // CommitPass stores a pass in one transaction. It fails if the session already
 // has one of the tags or unit keys, or if its journal already has the pass
 // number.
 func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.upsertSession(ctx, tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := s.upsertSession(tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
 		key := p.Session.Key
-		if err := s.insertUnits(ctx, tx, key, p.Units); err != nil {
+		if err := s.insertUnits(tx, key, p.Units); err != nil {
 			return err
 		}
-		if err := s.upsertEdits(ctx, tx, key, p.Edits); err != nil {
+		if err := s.upsertEdits(tx, key, p.Edits); err != nil {
 			return err
 		}
-		if err := stampUnits(ctx, tx, key, p.Stamped); err != nil {
+		if err := stampUnits(tx, key, p.Stamped); err != nil {
 			return err
 		}
-		if err := inherit(ctx, tx, key, p.Inherited, s.clock.Now()); err != nil {
+		if err := inherit(tx, key, p.Inherited, s.clock.Now()); err != nil {
 			return err
 		}
-		if err := s.deleteDrops(ctx, tx, key, p.Drained); err != nil {
+		if err := s.deleteDrops(tx, key, p.Drained); err != nil {
 			return err
 		}
-		if err := s.insertThinking(ctx, tx, key, p.Thinking); err != nil {
+		if err := s.insertThinking(tx, key, p.Thinking); err != nil {
 			return err
 		}
-		if err := loseThinking(ctx, tx, key, p.LostThinking, p.Pass.Pass); err != nil {
+		if err := loseThinking(tx, key, p.LostThinking, p.Pass.Pass); err != nil {
 			return err
 		}
-		return s.appendJournal(ctx, tx, key, p.Pass)
+		return s.appendJournal(tx, key, p.Pass)
 	})
 	if err != nil {
 		return fmt.Errorf("commit pass %d of %s: %w", p.Pass.Pass, p.Session.Key, err)
@@ -126,9 +101,8 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	return nil
 }
 
-func (s *Store) upsertSession(ctx context.Context, tx *sql.Tx, r SessionRow, flushDone, roomMade bool) error {
-	_, err := tx.StmtContext(ctx, s.stmts.sessionUpsert).ExecContext(ctx,
-		r.Key.Harness, r.Key.Session, r.Directory, r.Parent, r.Mode, r.Provider, r.Model,
+func (s *Store) upsertSession(tx *transaction, r SessionRow, flushDone, roomMade bool) error {
+	_, err := tx.exec(sessionUpsertSQL, r.Key.Harness, r.Key.Session, r.Directory, r.Parent, r.Mode, r.Provider, r.Model,
 		r.Epoch, r.TagCounter, r.Passes, r.Busts, r.WireMessages, r.WireChain,
 		r.RawMessages, r.RawChain, r.LastPassAt, s.clock.Now(), flushDone,
 		r.Setup.Profile, r.Setup.ShowGaps, r.Setup.TodoMessage, r.Setup.TodoState, r.Setup.ReclaimUpTo,
@@ -138,44 +112,46 @@ func (s *Store) upsertSession(ctx context.Context, tx *sql.Tx, r SessionRow, flu
 	return err
 }
 
-func (s *Store) insertUnits(ctx context.Context, tx *sql.Tx, key Key, units []UnitRow) error {
+func (s *Store) insertUnits(tx *transaction, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
 	}
-	stmt := tx.StmtContext(ctx, s.stmts.unitInsert)
 	for _, u := range units {
-		_, err := stmt.ExecContext(ctx, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
+		_, err := tx.exec(unitInsertSQL, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
 			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Fingerprint)
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", u.Tag, err)
 		}
 	}
-	if _, err := tx.StmtContext(ctx, s.stmts.strayDelete).ExecContext(ctx, key.Harness, key.Session); err != nil {
+	return deleteStrayDrops(tx, key)
+}
+
+// deleteStrayDrops deletes drops that were queued for another unit of the same
+// tag. It looks first whether the session has any drop, because most have none,
+// and SQLite builds a table in memory for the deletion even then.
+func deleteStrayDrops(tx *transaction, key Key) error {
+	hasDrops, err := tx.exists(dropSelectSQL, key.Harness, key.Session)
+	if err == nil && hasDrops {
+		_, err = tx.exec(strayDeleteSQL, key.Harness, key.Session)
+	}
+	if err != nil {
 		return fmt.Errorf("stray drops: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) upsertEdits(ctx context.Context, tx *sql.Tx, key Key, edits []EditRow) error {
-	if len(edits) == 0 {
-		return nil
-	}
-	stmt := tx.StmtContext(ctx, s.stmts.editUpsert)
+func (s *Store) upsertEdits(tx *transaction, key Key, edits []EditRow) error {
 	for _, e := range edits {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, e.Tag, e.Kind, e.Pass, e.Payload); err != nil {
+		if _, err := tx.exec(editUpsertSQL, key.Harness, key.Session, e.Tag, e.Kind, e.Pass, e.Payload); err != nil {
 			return fmt.Errorf("edit %s of unit %d: %w", e.Kind, e.Tag, err)
 		}
 	}
 	return nil
 }
 
-func (s *Store) deleteDrops(ctx context.Context, tx *sql.Tx, key Key, tags []int) error {
-	if len(tags) == 0 {
-		return nil
-	}
-	stmt := tx.StmtContext(ctx, s.stmts.dropDelete)
+func (s *Store) deleteDrops(tx *transaction, key Key, tags []int) error {
 	for _, tag := range tags {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, tag); err != nil {
+		if _, err := tx.exec(dropDeleteSQL, key.Harness, key.Session, tag); err != nil {
 			return fmt.Errorf("queued drop %d: %w", tag, err)
 		}
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 
@@ -209,8 +208,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 
 // ensureSession creates the session's row if it does not exist, because a hook
 // may come before the session's first pass.
-func (s *Store) ensureSession(ctx context.Context, tx *sql.Tx, key Key) error {
-	_, err := tx.ExecContext(ctx, `
+func (s *Store) ensureSession(tx *transaction, key Key) error {
+	_, err := tx.exec(`
 		INSERT INTO sessions (harness, session_id, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (harness, session_id) DO NOTHING`,
@@ -220,11 +219,11 @@ func (s *Store) ensureSession(ctx context.Context, tx *sql.Tx, key Key) error {
 
 // SaveSystem stores the state of the system prompt.
 func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.ensureSession(ctx, tx, key); err != nil {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		return saveSystem(ctx, tx, key, state, s.clock.Now())
+		return saveSystem(tx, key, state, s.clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("save system state of %s: %w", key, err)
@@ -232,8 +231,8 @@ func (s *Store) SaveSystem(ctx context.Context, key Key, state SystemState) erro
 	return nil
 }
 
-func saveSystem(ctx context.Context, tx *sql.Tx, key Key, state SystemState, now int64) error {
-	_, err := tx.ExecContext(ctx, `
+func saveSystem(tx *transaction, key Key, state SystemState, now int64) error {
+	_, err := tx.exec(`
 		UPDATE sessions
 		SET sticky_date = ?3, sticky_date_epoch = ?4, system_hash = ?5, system_tokens = ?6, updated_at = ?7,
 			system_text = ?8, system_preamble = ?9, system_pending = ?10, system_at = ?11
@@ -247,11 +246,11 @@ func saveSystem(ctx context.Context, tx *sql.Tx, key Key, state SystemState, now
 // RequestFlush records, at the time at (Unix ms), that the user asked for all
 // queued work to be applied at the next pass.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		if err := s.ensureSession(ctx, tx, key); err != nil {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `
+		_, err := tx.exec(`
 			UPDATE sessions
 			SET explicit_flush = 1, updated_at = ?3
 			WHERE harness = ?1 AND session_id = ?2`,
@@ -267,8 +266,8 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 // DeleteSession deletes everything about a session. Deleting an unknown session
 // is no error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
 			DELETE FROM sessions
 			WHERE harness = ? AND session_id = ?`,
 			key.Harness, key.Session)

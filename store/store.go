@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"log/slog"
 	"sync"
 
@@ -31,7 +30,9 @@ type Store struct {
 	file  *file.File
 	log   *slog.Logger
 	clock clock.Clock
-	stmts passStatements
+
+	// statements belongs to the holder of the writer's connection.
+	statements statements
 
 	// waits holds the keys of sessions that have a file of waiting units. Few have,
 	// and a pass must not ask the disk for it.
@@ -53,12 +54,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, error) {
-	s := &Store{log: o.Log, clock: o.Clock}
+	s := &Store{log: o.Log, clock: o.Clock, statements: make(statements)}
 	var err error
-	s.file, err = file.Open(ctx, o, migrations, func(ctx context.Context, writer *sql.DB) (err error) {
-		s.stmts, err = preparePass(ctx, writer)
-		return err
-	})
+	s.file, err = file.Open(ctx, o, migrations, s.statements.close)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -30,8 +29,8 @@ const thinkingLostSQL = `
 
 // SaveThinking records the binding of one message's thinking.
 func (s *Store) SaveThinking(ctx context.Context, key Key, row ThinkingRow) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		return s.insertThinking(ctx, tx, key, []ThinkingRow{row})
+	err := s.update(ctx, func(tx *transaction) error {
+		return s.insertThinking(tx, key, []ThinkingRow{row})
 	})
 	if err != nil {
 		return fmt.Errorf("save thinking of %s: %w", key, err)
@@ -39,30 +38,18 @@ func (s *Store) SaveThinking(ctx context.Context, key Key, row ThinkingRow) erro
 	return nil
 }
 
-func (s *Store) insertThinking(ctx context.Context, tx *sql.Tx, key Key, rows []ThinkingRow) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	stmt := tx.StmtContext(ctx, s.stmts.thinkingInsert)
+func (s *Store) insertThinking(tx *transaction, key Key, rows []ThinkingRow) error {
 	for _, r := range rows {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, r.MessageKey, r.Prompt); err != nil {
+		if _, err := tx.exec(thinkingInsertSQL, key.Harness, key.Session, r.MessageKey, r.Prompt); err != nil {
 			return fmt.Errorf("thinking of message %s: %w", r.MessageKey, err)
 		}
 	}
 	return nil
 }
 
-func loseThinking(ctx context.Context, tx *sql.Tx, key Key, messageKeys []string, pass int) error {
-	if len(messageKeys) == 0 {
-		return nil
-	}
-	stmt, err := tx.PrepareContext(ctx, thinkingLostSQL)
-	if err != nil {
-		return fmt.Errorf("lost thinking: %w", err)
-	}
-	defer stmt.Close()
+func loseThinking(tx *transaction, key Key, messageKeys []string, pass int) error {
 	for _, m := range messageKeys {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, m, pass); err != nil {
+		if _, err := tx.exec(thinkingLostSQL, key.Harness, key.Session, m, pass); err != nil {
 			return fmt.Errorf("lost thinking of message %s: %w", m, err)
 		}
 	}

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
@@ -10,20 +12,130 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
+// A transaction is one write transaction under way. It speaks to SQLite's own
+// connection: the user waits for the commit of every pass, and database/sql
+// would wake a goroutine for each transaction and convert every argument twice.
+type transaction struct {
+	conn     *sqlite3.Conn
+	prepared statements
+}
+
+// statements are the statements that were prepared for a connection, by their
+// text. They stay prepared until the connection is closed, so all texts must
+// come from constants.
+type statements map[string]statement
+
+type statement struct {
+	*sqlite3.Stmt
+	params int
+}
+
+// close finalizes all statements, without which SQLite does not close their
+// connection.
+func (s statements) close(*sqlite3.Conn) error {
+	var errs []error
+	for query, stmt := range s {
+		errs = append(errs, stmt.Close())
+		delete(s, query)
+	}
+	return errors.Join(errs...)
+}
+
 // update runs f in one immediate write transaction. It commits unless f returns
 // an error or panics. f must not wait for anything but SQLite.
-func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
+func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
 	return s.file.Explain(ctx, func() error {
-		tx, err := s.file.Writer().BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+		conn, err := s.file.Writer().Conn(ctx)
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() // no-op after Commit
-		if err := f(tx); err != nil {
-			return err
-		}
-		return tx.Commit()
+		defer conn.Close()
+		return conn.Raw(func(driverConn any) error {
+			c := driverConn.(driver.Conn).Raw()
+			defer c.SetInterrupt(c.SetInterrupt(ctx))
+			tx := &transaction{conn: c, prepared: s.statements}
+			return tx.run(f)
+		})
 	}())
+}
+
+// run begins the transaction, calls f, and commits or rolls back.
+func (tx *transaction) run(f func(*transaction) error) (err error) {
+	if _, err := tx.exec(`BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	isOver := false
+	defer func() {
+		if !isOver {
+			err = errors.Join(err, tx.rollback())
+		}
+	}()
+	if err := f(tx); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`COMMIT`); err != nil {
+		return err
+	}
+	isOver = true
+	return nil
+}
+
+// rollback works even if the transaction's context is over. SQLite itself rolls
+// back after some errors.
+func (tx *transaction) rollback() error {
+	if tx.conn.GetAutocommit() {
+		return nil
+	}
+	defer tx.conn.SetInterrupt(tx.conn.SetInterrupt(context.Background()))
+	_, err := tx.exec(`ROLLBACK`)
+	return err
+}
+
+// exec runs one statement and returns how many rows it changed.
+func (tx *transaction) exec(query string, args ...any) (changed int64, err error) {
+	stmt, err := tx.prepare(query, args)
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(stmt.Exec(), stmt.ClearBindings()); err != nil {
+		return 0, err
+	}
+	return tx.conn.Changes(), nil
+}
+
+// exists reports whether a query has a row.
+func (tx *transaction) exists(query string, args ...any) (bool, error) {
+	stmt, err := tx.prepare(query, args)
+	if err != nil {
+		return false, err
+	}
+	found := stmt.Step()
+	return found, errors.Join(stmt.Err(), stmt.Reset(), stmt.ClearBindings())
+}
+
+// prepare returns the statement of query with args bound.
+func (tx *transaction) prepare(query string, args []any) (statement, error) {
+	stmt, ok := tx.prepared[query]
+	if !ok {
+		made, tail, err := tx.conn.PrepareFlags(query, sqlite3.PREPARE_PERSISTENT)
+		if err != nil {
+			return stmt, err
+		}
+		if strings.TrimSpace(tail) != "" {
+			return stmt, errors.Join(fmt.Errorf("more than one statement: %s", query), made.Close())
+		}
+		stmt = statement{made, made.BindCount()}
+		tx.prepared[query] = stmt
+	}
+	if len(args) != stmt.params {
+		return stmt, fmt.Errorf("%d arguments for %d parameters: %s", len(args), stmt.params, query)
+	}
+	for i, arg := range args {
+		if err := file.Bind(stmt.Stmt, i+1, arg); err != nil {
+			return stmt, err
+		}
+	}
+	return stmt, nil
 }
 
 // view runs f in one read transaction, so that everything f reads belongs to

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -80,9 +79,9 @@ func (in *interner) intern(raw []byte) string {
 // RemoveMessages deletes the units of messages that the harness has deleted,
 // with their edits and queued drops. Their tags are never given again.
 func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []string) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
+	err := s.update(ctx, func(tx *transaction) error {
 		for _, table := range []string{"edits", "queued_drops"} {
-			err := forEach(ctx, tx, `
+			err := forEach(tx, `
 				DELETE FROM `+table+`
 				WHERE harness = ?1 AND session_id = ?2 AND tag IN (
 					SELECT tag FROM units
@@ -92,13 +91,13 @@ func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []strin
 				return err
 			}
 		}
-		err := forEach(ctx, tx, `
+		err := forEach(tx, `
 			DELETE FROM thinking
 			WHERE harness = ?1 AND session_id = ?2 AND message_key = ?3`, key, messageKeys)
 		if err != nil {
 			return err
 		}
-		return forEach(ctx, tx, `
+		return forEach(tx, `
 			DELETE FROM units
 			WHERE harness = ?1 AND session_id = ?2 AND message_key = ?3`, key, messageKeys)
 	})
@@ -109,14 +108,9 @@ func (s *Store) RemoveMessages(ctx context.Context, key Key, messageKeys []strin
 }
 
 // forEach runs one statement once for each message key.
-func forEach(ctx context.Context, tx *sql.Tx, query string, key Key, messageKeys []string) error {
-	stmt, err := tx.PrepareContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
+func forEach(tx *transaction, query string, key Key, messageKeys []string) error {
 	for _, messageKey := range messageKeys {
-		if _, err := stmt.ExecContext(ctx, key.Harness, key.Session, messageKey); err != nil {
+		if _, err := tx.exec(query, key.Harness, key.Session, messageKey); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"fmt"
 
@@ -48,8 +47,8 @@ func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, 
 
 // SaveWindow replaces the observations about a model's window.
 func (s *Store) SaveWindow(ctx context.Context, w WindowRow) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, windowUpsertSQL,
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(windowUpsertSQL,
 			w.Provider, w.Model, w.OverflowTokens, w.OverflowAt, w.AcceptedTokens, w.AcceptedAt)
 		return err
 	})

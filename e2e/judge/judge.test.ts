@@ -198,6 +198,17 @@ describe("judge", () => {
     const raw = without(session("some"), "r2", "r3") // the model did not think in its newest step
     assert.deepEqual(await judge({ raw, wire: without(raw, "r1"), profile: "anthropic" }), [])
   })
+  test("excuses a breakpoint on a blank text that the raw array has, too, and finds a blank text of the wire", async () => {
+    const raw = session("some")
+    const prompt = (id: string, text: string): Message => ({ info: { id, role: "user", model: { providerID: "some", modelID: "m" } }, parts: [{ id: `p-${id}`, type: "text", text }] })
+    raw.splice(1, 0, prompt("u2", " "))
+    raw.push(prompt("u3", "and"))
+    // The newest two messages, which get the breakpoints, are now the blank prompt and the prompt behind it.
+    const wire = without(raw, "r1", "t1", "p-call_0001", "r2", "r3", "p-call_0002", "p-call_0003")
+    assert.deepEqual(await judge({ raw, wire, profile: "anthropic" }), [])
+    const found = await judge({ raw: without(raw, "p-u2"), wire, profile: "anthropic" })
+    assert.deepEqual(found.map((v) => v.rule).sort(), ["breakpoint-content", "text-blank"])
+  })
   test("finds calls of Gemini whose signature left with a sister", async () => {
     const raw = session("some")
     const found = await judge({ raw, wire: without(raw, "p-call_0002"), profile: "google" })

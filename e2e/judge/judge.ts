@@ -84,7 +84,7 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
     already.add(f.rule)
   }
   return broken.flatMap((f) => {
-    if (moot[f.rule] && already.has(moot[f.rule] ?? "")) return []
+    if (already.has(moot[f.rule] ?? moot[identity(f)] ?? "")) return []
     const left = excused.get(identity(f)) ?? 0
     excused.set(identity(f), left - 1)
     return left > 0 ? [] : [{ rule: f.rule, where: `${name}: ${f.where}`, detail: f.detail }]
@@ -92,11 +92,16 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 }
 
 /**
- * Rules that are moot if the raw array breaks another rule. If its last answer begins with a text, because the
- * harness asked twice in a turn, then thinking behind that text is of no use. If the array ends with an answer, the
- * provider refuses it however the answer begins.
+ * Rules, or findings by their identity, that are moot if the raw array breaks another rule. If its last answer begins
+ * with a text, because the harness asked twice in a turn, then thinking behind that text is of no use. If the array
+ * ends with an answer, the provider refuses it however the answer begins. If the array has a blank text, the provider
+ * refuses that text with or without a breakpoint. A blank text that only the wire has is a finding of `text-blank`.
  */
-const moot: Record<string, string> = { "thinking-newest": "thinking-first", "thinking-first": "last-role" }
+const moot: Record<string, string> = {
+  "thinking-newest": "thinking-first",
+  "thinking-first": "last-role",
+  "breakpoint-content\ntext": "text-blank",
+}
 
 interface Named extends Finding {
   rule: string

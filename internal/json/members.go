@@ -32,8 +32,8 @@ func Members(v Value) (names []string, members []Value, err error) {
 			if end < 0 {
 				return nil, nil, errMalformed
 			}
-			var name string
-			if err := Unmarshal(v[i:end], &name); err != nil {
+			name, err := unquote(v[i:end])
+			if err != nil {
 				return nil, nil, err
 			}
 			names = append(names, name)
@@ -52,6 +52,19 @@ func Members(v Value) (names []string, members []Value, err error) {
 		}
 	}
 	return names, members, nil
+}
+
+// unquote decodes a string. Nearly all names of members are plain ASCII, which
+// needs no decoder.
+func unquote(quoted Value) (string, error) {
+	for _, c := range quoted {
+		if c < ' ' || c > '~' || c == '\\' {
+			var s string
+			err := Unmarshal(quoted, &s)
+			return s, err
+		}
+	}
+	return string(quoted[1 : len(quoted)-1]), nil
 }
 
 func skipBlanks(v Value, i int) int {

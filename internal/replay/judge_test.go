@@ -55,7 +55,7 @@ func (a anyway) judge(t *testing.T, j *judge.Judge) {
 		send := func() {
 			raw, wire, err := s.Arrays()
 			if err == nil {
-				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Raw: raw, Wire: wire})
+				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Binds: s.Binds, Raw: raw, Wire: wire})
 			}
 			if err != nil {
 				t.Fatal(err)

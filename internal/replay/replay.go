@@ -47,7 +47,10 @@ type Sent struct {
 	*Pass
 	// Profile is the name of the pass's provider profile.
 	Profile string
-	mirror  *mirror
+	// Binds says that the host takes the model for one that binds its thinking to the
+	// prompt.
+	Binds  bool
+	mirror *mirror
 }
 
 // Arrays returns the harness's array of the pass and the array that the shim sends instead.
@@ -317,7 +320,7 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 		ses.wires, ses.raws = append(ses.wires, r.Wire), append(ses.raws, r.Raw)
 	}
 	if p.watch != nil {
-		p.watch(Sent{pass, profile.Name, ses.mirror})
+		p.watch(Sent{pass, profile.Name, st.BindsThinking, ses.mirror})
 	}
 	return nil
 }

@@ -26,6 +26,12 @@ type Frame struct {
 	// Fused says that the provider merges the message with the assistant
 	// message before it.
 	Fused bool
+	// KeepsCall says that a call of the message has to stay. If all of them are
+	// dropped, the last one becomes a skeleton.
+	KeepsCall bool
+	// KeepsText says that the message must not leave as an empty shell. A text
+	// stays in its place.
+	KeepsText bool
 	// Todo is the synthetic todo list, a part to append to the message. It is
 	// nil for most messages.
 	Todo json.Value
@@ -66,11 +72,12 @@ func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Pat
 			isShell = isShell || u.IsShell
 		}
 	}
-	if isShell {
+	if isShell && !f.KeepsCall {
 		r.shell()
 	} else {
 		r.contents()
 		r.reasoning()
+		r.emptiness()
 	}
 	for i := len(m.Parts) - 1; i >= 0; i-- {
 		if r.removed[i] {
@@ -97,7 +104,10 @@ type messageRenderer struct {
 }
 
 func (r *messageRenderer) contents() {
-	lostArc, staysWhole := false, r.Profile.StepsLeaveWhole && r.keepsArc()
+	lostArc, staysWhole, skeletonOf := false, r.Profile.StepsLeaveWhole && r.keepsArc(), -1
+	if r.KeepsCall && !r.keepsArc() {
+		skeletonOf = r.lastArc()
+	}
 	for i := range r.m.Parts {
 		p, u := &r.m.Parts[i], r.units[i]
 		switch {
@@ -108,7 +118,7 @@ func (r *messageRenderer) contents() {
 			r.changed[i] = len(r.patch) > before
 		case p.Kind == transcript.File:
 			r.file(p, u)
-		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && staysWhole:
+		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && (staysWhole || i == skeletonOf):
 			r.patch = append(r.patch, skeleton(p, u.Tag)...)
 			r.changed[i] = true
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop:
@@ -159,15 +169,32 @@ func (r *messageRenderer) removeLoneReasoning() {
 	}
 }
 
-// leave takes the whole message off the wire. Empty texts leave as well: the
-// harness leaves them out for some providers only, and the other providers
-// refuse them.
+// leave takes the whole message off the wire. Empty texts and empty reasoning
+// leave as well: the harness leaves them out for some providers only, and the
+// other providers refuse them.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
-		r.removed[i] = r.removed[i] || !p.Hidden || p.Kind == transcript.Text
+		r.removed[i] = r.removed[i] || !p.Hidden || p.Kind == transcript.Text || p.Kind == transcript.Reasoning
 	}
 	r.patch = nil
+}
+
+// emptiness takes an answer off the wire if nothing visible stays of it. Many
+// providers get such an answer from the harness, as a message with an empty
+// text. In the raw array that text may stand between two steps, which the
+// provider's SDK merges with it. Once the steps have left, it would be a message
+// without content, and the provider refuses the request.
+func (r *messageRenderer) emptiness() {
+	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText {
+		return
+	}
+	for i := range r.m.Parts {
+		if !r.m.Parts[i].Hidden && !r.removed[i] {
+			return
+		}
+	}
+	r.leave()
 }
 
 // keepsArc reports whether at least one tool call of the message stays.
@@ -178,6 +205,17 @@ func (r *messageRenderer) keepsArc() bool {
 		}
 	}
 	return false
+}
+
+// lastArc returns the index of the last tool call that the harness sends, or -1
+// if there is none.
+func (r *messageRenderer) lastArc() int {
+	for i := len(r.m.Parts) - 1; i >= 0; i-- {
+		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {
+			return i
+		}
+	}
+	return -1
 }
 
 // isBlank reports whether only blank texts and reasoning stay. Providers refuse
@@ -322,16 +360,17 @@ func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 // provider's steps leave whole and the message has calls, it vanishes. It also
 // vanishes if the harness leaves out empty messages for this provider.
 // Otherwise a text stays, because the messages around it must not touch. A
-// message with signed thinking keeps a text even where the harness leaves out
-// empty messages: after a revert it may be the last answer. Without it an older
-// step with calls would be the last one, and that step's thinking has gone.
+// message with signed thinking, or with Frame.KeepsText, keeps a text even where
+// the harness leaves out empty messages: it may be the last answer, after a
+// revert at the latest. Without it an older step with calls would be the last
+// one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	const shellText = "[dropped]"
-	if r.Profile.StepsLeaveWhole && r.calls() {
+	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
 		return
 	}
-	kept := r.Profile.DropsEmptyText && !r.thinksAfter(-1)
+	kept := r.Profile.DropsEmptyText && !r.thinksAfter(-1) && !r.KeepsText
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
 		switch {
@@ -343,16 +382,6 @@ func (r *messageRenderer) shell() {
 			r.removed[i] = true
 		}
 	}
-}
-
-// calls reports whether the message holds a tool call that the harness sends.
-func (r *messageRenderer) calls() bool {
-	for i := range r.m.Parts {
-		if p := &r.m.Parts[i]; p.Kind == transcript.Tool && !p.Hidden {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *messageRenderer) replace(path string, v json.Value) {

@@ -10,17 +10,17 @@ import (
 // they hold only placeholders, or an old notice of the harness. It is the last
 // rule, because it looks at the result of all others. User messages are never
 // marked: without one, the answers around it would become one answer (bug class
-// B2 in docs/defects.md). In a session with reasoning, an answer that ends a turn is
-// not marked either. After a revert or a switch of the model it may be the last
-// answer. Without it, a step with calls would become the last one, and Anthropic
-// wants thinking at the start of a last answer with calls.
+// B2 in docs/defects.md). In a session with reasoning, or behind calls, an answer
+// that ends a turn is not marked either. It may be the last answer, after a revert or
+// a switch of the model at the latest. Without it, a step with calls would become the
+// last one, and Anthropic wants thinking at the start of a last answer with calls.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
 	reasons := slices.ContainsFunc(v.Messages, func(m Message) bool { return m.Reasons })
 	for i := range v.Messages {
 		m := &v.Messages[i]
-		if m.Role != Assistant || m.Solid || len(m.Items) == 0 || reasons && v.endsTurn(i) {
+		if m.Role != Assistant || m.Solid || len(m.Items) == 0 || (reasons || m.HidesCalls) && v.endsTurn(i) {
 			continue
 		}
 		if tag := v.shellOf(m, i < noticesUpTo && !m.Thinks); tag > 0 {

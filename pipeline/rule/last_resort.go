@@ -38,21 +38,14 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// firstUnread returns the lowest tag of the newest assistant message if nothing
-// follows that message, because then the model has not read its results.
-// Otherwise it returns a tag above all given ones.
+// firstUnread returns the lowest tag of the answer whose results the model has
+// not read. If there is none, it returns a tag above all given ones.
 func firstUnread(v View) int {
-	none := v.State.TagCounter() + 1
-	if len(v.Messages) == 0 {
-		return none
-	}
-	last := &v.Messages[len(v.Messages)-1]
-	if last.Role != Assistant || len(last.Items) == 0 {
-		return none
-	}
-	lowest := none
-	for _, it := range last.Items {
-		lowest = min(lowest, it.Tag)
+	lowest := v.State.TagCounter() + 1
+	if m := v.unanswered(); m != nil {
+		for _, it := range m.Items {
+			lowest = min(lowest, it.Tag)
+		}
 	}
 	return lowest
 }

@@ -68,6 +68,10 @@ type Message struct {
 	Reasons bool
 	// Signed says that the raw message has signed thinking.
 	Signed bool
+	// HidesCalls says that an older answer with calls would become the last
+	// answer if this one ended the array and vanished, and that the provider may
+	// want a last answer with calls to begin with thinking.
+	HidesCalls bool
 	// Solid says that the message holds a part that is neither a unit nor
 	// reasoning that may be left out. Such a message is never an empty shell.
 	Solid bool
@@ -183,14 +187,28 @@ func (v View) open() map[int]bool {
 	return open
 }
 
-// unread returns the tool arcs whose results the model has not read. These are
-// the arcs of the newest message, if the model wrote it. Age does not always
-// protect them, because the units of reverted messages count as newer.
+// unread returns the tool arcs whose results the model has not read. Age does
+// not always protect them, because the units of reverted messages count as
+// newer.
 func (v View) unread() map[int]bool {
-	if n := len(v.Messages); n > 0 && v.Messages[n-1].Role == Assistant {
-		return setOf(v.arcsOf(&v.Messages[n-1]))
+	if m := v.unanswered(); m != nil {
+		return setOf(v.arcsOf(m))
 	}
 	return nil
+}
+
+// unanswered returns the newest message that the provider sees, if the model
+// wrote it: the model has not read its results yet. Otherwise it returns nil. A
+// status that the harness shows to the user only does not count as an answer.
+func (v View) unanswered() *Message {
+	i := len(v.Messages) - 1
+	for i >= 0 && v.Messages[i].Silent {
+		i--
+	}
+	if i < 0 || v.Messages[i].Role != Assistant {
+		return nil
+	}
+	return &v.Messages[i]
 }
 
 // separating returns the tool arcs of the step directly before the newest one,
@@ -199,23 +217,25 @@ func (v View) unread() map[int]bool {
 // text of the older step in front of the newest step's thinking, and refuse the
 // request. So these arcs become skeletons instead of leaving. If the newest
 // step has no signed thinking or calls no tool, separating returns nothing,
-// because such a step may follow anything.
+// because such a step may follow anything. A message that the provider does not
+// see separates nothing. Steps before the newest one need no such edits: render
+// keeps a call where a turn ends with calls (Frame.KeepsCall).
 func (v View) separating() map[int]bool {
-	newest := v.newestAnswer()
+	newest := v.NewestAnswer()
 	if newest < 0 || !v.Messages[newest].Signed || len(v.arcsOf(&v.Messages[newest])) == 0 {
 		return nil
 	}
 	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
-		if tags := v.arcsOf(&v.Messages[i]); len(tags) > 0 {
+		if tags := v.arcsOf(&v.Messages[i]); len(tags) > 0 && !v.Messages[i].Silent {
 			return setOf(tags)
 		}
 	}
 	return nil
 }
 
-// newestAnswer returns the index of the model's newest message that the
+// NewestAnswer returns the index of the model's newest message that the
 // provider sees, or -1 if there is none.
-func (v View) newestAnswer() int {
+func (v View) NewestAnswer() int {
 	i := len(v.Messages) - 1
 	for i >= 0 && (v.Messages[i].Role != Assistant || v.Messages[i].Silent) {
 		i--

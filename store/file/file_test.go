@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ func openIn(t testing.TB, dir string) *File {
 }
 
 func openFile(t testing.TB, dir string) (*File, error) {
-	nothing := func(context.Context, *sql.DB) error { return nil }
+	nothing := func(*sqlite3.Conn) error { return nil }
 	return Open(t.Context(), options(dir), Released(), nothing)
 }
 

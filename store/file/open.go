@@ -64,15 +64,15 @@ type File struct {
 }
 
 // Open opens the database in o.Dir, or creates it, and applies the migrations
-// that it lacks. Then it has prepare make statements for the writer; they live
-// as long as the file. Open moves a damaged database aside and replaces it by
+// that it lacks. release is called before the writer's connection is closed,
+// so that its holder can finalize the statements on it. Open moves a damaged database aside and replaces it by
 // an empty one, see Recovered.
 //
 // It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrBusy or
 // ErrCannotPersist. Nothing stays open then, and the file is unchanged, except
 // that earlier successful migrations are kept. Under go test, Open refuses the
 // user's real database.
-func Open(ctx context.Context, o Options, migrations []Migration, prepare func(context.Context, *sql.DB) error) (*File, error) {
+func Open(ctx context.Context, o Options, migrations []Migration, release func(*sqlite3.Conn) error) (*File, error) {
 	if o.Dir == "" {
 		return nil, errors.New("open database: no directory given")
 	}
@@ -93,15 +93,15 @@ func Open(ctx context.Context, o Options, migrations []Migration, prepare func(c
 		return nil, err
 	}
 	f := &File{path: PathIn(dir), log: o.Log, clock: o.Clock, lock: lock}
-	if err := f.openOrReplace(ctx, migrations, prepare); err != nil {
+	if err := f.openOrReplace(ctx, migrations, release); err != nil {
 		lock.Unlock()
 		return nil, fmt.Errorf("open database %s: %w", f.path, explain(ctx, err))
 	}
 	return f, nil
 }
 
-func (f *File) openOrReplace(ctx context.Context, migrations []Migration, prepare func(context.Context, *sql.DB) error) error {
-	err := f.openFile(ctx, migrations, prepare)
+func (f *File) openOrReplace(ctx context.Context, migrations []Migration, release func(*sqlite3.Conn) error) error {
+	err := f.openFile(ctx, migrations, release)
 	if !isCorrupt(err) {
 		return err
 	}
@@ -111,10 +111,10 @@ func (f *File) openOrReplace(ctx context.Context, migrations []Migration, prepar
 	}
 	f.recovered = moved
 	f.log.Error("database damaged: moved aside, starting with an empty one", "path", f.path, "moved", moved, "cause", err)
-	return f.openFile(ctx, migrations, prepare)
+	return f.openFile(ctx, migrations, release)
 }
 
-func (f *File) openFile(ctx context.Context, migrations []Migration, prepare func(context.Context, *sql.DB) error) (err error) {
+func (f *File) openFile(ctx context.Context, migrations []Migration, release func(*sqlite3.Conn) error) (err error) {
 	missing, err := inspect(f.path)
 	if err != nil {
 		return err
@@ -132,14 +132,11 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, prepare fun
 			f.closeConnections()
 		}
 	}()
-	if f.write, err = driver.Open(f.path, setUpWriter); err != nil {
+	if f.write, err = driver.Open(f.path, setUpWriter, release); err != nil {
 		return err
 	}
 	f.write.SetMaxOpenConns(1)
 	if f.version, err = f.prepareSchema(ctx, migrations); err != nil {
-		return err
-	}
-	if err = prepare(ctx, f.write); err != nil {
 		return err
 	}
 	if f.read, err = driver.Open(f.path, setUpReader); err != nil {

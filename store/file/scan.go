@@ -15,7 +15,7 @@ func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (
 	}
 	defer stmt.Close()
 	for i, arg := range args {
-		if err := bind(stmt, i+1, arg); err != nil {
+		if err := Bind(stmt, i+1, arg); err != nil {
 			return err
 		}
 	}
@@ -25,7 +25,9 @@ func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (
 	return stmt.Err()
 }
 
-func bind(stmt *sqlite3.Stmt, param int, arg any) error {
+// Bind binds an argument to a parameter of a statement. The first parameter has
+// the number 1.
+func Bind(stmt *sqlite3.Stmt, param int, arg any) error {
 	switch arg := arg.(type) {
 	case string:
 		return stmt.BindText(param, arg)
@@ -33,6 +35,10 @@ func bind(stmt *sqlite3.Stmt, param int, arg any) error {
 		return stmt.BindInt(param, arg)
 	case int64:
 		return stmt.BindInt64(param, arg)
+	case bool:
+		return stmt.BindBool(param, arg)
+	case float64:
+		return stmt.BindFloat(param, arg)
 	}
 	return fmt.Errorf("bind %T: not a type of this store", arg)
 }

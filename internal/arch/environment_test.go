@@ -1,0 +1,65 @@
+package arch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const environmentTable = "docs/environment.md"
+
+var (
+	// ours is the name of an environment variable that our programs may read.
+	ours = regexp.MustCompile(`\b(?:MAGICCTX|MAGIC_CONTEXT|XDG|OPENCODE)_[A-Z_]+\b`)
+	// row is the first cell of a row of the table.
+	row = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|")
+)
+
+// The table of environment variables names each variable that the product
+// reads, and no variable that nothing reads.
+func TestEnvironmentTableIsComplete(t *testing.T) {
+	root := rootOf(t)
+	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.ts", "*.mjs")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("no list of files: %v", err)
+	}
+	var product, everything strings.Builder
+	for _, file := range strings.Fields(string(out)) {
+		if strings.Contains(file, "internal/arch/") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatalf("read %s: %v", file, err)
+		}
+		everything.Write(content)
+		if !strings.Contains(file, "test") && !strings.HasPrefix(file, "e2e/") && !strings.Contains(file, "/bench/") {
+			product.Write(content)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(root, environmentTable))
+	if err != nil {
+		t.Fatalf("read the table: %v", err)
+	}
+	named := map[string]bool{}
+	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
+		for _, cell := range strings.Split(m[1], ", ") {
+			name := strings.Trim(cell, "`")
+			named[name] = true
+			if !strings.Contains(everything.String(), name) {
+				t.Errorf("%s names %s, which nothing reads", environmentTable, name)
+			}
+		}
+	}
+	for _, name := range ours.FindAllString(product.String(), -1) {
+		if !named[name] {
+			t.Errorf("%s does not name %s, which the product reads", environmentTable, name)
+			named[name] = true // once is enough
+		}
+	}
+}

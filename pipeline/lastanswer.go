@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// While thinking is on, Claude refuses a request whose last answer has calls and does not
+// begin with thinking. Any answer may become the last one: when the user speaks in the
+// middle of a turn, when a turn is aborted, and after a revert. So some contents of an
+// answer stay because of the messages behind it. That is a property of the transcript and
+// not an edit, because a revert changes it on a pass that may not edit. While the array
+// only grows, it changes no wire: the rules spare the newest answer and the results before
+// it (View.unread and View.separating in pipeline/rule).
+
+// A kept says which contents of a message stay because of its place in the turn.
+type kept struct{ call, text bool }
+
+// keptOf returns the contents of entry i that have to stay.
+func (s *Session) keptOf(i int) kept {
+	return kept{call: s.hasToKeepCall(i), text: s.hasToKeepText(i)}
+}
+
+// reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
+// longer have to, because of the messages behind them. That depends on the next two
+// messages that the provider sees, so the last two rendered ones may be affected.
+func (s *Session) reviewEnd() {
+	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
+		e := &s.entries[i]
+		if e.look.silent {
+			continue
+		}
+		left--
+		if e.keeps != s.keptOf(i) {
+			s.stale = append(s.stale, i)
+		}
+	}
+}
+
+// hasToKeepCall reports whether one call of entry i has to stay on the wire, because
+// the turn ends with calls and signed thinking: either in this answer or in the one
+// directly behind it. Such an answer may be the last one of the array, after a revert at
+// the latest. Anthropic wants it to begin with its thinking. If this answer vanished, an
+// answer without thinking could become the last one. If the answer before it kept no
+// result, the two would fuse, and the last answer would lose its thinking.
+func (s *Session) hasToKeepCall(i int) bool {
+	if s.frame.Binds || !render.ProfileNamed(s.frame.Profile).FusesAssistants || !s.isStep(i) {
+		return false
+	}
+	next := s.nextSeen(i)
+	return s.endsTurnThinking(i, next) || next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next, s.nextSeen(next))
+}
+
+// hasToKeepText reports whether entry i is an empty shell that has become the last answer
+// of its turn, behind other answers with calls. If it vanished, one of these would be the
+// last answer, and it would have to begin with thinking. The host does not know whether
+// the next request switches thinking on.
+func (s *Session) hasToKeepText(i int) bool {
+	e := &s.entries[i]
+	if !s.isShell(e) || !e.mayExposeCalls(render.ProfileNamed(s.frame.Profile)) {
+		return false
+	}
+	next := s.nextSeen(i)
+	return next == len(s.entries) || s.entries[next].head.role == transcript.User
+}
+
+// isShell reports whether an edit has marked the message as an empty shell.
+func (s *Session) isShell(e *entry) bool {
+	return slices.ContainsFunc(e.items, func(it rule.Item) bool {
+		u := s.shown.ByTag(it.Tag)
+		return u != nil && u.IsShell
+	})
+}
+
+// mayExposeCalls reports whether an older answer with calls could become the last answer
+// if the message vanished, at a provider that wants such an answer to begin with thinking.
+func (e *entry) mayExposeCalls(p render.Profile) bool {
+	return p.FusesAssistants && e.head.afterCalls
+}
+
+// isStep reports whether entry i is an answer with calls.
+func (s *Session) isStep(i int) bool {
+	e := &s.entries[i]
+	return e.head.role == transcript.Assistant && e.head.hasTools && !e.look.silent
+}
+
+// endsTurnThinking reports whether entry i has signed thinking and the user speaks in
+// entry next, directly behind it.
+func (s *Session) endsTurnThinking(i, next int) bool {
+	return s.entries[i].look.signed && next < len(s.entries) && s.entries[next].head.role == transcript.User
+}
+
+// nextSeen returns the index of the next entry behind entry i that the provider sees,
+// or the number of entries if there is none.
+func (s *Session) nextSeen(i int) int {
+	for i++; i < len(s.entries) && s.entries[i].look.silent; i++ {
+	}
+	return i
+}

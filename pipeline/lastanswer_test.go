@@ -1,0 +1,127 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/pipeline/render"
+)
+
+// J9: the calls of three steps were dropped, so their thinking left with them or because
+// the step fused with the one before it. Then the user reverted the rest of the turn, and
+// one of these steps became the last answer. Anthropic refuses a last answer that has
+// calls and does not begin with its thinking.
+func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
+	for _, profile := range fusing {
+		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
+			s := begin(t, profile, 1)
+			s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {} -> \"A\"\n" +
+				"assistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n" +
+				"assistant a3 (tool-calls): think signed \"r3\" | call bash c3 {} -> \"C\"\n" +
+				"assistant t1..t20 (10%): think signed \"h#\" | call bash d# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u2: n")
+			s.happen(drops + "\nflush")
+			for _, last := range []string{"a3", "a2"} {
+				s.happen("revert " + last + "\nuser after" + last + ": rather this")
+				s.lastAnswerIs(last)
+				s.steady("restart\nassistant b" + last + " (10%): think signed \"x\" | call bash e" + last + " {} -> \"E\"")
+			}
+		}
+	}
+}
+
+// lastAnswerIs requires that this answer is the last one of the wire, that it begins with
+// thinking, and that it does not fuse with the answer before it.
+func (s *story) lastAnswerIs(key string) {
+	s.t.Helper()
+	i := len(s.w.wire) - 1
+	for s.w.wire[i].Role != "assistant" {
+		i--
+	}
+	answer := &s.w.wire[i]
+	if answer.Key != key || answer.Blocks[0].Kind != render.ReasoningBlock || s.w.wire[i-1].Joins() {
+		s.t.Errorf("pass %d, profile %s: the last answer is not %s with its thinking:\n%s", s.pass, s.w.readings.Profile, key, s.w.text())
+	}
+}
+
+// J10: an answer that failed before the newest step counted as the step directly before it.
+// The provider sees nothing of a failed answer, so its calls separate nothing, and the
+// newest step lost its thinking.
+func TestFailedAnswerSeparatesNothing(t *testing.T) {
+	for _, profile := range fusing {
+		s := begin(t, profile, 1)
+		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\n" +
+			"assistant a2 (failed): so | call bash c2 {\"n\":2} -> \"{9000 y}\"\nuser u2: ignored \"status\"")
+		s.happen("assistant a3 (tool-calls): think signed \"r3\" | so | call bash d1 {} -> \"D\" | call bash d2 {} -> \"D\" | call bash d3 {} -> \"D\"\npressure 120%")
+		if s.w.session.State.ByTag(3).Active() {
+			t.Errorf("%s: the test needs a pass that takes the result of c1", profile)
+		}
+		s.lastAnswerIs("a3")
+	}
+}
+
+// J11: a status for the user only stood behind the newest step, so the step's results
+// counted as read. The emergency dropped them before the model had seen them.
+func TestResultsBehindAStatusAreUnread(t *testing.T) {
+	for _, profile := range fusing {
+		s := begin(t, profile, 1)
+		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\" | call bash c2 {\"n\":2} -> \"{9000 x}\" | call bash c3 {\"n\":3} -> \"{9000 x}\" | call bash c4 {\"n\":4} -> \"{9000 x}\"\n" +
+			"user s1: ignored \"status\"\npressure 120%")
+		for tag := 3; tag <= 6; tag++ {
+			if !s.w.session.State.ByTag(tag).Active() {
+				t.Errorf("%s: the model has not read result %d", profile, tag)
+			}
+		}
+	}
+}
+
+// J12: all steps around an empty answer had left. OpenCode sends an empty text to most
+// providers, and the SDK for Claude makes a message without content of it, which the
+// provider refuses.
+func TestEmptyAnswerIsNotSent(t *testing.T) {
+	for _, p := range render.Profiles {
+		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
+			s := begin(t, p.Name, 1)
+			s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")), message("a1", "assistant", s.w.now, nil, obj{"type": "step-start"}, part))
+			s.happen("user u2: n")
+			_, wire := s.w.arrays()
+			// Where the harness leaves empty parts out, we do not touch them.
+			if sends := strings.Contains(string(wire[1]), `"type":"`+name+`"`); sends != p.DropsEmptyText {
+				t.Errorf("%s: the empty answer is %s", p.Name, wire[1])
+			}
+			s.steady("assistant a2 (10%): so")
+		}
+	}
+}
+
+// J14: the synthetic todo list stood at the end of an answer without calls. With the next
+// prompt, or after a revert, that was the last answer. The list made it an answer with
+// calls that does not begin with thinking.
+func TestTodoListStandsBehindCallsOnly(t *testing.T) {
+	for _, profile := range fusing {
+		for _, think := range []string{"", `think signed "t" | `} {
+			s := begin(t, profile, 1)
+			s.happen("user u1: q\nassistant a1 (tool-calls): " + think + "call todowrite c1 {\"todos\":[{\"content\":\"A\",\"status\":\"pending\",\"priority\":\"high\"}]} -> \"1 todo\"\n" +
+				"assistant t1..t20 (tool-calls): " + think + "call bash d# {\"n\":#} -> \"o#\"\nassistant a3: halfway\nuser u2: go on\nassistant a4 (10%): done\nuser u3: n")
+			s.happen("drop 2\nflush")
+			if todo := s.w.decision.Setup.Todo; todo.MessageKey != "t20" {
+				t.Errorf("%s: the list stands behind %q", profile, todo.MessageKey)
+			}
+		}
+	}
+}
+
+// J15: a turn ended with a notice, which left as an empty shell. The step before it became
+// the last answer. It did not begin with thinking, because the model did not think in this
+// session so far.
+func TestAnswerBehindCallsKeepsAText(t *testing.T) {
+	for _, profile := range fusing {
+		s := begin(t, profile, 1)
+		s.happen("user u1: q\nassistant a1 (tool-calls): call bash c1 {} -> \"A\"\nassistant a2: [SYSTEM DIRECTIVE: X] y\nassistant a3: [SYSTEM DIRECTIVE: X] y\nuser u2: n\nassistant a4 (10%): done\nuser u3: n")
+		s.happen("drop 3 4\nflush")
+		s.shows("a3 assistant: text", true)
+		s.steady("restart")
+		s.happen("revert a2\nuser u4: rather this")
+		s.shows("a2 assistant: text \"[dropped", true)
+		s.steady("restart\nassistant a5 (10%): done")
+	}
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A table that SQLite builds in memory takes longer than the row that the
+// statement writes. The user waits for each of them at every pass.
+func TestPassStatementsBuildNoTable(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	must(t, s.CommitPass(t.Context(), commit(key, 2)))
+	var prepared []string
+	for query := range s.statements {
+		prepared = append(prepared, query)
+	}
+	if len(prepared) < 5 { // begin, session, unit, journal, commit
+		t.Fatalf("only %d statements were prepared", len(prepared))
+	}
+	for _, query := range prepared {
+		err := s.view(t.Context(), func(c *sqlite3.Conn) error {
+			stmt, _, err := c.Prepare("EXPLAIN " + query)
+			if err != nil {
+				return err
+			}
+			defer stmt.Close()
+			for stmt.Step() {
+				if stmt.ColumnText(1) == "OpenEphemeral" {
+					t.Errorf("SQLite builds a table in memory for%s", query)
+				}
+			}
+			return stmt.Err()
+		})
+		must(t, err)
+	}
+}
+
+func TestChecksRefuseUnknownWords(t *testing.T) {
+	for name, spoil := range map[string]func(*PassCommit){
+		"mode":    func(p *PassCommit) { p.Session.Mode = "other" },
+		"kind":    func(p *PassCommit) { p.Units[0].Kind = "other" },
+		"verdict": func(p *PassCommit) { p.Pass.Verdict = "other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openIn(t, t.TempDir())
+			p := commit(key, 1)
+			spoil(&p)
+			if err := s.CommitPass(t.Context(), p); !errors.Is(err, sqlite3.CONSTRAINT_CHECK) {
+				t.Errorf("stored an unknown %s: %v", name, err)
+			}
+		})
+	}
+}
+
+func TestAStatementNeedsAllItsArguments(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	err := s.update(t.Context(), func(tx *transaction) error {
+		if err := s.ensureSession(tx, key); err != nil {
+			return err
+		}
+		_, err := tx.exec(dropDeleteSQL, key.Harness, key.Session)
+		return err
+	})
+	if err == nil {
+		t.Error("a statement ran with the arguments of an earlier call")
+	}
+	if _, found, _ := s.Load(t.Context(), key); found {
+		t.Error("the failed transaction left its row")
+	}
+}
