@@ -65,7 +65,7 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	}
 	w.Lost = append(w.Lost, e.head.key)
 	w.LostBlocks += e.look.thoughts
-	w.LostTokens += e.look.thought / bytesPerToken
+	w.LostTokens += e.look.thought / BytesPerToken
 	return false
 }
 
@@ -117,7 +117,7 @@ func (s *Session) boundThinking(first int) int {
 	for i := first; i < len(s.entries); i++ {
 		b := s.State.Binding(s.entries[i].head.key)
 		if e := &s.entries[i]; b != nil && !b.Lost {
-			tokens += e.look.thought / bytesPerToken
+			tokens += e.look.thought / BytesPerToken
 		}
 	}
 	return tokens

@@ -9,6 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
+// BytesPerToken is our estimate for content that nobody has counted, such as reasoning,
+// or an output that no pass has seen yet.
+const BytesPerToken = 4
+
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
 	// Measurement names our belief about the newest usage in the array. Measured is

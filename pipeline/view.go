@@ -23,17 +23,13 @@ func (s *Session) view(p render.Profile) rule.View {
 			m.Thinks, m.Solid = leaves || e.look.aloud, e.look.solid || keeps
 			m.Reasons, m.Signed = e.look.plain || e.look.signed, e.look.signed
 			if leaves {
-				m.ThoughtTokens = e.look.thought / bytesPerToken
+				m.ThoughtTokens = e.look.thought / BytesPerToken
 			}
 		}
 		m.Step = step
 	}
 	return v
 }
-
-// bytesPerToken is our estimate for content that is not part of a counted unit, such
-// as reasoning.
-const bytesPerToken = 4
 
 // firstEdited returns the index of the first message that the edits change.
 func (s *Session) firstEdited(edits []frozen.Edit) int {

@@ -236,8 +236,8 @@ func (s *Session) renderEntry(i int) rendering {
 	}
 	r.bytes = r.Wire.Bytes()
 	// Content outside the counted units, such as reasoning and placeholders, is
-	// estimated at four bytes per token. So is the difference that shortening makes.
-	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/4)
+	// estimated from its bytes. So is the difference that shortening makes.
+	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/BytesPerToken)
 	return r
 }
 

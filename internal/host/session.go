@@ -160,7 +160,7 @@ func (s *session) build(snap store.Snapshot, codec transcript.Codec) error {
 		return err
 	}
 	s.pipe = pipeline.NewSession(pipeline.Config{
-		Options:   render.Options{Codec: codec, Prefixes: mode(s.row.Mode).showsTags()},
+		Options:   render.Options{Codec: codec, Prefixes: s.mode().Reduces},
 		CountText: tokens.Count, CountFile: tokens.Image,
 	}, meta, stateFromSnapshot(snap))
 	return nil

@@ -133,7 +133,7 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	}
 	s.row.Directory, s.row.Parent = p.Directory, p.Parent
 	if s.row.Passes == 0 {
-		s.row.Mode = string(modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled))
+		s.row.Mode = modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
 	s.inherited = nil
 	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
@@ -199,7 +199,7 @@ func (ps *pass) read() pipeline.Readings {
 		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
 		TTL:            ps.life.Life,
 		Route:          ps.life.Route,
-		Subagent:       mode(ps.s.row.Mode).isSubagent(),
+		Subagent:       ps.s.mode().IsSubagent,
 		Flush:          ps.s.row.ExplicitFlush,
 		Overflow:       ps.isOverflow(),
 		OverflowTokens: ps.s.row.OverflowTokens,
@@ -209,7 +209,7 @@ func (ps *pass) read() pipeline.Readings {
 		Gaps:           ps.config.TemporalAwareness,
 		SystemPending:  ps.s.row.System.Pending,
 		SystemIsOld:    isEarlierDay(ps.s.row.System.At, ps.at),
-		Knobs:          knobs(ps.config, mode(ps.s.row.Mode), ps.params.Directory),
+		Knobs:          knobs(ps.config, ps.s.mode(), ps.params.Directory),
 	}
 }
 
