@@ -19,8 +19,6 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/bmatcuk/doublestar/v4 v4.10.4
-
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/buger/jsonparser v1.1.2 // indirect

@@ -414,9 +414,8 @@ func boundSubagent(d *drive) {
 func TestBoundThinkingAfterAGap(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
-	files := logFiles()
-	files["magicctx.jsonc"] = `{"cache_ttl": "1s"}`
-	w := newWorld(t, suite.Root(t), files)
+	w := newWorld(t, suite.Root(t), logFiles())
+	w.configure(`{"cache_ttl": "1s"}`)
 	w.bind()
 	oc := w.start(w.withBinding())
 	d := w.newBound(oc)

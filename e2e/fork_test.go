@@ -15,7 +15,8 @@ import (
 // cache.
 func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	suite.Needs(t)
-	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n", "magicctx.jsonc": `{"protected_tags": 1}`})
+	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.configure(`{"protected_tags": 1}`)
 	oc := w.start(w.withFlatPrices())
 	original := w.session(oc)
 	full := mockllm.Say("41.")

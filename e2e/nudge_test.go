@@ -19,12 +19,13 @@ import (
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	suite.Needs(t)
 	const big = 5 // files of 44 kB, which OpenCode's read does not cut
-	// One output is a third of the tokens that may be filled before a pass may bust.
-	files := map[string]string{"magicctx.jsonc": `{"execute_threshold_percentage": 50}`}
+	files := map[string]string{}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
 	}
 	w := newWorld(t, suite.Root(t), files)
+	// One output is a third of the tokens that may be filled before a pass may bust.
+	w.configure(`{"execute_threshold_percentage": 50}`)
 	options := w.withPlugin()
 	options.Limits = opencodetest.Limits{Context: 64_000, Output: 8_192}
 	oc := w.start(options)

@@ -48,6 +48,19 @@ func newWorld(t *testing.T, root string, files map[string]string) *world {
 	return w
 }
 
+// configure writes the user's magicctx.jsonc. A project's file may not set most of the keys that a story
+// needs.
+func (w *world) configure(settings string) {
+	w.t.Helper()
+	dir := filepath.Join(w.user.Home.Config, "magicctx")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "magicctx.jsonc"), []byte(settings), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // addProject creates another project of the same user.
 func (w *world) addProject(name string, files map[string]string) string {
 	w.t.Helper()

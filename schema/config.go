@@ -9,59 +9,72 @@ package schema
 // the tag names the key of that value: `"cache_ttl": "1h"` means `{"default":
 // "1h"}`. Empty values without a default are left out of JSON. In maps by model
 // the keys are "provider/model", a model id, or "default".
+//
+// A project's file comes from a repository that the user may only have cloned. The project tag of a key
+// says what such a file may do with the key. A key in an object without a tag has a tag of its own:
+//
+//	never    nothing: the key belongs to the user's file
+//	trusted  nothing, unless trusted_projects lists the project
+//	any      everything: the key is a matter of taste
+//	off, on  switch it off, or on
+//	less     set a number that is not above the user's
+//	more     set a number that is not below the user's
+//	add      add values to the user's list
+//
+// A project that trusted_projects lists may set all keys but the first kind.
 type Config struct {
 	// Schema names the JSON Schema of this file, for editors.
-	Schema string `json:"$schema,omitempty"`
+	Schema string `json:"$schema,omitempty" project:"any"`
 	// Enabled turns magicctx on.
-	Enabled bool `json:"enabled" jsonschema:"default=true"`
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// AutoUpdate allows the harness to install newer versions. User file only.
-	AutoUpdate bool `json:"auto_update" jsonschema:"default=true"`
-	// TrustedProjects lists directories whose project file may define commands, let the dreamer maintain documents, and name an
-	// embedding endpoint in a private network. "~/" is the home directory. User file only.
-	TrustedProjects []string `json:"trusted_projects,omitempty"`
+	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never"`
+	// TrustedProjects lists directories whose project file may set every key that is not for the user file only: for example
+	// define commands, choose models, and choose the service to which text is sent for embedding. "~/" is the home directory. User file only.
+	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no nudges.
-	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true"`
+	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"any"`
 	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with s, m or h, or milliseconds without a
 	// unit. "auto" starts from the provider's documentation and corrects that by reported usage.
-	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h"`
+	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h" project:"trusted"`
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
 	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
-	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto"`
+	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto" project:"trusted"`
 	// ExecuteThresholdPercentage is the share of the window, in percent, from which a pass may free space, for all models or by model: the high-water mark.
-	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80"`
+	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"more"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80
 	// % of the window.
-	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000"`
+	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
 	// LowMarkPercentage is the share of the window, in percent, down to which a pass under pressure frees space. With 0, the host chooses it from
 	// prices and growth.
-	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75"`
+	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
 	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on passes that lose the provider's cache
 	// anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If the next prompt may not fit,
 	// they are dropped all the same.
-	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100"`
+	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"more"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
-	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10"`
+	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"more"`
 	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
-	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50"`
+	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
 	// HistorianTimeoutMS bounds one call of the historian, in milliseconds.
-	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000"`
+	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less"`
 	// CommitClusterTrigger starts the historian after clusters of commits.
 	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger"`
 	// SystemPromptInjection adds the guidance to the system prompt.
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
-	SQLite SQLite `json:"sqlite"`
+	SQLite SQLite `json:"sqlite" project:"never"`
 	// TemporalAwareness marks gaps of more than five minutes, and dates compartments.
-	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true"`
+	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"any"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
-	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false"`
+	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
 	// Embedding chooses how text becomes vectors for semantic search.
-	Embedding Embedding `json:"embedding"`
+	Embedding Embedding `json:"embedding" project:"trusted"`
 	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
@@ -71,55 +84,56 @@ type Config struct {
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
 	Sidekick Sidekick `json:"sidekick"`
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
-	Command map[string]Command `json:"command,omitempty"`
+	Command map[string]Command `json:"command,omitempty" project:"trusted"`
 
 	// TransformTimeoutMS bounds one pass, in milliseconds.
-	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000"`
+	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
 	// ResyncTimeoutMS bounds a pass for which the shim sends everything, in milliseconds.
-	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000"`
+	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
 	// IdleExitMinutes is how long the host outlives its last client. User file only.
-	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080"`
+	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080" project:"never"`
 }
 
 // AutoDrop configures which content is dropped or shortened without a request by the model. It never causes the loss of a cached prefix.
 type AutoDrop struct {
 	// Duplicates drops all but the newest of several identical calls of tools
 	// that only read.
-	Duplicates bool `json:"duplicates" jsonschema:"default=true"`
+	Duplicates bool `json:"duplicates" jsonschema:"default=true" project:"off"`
 	// SupersededWrites shortens the content of a write if the same file was
 	// read or written again later.
-	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true"`
+	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true" project:"off"`
 	// OldErrors shortens the arguments of calls that failed. The error message
 	// stays.
-	OldErrors bool `json:"old_errors" jsonschema:"default=true"`
+	OldErrors bool `json:"old_errors" jsonschema:"default=true" project:"off"`
 	// ErrorSteps is the number of later steps of the model after which an error
 	// is old.
-	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1"`
+	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"more"`
 	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave alone.
-	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0"`
-	// ProtectedTools are names or patterns (*, ?) of tools whose calls these three rules leave alone.
-	ProtectedTools []string `json:"protected_tools" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*"`
-	// ProtectedPaths are patterns (**, *, ?) of files whose calls these three rules leave alone. The rules that drop tool output under pressure respect
+	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"more"`
+	// ProtectedTools are names or patterns (*, ?, {a,b}) of tools whose calls these three rules leave alone. The first 64 patterns count; a pattern has at
+	// most 256 bytes and 32 alternatives.
+	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"add"`
+	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same bounds, of files whose calls these three rules leave alone. The rules that drop tool output under pressure respect
 	// them too, until the next prompt may not fit. A pattern is matched against the path as the tool got it, and against the path relative to the
 	// project.
-	ProtectedPaths []string `json:"protected_paths,omitempty"`
+	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"add"`
 }
 
 // CommitClusterTrigger starts the historian after clusters of commits.
 type CommitClusterTrigger struct {
 	// Enabled turns the trigger on.
-	Enabled bool `json:"enabled" jsonschema:"default=true"`
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// MinClusters is the number of clusters that starts the historian.
-	MinClusters int `json:"min_clusters" jsonschema:"default=3,minimum=1"`
+	MinClusters int `json:"min_clusters" jsonschema:"default=3,minimum=1" project:"more"`
 }
 
 // SystemPromptInjection adds the guidance to the system prompt.
 type SystemPromptInjection struct {
 	// Enabled turns the injection on.
-	Enabled bool `json:"enabled" jsonschema:"default=true"`
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// SkipSignatures are texts. If an agent's prompt contains one of them, the
 	// agent gets no guidance.
-	SkipSignatures []string `json:"skip_signatures" jsonschema:"default=<!-- magic-context: skip -->"`
+	SkipSignatures []string `json:"skip_signatures" jsonschema:"default=<!-- magic-context: skip -->" project:"add"`
 }
 
 // SQLite tunes the database.
@@ -133,9 +147,9 @@ type SQLite struct {
 // CavemanTextCompression shortens old text.
 type CavemanTextCompression struct {
 	// Enabled turns the compression on.
-	Enabled bool `json:"enabled" jsonschema:"default=false"`
+	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
 	// MinChars is the size, in bytes, below which text is not shortened.
-	MinChars int `json:"min_chars" jsonschema:"default=500,minimum=100,maximum=10000"`
+	MinChars int `json:"min_chars" jsonschema:"default=500,minimum=100,maximum=10000" project:"more"`
 }
 
 // Embedding chooses how text becomes vectors.
@@ -159,14 +173,14 @@ type Embedding struct {
 // Memory configures the memories that last beyond a session.
 type Memory struct {
 	// Enabled shows memories to the model.
-	Enabled bool `json:"enabled" jsonschema:"default=true"`
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// InjectionBudgetTokens bounds the memories in the prompt, in tokens.
-	InjectionBudgetTokens int `json:"injection_budget_tokens" jsonschema:"default=4000,minimum=500,maximum=20000"`
+	InjectionBudgetTokens int `json:"injection_budget_tokens" jsonschema:"default=4000,minimum=500,maximum=20000" project:"less"`
 	// AutoPromote turns the historian's facts into memories.
-	AutoPromote bool `json:"auto_promote" jsonschema:"default=true"`
+	AutoPromote bool `json:"auto_promote" jsonschema:"default=true" project:"off"`
 	// RetrievalCountPromotionThreshold has no effect. It is accepted because
 	// older files contain it.
-	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1"`
+	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1" project:"any"`
 	// AutoSearch points the model to stored knowledge that fits a new prompt.
 	AutoSearch AutoSearch `json:"auto_search"`
 	// GitCommitIndexing makes commit messages searchable.
@@ -176,22 +190,22 @@ type Memory struct {
 // AutoSearch points the model to stored knowledge that fits a new prompt. It also works while memory is disabled.
 type AutoSearch struct {
 	// Enabled turns the hints on.
-	Enabled bool `json:"enabled" jsonschema:"default=true"`
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// ScoreThreshold is the lowest score at which a hit is shown, from 0 to 1.
-	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95"`
+	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95" project:"more"`
 	// MinPromptChars is the length of the shortest prompt for which a search
 	// runs, in UTF-16 units.
-	MinPromptChars int `json:"min_prompt_chars" jsonschema:"default=20,minimum=5,maximum=500"`
+	MinPromptChars int `json:"min_prompt_chars" jsonschema:"default=20,minimum=5,maximum=500" project:"more"`
 }
 
 // GitCommitIndexing makes commit messages searchable.
 type GitCommitIndexing struct {
 	// Enabled turns the index on.
-	Enabled bool `json:"enabled" jsonschema:"default=false"`
+	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
 	// SinceDays is the age, in days, of the oldest commit that is indexed.
-	SinceDays int `json:"since_days" jsonschema:"default=365,minimum=7,maximum=3650"`
+	SinceDays int `json:"since_days" jsonschema:"default=365,minimum=7,maximum=3650" project:"less"`
 	// MaxCommits bounds the number of indexed commits.
-	MaxCommits int `json:"max_commits" jsonschema:"default=2000,minimum=100,maximum=20000"`
+	MaxCommits int `json:"max_commits" jsonschema:"default=2000,minimum=100,maximum=20000" project:"less"`
 }
 
 // Agent holds the keys that the blocks of all hidden agents share. If one value
@@ -200,33 +214,33 @@ type GitCommitIndexing struct {
 // system_prompt.
 type Agent struct {
 	// Disable turns the agent off.
-	Disable bool `json:"disable" jsonschema:"default=false"`
+	Disable bool `json:"disable" jsonschema:"default=false" project:"on"`
 	// Model is "provider/model". Empty means the session's model.
-	Model string `json:"model,omitempty"`
+	Model string `json:"model,omitempty" project:"trusted"`
 	// FallbackModels are tried in order when the model fails.
-	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array"`
+	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array" project:"trusted"`
 	// Variant is a variant of the model that the harness defines.
-	Variant string `json:"variant,omitempty"`
+	Variant string `json:"variant,omitempty" project:"trusted"`
 	// Temperature is the sampling temperature.
-	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2"`
+	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2" project:"any"`
 	// TopP is the nucleus sampling mass.
-	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1"`
+	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1" project:"any"`
 	// MaxTokens bounds the answer, in tokens; 0 leaves it to the harness.
-	MaxTokens int `json:"maxTokens" jsonschema:"minimum=0"`
+	MaxTokens int `json:"maxTokens" jsonschema:"minimum=0" project:"trusted"`
 	// MaxSteps bounds the tool steps of a run; 0 keeps the agent's own cap.
-	MaxSteps int `json:"maxSteps" jsonschema:"minimum=0"`
+	MaxSteps int `json:"maxSteps" jsonschema:"minimum=0" project:"trusted"`
 	// Prompt replaces the agent's prompt. User file only.
-	Prompt string `json:"prompt,omitempty"`
+	Prompt string `json:"prompt,omitempty" project:"never"`
 	// Description is shown where the harness lists agents.
-	Description string `json:"description,omitempty"`
+	Description string `json:"description,omitempty" project:"any"`
 	// Mode is the kind of agent in the harness.
-	Mode string `json:"mode,omitempty" jsonschema:"enum=subagent,enum=primary,enum=all"`
+	Mode string `json:"mode,omitempty" jsonschema:"enum=subagent,enum=primary,enum=all" project:"trusted"`
 	// Color is the agent's colour in the harness.
-	Color string `json:"color,omitempty" jsonschema:"pattern=^#[0-9a-fA-F]{6}$,example=#7aa2f7"`
+	Color string `json:"color,omitempty" jsonschema:"pattern=^#[0-9a-fA-F]{6}$,example=#7aa2f7" project:"any"`
 	// Tools turns single tools on or off. User file only.
-	Tools map[string]bool `json:"tools,omitempty"`
+	Tools map[string]bool `json:"tools,omitempty" project:"never"`
 	// Permission overrides the agent's own permissions. User file only.
-	Permission Permission `json:"permission"`
+	Permission Permission `json:"permission" project:"never"`
 }
 
 // Permission says what an agent may do, with OpenCode's names and values. Empty
@@ -248,24 +262,24 @@ type Permission struct {
 type Historian struct {
 	Agent
 	// TwoPass lets an editor revise each summary.
-	TwoPass bool `json:"two_pass" jsonschema:"default=false"`
+	TwoPass bool `json:"two_pass" jsonschema:"default=false" project:"off"`
 	// ThinkingLevel is the model's effort (Pi only).
-	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh"`
+	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted"`
 }
 
 // Dreamer configures the dreamer.
 type Dreamer struct {
 	Agent
 	// Schedule is the time of day at which the dreamer may run, in local time. It may span midnight. Empty means only on request.
-	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00"`
+	Schedule string `json:"schedule" jsonschema:"default=02:00-06:00,pattern=^(([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9])?$,example=02:00-06:00" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
-	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10"`
+	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
 	// Tasks are run in this order.
-	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs"`
+	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
-	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5"`
+	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.
-	InjectDocs bool `json:"inject_docs" jsonschema:"default=true"`
+	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off"`
 	// UserMemories turns repeated observations about the user into memories.
 	UserMemories UserMemories `json:"user_memories"`
 	// PinKeyFiles keeps files that are read often in the prompt.
@@ -275,30 +289,30 @@ type Dreamer struct {
 // UserMemories turns repeated observations about the user into memories.
 type UserMemories struct {
 	// Enabled turns the promotion on.
-	Enabled bool `json:"enabled" jsonschema:"default=true"`
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// PromotionThreshold is the number of observations that make a memory.
-	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
+	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20" project:"more"`
 }
 
 // PinKeyFiles keeps files that are read often in the prompt.
 type PinKeyFiles struct {
 	// Enabled turns the pinning on.
-	Enabled bool `json:"enabled" jsonschema:"default=false"`
+	Enabled bool `json:"enabled" jsonschema:"default=false" project:"off"`
 	// TokenBudget bounds the pinned files, in tokens.
-	TokenBudget int `json:"token_budget" jsonschema:"default=10000,minimum=2000,maximum=30000"`
+	TokenBudget int `json:"token_budget" jsonschema:"default=10000,minimum=2000,maximum=30000" project:"less"`
 	// MinReads is the number of reads that makes a file a key file.
-	MinReads int `json:"min_reads" jsonschema:"default=4,minimum=2,maximum=20"`
+	MinReads int `json:"min_reads" jsonschema:"default=4,minimum=2,maximum=20" project:"more"`
 }
 
 // Sidekick configures the sidekick.
 type Sidekick struct {
 	Agent
 	// TimeoutMS bounds one run, in milliseconds.
-	TimeoutMS int `json:"timeout_ms" jsonschema:"default=30000,minimum=1"`
+	TimeoutMS int `json:"timeout_ms" jsonschema:"default=30000,minimum=1" project:"less"`
 	// SystemPrompt replaces the agent's system prompt. User file only.
-	SystemPrompt string `json:"system_prompt,omitempty"`
+	SystemPrompt string `json:"system_prompt,omitempty" project:"never"`
 	// ThinkingLevel is the model's effort (Pi only).
-	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh"`
+	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted"`
 }
 
 // Command is a command that the user defines.

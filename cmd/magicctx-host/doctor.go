@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/view"
@@ -41,13 +42,20 @@ func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	findings := doctor.Examine(ctx, o)
+	findings, err := doctor.Examine(ctx, o)
+	if err != nil {
+		return err
+	}
 	var notFixed error
 	if cmd.Fix {
 		notFixed = doctor.Repair(ctx, findings)
 		// A problem that was just repaired may have hidden another one, so examine again.
 		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
-		findings = append(fixed, doctor.Examine(ctx, o)...)
+		again, err := doctor.Examine(ctx, o)
+		if err != nil {
+			return err
+		}
+		findings = append(fixed, again...)
 	}
 	if err := cmd.print(s.out, findings); err != nil {
 		return err
@@ -82,8 +90,8 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
 			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
-		Conflicts: func() ([]doctor.Conflict, error) { return conflicts(project) },
-		Installed: func() (string, error) { return installed(project) },
+		Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, places(project, dir)) },
+		Installed: func(ctx context.Context) (string, error) { return installed(ctx, places(project, dir)) },
 	}, nil
 }
 
@@ -108,11 +116,16 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return string(out), err
 }
 
+// places returns the project's place and the user's.
+func places(project, dataDir string) []install.Place {
+	return []install.Place{{Env: os.Getenv, DataDir: dataDir, Project: project}, {Env: os.Getenv, DataDir: dataDir}}
+}
+
 // conflicts plans an installation and throws the plan away, because planning finds every conflict.
-func conflicts(project string) ([]doctor.Conflict, error) {
+func conflicts(ctx context.Context, places []install.Place) ([]doctor.Conflict, error) {
 	var found []doctor.Conflict
-	for _, place := range []install.Place{{Env: os.Getenv}, {Env: os.Getenv, Project: project}} {
-		_, err := install.Install(install.Options{Place: place, Plugin: "@magicctx/opencode"})
+	for _, place := range slices.Backward(places) {
+		_, err := install.Install(ctx, install.Options{Place: place, Plugin: "@magicctx/opencode"})
 		var conflict *install.ConflictError
 		switch {
 		case errors.As(err, &conflict):
@@ -130,9 +143,9 @@ func conflicts(project string) ([]doctor.Conflict, error) {
 
 // installed returns the configuration that lists our plugin: the project's file if it does, else the
 // user's.
-func installed(project string) (string, error) {
-	for _, place := range []install.Place{{Env: os.Getenv, Project: project}, {Env: os.Getenv}} {
-		plan, err := install.Uninstall(place)
+func installed(ctx context.Context, places []install.Place) (string, error) {
+	for _, place := range places {
+		plan, err := install.Uninstall(ctx, place)
 		switch {
 		case err == nil:
 			return plan.File, nil
@@ -150,7 +163,7 @@ func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", content)
+		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
 	return view.PrintDiagnosis(w, r, wantsColor(w))

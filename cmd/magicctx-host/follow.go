@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -137,7 +138,7 @@ func printChanges(ctx context.Context, f follower, w io.Writer) error {
 		}
 		line, err := json.Marshal(n.status)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s\n", line)
+			_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(line))
 		}
 		if err != nil { // the reader of the pipe has gone, for example `| head`
 			failed = err

@@ -16,6 +16,7 @@ import (
 
 // placeFlags choose the configuration to edit and whether to ask first.
 type placeFlags struct {
+	dataDirFlag
 	Harness string `arg:"" enum:"opencode" help:"The harness: opencode."`
 	Global  bool   `xor:"place" help:"Edit the user's configuration (default)."`
 	Project bool   `xor:"place" help:"Edit the configuration of the project in the current directory."`
@@ -24,25 +25,24 @@ type placeFlags struct {
 }
 
 func (f placeFlags) place() (install.Place, error) {
-	p := install.Place{Env: os.Getenv}
-	if !f.Project {
-		return p, nil
+	dataDir, err := f.resolve()
+	p := install.Place{Env: os.Getenv, DataDir: dataDir}
+	if err != nil || !f.Project {
+		return p, err
 	}
-	var err error
 	p.Project, err = os.Getwd()
 	return p, err
 }
 
 type installCmd struct {
 	placeFlags
-	dataDirFlag
 	Plugin string `help:"Shim to install: a file, a directory or an npm package. By default the one that came with this program." placeholder:"PATH"`
 }
 
 // Help implements kong.HelpProvider.
 func (installCmd) Help() string {
 	return "Adds the plugin to opencode.json(c), switches OpenCode's own compaction off there, and creates a magicctx.jsonc with all defaults. " +
-		"Comments and formatting stay. A copy is kept beside the file; uninstall puts it back."
+		"Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
 }
 
 // Run shows the change, asks for consent, and applies it.
@@ -51,15 +51,11 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	dataDir, err := cmd.resolve()
-	if err != nil {
-		return err
-	}
 	plugin, err := cmd.plugin()
 	if err != nil {
 		return err
 	}
-	plan, err := install.Install(install.Options{Place: place, Plugin: plugin, IsChosen: cmd.Plugin != "", DataDir: dataDir})
+	plan, err := install.Install(ctx, install.Options{Place: place, Plugin: plugin, IsChosen: cmd.Plugin != ""})
 	if err != nil {
 		return err
 	}
@@ -96,7 +92,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	plan, err := install.Uninstall(place)
+	plan, err := install.Uninstall(ctx, place)
 	if errors.Is(err, install.ErrNotInstalled) {
 		_, err := fmt.Fprintln(s.out, "magicctx is not installed here; nothing to do.")
 		return err
@@ -114,13 +110,13 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan,
 	} else {
 		fmt.Fprintf(s.out, "%s stays as it is.\n", format.Clean(plan.File))
 	}
+	for _, e := range plan.Effects() {
+		fmt.Fprintf(s.out, "%s %s\n", e.Action, format.Clean(e.Path))
+	}
 	for _, note := range plan.Notes {
 		fmt.Fprintln(s.out, format.Clean(note))
 	}
 	if f.DryRun {
-		if plan.Settings != nil {
-			fmt.Fprintf(s.out, "%s would be created, with all defaults as comments.\n", format.Clean(plan.Settings.File))
-		}
 		_, err := fmt.Fprintln(s.out, "Nothing was changed.")
 		return err
 	}

@@ -9,14 +9,36 @@ import (
 	"time"
 
 	"github.com/lmittmann/tint"
+
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // newLogger returns a logger that writes text for people on a terminal and JSON lines elsewhere.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	if isTerminal(w) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+		return slog.New(terminalHandler(w, level))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// terminalHandler returns the handler for a log that people read on a terminal. tint passes escape
+// sequences in texts on to a terminal that shows colours, so they are taken out before.
+func terminalHandler(w io.Writer, level slog.Level) slog.Handler {
+	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: printableAttr})
+}
+
+func printableAttr(_ []string, a slog.Attr) slog.Attr {
+	a.Key = format.Clean(a.Key)
+	switch value := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(format.Clean(value))
+	case error:
+		a.Value = slog.StringValue(format.Clean(value.Error()))
+	case time.Time, slog.Level, bool, int64, uint64, float64, time.Duration:
+	default:
+		a.Value = slog.StringValue(format.Clean(fmt.Sprintf("%+v", value)))
+	}
+	return a
 }
 
 // isTerminal reports whether f is a terminal. /dev/null is a character device as well, and plugins like

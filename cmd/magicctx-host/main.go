@@ -23,6 +23,8 @@ const (
 	exitUsage  = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
+	// exitSignal plus the number of the signal is the exit code after a second signal, as in a shell.
+	exitSignal = 128
 )
 
 func main() {
@@ -31,14 +33,30 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// signalled returns a context that ends when the process receives an interrupt or SIGTERM.
+// signalled returns a context that ends when the process receives an interrupt or SIGTERM. The second of
+// these signals ends the process at once, because something does not look at its context: for example
+// the opening of a pipe that nobody writes to.
 func signalled() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		if s, ok := (<-signals).(syscall.Signal); ok {
+			os.Exit(exitSignal + int(s))
+		}
+		os.Exit(exitFailed)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
 }
 
 // A hostBuilder opens the store in the data directory and assembles the host. closeHost stops
 // background work and closes the store. The caller calls it after its last call to the host.
-type hostBuilder func(context.Context, hostOptions) (h rpc.Host, closeHost func(), err error)
+type hostBuilder func(context.Context, hostOptions) (p rpc.Provider, closeHost func(), err error)
 
 // hostOptions are the inputs of a hostBuilder.
 type hostOptions struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -119,7 +120,7 @@ func (cmd *replayCmd) print(w io.Writer, s replay.Summary) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", content)
+		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
 	return report.Print(w, s, report.Options{All: cmd.All, Color: wantsColor(w)})

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/signal"
 	"syscall"
 	"time"
@@ -36,7 +35,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 			defer file.Close()
 			logTo = file
 		} else { // the host works without a log, and status shows this warning
-			fmt.Fprintln(s.err, "magicctx-host:", err)
+			printError(s.err, err)
 		}
 	}
 	log := newLogger(logTo, c.LogLevel)

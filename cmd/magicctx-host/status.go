@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -51,7 +52,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s\n", content)
+		_, err = fmt.Fprintf(s.out, "%s\n", format.CleanJSON(content))
 		return err
 	}
 	return view.PrintStatus(s.out, st, time.Now())

@@ -16,7 +16,8 @@ import (
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
 	warnings *warnings
-	bad      int // number of rejected values so far
+	bad      int      // number of rejected values so far
+	ignored  []string // agents whose block has bad values
 }
 
 // config returns the configuration of the tree, with every bad value replaced by its default.
@@ -134,6 +135,10 @@ func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
 	}
 	list := reflect.MakeSlice(t, 0, len(entries))
 	for i, entry := range entries {
+		if r.isPattern && i == maxPatterns {
+			c.tooMany(at, len(entries)-i)
+			break
+		}
 		target := reflect.New(t.Elem()).Elem()
 		if c.value(at.with("["+strconv.Itoa(i)+"]"), entry, r, target) {
 			list = reflect.Append(list, target)
@@ -141,6 +146,14 @@ func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
 	}
 	into.Set(list)
 	return true
+}
+
+func (c *checker) tooMany(at path, ignored int) {
+	file, _ := c.origin(at)
+	c.warnings.add(Warning{
+		File: file, Key: at.String(), Allowed: fmt.Sprintf("at most %d patterns", maxPatterns),
+		Message: fmt.Sprintf("%s: %s has more than %d patterns; the last %d are ignored", file, at, maxPatterns, ignored),
+	})
 }
 
 // scalarOrNothing reads the bare form of a map or list, if it has one. For example, 65 stands for
@@ -161,6 +174,7 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 		return
 	}
 	setDefaults(into)
+	c.ignored = append(c.ignored, at[0])
 	c.forget(at[0])
 	file, _ := c.origin(at)
 	c.warnings.add(Warning{File: file, Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", file, at)})
@@ -230,7 +244,7 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	fallback := "ignored"
 	switch {
 	case into.Kind() == reflect.Struct || into.IsZero():
-	case into.Kind() == reflect.Map && r.bare != "":
+	case into.Kind() == reflect.Map && r.bare != "" && into.MapIndex(reflect.ValueOf(r.bare)).IsValid():
 		fallback = "using " + compact(into.MapIndex(reflect.ValueOf(r.bare)).Interface())
 	default:
 		fallback = "using " + compact(into.Interface())

@@ -184,24 +184,6 @@ func TestDefaultIsLoadWithoutFiles(t *testing.T) {
 	}
 }
 
-func TestIsPublicEndpoint(t *testing.T) {
-	for _, public := range []string{"https://api.example.com/v1", "http://8.8.8.8", "https://[2606:4700::1111]/", "https://api.example.com.:443"} {
-		if !isPublicEndpoint(public) {
-			t.Errorf("%s is public", public)
-		}
-	}
-	for _, private := range []string{
-		"http://localhost:1", "http://a.localhost", "http://127.0.0.1", "http://127.1", "http://2130706433", "http://0x7f.1", "http://0177.0.0.1",
-		"http://10.0.0.1", "http://192.168.1.1", "http://172.16.0.1", "http://169.254.169.254", "http://100.64.0.1", "http://0.0.0.0",
-		"http://[::1]", "http://[::ffff:127.0.0.1]", "http://[fe80::1%25eth0]", "http://[fd00::1]", "http://printer", "http://nas.local", "http://metadata.google.internal",
-		"file:///etc/passwd", "ftp://example.com", "example.com", "http://", "", "http://127.0.0.1./", "http://%zz",
-	} {
-		if isPublicEndpoint(private) {
-			t.Errorf("%s is not public", private)
-		}
-	}
-}
-
 // FuzzLoad checks the promise of Load: for all contents of the files, the result is complete, and
 // loading the result again gives no warning.
 func FuzzLoad(f *testing.F) {

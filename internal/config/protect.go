@@ -1,35 +1,206 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
-
-	"github.com/bmatcuk/doublestar/v4"
+	"regexp"
+	"strings"
 )
 
-// MatchesName reports whether a name matches one of the patterns. In a pattern, * stands for any number
-// of characters and ? for one.
-func MatchesName(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if ok, err := doublestar.Match(p, name); err == nil && ok {
+// A project writes patterns too, and a pass matches them against every path of a session. These bounds
+// keep the work of one match small: a match takes at most the length of all patterns times the length
+// of the name.
+const (
+	maxPatterns     = 64
+	maxPatternBytes = 256
+	// maxAlternatives bounds the alternatives of one pattern: "{a,b}/{c,d}" has four.
+	maxAlternatives = 32
+	// maxNameBytes is the longest path that an operating system opens. A longer name is no file.
+	maxNameBytes = 4096
+)
+
+// Patterns are names of tools or paths in which * stands for any number of characters and ? for one,
+// neither of them for a slash. ** stands for any number of directories, {a,b} for a or b, and [a-z] for
+// one character of a range.
+type Patterns []*regexp.Regexp
+
+// CompilePatterns prepares patterns for matching. It leaves out those that are invalid, and those
+// beyond the bounds; Load has warned about them.
+func CompilePatterns(list []string) Patterns {
+	var p Patterns
+	for _, text := range list {
+		if len(p) == maxPatterns {
+			break
+		}
+		if expression, err := compilePattern(text); err == nil {
+			p = append(p, expression)
+		}
+	}
+	return p
+}
+
+// MatchName reports whether a name matches one of the patterns.
+func (p Patterns) MatchName(name string) bool {
+	if len(name) > maxNameBytes {
+		return false
+	}
+	for _, expression := range p {
+		if expression.MatchString(name) {
 			return true
 		}
 	}
 	return false
 }
 
-// MatchesPath reports whether a tool's path argument, usually absolute, matches one of the patterns.
-// The path may match as it stands or relative to directory.
-func MatchesPath(patterns []string, directory, path string) bool {
-	names := []string{filepath.ToSlash(path)}
-	if filepath.IsAbs(path) && directory != "" {
-		if rel, err := filepath.Rel(directory, path); err == nil && filepath.IsLocal(rel) {
-			names = append(names, filepath.ToSlash(rel))
+// MatchPath reports whether a tool's path argument, usually absolute, matches one of the patterns. The
+// path may match as it stands or relative to directory.
+func (p Patterns) MatchPath(directory, path string) bool {
+	if len(path) > maxNameBytes {
+		return false
+	}
+	if p.MatchName(filepath.ToSlash(path)) {
+		return true
+	}
+	if len(p) == 0 || directory == "" || !filepath.IsAbs(path) {
+		return false
+	}
+	rel, err := filepath.Rel(directory, path)
+	return err == nil && filepath.IsLocal(rel) && p.MatchName(filepath.ToSlash(rel))
+}
+
+var errPattern = errors.New("the pattern ends inside [ or {, or closes what it has not opened")
+
+// compilePattern translates a pattern into a regular expression. Package regexp matches in linear time,
+// whatever the pattern; a matcher that tries one alternative after the other takes 2^60 attempts for 60
+// times "{,}".
+func compilePattern(text string) (*regexp.Regexp, error) {
+	if len(text) > maxPatternBytes {
+		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternBytes)
+	}
+	t := patternTranslator{rest: text, alternatives: 1, atStart: true}
+	if err := t.translate(); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(`(?s)^(?:` + t.out.String() + `)$`)
+}
+
+// A patternTranslator writes the regular expression of the pattern's rest to out.
+type patternTranslator struct {
+	rest         string
+	out          strings.Builder
+	open         []int // for each open brace, the number of its alternatives so far
+	alternatives int
+	atStart      bool // the rest begins a component of the path
+}
+
+func (t *patternTranslator) translate() error {
+	for t.rest != "" {
+		atStart := t.atStart
+		t.atStart = false
+		switch c := t.rest[0]; c {
+		case '*':
+			t.stars(atStart)
+		case '?':
+			t.emit(1, `[^/]`)
+		case '/':
+			if after := t.rest[1:]; strings.HasPrefix(after, "**") && t.endsComponent(after[2:]) && !strings.HasPrefix(after[2:], "/") {
+				t.emit(3, `(?:/.*)?`) // "a/**" matches a itself as well
+				continue
+			}
+			t.emit(1, "/")
+			t.atStart = true
+		case '{':
+			t.open = append(t.open, 1)
+			t.emit(1, "(?:")
+			t.atStart = atStart
+		case ',', '}':
+			if err := t.alternative(c); err != nil {
+				return err
+			}
+		case '[':
+			if err := t.class(); err != nil {
+				return err
+			}
+		case '\\':
+			if len(t.rest) < 2 {
+				return errPattern
+			}
+			t.emit(2, regexp.QuoteMeta(t.rest[1:2]))
+		default:
+			t.emit(1, regexp.QuoteMeta(t.rest[:1]))
 		}
 	}
-	for _, name := range names {
-		if MatchesName(patterns, name) {
-			return true
-		}
+	if len(t.open) > 0 {
+		return errPattern
 	}
-	return false
+	return nil
+}
+
+// emit writes the expression of the next n bytes of the pattern.
+func (t *patternTranslator) emit(n int, expression string) {
+	t.out.WriteString(expression)
+	t.rest = t.rest[n:]
+}
+
+// stars translates * and **. A ** that is not a whole component of the path counts as *.
+func (t *patternTranslator) stars(atStart bool) {
+	after, isDouble := strings.CutPrefix(t.rest, "**")
+	switch {
+	case !isDouble:
+		t.emit(1, `[^/]*`)
+	case atStart && strings.HasPrefix(after, "/"):
+		t.emit(3, `(?:.*/)?`)
+		t.atStart = true
+	case atStart && t.endsComponent(after):
+		t.emit(2, `.*`)
+	default:
+		t.emit(2, `[^/]*`)
+	}
+}
+
+// endsComponent reports whether a component of the path ends before the rest of a pattern.
+func (t *patternTranslator) endsComponent(rest string) bool {
+	return rest == "" || rest[0] == '/' || len(t.open) > 0 && (rest[0] == ',' || rest[0] == '}')
+}
+
+// alternative translates a comma or a closing brace. Outside of braces a comma is a character.
+func (t *patternTranslator) alternative(c byte) error {
+	last := len(t.open) - 1
+	switch {
+	case c == ',' && last < 0:
+		t.emit(1, ",")
+		return nil
+	case last < 0:
+		return errPattern
+	case c == ',':
+		t.open[last]++
+		t.emit(1, "|")
+		t.atStart = true
+		return nil
+	}
+	if t.alternatives *= t.open[last]; t.alternatives > maxAlternatives {
+		return fmt.Errorf("the pattern has more than %d alternatives", maxAlternatives)
+	}
+	t.open = t.open[:last]
+	t.emit(1, ")")
+	return nil
+}
+
+// class translates [abc], [a-z] and their negations with ! or ^.
+func (t *patternTranslator) class() error {
+	end := strings.IndexByte(t.rest[1:], ']')
+	if end <= 0 {
+		return errPattern
+	}
+	inner, negation := t.rest[1:end+1], ""
+	if inner[0] == '!' || inner[0] == '^' {
+		inner, negation = inner[1:], "^/"
+	}
+	if inner == "" {
+		return errPattern
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, `[`, `\[`, `^`, `\^`, `&`, `\&`, `~`, `\~`).Replace(inner)
+	t.emit(end+2, "["+negation+quoted+"]")
+	return nil
 }

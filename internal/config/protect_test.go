@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestMatchesPath(t *testing.T) {
 	const project = "/home/a/project"
@@ -17,12 +20,57 @@ func TestMatchesPath(t *testing.T) {
 		{"docs/?.md", "/home/a/project/docs/xy.md", false},
 		{"../other/**", "/home/a/other/x", false},
 		{"[", "/home/a/project/[", false},
+		{"docs/**", "docs", true},
+		{"**", "/any/where", true},
+		{"docs/**/x", "docs/x", true},
+		{"docs/**/x", "docs/a/b/x", true},
+		{"docs**", "docs/a", false},
+		{"{docs/**,src/*.go}", "src/a.go", true},
+		{"{docs/**,src/*.go}", "docs/a/b", true},
+		{"{docs/**,src/*.go}", "src/a/b.go", false},
+		{"{**/a,b}/c", "x/y/a/c", true},
+		{"[a-c]?.md", "bx.md", true},
+		{"[!a-c]x.md", "bx.md", false},
+		{"[!a-c]x.md", "/x.md", false},
+		{`\*.md`, "*.md", true},
+		{`\*.md`, "a.md", false},
+		{"a.md", "aXmd", false},
+		{"grün*", "grüner", true},
+		{"a,b", "a,b", true},
+		{"a}", "a}", false},
+		{"{a", "{a", false},
 	} {
-		if got := MatchesPath([]string{c.pattern}, project, c.path); got != c.want {
+		if got := CompilePatterns([]string{c.pattern}).MatchPath(project, c.path); got != c.want {
 			t.Errorf("%q on %q: %v", c.pattern, c.path, got)
 		}
 	}
-	if !MatchesName([]string{"plan_*", "task"}, "plan_enter") || MatchesName([]string{"plan_*", "task"}, "tasks") {
+	tools := CompilePatterns([]string{"plan_*", "task"})
+	if !tools.MatchName("plan_enter") || tools.MatchName("tasks") {
 		t.Error("tool names")
+	}
+}
+
+// What is beyond the bounds is left out, and the patterns before it still count.
+func TestHostileClonePatternsAreBounded(t *testing.T) {
+	many := make([]string, maxPatterns, maxPatterns+1)
+	for i := range many {
+		many[i] = "a"
+	}
+	for name, list := range map[string][]string{
+		"number":              append(many, "x"),
+		"length":              {"a", "x" + strings.Repeat("*", maxPatternBytes)},
+		"alternatives":        {"a", strings.Repeat("{x,}", 6)},
+		"nested alternatives": {"a", strings.Repeat("{x,", maxAlternatives) + strings.Repeat("}", maxAlternatives)},
+	} {
+		p := CompilePatterns(list)
+		if p.MatchName("x") {
+			t.Errorf("%s: a pattern beyond the bound counts", name)
+		}
+		if !p.MatchName("a") {
+			t.Errorf("%s: a pattern within the bound does not count", name)
+		}
+	}
+	if CompilePatterns([]string{"**"}).MatchName(strings.Repeat("x", maxNameBytes+1)) {
+		t.Error("a name that no system opens was matched")
 	}
 }

@@ -1,86 +1,236 @@
 package config
 
 import (
-	"net/netip"
-	"net/url"
-	"regexp"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
 
-// userOnly are the keys that no project may set. The database and the lifetime of the host belong to
-// all projects. A hidden agent has a shell, so a cloned repository must not reprogram it.
-var userOnly = []path{
-	{"auto_update"},
-	{"sqlite"},
-	{"idle_exit_minutes"},
-	{"trusted_projects"},
-	{"historian", "prompt"},
-	{"historian", "permission"},
-	{"historian", "tools"},
-	{"historian", "system_prompt"},
-	{"dreamer", "prompt"},
-	{"dreamer", "permission"},
-	{"dreamer", "tools"},
-	{"dreamer", "system_prompt"},
-	{"sidekick", "prompt"},
-	{"sidekick", "permission"},
-	{"sidekick", "tools"},
-	{"sidekick", "system_prompt"},
+// These are the values of the tag "project" in package schema, which explains them.
+const (
+	mayNever   = "never"
+	mayTrusted = "trusted"
+	mayAny     = "any"
+	mayOff     = "off"
+	mayOn      = "on"
+	mayLess    = "less"
+	mayMore    = "more"
+	mayAdd     = "add"
+)
+
+// A restriction removes from a project's level whatever the project may not set. A cloned repository may
+// ship any file, so an untrusted project may only make things safer, or choose matters of taste. It
+// must not raise costs, hang prompts, or choose where text is sent.
+//
+// It also removes bad values. In the merged tree, a bad value would hide the user's value and then fall
+// back to the default, which would undo a restriction of the user.
+type restriction struct {
+	loader  *loader
+	project *level
+	trusted bool
+	checker checker
 }
 
-// restrict removes the keys that an untrusted repository may not set from the project's level. It also
-// removes the user's API key from the user's level if it would go to the project's endpoint. A project
-// that the user trusts may set more keys, but never userOnly.
+// restrict applies the tags of schema.Config to the project's level. It also removes the user's API key
+// from the user's level if it would go to the project's endpoint.
 func (l *loader) restrict(project, user *level, trusted bool) {
-	for _, key := range userOnly {
-		l.forbid(project, key, "only the user file may set this; ignored")
+	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
+	base := own.config(user.tree)
+	for _, name := range own.ignored {
+		// The project's values could hide the bad ones, and bring the user's block to life.
+		if _, ok := project.tree[name]; ok {
+			delete(project.tree, name)
+			delete(project.named, name)
+			l.warnKey(project, path{name}, "ignored, because the block of the user file has bad values")
+		}
 	}
+	r := restriction{loader: l, project: project, trusted: trusted, checker: checker{levels: []*level{project}, warnings: &l.warnings}}
+	r.object(nil, project.tree, reflect.ValueOf(base))
 	if !trusted {
-		l.forbid(project, path{"command"}, "a project may define commands only if trusted_projects of the user file lists it; ignored")
-		l.restrictTasks(project, user)
-		l.restrictEndpoint(project, user)
+		r.agentsOf(user)
 	}
 	l.keepAPIKey(project, user)
 }
 
-// forbid removes a key and adds a warning.
-func (l *loader) forbid(lv *level, key path, why string) {
-	parent, ok := lookup(lv.tree, key[:len(key)-1])
-	tree, isObject := parent.(object)
-	if !ok || !isObject {
-		return
-	}
-	last := key[len(key)-1]
-	if _, ok := tree[last]; ok {
-		delete(tree, last)
-		l.warnKey(lv, key, why)
+// agentsOf keeps a project from starting an optional agent: its block alone would do that.
+func (r *restriction) agentsOf(user *level) {
+	for _, name := range []string{"dreamer", "sidekick"} {
+		if !r.project.named[name] || user.named[name] {
+			continue
+		}
+		delete(r.project.named, name)
+		if disable, _ := lookup(r.project.tree, path{name, "disable"}); disable != true {
+			r.loader.warnKey(r.project, path{name}, "a project may start this agent only if trusted_projects of the user file lists it; it stays disabled")
+		}
 	}
 }
 
-// restrictTasks removes the task that writes files, unless the user's own list contains it.
-func (l *loader) restrictTasks(project, user *level) {
-	const writes = "maintain-docs"
-	has := func(lv *level) bool {
-		tasks, _ := lookup(lv.tree, path{"dreamer", "tasks"})
-		list, _ := tasks.([]any)
-		return slices.Contains(list, any(writes))
+// object restricts the keys of one object. base holds the user's effective values.
+func (r *restriction) object(at path, tree object, base reflect.Value) {
+	for _, f := range fieldsOf(base.Type()) {
+		value, ok := tree[f.name]
+		if !ok {
+			continue
+		}
+		key, mine, may := at.with(f.name), base.FieldByIndex(f.index), f.rules.project
+		switch {
+		case may == mayNever:
+			r.remove(key, tree, "only the user file may set this; ignored")
+		case may == mayTrusted && !r.trusted:
+			r.remove(key, tree, "a project may set this only if trusted_projects of the user file lists it; ignored")
+		case f.rules.isAgentBlock:
+			r.agent(key, tree, value, f, mine)
+		case mine.Kind() == reflect.Struct:
+			inner, ok := value.(object)
+			if !ok {
+				r.checker.reject(key, value, f.rules, mine)
+				delete(tree, f.name)
+				continue
+			}
+			r.object(key, inner, mine)
+		default:
+			r.value(key, tree, value, f.rules, mine)
+		}
 	}
-	if !has(project) || has(user) {
-		return
-	}
-	dreamer := project.tree["dreamer"].(object)
-	tasks := dreamer["tasks"].([]any)
-	dreamer["tasks"] = slices.DeleteFunc(tasks, func(task any) bool { return task == writes })
-	l.warnKey(project, path{"dreamer", "tasks"}, writes+" writes files, so a project may ask for it only if trusted_projects of the user file lists it; left out")
 }
 
-func (l *loader) restrictEndpoint(project, user *level) {
-	endpoint := endpointOf(project)
-	if endpoint == "" || endpoint == endpointOf(user) || isPublicEndpoint(endpoint) {
+// agent restricts the block of a hidden agent. With a bad value the whole block of the project goes, as
+// in checker.agent, and the user's block stays.
+func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
+	before := r.checker.bad
+	if inner, ok := value.(object); ok {
+		r.object(key, inner, mine)
+	} else {
+		r.checker.reject(key, value, f.rules, mine)
+	}
+	if r.checker.bad > before {
+		r.remove(key, tree, "the whole block is ignored, because of its bad values")
+		delete(r.project.named, f.name)
+	}
+}
+
+// value restricts a value that is no object with keys of its own, and brings it into its full form.
+func (r *restriction) value(key path, tree object, value any, rules rules, mine reflect.Value) {
+	if mine.Kind() == reflect.Map && mine.Type().Elem().Kind() == reflect.Struct {
+		return // commands, which only a trusted project may define
+	}
+	target := reflect.New(mine.Type()).Elem()
+	target.Set(mine)
+	name := key[len(key)-1]
+	if !r.checker.value(key, value, rules, target) {
+		delete(tree, name)
 		return
 	}
-	l.forbid(project, path{"embedding", "endpoint"}, "a project may name an address that is not public http(s) only if trusted_projects of the user file lists it; ignored")
+	may := rules.project
+	if r.trusted {
+		may = mayAny
+	}
+	switch target.Kind() {
+	case reflect.Map:
+		r.mapping(key, tree, value, may, mine, target)
+	case reflect.Slice:
+		if may == mayAdd {
+			target = union(mine, target)
+		}
+		tree[name] = listOf(target)
+	default:
+		if why := worse(may, mine, target); why != "" {
+			r.remove(key, tree, why+"; using "+compact(mine.Interface()))
+			return
+		}
+		tree[name] = rawOf(target)
+	}
+}
+
+// mapping restricts the entries of a map by model. The user's entries stay beside the project's, unless
+// the project gave one bare value for all models.
+func (r *restriction) mapping(key path, tree object, value any, may string, mine, target reflect.Value) {
+	merged := object{}
+	if _, isBare := value.(object); isBare {
+		for _, k := range mine.MapKeys() {
+			merged[k.String()] = rawOf(mine.MapIndex(k))
+		}
+	}
+	for _, k := range slices.SortedFunc(slices.Values(target.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
+		why := ""
+		for _, other := range mine.MapKeys() {
+			// An entry covers further models than its key says, so it is held against all of the user's.
+			if why = worse(may, mine.MapIndex(other), target.MapIndex(k)); why != "" {
+				break
+			}
+		}
+		if why != "" {
+			r.loader.warnKey(r.project, key.with(k.String()), why+"; ignored")
+			continue
+		}
+		merged[k.String()] = rawOf(target.MapIndex(k))
+	}
+	if len(merged) == 0 {
+		delete(tree, key[len(key)-1])
+		return
+	}
+	tree[key[len(key)-1]] = merged
+}
+
+// worse returns the reason why a project may not replace the user's value mine, empty if it may.
+func worse(may string, mine, theirs reflect.Value) string {
+	const unless = ", unless trusted_projects of the user file lists it"
+	switch {
+	case may == mayOff && theirs.Bool() && !mine.Bool():
+		return "a project may only switch this off" + unless
+	case may == mayOn && !theirs.Bool() && mine.Bool():
+		return "a project may only switch this on" + unless
+	case may == mayLess && number(theirs) > number(mine):
+		return "a project may only lower the user's value" + unless
+	case may == mayMore && number(theirs) < number(mine):
+		return "a project may only raise the user's value" + unless
+	}
+	return ""
+}
+
+func number(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+// union returns the values of a and those of b that a lacks.
+func union(a, b reflect.Value) reflect.Value {
+	all := slices.Clone(a.Interface().([]string))
+	for _, text := range b.Interface().([]string) {
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return reflect.ValueOf(all)
+}
+
+// rawOf returns a value as it would be decoded from JSON. The value is a bool, number or text, or a
+// pointer to one.
+func rawOf(v reflect.Value) any {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		return rawOf(v.Elem())
+	case v.CanInt():
+		return float64(v.Int())
+	}
+	return v.Interface()
+}
+
+func listOf(v reflect.Value) []any {
+	list := make([]any, v.Len())
+	for i := range list {
+		list[i] = rawOf(v.Index(i))
+	}
+	return list
+}
+
+// remove removes a key from its object and adds a warning.
+func (r *restriction) remove(key path, tree object, why string) {
+	delete(tree, key[len(key)-1])
+	r.loader.warnKey(r.project, key, why)
 }
 
 // keepAPIKey prevents the user's API key from going to an endpoint that the project chose.
@@ -104,34 +254,4 @@ func textAt(lv *level, key string) string {
 	value, _ := lookup(lv.tree, path{"embedding", key})
 	text, _ := value.(string)
 	return strings.TrimSpace(text)
-}
-
-// oddAddress matches forms of an IPv4 address that a resolver accepts but netip does not: 2130706433,
-// 0x7f.1, 127.1.
-var oddAddress = regexp.MustCompile(`^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*\.?$`)
-
-var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598: addresses behind a carrier's NAT
-
-// isPublicEndpoint reports whether the host's name or address looks public. It does not resolve names,
-// so the code that connects must check the address again.
-func isPublicEndpoint(endpoint string) bool {
-	parsed, err := url.Parse(endpoint)
-	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return false
-	}
-	host := parsed.Hostname()
-	if address, err := netip.ParseAddr(host); err == nil {
-		address = address.Unmap().WithZone("")
-		return address.IsGlobalUnicast() && !address.IsPrivate() && !sharedAddresses.Contains(address)
-	}
-	if oddAddress.MatchString(host) {
-		return false
-	}
-	host = strings.TrimSuffix(host, ".")
-	for _, suffix := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
-		if strings.HasSuffix(host, suffix) {
-			return false
-		}
-	}
-	return strings.Contains(host, ".") // a name without a dot belongs to the local network
 }

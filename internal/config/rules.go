@@ -21,6 +21,8 @@ type rules struct {
 	min, max     float64
 	required     bool
 	isAgentBlock bool
+	isPattern    bool   // for CompilePatterns
+	project      string // what a project's file may do with the key
 }
 
 // A field is one key of an object.
@@ -48,7 +50,7 @@ func fieldsOf(t reflect.Type) []field {
 func parseRules(tag reflect.StructTag) rules {
 	// Without an explicit maximum, whole numbers are limited to 32 bits: they count milliseconds and
 	// tokens, which later code multiplies.
-	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32}
+	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", project: tag.Get("project")}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {
@@ -90,6 +92,10 @@ func (r rules) scalar(raw any, t reflect.Type) (reflect.Value, bool) {
 		}
 		ok = ok && (len(r.enum) == 0 || slices.Contains(r.enum, text)) &&
 			(r.pattern == nil || r.pattern.MatchString(text)) && (!r.required || text != "")
+		if ok && r.isPattern {
+			_, err := compilePattern(text)
+			ok = err == nil
+		}
 		return reflect.ValueOf(text), ok
 	}
 	panic("config: no rule for " + t.String()) // only a new kind of field in schema.Config gets here, and then every test fails
@@ -173,6 +179,8 @@ func (r rules) allowed(t reflect.Type) string {
 		return "one of " + strings.Join(r.enum, ", ")
 	case r.pattern != nil:
 		return fmt.Sprintf("text like %q (%s)", r.example, r.pattern)
+	case r.isPattern:
+		return fmt.Sprintf("a pattern of at most %d bytes and %d alternatives, with closed brackets", maxPatternBytes, maxAlternatives)
 	case r.required:
 		return "text that is not empty"
 	}

@@ -7,12 +7,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func (x *examination) plugin(context.Context) {
+const slowFile = "look for very long entries in the file"
+
+func (x *examination) plugin(ctx context.Context) {
 	if x.Installed == nil {
 		return
 	}
-	file, err := x.Installed()
+	file, err := x.Installed(ctx)
 	switch {
+	case ctx.Err() != nil:
+		x.warn(slowFile, "%v", err)
 	case err != nil:
 		x.fail("correct the file; the harness cannot read it either", "%v", err)
 	case file == "":
@@ -43,11 +47,15 @@ func (x *examination) configuration(context.Context) {
 	}
 }
 
-func (x *examination) conflicts(context.Context) {
+func (x *examination) conflicts(ctx context.Context) {
 	if x.Conflicts == nil {
 		return
 	}
-	found, err := x.Conflicts()
+	found, err := x.Conflicts(ctx)
+	if ctx.Err() != nil {
+		x.warn(slowFile, "%v", err)
+		return
+	}
 	if err != nil {
 		x.fail("correct the file; the harness cannot read it either", "%v", err)
 		return

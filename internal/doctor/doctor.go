@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ type Finding struct {
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
 type Conflict struct{ Where, Problem, Remedy string }
 
-// Options describe the machine to examine and the ways to reach other processes. The last two fields
-// are optional.
+// Options describe the machine to examine and the ways to reach other processes. Timeout,
+// Conflicts and Installed are optional.
 type Options struct {
 	Version    string // of this program
 	Executable string // its path
@@ -56,41 +57,75 @@ type Options struct {
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)
 	// FreeBytes returns the space that this user may still fill on the file system of path.
 	FreeBytes func(path string) (uint64, error)
+	// Timeout bounds each check. 0 means 30 s.
+	Timeout time.Duration
 	// Conflicts finds other programs that work on the same sessions. nil skips the check.
-	Conflicts func() ([]Conflict, error)
+	Conflicts func(context.Context) ([]Conflict, error)
 	// Installed returns the harness's configuration that lists our plugin, empty if none does. nil
 	// skips the check.
-	Installed func() (string, error)
+	Installed func(context.Context) (string, error)
 }
 
 // timeout bounds each check. The check of a large store takes longest.
 const timeout = 30 * time.Second
 
-// Examine runs all checks.
-func Examine(ctx context.Context, o Options) []Finding {
-	x := &examination{Options: o}
-	for _, check := range []struct {
-		name string
-		run  func(context.Context)
-	}{
-		{"program", x.program},
-		{"host", x.host},
-		{"harness", x.harness},
-		{"plugin", x.plugin},
-		{"configuration", x.configuration},
-		{"conflicts", x.conflicts},
-		{"store", x.store},
-		{"permissions", x.permissions},
-		{"leftovers", x.leftovers},
-		{"disk", x.disk},
-	} {
-		x.check = check.name
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		check.run(limited)
-		cancel()
-	}
-	return x.findings
+var checks = []struct {
+	name string
+	run  func(*examination, context.Context)
+}{
+	{"program", (*examination).program},
+	{"host", (*examination).host},
+	{"harness", (*examination).harness},
+	{"plugin", (*examination).plugin},
+	{"configuration", (*examination).configuration},
+	{"conflicts", (*examination).conflicts},
+	{"store", (*examination).store},
+	{"permissions", (*examination).permissions},
+	{"leftovers", (*examination).leftovers},
+	{"disk", (*examination).disk},
 }
+
+// Examine runs all checks. If ctx ends, it returns the findings so far and the error of ctx.
+func Examine(ctx context.Context, o Options) ([]Finding, error) {
+	var all []Finding
+	for _, check := range checks {
+		found := o.run(ctx, check.name, check.run)
+		if ctx.Err() != nil {
+			return all, fmt.Errorf("examine %s: %w", check.name, context.Cause(ctx))
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// run returns the findings of one check. A check reads files that a project has written, on disks that
+// may hang, so run does not rely on the check to notice its deadline.
+func (o Options) run(ctx context.Context, name string, check func(*examination, context.Context)) []Finding {
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
+	defer cancel()
+	done := make(chan []Finding, 1)
+	go func() {
+		x := &examination{Options: o, check: name}
+		check(x, limited)
+		done <- x.findings
+	}()
+	select {
+	case found := <-done:
+		return found
+	case <-limited.Done():
+	}
+	select {
+	case found := <-done: // most checks notice their deadline, and say more than that
+		return found
+	case <-time.After(noticing):
+		x := &examination{check: name}
+		x.warn("run doctor again when the machine is idle; if it stays, look for what is slow: a disk, or a very large file of the project", "this check was given up: it did not end in time")
+		return x.findings
+	}
+}
+
+// noticing is how long a check may take to notice its deadline.
+const noticing = 200 * time.Millisecond
 
 // Repair applies the remedies that are safe, and notes the outcome in each finding. Its error joins the
 // failures.

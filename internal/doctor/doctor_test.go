@@ -23,6 +23,15 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
+func examine(t *testing.T, o Options) []Finding {
+	t.Helper()
+	findings, err := Examine(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return findings
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // well returns a machine without problems: a host runs, and a session is stored.
@@ -53,8 +62,8 @@ func well(t *testing.T) Options {
 			return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 		},
 		FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
-		Conflicts: func() ([]Conflict, error) { return nil, nil },
-		Installed: func() (string, error) { return "/home/u/.config/opencode/opencode.json", nil },
+		Conflicts: func(context.Context) ([]Conflict, error) { return nil, nil },
+		Installed: func(context.Context) (string, error) { return "/home/u/.config/opencode/opencode.json", nil },
 	}
 	for _, dir := range []string{"bin", "run", "project", ".config/magicctx", "data/logs"} {
 		must(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
@@ -100,7 +109,7 @@ func listenAndDie(t *testing.T, path string) {
 func TestAllIsWell(t *testing.T) {
 	o := well(t)
 	checks := map[string]bool{}
-	for _, f := range Examine(t.Context(), o) {
+	for _, f := range examine(t, o) {
 		checks[f.Check] = true
 		if f.Level != OK || f.Remedy != "" || f.Fixable {
 			t.Errorf("found %+v", f)
@@ -118,7 +127,7 @@ func TestNothingThereYetIsWell(t *testing.T) {
 	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
 		return schema.StatusResult{}, daemon.ErrNoHost
 	}
-	if findings := Examine(t.Context(), o); Worst(findings) != OK {
+	if findings := examine(t, o); Worst(findings) != OK {
 		t.Errorf("found %+v", findings)
 	}
 	if exists(o.DataDir) || exists(o.RuntimeDirs[0]) {
@@ -197,7 +206,7 @@ func TestFindings(t *testing.T) {
 				write(t, o.Env(NamedBy), "", 0o700)
 				o.VersionOf = says(o, "Segmentation fault\n", nil)
 			}),
-			"program", Fail, "answers nonsense", "unset MAGICCTX_HOST", false,
+			"program", Fail, "prints no version", "unset MAGICCTX_HOST", false,
 		},
 		{
 			"named program of another version", name(func(t *testing.T, o *Options) {
@@ -237,7 +246,7 @@ func TestFindings(t *testing.T) {
 			"harness", Warn, "usage: ...", "see that this is OpenCode", false,
 		},
 		{
-			"no plugin", func(t *testing.T, o *Options) { o.Installed = func() (string, error) { return "", nil } },
+			"no plugin", func(t *testing.T, o *Options) { o.Installed = func(context.Context) (string, error) { return "", nil } },
 			"plugin", Warn, "no configuration", "magicctx-host install", false,
 		},
 		{
@@ -254,7 +263,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"conflict", func(t *testing.T, o *Options) {
-				o.Conflicts = func() ([]Conflict, error) {
+				o.Conflicts = func(context.Context) ([]Conflict, error) {
 					return []Conflict{{"opencode.json:3:5", "the plugin x prunes the same messages", "remove x"}}, nil
 				}
 			},
@@ -344,7 +353,7 @@ func TestFindings(t *testing.T) {
 			}
 			o := well(t)
 			test.harm(t, &o)
-			findings := Examine(t.Context(), o)
+			findings := examine(t, o)
 			found := 0
 			for _, f := range findings {
 				if f.Level == OK {
@@ -365,7 +374,7 @@ func TestFindings(t *testing.T) {
 			if test.isFixed && Worst(findings) != OK {
 				t.Errorf("after repair: %+v", findings)
 			}
-			if again := Worst(Examine(t.Context(), o)); test.isFixed && again != OK {
+			if again := Worst(examine(t, o)); test.isFixed && again != OK {
 				t.Errorf("after repair another look finds: %s", again)
 			}
 		})
@@ -424,7 +433,7 @@ func TestNoDirectoryForTheSocket(t *testing.T) {
 	}
 	o.RuntimeDirs = append(o.RuntimeDirs, filepath.Join(o.DataDir, "missing", "three"))
 	var told []string
-	for _, f := range Examine(t.Context(), o) {
+	for _, f := range examine(t, o) {
 		if f.Level == Fail {
 			told = append(told, f.Check+": "+f.Message)
 		}
@@ -450,7 +459,7 @@ func TestDirectoryInUseIsNamed(t *testing.T) {
 		}
 		return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 	}
-	findings := Examine(t.Context(), o)
+	findings := examine(t, o)
 	named := slices.ContainsFunc(findings, func(f Finding) bool {
 		return f.Check == "host" && strings.HasSuffix(f.Message, "its socket in "+o.RuntimeDirs[1])
 	})
@@ -507,5 +516,29 @@ func TestFreeBytesKnowsThisDisk(t *testing.T) {
 	}
 	if _, err := FreeBytes(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a directory that does not exist has free space")
+	}
+}
+
+// A check that does not look at its context is given up, and the checks after it still run.
+func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
+	o := well(t)
+	o.Timeout = 50 * time.Millisecond
+	release := make(chan struct{})
+	defer close(release)
+	o.Conflicts = func(context.Context) ([]Conflict, error) {
+		<-release
+		return nil, nil
+	}
+	var names []string
+	for _, f := range examine(t, o) {
+		if f.Check == "conflicts" && (f.Level != Warn || !strings.Contains(f.Message, "given up")) {
+			t.Errorf("the check that hangs: %+v", f)
+		}
+		names = append(names, f.Check)
+	}
+	for _, name := range []string{"conflicts", "permissions", "disk"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("nothing is said about %s: %v", name, names)
+		}
 	}
 }

@@ -1,16 +1,21 @@
 package format
 
 import (
+	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"),
 // OSC, DCS and other strings with their terminator ("\x1b]0;title\a"), and short
-// ones ("\x1bc"). A string without a terminator reaches to the end.
+// ones ("\x1bc"). Of a string without a terminator in its line only the
+// beginning is taken out, so that what follows stays visible.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
-	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c|$)" +
+	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
 // Clean makes foreign text safe to print on one line of a terminal. A project
@@ -22,6 +27,39 @@ func Clean(text string) string { return clean(text, "") }
 
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.
 func CleanLines(text string) string { return clean(text, "\n\t") }
+
+// CleanAll is CleanLines, but takes nothing out: every character that a terminal
+// does not show becomes "?". It is for the content of a file that the user is
+// about to agree to, because a sequence that is taken out could hide some of it.
+func CleanAll(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return '?'
+	}, text)
+}
+
+// CleanJSON returns the same JSON with every character that a terminal does not
+// show written as \uXXXX. In valid JSON such characters occur in strings only, so
+// the meaning stays.
+func CleanJSON(content []byte) []byte {
+	var out bytes.Buffer
+	for len(content) > 0 {
+		r, size := utf8.DecodeRune(content)
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || unicode.IsPrint(r):
+			out.Write(content[:size])
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+		content = content[size:]
+	}
+	return out.Bytes()
+}
 
 func clean(text, kept string) string {
 	return strings.Map(func(r rune) rune {

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestCleanRemovesWhatATerminalObeys(t *testing.T) {
 		"a\x1bcb\x1b(0c":                 "abc",
 		"a\u009b2Jb":                     "ab",
 		"a\x1bP1;2qpicture\u009cb":       "ab",
-		"a\x1b]0;never ends":             "a",
+		"a\x1b]0;never ends":             "a0;never ends",
 		"a\x1b\x1b[2J[2Jb":               "a?[2Jb",
 		"user\u202etxt.exe\u2066x\u2069": "usertxt.exex",
 		"soft\u00adhyphen\u200b\ufeff":   "softhyphen",
@@ -88,6 +89,40 @@ func TestCleanRemovesWhatATerminalObeys(t *testing.T) {
 	if got, want := CleanLines("a\n\tb\r\x1b[2Jc\u202e"), "a\n\tb c"; got != want {
 		t.Errorf("CleanLines returns %q, want %q", got, want)
 	}
+}
+
+// The content of a file stays whole, so that no part of it is hidden.
+func TestHostileCloneHidesNothingInAFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n\tb\x1b[2Jc\u202ed":          "a\n\tb?[2Jc?d",
+		"a\x1b]0;evil\a\r\u009b1A\u200b": "a?]0;evil???1A?",
+	} {
+		if got := CleanAll(text); got != want {
+			t.Errorf("CleanAll(%q) is %q, want %q", text, got, want)
+		}
+	}
+	if got, want := CleanLines("a\x1b]0;\nb\nc"), "a0;\nb\nc"; got != want {
+		t.Errorf("CleanLines returns %q, want %q: a string that does not end hides the lines after it", got, want)
+	}
+}
+
+func TestCleanJSONKeepsItsMeaning(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b\u009b\u202e\u2066\u200b\x7f\U000e0041")))).Draw(r, "text")
+		text = strings.ToValidUTF8(text, "")
+		encoded, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			r.Fatal(err)
+		}
+		printed := CleanJSON(encoded)
+		if strings.ContainsFunc(string(printed), func(c rune) bool { return !unicode.IsPrint(c) }) {
+			r.Errorf("%q is not fit for a terminal", printed)
+		}
+		var got map[string]string
+		if err := json.Unmarshal(printed, &got); err != nil || got["text"] != text {
+			r.Errorf("%q became %q (%v)", text, got["text"], err)
+		}
+	})
 }
 
 // Whatever the text, a clean one is fit for a terminal, and cleaning it again

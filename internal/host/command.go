@@ -29,8 +29,11 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 	}
 	switch p.Command {
 	case commandFlush:
-		s := h.sessions.lock(key)
-		defer s.mu.Unlock()
+		s, err := h.sessions.lock(ctx, key)
+		if err != nil {
+			return none, err
+		}
+		defer s.unlock()
 		if err := h.Store.RequestFlush(ctx, key, h.Clock.Now()); err != nil {
 			h.stored(err)
 			return none, err

@@ -56,8 +56,11 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 }
 
 func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string) error {
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
 	if err := h.Store.RemoveMessages(ctx, key, []string{message}); err != nil {
 		return err
 	}
@@ -93,8 +96,11 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 	if m.Usage.Prompt() == 0 || m.Completed == 0 {
 		return nil // the first of its updates; the last one has both
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
 	if err := h.noteAccepted(ctx, s, &m); err != nil {
 		return err
 	}
@@ -110,5 +116,5 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 	if err := h.notePause(ctx, s, m.Model, m.Usage); err != nil {
 		return err
 	}
-	return h.considerMessage(ctx, c, s, &m)
+	return h.considerNudgeMessage(ctx, c, s, &m)
 }

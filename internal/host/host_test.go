@@ -34,8 +34,10 @@ type harness struct {
 	patches  map[string]schema.Patch
 	changes  []schema.SessionStatus
 	ctx      context.Context // of the passes
-	sent     []schema.MessageSendParams
-	sendErr  error
+	// limitsAsked is called when a pass asks for the limits of its model.
+	limitsAsked func()
+	sent        []schema.MessageSendParams
+	sendErr     error
 }
 
 const testSession = "ses_1"
@@ -77,6 +79,9 @@ func (h *harness) restart() {
 
 // ModelLimits, Show, Send and SessionChanged make the harness a Client.
 func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	if h.limitsAsked != nil {
+		h.limitsAsked()
+	}
 	return h.limits, nil
 }
 func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return nil }

@@ -1,23 +1,48 @@
 package host
 
 import (
+	"context"
+	"sync"
+
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// knobs returns the settings for rules, for a session of the given mode.
-func knobs(c schema.Config, m mode.Mode, directory string) rule.Knobs {
+// knobs returns the settings for rules, for a pass in a session of the given mode. ctx is the pass's.
+func knobs(ctx context.Context, c schema.Config, m mode.Mode, directory string) rule.Knobs {
+	tools, paths := matcher(c.AutoDrop.ProtectedTools), matcher(c.AutoDrop.ProtectedPaths)
 	k := rule.Knobs{
 		ProtectedTags: c.ProtectedTags, ReasoningAge: c.ClearReasoningAge,
 		Deduplicate: c.AutoDrop.Duplicates, ClampSupersededWrites: c.AutoDrop.SupersededWrites, ClampOldErrors: c.AutoDrop.OldErrors,
 		ErrorSteps: c.AutoDrop.ErrorSteps, TurnProtection: c.AutoDrop.TurnProtection,
-		IsProtectedTool: func(name string) bool { return config.MatchesName(c.AutoDrop.ProtectedTools, name) },
-		IsProtectedPath: func(path string) bool { return config.MatchesPath(c.AutoDrop.ProtectedPaths, directory, path) },
+		IsProtectedTool: remembered(ctx, func(name string) bool { return tools().MatchName(name) }),
+		IsProtectedPath: remembered(ctx, func(path string) bool { return paths().MatchPath(directory, path) }),
 	}
 	if c.CavemanTextCompression.Enabled && !m.IsSubagent && !m.Reduces {
 		k.CompressFrom = c.CavemanTextCompression.MinChars
 	}
 	return k
+}
+
+// matcher returns the compiled patterns. It compiles them at the first use, because a steady pass asks
+// no rule.
+func matcher(patterns []string) func() config.Patterns {
+	return sync.OnceValue(func() config.Patterns { return config.CompilePatterns(patterns) })
+}
+
+// remembered returns isProtected with a memory, because several rules ask about the same tool or path.
+// When ctx has ended, it matches nothing anew: a project's patterns must not keep a pass busy whose
+// answer nobody waits for. That pass fails, so its answers do not count.
+func remembered(ctx context.Context, isProtected func(string) bool) func(string) bool {
+	known := make(map[string]bool)
+	return func(name string) bool {
+		answer, ok := known[name]
+		if !ok && ctx.Err() == nil {
+			answer = isProtected(name)
+			known[name] = answer
+		}
+		return answer
+	}
 }

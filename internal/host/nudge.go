@@ -107,8 +107,11 @@ func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams
 	if err != nil {
 		return schema.ToolAfterResult{}, err
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return schema.ToolAfterResult{}, err
+	}
+	defer s.unlock()
 	if !s.canNudge() {
 		return schema.ToolAfterResult{}, nil
 	}

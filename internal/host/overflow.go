@@ -20,8 +20,11 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 	if !ok {
 		return nil
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
 	if !s.known {
 		if _, err := h.load(ctx, s); err != nil {
 			return err

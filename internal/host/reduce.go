@@ -27,8 +27,11 @@ func (h *Host) ToolExecute(ctx context.Context, c Client, p schema.ToolExecutePa
 	if p.Tool != reduceTool {
 		return schema.ToolExecuteResult{}, invalid("there is no tool %q", p.Tool)
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return schema.ToolExecuteResult{}, err
+	}
+	defer s.unlock()
 	reply, err := h.reduce(ctx, s, p)
 	h.stored(err)
 	return schema.ToolExecuteResult{Title: "marked", Output: reply}, err

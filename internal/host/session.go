@@ -1,9 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,10 +28,12 @@ const (
 	maxResidentBytes    = 256 << 20
 )
 
-// A session is a session in memory. Only the holder of mu may use its fields.
+// A session is a session in memory. Only the holder of its lock may use its fields.
 type session struct {
-	mu  sync.Mutex
-	key store.Key
+	// locked holds a token while a call works on the session. It is a channel, because waiting for a
+	// call that does not return has to end with the context of the one that waits.
+	locked chan struct{}
+	key    store.Key
 	// row is the session as stored. pipe is nil until the first transform, and
 	// after a transform that failed.
 	row   store.SessionRow
@@ -52,11 +56,11 @@ type session struct {
 	// the messages that the pass sent.
 	pause      *pause
 	wireTokens int
-	// bytes is the size of the session's messages. It may be read without mu.
+	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
 	used  uint64
-	// took is the duration of the last pass in µs. It may be read without mu.
-	took atomic.Int64
+	// lastPass is the duration of the last pass in µs. It may be read without the lock.
+	lastPass atomic.Int64
 }
 
 // forget clears the session's memory. The next transform starts from the store.
@@ -74,55 +78,85 @@ type sessions struct {
 	tick  uint64
 }
 
-// lock returns the session of key, locked.
-func (ss *sessions) lock(key store.Key) *session {
+// lock returns the session of key, locked. Its error is that of ctx.
+func (ss *sessions) lock(ctx context.Context, key store.Key) (*session, error) {
+	for {
+		s := ss.use(key)
+		select {
+		case s.locked <- struct{}{}:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for session %s: %w", key.Session, context.Cause(ctx))
+		}
+		if ss.holds(s) {
+			return s, nil
+		}
+		s.unlock() // it was evicted or removed in the meantime
+	}
+}
+
+func (s *session) unlock() { <-s.locked }
+
+// use returns the session of key as the one that was used last.
+func (ss *sessions) use(key store.Key) *session {
 	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	s, ok := ss.byKey[key]
 	if !ok {
-		s = &session{key: key}
+		s = &session{key: key, locked: make(chan struct{}, 1)}
 		ss.byKey[key] = s
 	}
 	ss.tick++
 	s.used = ss.tick
-	ss.mu.Unlock()
-	s.mu.Lock()
 	return s
 }
 
-// took returns the duration of a session's last pass, 0 if unknown.
-func (ss *sessions) took(key store.Key) time.Duration {
+func (ss *sessions) holds(s *session) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.byKey[s.key] == s
+}
+
+// lastPassDuration returns the duration of a session's last pass, 0 if unknown.
+func (ss *sessions) lastPassDuration(key store.Key) time.Duration {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if s, ok := ss.byKey[key]; ok {
-		return time.Duration(s.took.Load()) * time.Microsecond
+		return time.Duration(s.lastPass.Load()) * time.Microsecond
 	}
 	return 0
 }
 
-// trim evicts the least recently used sessions until the bounds hold. It skips
-// sessions that are locked by a running call.
+// trim evicts the least recently used sessions until the bounds hold. It passes over sessions that are
+// locked by a running call, so one call that does not return cannot fill the memory. The newest session
+// stays.
 func (ss *sessions) trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	for {
-		var oldest *session
-		count, bytes := 0, int64(0)
-		for _, s := range ss.byKey {
-			count++
-			bytes += s.bytes.Load()
-			if s.used != ss.tick && (oldest == nil || s.used < oldest.used) {
-				oldest = s
-			}
-		}
-		if oldest == nil || count <= maxResidentSessions && bytes <= maxResidentBytes {
+	oldestFirst := slices.SortedFunc(maps.Values(ss.byKey), func(a, b *session) int { return cmp.Compare(a.used, b.used) })
+	count, bytes := len(oldestFirst), int64(0)
+	for _, s := range oldestFirst {
+		bytes += s.bytes.Load()
+	}
+	for _, s := range oldestFirst {
+		if count <= maxResidentSessions && bytes <= maxResidentBytes {
 			return
 		}
-		if !oldest.mu.TryLock() {
-			return
+		if s.used == ss.tick || !s.tryLock() {
+			continue
 		}
-		delete(ss.byKey, oldest.key)
-		oldest.forget()
-		oldest.mu.Unlock()
+		count, bytes = count-1, bytes-s.bytes.Load()
+		delete(ss.byKey, s.key)
+		s.forget()
+		s.unlock()
+	}
+}
+
+func (s *session) tryLock() bool {
+	select {
+	case s.locked <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }
 

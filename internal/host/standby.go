@@ -3,14 +3,24 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
+
+// allCalls is more than the number of calls that can run at the same time.
+const allCalls = 1 << 30
+
+// closeTimeout bounds how long Close waits for running calls. The server has given them their grace
+// period before. A call that still runs has missed its deadline, and nobody waits for its answer.
+const closeTimeout = 2 * time.Second
 
 // A Standby is a host whose store may be missing for a while: locked by another
 // host, read-only, full, damaged, or of a newer schema. While the store is
@@ -27,11 +37,14 @@ type Standby struct {
 	// it has to end with the context.
 	opening chan struct{}
 
-	mu     sync.RWMutex // calls of the host hold it for reading
-	host   *Host        // nil while there is no store
-	reason string       // why there is no store
+	// gate has a token for each call of the host, and all tokens are taken to open or close the store.
+	// It is a semaphore instead of a sync.RWMutex, because waiting for a call that does not return has
+	// to end with the context.
+	gate   *semaphore.Weighted
+	host   *Host  // nil while there is no store
+	reason string // why there is no store
 
-	// clientsMu is separate from mu, so that a client can connect or disconnect
+	// clientsMu is separate from gate, so that a client can connect or disconnect
 	// while calls are running.
 	clientsMu sync.Mutex
 	clients   map[Client][]schema.InitializeParams
@@ -53,7 +66,7 @@ type StandbyOptions struct {
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	s := &Standby{
 		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
-		opening: make(chan struct{}, 1), clients: map[Client][]schema.InitializeParams{},
+		opening: make(chan struct{}, 1), gate: semaphore.NewWeighted(allCalls), clients: map[Client][]schema.InitializeParams{},
 	}
 	s.tryOpen(ctx)
 	return s
@@ -79,8 +92,10 @@ func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeP
 		s.tryOpen(opening)
 	}
 
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return schema.InitializeResult{}, waited(err)
+	}
+	defer s.gate.Release(1)
 	if s.host != nil {
 		r, err := s.host.Initialize(ctx, c, p)
 		if p.Harness != "" && err == nil {
@@ -110,7 +125,7 @@ func (s *Standby) remember(c Client, p schema.InitializeParams) {
 // tryOpen opens the store, unless it is open and works. It returns when the
 // attempt is over or ctx ends.
 func (s *Standby) tryOpen(ctx context.Context) {
-	if s.works() {
+	if s.works(ctx) {
 		return
 	}
 	select {
@@ -119,8 +134,11 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if err := s.gate.Acquire(ctx, allCalls); err != nil {
+		s.log.Warn("the store is not opened anew while a call is running", "cause", waited(err))
+		return
+	}
+	defer s.gate.Release(allCalls)
 	if s.host != nil {
 		if s.host.trouble.Load() == nil { // another call was faster
 			return
@@ -150,9 +168,11 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 }
 
-func (s *Standby) works() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+func (s *Standby) works(ctx context.Context) bool {
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return false
+	}
+	defer s.gate.Release(1)
 	return s.host != nil && s.host.trouble.Load() == nil
 }
 
@@ -179,8 +199,10 @@ func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
 	s.tryOpen(opening)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return
+	}
+	defer s.gate.Release(1)
 	h := s.host
 	if h == nil {
 		return
@@ -197,7 +219,7 @@ func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string
 }
 
 // damage returns, once, the notice that an empty database has replaced a
-// damaged one. The caller holds mu.
+// damaged one. The caller holds the gate.
 func (s *Standby) damage() []string {
 	moved := s.host.Store.Recovered()
 	if moved == "" || !s.host.damageTold.CompareAndSwap(false, true) {
@@ -206,13 +228,22 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close waits for running calls and closes the store.
+// Close closes the store when the running calls have returned. If one of them does not return, Close
+// gives up: the process ends anyway, and with it the lock on the store.
 func (s *Standby) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := s.gate.Acquire(ctx, allCalls); err != nil {
+		s.log.Error("the store is left open, because a call is still running", "cause", waited(err))
+		return
+	}
+	defer s.gate.Release(allCalls)
 	s.reason = "the host is stopping"
 	s.closeStore()
 }
+
+// waited returns the error of a wait for the gate.
+func waited(err error) error { return fmt.Errorf("wait for running calls: %w", err) }
 
 func (s *Standby) closeStore() {
 	if s.host == nil {
@@ -224,13 +255,53 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
+// Current returns the host for one call, and a function that ends the call. The
+// store stays open at least until then. Without a store, the error names the
+// reason.
+func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return nil, nil, waited(err)
+	}
+	if s.host == nil {
+		defer s.gate.Release(1)
+		return nil, nil, disabled(s.reason)
+	}
+	return s.host, func() { s.gate.Release(1) }, nil
+}
+
+// Transform calls the host. If the pass finds the database damaged, Transform
+// has the database replaced and runs the pass again over an empty one. The user
+// then hears of the damage once. A pass with a base gets a resync, because the
+// new host does not hold that base.
+func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
+	m, damaged, err := s.transform(ctx, c, p)
+	if damaged {
+		s.replaceDamaged(ctx, c, p.Directory)
+		m, _, err = s.transform(ctx, c, p)
+	}
+	return m, err
+}
+
+func (s *Standby) transform(ctx context.Context, c Client, p schema.TransformParams) (m schema.WireMutation, damaged bool, err error) {
+	h, release, err := s.Current(ctx)
+	if err != nil {
+		return m, false, err
+	}
+	defer release()
+	m, err = h.Transform(ctx, c, p)
+	return m, err != nil && h.isDamaged.Load(), err
+}
+
 // Disconnected forgets a client.
 func (s *Standby) Disconnected(c Client) {
 	s.clientsMu.Lock()
 	delete(s.clients, c)
 	s.clientsMu.Unlock()
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	// Only the opening of a store can be in the way, and that ends with its context.
+	if err := s.gate.Acquire(context.Background(), 1); err != nil {
+		return
+	}
+	defer s.gate.Release(1)
 	if s.host != nil {
 		s.host.Disconnected(c)
 	}
@@ -238,8 +309,10 @@ func (s *Standby) Disconnected(c Client) {
 
 // Status returns the host's status, or says why there is no host.
 func (s *Standby) Status(ctx context.Context, c Client, p schema.StatusParams) (schema.StatusResult, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return schema.StatusResult{}, waited(err)
+	}
+	defer s.gate.Release(1)
 	if s.host != nil {
 		return s.host.Status(ctx, c, p)
 	}

@@ -38,8 +38,11 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	if err != nil || isOwnPrompt(p.System) {
 		return unchanged, err
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return unchanged, err
+	}
+	defer s.unlock()
 	if !s.known {
 		if _, err := h.load(ctx, s); err != nil {
 			return unchanged, err

@@ -41,8 +41,11 @@ func (h *Host) bindText(ctx context.Context, c Client, p schema.TextCompletePara
 	if err != nil {
 		return err
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
 	return h.bindAnswer(ctx, s, p.Message, p.Sent)
 }
 
@@ -52,8 +55,11 @@ func (h *Host) withoutImitations(ctx context.Context, c Client, session, text st
 	if err != nil {
 		return "", err
 	}
-	s := h.sessions.lock(key)
-	defer s.mu.Unlock()
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	defer s.unlock()
 	state, err := h.stateOf(ctx, s)
 	if err != nil {
 		h.stored(err)

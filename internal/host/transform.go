@@ -30,9 +30,12 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	if err != nil {
 		return none, err
 	}
-	s := h.sessions.lock(key)
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return none, err
+	}
 	defer h.sessions.trim()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	done := false
 	defer func() { // also when the pass panics: half a pass must not be built upon
 		if !done {
@@ -52,7 +55,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	done = true
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
-	s.took.Store(time.Since(pass.started).Microseconds())
+	s.lastPass.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
 		time.AfterFunc(afterResync, debug.FreeOSMemory)
@@ -109,6 +112,9 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	}
 	s.bytes.Add(int64(len(p.Messages)))
 	ps.fresh = s.pipe.Update(p.Keep, messages, p.Sent)
+	if err := ended(ctx, "read the transcript"); err != nil {
+		return nil, err
+	}
 	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
 	if usage, _, ok := s.pipe.Answer(); ok { // its event may be lost
@@ -145,15 +151,24 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 // run decides, renders and commits.
 func (ps *pass) run(ctx context.Context) error {
 	pipe := ps.s.pipe
-	ps.readings = ps.read()
+	ps.readings = ps.read(ctx)
 	ps.decision = pipe.Decide(ps.readings)
+	if err := ended(ctx, "decide"); err != nil {
+		return err
+	}
 	ps.render(ps.decision)
+	if err := ended(ctx, "render"); err != nil {
+		return err
+	}
 	if hits := ps.validate(ps.wire); len(hits) > 0 {
 		ps.h.Log.Error("the wire breaks a rule of the provider", "session", ps.s.key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
 		ps.retreat("invalid-wire")
 		if hits = ps.validate(pipe.RenderAnew(ps.decision)); len(hits) > 0 {
 			return fmt.Errorf("wire breaks rule %s at message %s", hits[0].Rule, hits[0].Message)
 		}
+	}
+	if err := ended(ctx, "validate"); err != nil {
+		return err
 	}
 	err := ps.commit(ctx)
 	ps.h.stored(err)
@@ -177,6 +192,16 @@ func (ps *pass) run(ctx context.Context) error {
 	return err
 }
 
+// ended returns an error if ctx ended while the pass did its step. Deciding, rendering and validating
+// only compute, so nothing else would notice. Whoever sent the pass has its answer already, and the
+// session waits for the pass to return.
+func ended(ctx context.Context, step string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", step, context.Cause(ctx))
+}
+
 // keepUnits remembers the new units for the next pass that can store them. The
 // model is about to see their tags, so that these must not be given again.
 func (ps *pass) keepUnits() {
@@ -191,7 +216,7 @@ func (ps *pass) keepUnits() {
 }
 
 // read takes the facts of the moment, once for a pass.
-func (ps *pass) read() pipeline.Readings {
+func (ps *pass) read(ctx context.Context) pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
 	profile := render.ProfileOf(m.Provider, ps.limits.NPM)
@@ -209,7 +234,7 @@ func (ps *pass) read() pipeline.Readings {
 		Gaps:           ps.config.TemporalAwareness,
 		SystemPending:  ps.s.row.System.Pending,
 		SystemIsOld:    isEarlierDay(ps.s.row.System.At, ps.at),
-		Knobs:          knobs(ps.config, ps.s.mode(), ps.params.Directory),
+		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
 	}
 }
 

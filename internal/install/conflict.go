@@ -1,6 +1,7 @@
 package install
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +55,7 @@ var (
 )
 
 // findConflicts searches all configurations that apply at the place.
-func findConflicts(p Place, target *document) ([]Conflict, error) {
+func findConflicts(ctx context.Context, p Place, target *document) ([]Conflict, error) {
 	files, dirs := p.inForce()
 	var found []Conflict
 	wins := false // whether OpenCode merges the file over the target
@@ -72,7 +73,7 @@ func findConflicts(p Place, target *document) ([]Conflict, error) {
 			found = append(found, compactionConflicts(d, target.file)...)
 		}
 		wins = wins || file == target.file
-		inFile, err := pluginConflicts(d, dirs)
+		inFile, err := pluginConflicts(ctx, d, dirs)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +103,7 @@ func compactionConflicts(d *document, target string) (found []Conflict) {
 
 // pluginConflicts finds competing plugins in one configuration. dirs are the directories in which
 // plugins keep their own configuration.
-func pluginConflicts(d *document, dirs []string) (found []Conflict, err error) {
+func pluginConflicts(ctx context.Context, d *document, dirs []string) (found []Conflict, err error) {
 	plugins, err := pluginsOf(d)
 	if err != nil || plugins == nil {
 		return nil, err
@@ -113,7 +114,10 @@ func pluginConflicts(d *document, dirs []string) (found []Conflict, err error) {
 			continue
 		}
 		spec := mustText(*entry)
-		name := pluginName(d.file, spec)
+		name, err := pluginName(ctx, d.file, spec)
+		if err != nil {
+			return nil, err
+		}
 		for _, c := range competitors {
 			if !isShim(spec) && c.is(name) {
 				found = append(found, Conflict{
@@ -130,28 +134,37 @@ func pluginConflicts(d *document, dirs []string) (found []Conflict, err error) {
 	return found, nil
 }
 
+// maxAbove bounds the directories above a plugin that are searched for its package.json.
+const maxAbove = 32
+
 // pluginName returns the name by which a plugin is known. If spec is a path, that is the name in its
 // package.json, and the path if there is no such name.
-func pluginName(file, spec string) string {
+func pluginName(ctx context.Context, file, spec string) (string, error) {
 	if name, ok := packageName(spec); ok {
-		return name
+		return name, nil
 	}
 	if !isPath(spec) {
-		return spec
+		return spec, nil
 	}
 	path := pathOf(file, spec)
-	for dir := path; ; dir = filepath.Dir(dir) {
+	dir := path
+	for range maxAbove {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("look for the name of a plugin in %s: %w", file, context.Cause(ctx))
+		}
 		content, err := readFile(filepath.Join(dir, "package.json"))
 		var manifest struct {
 			Name string `json:"name"`
 		}
 		if err == nil && json.Unmarshal(content, &manifest) == nil && manifest.Name != "" {
-			return manifest.Name
+			return manifest.Name, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return path
+			break
 		}
+		dir = filepath.Dir(dir)
 	}
+	return path, nil
 }
 
 // orchestratorConflicts lists the hooks that no configuration of the orchestrator disables.

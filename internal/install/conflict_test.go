@@ -1,6 +1,7 @@
 package install
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -107,7 +108,7 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 				h.Project = filepath.Join(h.root, "p")
 			}
 			before := h.contents()
-			_, err := Install(h.Options)
+			_, err := Install(context.Background(), h.Options)
 			if tt.want == nil {
 				if err != nil {
 					t.Fatal(err)

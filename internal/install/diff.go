@@ -3,6 +3,8 @@ package install
 import (
 	"fmt"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
 )
 
 // contextLines is the number of unchanged lines before and after a change.
@@ -12,9 +14,10 @@ const (
 	red, green, cyan, plain = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[0m"
 )
 
-// Diff returns the change of the file as a unified diff, empty if nothing changes.
+// Diff returns the change of the configuration as a unified diff, empty if nothing changes. It names the
+// file by its real path.
 func (p *Plan) Diff(colored bool) string {
-	before, after := p.File, p.File
+	before, after := p.Real, p.Real
 	if p.Before == nil {
 		before = "/dev/null"
 	}
@@ -47,8 +50,8 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 			continue
 		}
 		if b.Len() == 0 {
-			paint("", "--- "+nameBefore)
-			paint("", "+++ "+nameAfter)
+			paint("", "--- "+format.Clean(nameBefore))
+			paint("", "+++ "+format.Clean(nameAfter))
 		}
 		lead := min(contextLines, i)
 		for j := 1; j <= lead; j++ { // the context must not reach into the previous hunk
@@ -62,9 +65,8 @@ func unified(nameBefore, nameAfter, before, after string, colored bool) string {
 		kept := len(hunk) - removed - added
 		paint(cyan, fmt.Sprintf("@@ -%s +%s @@", span(lineBefore-lead, kept+removed), span(lineAfter-lead, kept+added)))
 		for _, l := range hunk {
-			// On a terminal a carriage return would hide the line.
 			line, ends := strings.CutSuffix(l.text, "\n")
-			paint(colors[l.op], string(l.op)+strings.TrimSuffix(line, "\r"))
+			paint(colors[l.op], string(l.op)+format.CleanAll(strings.TrimSuffix(line, "\r")))
 			if !ends {
 				paint("", `\ No newline at end of file`)
 			}

@@ -146,6 +146,9 @@ func disable(d *document, spec string, f former) error {
 	return nil
 }
 
+// maxPlugins bounds the work on a list that a repository wrote: several files are read for each plugin.
+const maxPlugins = 1000
+
 // pluginsOf returns the list of plugins, nil if the document has none.
 func pluginsOf(d *document) (*hujson.Array, error) {
 	m := member(d.root, "plugin")
@@ -155,6 +158,9 @@ func pluginsOf(d *document) (*hujson.Array, error) {
 	list, ok := m.Value.Value.(*hujson.Array)
 	if !ok {
 		return nil, d.errorAt(m.Value, `"plugin" is not a list`)
+	}
+	if len(list.Elements) > maxPlugins {
+		return nil, d.errorAt(m.Value, `"plugin" lists more than %d plugins`, maxPlugins)
 	}
 	return list, nil
 }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file that it replaces. Otherwise an installation by root would
-// lock the user out.
-func keepOwner(f *os.File, replaced os.FileInfo) error {
-	stat, ok := replaced.Sys().(*syscall.Stat_t)
-	if !ok || int(stat.Uid) == os.Geteuid() {
-		return nil
+// keepOwner gives f the owner of like: of the file that it replaces, or of the directory that it is new
+// in. Otherwise an installation by root would lock the user out.
+func keepOwner(f *os.File, like os.FileInfo) error {
+	stat, ok := like.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) == os.Geteuid() || like.IsDir() && os.Geteuid() != 0 {
+		return nil // only root can give away a new file
 	}
 	return f.Chown(int(stat.Uid), int(stat.Gid))
 }

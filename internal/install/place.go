@@ -13,6 +13,9 @@ import (
 type Place struct {
 	// Project is the directory of the project, absolute. Empty means the user's own configuration.
 	Project string
+	// DataDir is the absolute directory of the host's state. Records of installations and their backups
+	// lie in it.
+	DataDir string
 	// Env looks up environment variables.
 	Env func(string) string
 }

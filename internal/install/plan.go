@@ -2,10 +2,12 @@ package install
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // newFile is the first content of a new opencode.json. If a file has a "$schema", OpenCode does not
@@ -21,7 +23,8 @@ var (
 
 // A Plan is a change to a configuration that has not been applied yet.
 type Plan struct {
-	File string
+	// File is the configuration as OpenCode finds it. Real is its path without links, which is written.
+	File, Real string
 	// Before and After are the contents of File. nil means that the file does not exist.
 	Before, After []byte
 	// Settings is the magicctx.jsonc to create together with the change, nil for none. The caller may
@@ -31,8 +34,57 @@ type Plan struct {
 	Notes []string
 
 	record *record // an installation writes it, a removal deletes it
+	vault  vault
 	remove bool
 	backup []byte // the backup to write; nil writes none
+}
+
+// An Effect is a file that a plan writes or deletes.
+type Effect struct {
+	Action string // "create", "change" or "delete"
+	Path   string // without links
+}
+
+// Effects lists every file that Apply writes or deletes, in its order.
+func (p *Plan) Effects() []Effect {
+	var all []Effect
+	writes := func(path string) {
+		action := "change"
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			action = "create"
+		}
+		all = append(all, Effect{action, path})
+	}
+	deletes := func(path string) {
+		if _, err := os.Lstat(path); err == nil {
+			all = append(all, Effect{"delete", path})
+		}
+	}
+	switch {
+	case p.IsEmpty():
+	case p.remove:
+		if p.ownsSettings() {
+			deletes(p.record.Settings)
+		}
+		if p.After == nil {
+			deletes(p.Real)
+		} else if !bytes.Equal(p.After, p.Before) {
+			writes(p.Real)
+		}
+		deletes(p.vault.record)
+		deletes(p.vault.backup)
+	default:
+		if p.Settings != nil {
+			writes(p.Settings.schemaFile)
+			writes(p.Settings.File)
+		}
+		if p.backup != nil {
+			writes(p.vault.backup)
+		}
+		writes(p.vault.record)
+		writes(p.Real)
+	}
+	return all
 }
 
 // IsEmpty reports whether there is nothing to do.
@@ -46,18 +98,19 @@ type Options struct {
 	// IsChosen is true if the user named the plugin. Then it replaces an entry that loads the shim from
 	// another path.
 	IsChosen bool
-	// DataDir is the absolute directory for the JSON Schema of the settings.
-	DataDir string
 }
 
 // Install plans to add the shim to OpenCode's configuration. If a person has to solve a problem first,
 // the error is a *ConflictError. A syntax error names file:line:column.
-func Install(o Options) (*Plan, error) {
+func Install(ctx context.Context, o Options) (*Plan, error) {
 	file, err := o.target()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{File: file}
+	p, err := o.newPlan(file)
+	if err != nil {
+		return nil, err
+	}
 	content, err := readFile(file)
 	switch {
 	case err == nil:
@@ -73,15 +126,18 @@ func Install(o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	conflicts, err := findConflicts(o.Place, d)
+	conflicts, err := findConflicts(ctx, o.Place, d)
 	if err != nil {
 		return nil, err
 	}
 	if len(conflicts) > 0 {
 		return nil, &ConflictError{conflicts}
 	}
-	earlier, err := readRecord(file)
+	earlier, err := p.vault.readRecord()
 	if err != nil {
+		return nil, err
+	}
+	if err := p.vault.checkBackup(earlier); err != nil {
 		return nil, err
 	}
 	if earlier == nil {
@@ -104,13 +160,36 @@ func Install(o Options) (*Plan, error) {
 	return p, err
 }
 
+// newPlan returns an empty plan for a file. A project's file must lie in the project: its directory may
+// hold links, and the user has agreed to a change of the project only.
+func (p Place) newPlan(file string) (*Plan, error) {
+	v, err := p.vault(file)
+	if err != nil {
+		return nil, err
+	}
+	real, err := realPath(file)
+	if err != nil {
+		return nil, fmt.Errorf("find the configuration: %w", err)
+	}
+	if p.Project != "" {
+		project, err := realPath(p.Project)
+		if err != nil {
+			return nil, fmt.Errorf("find the project: %w", err)
+		}
+		if inside, err := filepath.Rel(project, real); err != nil || !filepath.IsLocal(inside) {
+			return nil, fmt.Errorf("%s leads out of the project, to %s; if you want that, edit it by hand", file, real)
+		}
+	}
+	return &Plan{File: file, Real: real, vault: v}, nil
+}
+
 // recordInstallation prepares the backup and the record for an edited document. earlier is the record
 // of the previous installation, or an empty one.
 func (p *Plan) recordInstallation(edited *document, spec string, earlier *record) (err error) {
 	p.backup = p.Before
-	p.record = &record{Installed: hash(p.After), IsNew: p.Before == nil}
+	p.record = &record{File: p.vault.file, Installed: hash(p.After), IsNew: p.Before == nil}
 	if earlier.Spec != "" && p.Before != nil {
-		if p.backup, _, err = earlier.withoutUs(p.File, p.Before); err != nil {
+		if p.backup, _, err = p.vault.withoutUs(earlier, p.Before); err != nil {
 			return err
 		}
 		p.record.IsNew = p.backup == nil
@@ -123,6 +202,9 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 	entry := specOf(&plugins.Elements[ownEntry(p.File, plugins, spec, earlier.Spec)])
 	p.record.Spec = mustText(*entry)
 
+	if p.backup != nil {
+		p.record.Backup = hash(p.backup)
+	}
 	original := p.backup
 	if original == nil {
 		original = []byte(newFile)
@@ -138,22 +220,26 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 // Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
 // back. From an edited file, only our changes are removed. If nothing is installed at the place, the
 // error is ErrNotInstalled.
-func Uninstall(place Place) (*Plan, error) {
-	file, r, err := place.installed()
+func Uninstall(ctx context.Context, place Place) (*Plan, error) {
+	file, r, err := place.installed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{File: file, record: r, remove: true}
+	p, err := place.newPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	p.record, p.remove = r, true
 	p.Before, err = readFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && r.IsNew:
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is gone; what it was before the installation is in %s", file, backupPath(file))
+		return nil, fmt.Errorf("%s is gone; what it was before the installation is in %s", file, p.vault.backup)
 	case err != nil:
 		return nil, err
 	default:
 		var exact bool
-		if p.After, exact, err = r.withoutUs(file, p.Before); err != nil {
+		if p.After, exact, err = p.vault.withoutUs(r, p.Before); err != nil {
 			return nil, err
 		}
 		if !exact {
@@ -172,7 +258,7 @@ func Uninstall(place Place) (*Plan, error) {
 }
 
 // installed returns the file that an installation has edited at the place.
-func (p Place) installed() (string, *record, error) {
+func (p Place) installed(ctx context.Context) (string, *record, error) {
 	dirs, err := p.directories()
 	if err != nil {
 		return "", nil, err
@@ -182,7 +268,14 @@ func (p Place) installed() (string, *record, error) {
 		files = append(files, configurations(dir)...)
 	}
 	for _, file := range files {
-		if r, err := readRecord(file); r != nil || err != nil {
+		if err := ctx.Err(); err != nil {
+			return "", nil, fmt.Errorf("look for the installation: %w", context.Cause(ctx))
+		}
+		v, err := p.vault(file)
+		if err != nil {
+			return "", nil, err
+		}
+		if r, err := v.readRecord(); r != nil || err != nil {
 			return file, r, err
 		}
 	}
@@ -208,7 +301,7 @@ func (p *Plan) ownsSettings() bool {
 	if p.record.Settings == "" {
 		return false
 	}
-	content, err := readFile(p.record.Settings)
+	content, err := readOwn(p.record.Settings)
 	return err == nil && hash(content) == p.record.SettingsHash
 }
 
@@ -220,7 +313,7 @@ func (p *Plan) Apply() error {
 	if err := p.verify(); err != nil {
 		return err
 	}
-	if err := checkWritable(p.File); err != nil {
+	if err := checkWritable(p.Real); err != nil {
 		return err
 	}
 	if p.remove {
@@ -228,7 +321,7 @@ func (p *Plan) Apply() error {
 	}
 	perm := fs.FileMode(0o644)
 	if info, err := os.Stat(p.File); err == nil {
-		perm = info.Mode().Perm() // the backup holds the same secrets as the file
+		perm = info.Mode().Perm()
 	}
 	if p.Settings != nil {
 		if err := p.Settings.write(); err != nil {
@@ -236,20 +329,15 @@ func (p *Plan) Apply() error {
 		}
 		p.record.Settings, p.record.SettingsHash = p.Settings.File, hash(p.Settings.Content)
 	}
-	if p.backup != nil {
-		if err := replaceFile(backupPath(p.File), p.backup, perm); err != nil {
-			return err
-		}
-	}
 	// The record goes first: a record without its edit does no harm, but an edit without its record
 	// cannot be undone.
-	if err := p.record.write(p.File); err != nil {
+	if err := p.vault.write(p.record, p.backup); err != nil {
 		return err
 	}
 	if err := p.verify(); err != nil {
 		return err
 	}
-	return replaceFile(p.File, p.After, perm)
+	return replaceFile(p.Real, p.After, perm)
 }
 
 func (p *Plan) applyRemoval() error {
@@ -261,18 +349,21 @@ func (p *Plan) applyRemoval() error {
 	var err error
 	switch {
 	case p.After == nil:
-		err = removeFile(p.File)
+		err = removeFile(p.Real)
 	case !bytes.Equal(p.After, p.Before):
-		err = replaceFile(p.File, p.After, 0o644)
+		err = replaceFile(p.Real, p.After, 0o644)
 	}
 	if err != nil {
 		return err
 	}
-	return forget(p.File)
+	return p.vault.forget()
 }
 
 // verify checks that the file still has the content for which the plan was made.
 func (p *Plan) verify() error {
+	if real, err := realPath(p.File); err != nil || real != p.Real {
+		return fmt.Errorf("%s: it led to %s: %w", p.File, p.Real, errors.Join(ErrChanged, err))
+	}
 	now, err := readFile(p.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		now, err = nil, nil

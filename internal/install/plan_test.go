@@ -1,6 +1,7 @@
 package install
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -18,9 +19,18 @@ func (h *home) apply(plan *Plan) {
 	}
 }
 
+func (h *home) vault(file string) vault {
+	h.t.Helper()
+	v, err := h.Place.vault(file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return v
+}
+
 func (h *home) uninstall() {
 	h.t.Helper()
-	plan, err := Uninstall(h.Place)
+	plan, err := Uninstall(context.Background(), h.Place)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -99,7 +109,7 @@ func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
 	if diff := cmp.Diff(before, h.list()); diff != "" {
 		t.Errorf("files left over (-before +after):\n%s", diff)
 	}
-	if _, err := Uninstall(h.Place); !errors.Is(err, ErrNotInstalled) {
+	if _, err := Uninstall(context.Background(), h.Place); !errors.Is(err, ErrNotInstalled) {
 		t.Errorf("a second uninstall: %v", err)
 	}
 }
@@ -109,7 +119,7 @@ func TestUninstallWithoutBackupStillUndoes(t *testing.T) {
 	file := filepath.Join(h.dir, "opencode.json")
 	h.write(file, `{"compaction": {"auto": true}}`)
 	h.apply(h.install())
-	if err := os.Remove(backupPath(file)); err != nil {
+	if err := os.Remove(h.vault(file).backup); err != nil {
 		t.Fatal(err)
 	}
 	h.uninstall()
@@ -175,7 +185,7 @@ func TestConcurrentEditIsDetected(t *testing.T) {
 		h := newHome(t)
 		plan := h.install()
 		h.apply(plan)
-		removal, err := Uninstall(h.Place)
+		removal, err := Uninstall(context.Background(), h.Place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +214,7 @@ func TestLinkAndPermissionsStay(t *testing.T) {
 	if !strings.Contains(h.read(real), shim) {
 		t.Error("the target was not edited")
 	}
-	for _, file := range []string{real, backupPath(link)} {
+	for _, file := range []string{real, h.vault(link).backup} {
 		info, err := os.Stat(file)
 		if err != nil {
 			t.Fatal(err)
@@ -225,7 +235,7 @@ func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
 		if err := os.Symlink("nowhere", filepath.Join(h.dir, "opencode.json")); err != nil {
 			t.Skip("no links here:", err)
 		}
-		if _, err := Install(h.Options); err == nil || !strings.Contains(err.Error(), "is a link to a file that does not exist") {
+		if _, err := Install(context.Background(), h.Options); err == nil || !strings.Contains(err.Error(), "is a link to a file that does not exist") {
 			t.Errorf("install: %v", err)
 		}
 	})
@@ -263,7 +273,7 @@ func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(h.dir, "opencode.json"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Install(h.Options); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := Install(context.Background(), h.Options); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("install: %v", err)
 		}
 	})

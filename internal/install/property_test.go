@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -123,7 +124,7 @@ func TestUninstallUndoesInstallByteForByte(t *testing.T) {
 		if again := p.install(); !again.IsEmpty() {
 			t.Fatalf("a second installation changes\n%s", again.Diff(false))
 		}
-		removal, err := Uninstall(p.Place)
+		removal, err := Uninstall(context.Background(), p.Place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +251,7 @@ func newHome(t tester) *home {
 	t.Cleanup(func() { os.RemoveAll(root) })
 	h := &home{t: t, root: root, dir: filepath.Join(root, ".config", "opencode")}
 	env := map[string]string{"HOME": root}
-	h.Options = Options{Place: Place{Env: func(name string) string { return env[name] }}, Plugin: shim, DataDir: filepath.Join(root, "data")}
+	h.Options = Options{Place: Place{Env: func(name string) string { return env[name] }, DataDir: filepath.Join(root, "data")}, Plugin: shim}
 	// A removal leaves the schema, so it is there from the start.
 	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
 	h.write(filepath.Join(root, ".config", "opencode", "AGENTS.md"), "")
@@ -259,7 +260,7 @@ func newHome(t tester) *home {
 
 func (h *home) install() *Plan {
 	h.t.Helper()
-	plan, err := Install(h.Options)
+	plan, err := Install(context.Background(), h.Options)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -8,54 +8,118 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A record lies beside an edited file and tells how to undo the edit.
+// A record tells how to undo the edit of a file. It lies in the user's data directory together with the
+// backup. It must not lie beside the file: a repository could ship one there, and say in it which files
+// to delete.
 type record struct {
+	// File is the edited file.
+	File string `json:"file"`
 	// Spec is the plugin entry that we inserted.
 	Spec string `json:"spec"`
 	// IsNew is true if the file did not exist. Then there is no backup.
 	IsNew bool `json:"is_new,omitzero"`
-	// Installed is the hash of the edited file.
+	// Installed is the hash of the edited file, and Backup that of the backup.
 	Installed string `json:"installed"`
+	Backup    string `json:"backup,omitempty"`
 	Former    former `json:"former"`
 	// Settings is the path of the magicctx.jsonc that was created, and SettingsHash its hash.
 	Settings     string `json:"settings,omitempty"`
 	SettingsHash string `json:"settings_hash,omitempty"`
 }
 
-func backupPath(file string) string { return file + ".magicctx-backup" }
-func recordPath(file string) string { return file + ".magicctx-backup.json" }
+// A vault holds the record and the backup of one edited file.
+type vault struct {
+	file           string // the edited file, with the real path of its directory
+	record, backup string // paths
+}
 
-// readRecord returns the record of a file, nil if there is none.
-func readRecord(file string) (*record, error) {
-	content, err := readFile(recordPath(file))
+// vault returns the vault of a configuration file.
+func (p Place) vault(file string) (vault, error) {
+	if !filepath.IsAbs(p.DataDir) {
+		return vault{}, errors.New("no data directory for the record of the installation")
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = filepath.Dir(file), nil
+	}
+	if err != nil {
+		return vault{}, fmt.Errorf("find the record of %s: %w", file, err)
+	}
+	file = filepath.Join(dir, filepath.Base(file))
+	name := filepath.Join(p.DataDir, "installed", hash([]byte(file))[:32])
+	return vault{file: file, record: name + ".json", backup: name + ".backup"}, nil
+}
+
+// readRecord returns the record, nil if there is none.
+func (v vault) readRecord() (*record, error) {
+	content, err := readOwn(v.record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the record of %s: %w", v.file, err)
 	}
 	r := new(record)
 	if err := json.Unmarshal(content, r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", recordPath(file), err)
+		return nil, fmt.Errorf("read %s: %w", v.record, err)
+	}
+	if r.File != v.file {
+		return nil, fmt.Errorf("read %s: it is of %s, not of %s", v.record, r.File, v.file)
 	}
 	return r, nil
 }
 
-func (r *record) write(file string) error {
+// readBackup returns the backup that belongs to the record, nil if it is gone or was changed.
+func (v vault) readBackup(r *record) ([]byte, error) {
+	content, err := readOwn(v.backup)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the backup of %s: %w", v.file, err)
+	}
+	if hash(content) != r.Backup {
+		return nil, nil
+	}
+	return content, nil
+}
+
+// checkBackup refuses to replace a file at the backup's place that no installation wrote.
+func (v vault) checkBackup(earlier *record) error {
+	content, err := readOwn(v.backup)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && earlier != nil && hash(content) == earlier.Backup {
+		return nil
+	}
+	return fmt.Errorf("%s exists and is no backup of this program; move it away", v.backup)
+}
+
+// write stores the backup, if there is one, and then the record.
+func (v vault) write(r *record, backup []byte) error {
+	if backup != nil {
+		if err := writeOwn(v.backup, backup); err != nil {
+			return err
+		}
+	}
 	content, err := json.MarshalIndent(r)
 	if err != nil {
 		return err
 	}
-	return replaceFile(recordPath(file), append(content, '\n'), 0o600)
+	return writeOwn(v.record, append(content, '\n'))
 }
 
-// forget removes the record and the backup of a file.
-func forget(file string) error {
-	return errors.Join(removeFile(recordPath(file)), removeFile(backupPath(file)))
+// forget removes the record and the backup.
+func (v vault) forget() error {
+	err := errors.Join(removeFile(v.record), removeFile(v.backup))
+	os.Remove(filepath.Dir(v.record)) // fails while it holds records of other files
+	return err
 }
 
 // removeFile removes a file. It is no error if the file does not exist.
@@ -73,18 +137,18 @@ func hash(content []byte) string {
 
 // withoutUs returns the content that an installed file would have without us. exact is true if that is
 // the former file byte for byte. It returns nil if the file would not exist.
-func (r *record) withoutUs(file string, content []byte) (before []byte, exact bool, err error) {
-	backup, err := readFile(backupPath(file))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
+	backup, err := v.readBackup(r)
+	if err != nil {
 		return nil, false, err
 	}
 	switch untouched := hash(content) == r.Installed; {
 	case untouched && r.IsNew:
 		return nil, true, nil
-	case err == nil && (untouched || bytes.Equal(content, backup)):
+	case backup != nil && (untouched || bytes.Equal(content, backup)):
 		return backup, true, nil
 	}
-	d, err := parseDocument(file, content)
+	d, err := parseDocument(v.file, content)
 	if err != nil {
 		return nil, false, err
 	}

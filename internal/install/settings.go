@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -46,8 +47,12 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := realPath(filepath.Join(dirs[0], "magicctx.jsonc"))
+	if err != nil {
+		return nil, fmt.Errorf("place the settings: %w", err)
+	}
 	s := &Settings{
-		File:       filepath.Join(dirs[0], "magicctx.jsonc"),
+		File:       file,
 		schemaFile: filepath.Join(o.DataDir, "magicctx.schema.json"),
 		schema:     content,
 	}
@@ -61,7 +66,7 @@ func (s *Settings) write() error {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
 	}
 	// The host creates its data directory with the same mode.
-	if err := os.MkdirAll(filepath.Dir(s.schemaFile), 0o700); err != nil {
+	if err := makeDirectory(filepath.Dir(s.schemaFile), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
 	if err := replaceFile(s.schemaFile, s.schema, 0o644); err != nil {
@@ -77,9 +82,6 @@ func fileURL(path string) string {
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
-
-// userOnly is appended to the description of a key that a project cannot set.
-const userOnly = "User file only."
 
 // settingsTemplate returns a configuration in which every key is a comment, with its description and
 // default from the JSON Schema.
@@ -100,7 +102,7 @@ func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]by
 	for _, m := range objectAt(root, "properties").Members {
 		name, _ := text(m.Name)
 		if name != "$schema" {
-			w.property("  ", "  // ", name, m.Value)
+			w.property("  ", "  // ", name, m.Value, reflect.TypeFor[schema.Config]())
 		}
 	}
 	w.line("}")
@@ -120,14 +122,15 @@ func (w *templateWriter) line(format string, args ...any) {
 
 // property writes one key. Lines of its description start with describe. Lines of the key itself, which
 // a user uncomments as a block, start with prefix.
-func (w *templateWriter) property(describe, prefix, name string, v hujson.Value) {
+func (w *templateWriter) property(describe, prefix, name string, v hujson.Value, owner reflect.Type) {
 	obj, ok := v.Value.(*hujson.Object)
 	if !ok {
 		return
 	}
 	description := textAt(obj, "description")
-	if w.isProject && strings.HasSuffix(description, userOnly) {
-		return
+	field, ok := fieldNamed(owner, name)
+	if may := field.Tag.Get("project"); !ok || w.isProject && (may == "never" || may == "trusted") {
+		return // most projects are not trusted, and their file may not set these keys
 	}
 	if describe == "  " {
 		w.line("")
@@ -148,9 +151,19 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value)
 	w.line("%s%s: {", prefix, json.Quote(name))
 	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {
 		inner, _ := text(m.Name)
-		w.property(prefix+"  ", prefix+"  ", inner, m.Value)
+		w.property(prefix+"  ", prefix+"  ", inner, m.Value, field.Type)
 	}
 	w.line("%s},", prefix)
+}
+
+// fieldNamed returns the field of a struct for a key.
+func fieldNamed(t reflect.Type, key string) (reflect.StructField, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key && !f.Anonymous {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
 }
 
 // spaced formats a value in one line, with a space after each comma of a list.

@@ -63,7 +63,7 @@ func TestProjectSettingsHoldNoKeysOfTheUser(t *testing.T) {
 	if want := filepath.Join(h.Project, "magicctx.jsonc"); plan.Settings.File != want {
 		t.Errorf("created %s, want %s", plan.Settings.File, want)
 	}
-	for _, key := range []string{"auto_update", "sqlite", "cache_size_mb", "trusted_projects"} {
+	for _, key := range []string{"auto_update", "sqlite", "cache_size_mb", "trusted_projects", "cache_ttl", "embedding", "transform_timeout_ms", `"model"`} {
 		if strings.Contains(string(plan.Settings.Content), key) {
 			t.Errorf("%s cannot be set by a project", key)
 		}

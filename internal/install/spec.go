@@ -33,6 +33,10 @@ func isPath(spec string) bool {
 		strings.HasPrefix(spec, `\`) || drive.MatchString(spec)
 }
 
+// maxSpec is the longest path that an operating system opens. A longer spec is no plugin that OpenCode
+// could load.
+const maxSpec = 4096
+
 // pathOf returns the absolute path that a spec in the given configuration file stands for.
 func pathOf(file, spec string) string {
 	path := spec
@@ -47,6 +51,9 @@ func pathOf(file, spec string) string {
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(file), path)
+	}
+	if len(path) > maxSpec {
+		return path
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

@@ -8,31 +8,52 @@ import (
 	"path/filepath"
 )
 
-// replaceFile writes content to file completely or not at all. If file is a link, it stays a link and
-// its target is replaced. An existing file keeps its permissions and owner; a new one gets perm.
-func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+// realPath returns the path of a file without links. The file itself may be missing.
+func realPath(file string) (string, error) {
+	real, err := filepath.EvalSymlinks(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
 	}
-	target, err := filepath.EvalSymlinks(file)
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if errors.Is(err, fs.ErrNotExist) {
-		target = file
-	} else if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return file, nil
 	}
-	info, err := os.Stat(target)
-	if err == nil {
-		perm = info.Mode().Perm()
+	return filepath.Join(dir, filepath.Base(file)), err
+}
+
+// replaceFile writes content to file completely or not at all. file is a real path, so no link is
+// followed. An existing file keeps its permissions and owner; a new one gets perm, and belongs to the
+// owner of its directory.
+func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", file, err)
+		}
+	}()
+	if err := makeDirectory(filepath.Dir(file), 0o755); err != nil {
+		return err
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(target), ".magicctx-*")
+	like, err := os.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if like, err = os.Stat(filepath.Dir(file)); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case !like.Mode().IsRegular():
+		return errors.New("not a regular file")
+	default:
+		perm = like.Mode().Perm()
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".magicctx-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return err
 	}
 	defer func() {
 		if err != nil {
 			temporary.Close()
 			os.Remove(temporary.Name())
-			err = fmt.Errorf("write %s: %w", file, err)
 		}
 	}()
 	if _, err := temporary.Write(content); err != nil {
@@ -41,10 +62,8 @@ func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
 	if err := temporary.Chmod(perm); err != nil {
 		return err
 	}
-	if info != nil {
-		if err := keepOwner(temporary, info); err != nil {
-			return err
-		}
+	if err := keepOwner(temporary, like); err != nil {
+		return err
 	}
 	if err := temporary.Sync(); err != nil {
 		return err
@@ -52,7 +71,54 @@ func replaceFile(file string, content []byte, perm fs.FileMode) (err error) {
 	if err := temporary.Close(); err != nil { // Windows cannot rename an open file
 		return err
 	}
-	return os.Rename(temporary.Name(), target)
+	return os.Rename(temporary.Name(), file)
+}
+
+// readOwn reads a file of our own in the data directory. It follows no link.
+func readOwn(file string) ([]byte, error) {
+	if isLink(file) {
+		return nil, fmt.Errorf("%s is a link; remove it", file)
+	}
+	return readFile(file)
+}
+
+// writeOwn writes a file of our own in the data directory, which is readable for the user only. It
+// follows no link.
+func writeOwn(file string, content []byte) error {
+	if err := makeDirectory(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return replaceFile(file, content, 0o600)
+}
+
+// makeDirectory creates a directory and those above it. A new directory belongs to the owner of the one
+// above it, so that the user can remove what an installation by root has left.
+func makeDirectory(dir string, perm fs.FileMode) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s is not a directory", dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	above := filepath.Dir(dir)
+	if err := makeDirectory(above, perm); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err = os.Stat(above); err != nil {
+		return err
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return keepOwner(f, info)
 }
 
 // checkWritable refuses a file that its owner has made read-only. A rename over it would work all the

@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"

@@ -1,0 +1,207 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// patience is how long a test waits for an action that has to end by itself. On a machine under load it
+// takes longer than usual, but never for ever.
+const patience = 20 * time.Second
+
+// returns fails the test if action does not return.
+func returns(t *testing.T, what string, action func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		action()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s does not return", what)
+	}
+}
+
+// A repository's pattern has 2^60 ways to match. The pass asks the rules, which match it against every
+// tool and path.
+func TestHostileClonePatternsEndThePass(t *testing.T) {
+	hostile := []string{strings.Repeat("{,}", 60) + "x", "**/" + strings.Repeat("*a", 120) + "b", strings.Repeat("{a,", 80) + strings.Repeat("}", 80)}
+	h := newHarness(t)
+	h.config.AutoDrop.ProtectedTools = hostile
+	h.config.AutoDrop.ProtectedPaths = hostile
+	h.restart()
+	h.user("msg_1", "read")
+	for i := range 20 { // the same file again and again, so that the rule about duplicates has work
+		now := h.clock.Now()
+		h.add(`{"info":{"id":"msg_%[1]d","sessionID":"ses_1","role":"assistant","time":{"created":%[2]d,"completed":%[2]d},"providerID":"anthropic","modelID":"m","finish":"tool-calls",`+
+			`"tokens":{"input":10000,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"p-%[1]d","type":"tool","callID":"c-%[1]d","tool":"read",`+
+			`"state":{"status":"completed","input":{"filePath":"/p/docs/file.md"},"output":"text"}}]}`, i+2, now)
+	}
+	h.user("msg_99", "and now?")
+	returns(t, "a pass", func() { h.pass() })
+}
+
+// stuck is a client whose catalogue does not answer, and does not end with the call's context. It stands
+// for any call that does not return.
+type stuck struct {
+	mute
+	asked, answer chan struct{}
+}
+
+func (c *stuck) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.ModelLimits, error) {
+	close(c.asked)
+	<-c.answer
+	return schema.ModelLimits{}, errors.New("too late")
+}
+
+// runStuck starts a pass that returns when the test ends.
+func runStuck(t *testing.T, s *Standby) {
+	t.Helper()
+	c := &stuck{asked: make(chan struct{}), answer: make(chan struct{})}
+	initialize(t, s, c)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		message := `[{"info":{"id":"msg_1","sessionID":"ses_stuck","role":"user","model":{"providerID":"a","modelID":"m"}},"parts":[{"id":"prt_1","type":"text","text":"one"}]}]`
+		_, _ = s.Transform(t.Context(), c, schema.TransformParams{Session: "ses_stuck", Directory: "/p", Messages: []byte(message)})
+	}()
+	t.Cleanup(func() {
+		close(c.answer)
+		<-ended
+	})
+	select {
+	case <-c.asked:
+	case <-ended:
+		t.Fatal("the pass did not ask for the model's limits")
+	}
+}
+
+func TestHostileCloneCloseGivesUpOnAPassThatDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	s := newStandby(t, t.TempDir())
+	runStuck(t, s)
+	returns(t, "Close", s.Close)
+}
+
+// A call waits for its session only as long as somebody waits for its answer.
+func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	s := newStandby(t, t.TempDir())
+	runStuck(t, s)
+	c := &mute{}
+	initialize(t, s, c)
+	h, release, err := s.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("nobody waits any longer")
+	cancel(reason)
+	calls := map[string]func() error{
+		"command": func() error {
+			_, err := h.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: commandFlush})
+			return err
+		},
+		"system": func() error {
+			_, err := h.System(ctx, c, schema.SystemParams{Session: "ses_stuck", Directory: "/p", System: []string{"You are an agent."}})
+			return err
+		},
+		"tool": func() error {
+			_, err := h.ToolExecute(ctx, c, schema.ToolExecuteParams{Session: "ses_stuck", Directory: "/p", Tool: reduceTool})
+			return err
+		},
+	}
+	for name, call := range calls {
+		returns(t, name, func() {
+			if err := call(); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
+	}
+}
+
+// A store that has failed is opened anew, which has to wait for the running calls. One that does not
+// return must not hold up everybody's initialize.
+func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
+	t.Parallel()
+	s := newStandby(t, t.TempDir())
+	runStuck(t, s)
+	trouble := "the disk is full"
+	s.host.trouble.Store(&trouble)
+	c := &mute{}
+	returns(t, "initialize", func() { initialize(t, s, c) })
+	returns(t, "status", func() {
+		if _, err := s.Status(t.Context(), c, schema.StatusParams{}); err != nil {
+			t.Errorf("status: %v", err)
+		}
+	})
+}
+
+// The oldest session is busy and never returns. The others still have to make room.
+func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
+	h := newHarness(t)
+	h.user("msg_1", "one")
+	waiting, answer := make(chan struct{}), make(chan struct{})
+	busy := &stuck{asked: waiting, answer: answer}
+	if _, err := h.host.Initialize(t.Context(), busy, openP); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = h.host.Transform(t.Context(), busy, schema.TransformParams{Session: "ses_busy", Directory: "/p", Messages: []byte("[" + string(h.messages[0]) + "]")})
+	}()
+	t.Cleanup(func() {
+		close(answer)
+		<-ended
+	})
+	<-waiting
+	for i := range maxResidentSessions + 5 {
+		if _, err := h.host.Transform(t.Context(), h, schema.TransformParams{Session: fmt.Sprintf("ses_%d", i), Directory: "/p", Messages: []byte("[" + string(h.messages[0]) + "]")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(h.host.sessions.byKey); n > maxResidentSessions {
+		t.Errorf("%d sessions are in memory, the bound is %d", n, maxResidentSessions)
+	}
+	if _, ok := h.host.sessions.byKey[store.Key{Harness: "opencode", Session: "ses_busy"}]; !ok {
+		t.Error("the busy session was evicted")
+	}
+}
+
+// A pass that has missed its deadline stores nothing and says so.
+func TestHostileClonePassNoticesItsDeadline(t *testing.T) {
+	h := newHarness(t)
+	h.user("msg_1", "one")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	h.ctx = ctx
+	late := errors.New("the deadline has passed")
+	h.host = New(Options{
+		Store: h.store, Clock: clock.NewManual(1_700_000_000_000), Log: h.host.Log,
+		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) {
+			return h.config, nil
+		},
+	})
+	if _, err := h.host.Initialize(t.Context(), h, openP); err != nil {
+		t.Fatal(err)
+	}
+	h.limitsAsked = func() { cancel(late) }
+	if _, err := h.transform(); !errors.Is(err, late) {
+		t.Errorf("the pass ends with %v", err)
+	}
+	if n := len(h.journal()); n != 0 {
+		t.Errorf("%d passes were stored", n)
+	}
+}

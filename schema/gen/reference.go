@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// projectWords says what a project's file may do with a key, by its tag.
+var projectWords = map[string]string{
+	"never":   "no",
+	"trusted": "trusted only",
+	"any":     "yes",
+	"off":     "switch off",
+	"on":      "switch on",
+	"less":    "lower",
+	"more":    "raise",
+	"add":     "add values",
+}
+
+const referenceHead = `# Configuration
+
+<!-- Generated from schema/config.go by go generate ./schema. Do not edit. -->
+
+The user's file is ` + "`~/.config/opencode/magicctx.jsonc`" + `. A project's file is ` + "`magicctx.jsonc`" + ` in the project or in its ` + "`.opencode/`" + `, and goes over the user's file key by key.
+
+A project's file is untrusted, because a repository that was only cloned may ship one. The last column says what it may do. For example, a project may raise ` + "`protected_tags`" + ` from the user's 20 to 30, and a value of 10 is ignored with a warning.
+
+| last column | a project's file |
+| --- | --- |
+| yes | may set any value: the key is a matter of taste |
+| switch off, switch on | may set this one of the two values |
+| lower, raise | may set a value that is not above, or not below, the user's. Without a value of the user, the default counts as the user's |
+| add values | may add to the user's list, and take nothing out of it |
+| trusted only | may set the key only if ` + "`trusted_projects`" + ` of the user's file lists the project or a directory above it |
+| no | may not set the key |
+
+A project that ` + "`trusted_projects`" + ` lists may set every key except those with "no". The user's ` + "`embedding.api_key`" + ` is never sent to an endpoint that a project chose.
+
+An invalid value is ignored with a warning that names the file, the key and the allowed values. ` + "`magicctx-host doctor`" + ` shows the warnings. "By model" means that one value, or an object with the keys ` + "`default`, `provider/model` or `model`" + `, may be given.
+
+| key | default | meaning | may a project set it? |
+| --- | --- | --- | --- |
+`
+
+// reference returns the page about all keys of the configuration.
+func reference(src source) ([]byte, error) {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	if err := referenceRows(&b, src, "", "", reflect.TypeFor[schema.Config]()); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// referenceRows writes a row for each key of t. outer is the rule for projects of an object around t.
+func referenceRows(b *strings.Builder, src source, prefix, outer string, t reflect.Type) error {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		may := f.Tag.Get("project")
+		if outer != "" {
+			may = outer
+		}
+		if f.Type.Kind() == reflect.Struct {
+			if err := referenceRows(b, src, prefix+name+".", may, f.Type); err != nil {
+				return err
+			}
+			continue
+		}
+		words, ok := projectWords[may]
+		if !ok {
+			return fmt.Errorf("%s%s has no rule for projects", prefix, name)
+		}
+		owner := t
+		if len(f.Index) > 1 {
+			owner = t.Field(f.Index[0]).Type
+		}
+		comment := src.comments[owner.Name()+"."+f.Name]
+		meaning := strings.TrimSpace(strings.TrimPrefix(comment, f.Name+" "))
+		meaning = strings.TrimSuffix(strings.TrimSuffix(meaning, "User file only."), " ")
+		fmt.Fprintf(b, "| `%s%s` | %s | %s | %s |\n", prefix, name, defaultOf(f), cell(meaning), words)
+	}
+	return nil
+}
+
+// defaultOf returns the default of a key as code, and what surrounds it: "by model" and the range.
+func defaultOf(f reflect.StructField) string {
+	var values []string
+	least, most := "", ""
+	for _, entry := range strings.Split(f.Tag.Get("jsonschema"), ",") {
+		switch name, value, _ := strings.Cut(entry, "="); name {
+		case "default":
+			values = append(values, "`"+value+"`")
+		case "minimum":
+			least = value
+		case "maximum":
+			most = value
+		}
+	}
+	text := cell(strings.Join(values, " "))
+	if least != "" && most != "" {
+		text += " (" + least + " to " + most + ")"
+	} else if least != "" {
+		text += " (from " + least + ")"
+	}
+	if f.Type.Kind() == reflect.Map && f.Tag.Get("bare") == "default" {
+		text += ", by model"
+	}
+	return strings.TrimLeft(text, " ,")
+}
+
+// cell makes text fit for a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
