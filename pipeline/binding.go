@@ -38,7 +38,7 @@ func newestID(newest string) string {
 // message at the end of its request is no longer in the array. If the client did not
 // report a token, TookBack returns false.
 func (s *Session) TookBack() bool {
-	return s.sentWire != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentWire, newestID(e.head.key)) })
+	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.head.key)) })
 }
 
 // holds reports whether the thinking of entry i still stands behind the prompt that it
@@ -53,7 +53,7 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	now := promptID(s.frame.Preamble, before)
 	b := s.State.Binding(e.head.key)
 	switch {
-	case b == nil && i > 0 && s.sentWire == token(now, s.entries[i-1].head.key):
+	case b == nil && i > 0 && s.sentToken == token(now, s.entries[i-1].head.key):
 		bound := frozen.Binding{MessageKey: e.head.key, Prompt: now}
 		s.State.Bind(bound)
 		s.unstored = append(s.unstored, bound)
@@ -93,7 +93,7 @@ func (s *Session) isUnboundAtSight(e *entry) bool {
 		return false
 	}
 	b := s.State.Binding(e.head.key)
-	return b == nil && s.sentWire == "" || b != nil && b.Lost
+	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
 // hasLostThinking reports whether the thinking of e was lost in an earlier pass. It

@@ -16,12 +16,12 @@ import (
 // only grows, it changes no wire: the rules spare the newest answer and the results before
 // it (View.unread and View.separating in pipeline/rule).
 
-// A kept says which contents of a message stay because of its place in the turn.
-type kept struct{ call, text bool }
+// spared says which contents of a message stay because of its place in the turn.
+type spared struct{ call, text bool }
 
-// keptOf returns the contents of entry i that have to stay.
-func (s *Session) keptOf(i int) kept {
-	return kept{call: s.hasToKeepCall(i), text: s.hasToKeepText(i)}
+// sparedOf returns the contents of entry i that have to stay.
+func (s *Session) sparedOf(i int) spared {
+	return spared{call: s.hasToKeepCall(i), text: s.hasToKeepText(i)}
 }
 
 // reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
@@ -34,7 +34,7 @@ func (s *Session) reviewEnd() {
 			continue
 		}
 		left--
-		if e.keeps != s.keptOf(i) {
+		if e.spared != s.sparedOf(i) {
 			s.stale = append(s.stale, i)
 		}
 	}

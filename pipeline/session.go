@@ -76,9 +76,9 @@ type Session struct {
 	stale    []int // edited entries below rendered
 	// unsettled is the first entry below rendered that settle must visit.
 	unsettled int
-	// sentWire is the token of the wire that the newest request left with, as reported
+	// sentToken is the token of the wire that the newest request left with, as reported
 	// by the client. It is empty if the request left with another wire.
-	sentWire string
+	sentToken string
 	// unstored holds the bindings that no pass has committed yet.
 	unstored []frozen.Binding
 	// frame is the setup that the memo was rendered with.
@@ -101,17 +101,17 @@ type entry struct {
 	items  []rule.Item
 	traits traits
 	// fused says that the message was rendered as the continuation of the assistant
-	// message before it. joins says that the next assistant message would continue
-	// this one.
-	fused, joins bool
-	// keeps says which contents of the message its place in the turn has protected in
+	// message before it. fusesWithNext says that the next assistant message
+	// would continue this one.
+	fused, fusesWithNext bool
+	// spared says which contents of the message its place in the turn has protected in
 	// this rendering.
-	keeps kept
+	spared spared
 	// unbound says that the message was rendered without its thinking, because the
 	// prompt in front of it has changed.
 	unbound bool
-	// rawJoins is joins for the raw message.
-	rawJoins bool
+	// rawFusesWithNext is fusesWithNext for the raw message.
+	rawFusesWithNext bool
 
 	// own is the host's count of the active units, in tokens.
 	own int
@@ -120,9 +120,9 @@ type entry struct {
 	hash, rawHash render.Hash
 	tokens, bytes int
 	// The sums and chains include this entry.
-	wire, rawChain Chain
-	tokensUpTo     int
-	bytesUpTo      int
+	wireChain, rawChain Chain
+	tokensUpTo          int
+	bytesUpTo           int
 }
 
 // A header holds the fields of a message that a pass needs without decoding it again.
@@ -163,20 +163,20 @@ func (s *Session) ForgetClient() {
 	}
 }
 
-// Update keeps the first keep messages, replaces the rest by raws, and returns the
+// Update leaves the first unchanged messages, replaces the rest by raws, and returns the
 // units that it saw for the first time, with their new tags. It gives tags in the
 // order of the transcript. So a restarted host that lost the newest tags gives the
 // same ones again. Sent is the token (Wire.Token) of the newest request. It is empty
 // if that request left without a wire of this host.
-func (s *Session) Update(keep int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentWire = sent
-	for _, e := range s.entries[keep:] {
+func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
+	s.sentToken = sent
+	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.head.key)
 		s.unsent[e.head.key] = true
 		s.own -= e.own
 	}
-	s.entries = s.entries[:keep]
-	s.rendered = min(s.rendered, keep)
+	s.entries = s.entries[:unchanged]
+	s.rendered = min(s.rendered, unchanged)
 	decoded, found := make([]transcript.Message, len(raws)), make([]traits, len(raws))
 	inParallel(len(raws), func(i int) {
 		decoded[i] = s.Codec.Decode(raws[i])

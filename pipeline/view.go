@@ -18,11 +18,11 @@ func (s *Session) view(p render.Profile) rule.View {
 		if e.head.role == transcript.Assistant {
 			step++
 			m.Role, m.HidesCalls = rule.Assistant, e.mayExposeCalls(p)
-			leaves, keeps := e.traits.leavesOut(p)
-			keeps = keeps && !s.hasLostThinking(e)
-			m.Thinks, m.HasUndroppable = leaves || e.traits.inlineThinking, e.traits.undroppable || keeps
+			mayLeave, mustStay := e.traits.leavesOut(p)
+			mustStay = mustStay && !s.hasLostThinking(e)
+			m.Thinks, m.HasUndroppable = mayLeave || e.traits.inlineThinking, e.traits.undroppable || mustStay
 			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
-			if leaves {
+			if mayLeave {
 				m.ThoughtTokens = e.traits.thought / BytesPerToken
 			}
 		}

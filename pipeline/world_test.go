@@ -213,9 +213,9 @@ func (w *world) apply() {
 			w.t.Fatalf("apply to %s: %v", key, err)
 		}
 		m := codec.Decode(patched)
-		wm := render.Wire(&m)
+		wm := render.WireMessageOf(&m)
 		rm := codec.Decode(raw)
-		whole = append(whole, render.Rendered{Raw: render.Wire(&rm), Wire: wm})
+		whole = append(whole, render.Rendered{Raw: render.WireMessageOf(&rm), Wire: wm})
 		chain = chain.next(wm.Hash())
 		if len(wm.Blocks) > 0 {
 			w.wire = append(w.wire, wm)
@@ -280,7 +280,7 @@ func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
 		m := transcript.OpenCode{}.Decode(raw)
-		raws[m.Key] = render.Wire(&m)
+		raws[m.Key] = render.WireMessageOf(&m)
 	}
 	for i := range w.wire {
 		m := &w.wire[i]

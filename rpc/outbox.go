@@ -17,6 +17,7 @@ type outbox struct {
 	w    io.Writer
 	fail func(error) // called once, when a write has failed
 
+	// mu guards queue, queued, closed and err. changed waits with it.
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
 	queue   net.Buffers

@@ -43,6 +43,7 @@ type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
 
+	// mu guards file, buf and bad, so that each frame is one line.
 	mu   sync.Mutex
 	file *os.File
 	buf  *bufio.Writer

@@ -58,7 +58,8 @@ type session struct {
 	wireTokens int
 	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
-	used  uint64
+	// used is the tick of the newest use. The mutex of the sessions guards it.
+	used uint64
 	// lastPass is the duration of the last pass in µs. It may be read without the lock.
 	lastPass atomic.Int64
 }
@@ -73,6 +74,7 @@ func (s *session) forget() {
 
 // sessions is a bounded set of sessions in memory.
 type sessions struct {
+	// mu guards byKey, tick and the field used of each session.
 	mu    sync.Mutex
 	byKey map[store.Key]*session
 	tick  uint64

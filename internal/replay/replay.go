@@ -228,9 +228,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	ses := p.session(params.Session)
 	p.settle(ses)
-	keep := params.Keep
+	unchanged := params.Keep
 	if params.Base == 0 {
-		keep = 0
+		unchanged = 0
 	}
 	params.Parent = p.overrides.parent(params.Parent)
 	messages, err := p.retell(ses, s.attachment)
@@ -238,7 +238,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	held := len(ses.mirror.entries)
-	if err := ses.mirror.update(keep, messages); err != nil {
+	if err := ses.mirror.update(unchanged, messages); err != nil {
 		return err
 	}
 	// If the recorded call was a resync, this one is too. Otherwise the base is the revision in this
@@ -263,7 +263,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	// A session that begins with a history may have it from a fork, including its drops.
-	grew := held > 0 && keep >= held
+	grew := held > 0 && unchanged >= held
 	return p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 }
 
