@@ -449,6 +449,32 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	})
 }
 
+// Defect V2 (docs/defects.md): a pass whose wire was refused stored a grace that the
+// session in memory did not have, so a restart changed what the next pass dropped.
+func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
+	w := hundreds(t, 5)
+	w.queue(2)
+	w.refuses, w.readings.Flush = true, true
+	before := w.session.State.Setup
+	w.add(said("u9", "user", 10, 0))
+	w.pass()
+	if w.decision.Cause != "invalid-wire" || w.result.Bust || !w.extends() {
+		t.Fatalf("%s, bust %v:\n%s", w.decision.Cause, w.result.Bust, w.text())
+	}
+	s := w.session
+	if !s.State.ByTag(2).Active() || !s.State.Queued(2) || s.State.Setup != before {
+		t.Errorf("something of the refused bust is left: %+v, setup %+v", s.State.ByTag(2), s.State.Setup)
+	}
+	if s.Meta.ReclaimUpTo != s.State.TagCounter || s.Meta != w.store.meta {
+		t.Errorf("in memory %+v\nstored    %+v", s.Meta, w.store.meta)
+	}
+	w.refuses, w.readings.Flush = false, true
+	w.pass()
+	if w.decision.Cause != CauseFlush || s.State.ByTag(2).Active() || s.State.Queued(2) {
+		t.Errorf("the bust was not made up for: %s", w.decision.Cause)
+	}
+}
+
 // For a model that binds its thinking, no wire contains a block whose prompt has
 // changed. A pass without a bust leaves out no valid block.
 func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {

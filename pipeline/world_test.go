@@ -41,6 +41,8 @@ type world struct {
 	// which survives the host.
 	busy    bool
 	unsaved []frozen.Unit
+	// refuses says that the validator refuses each wire of a bust.
+	refuses bool
 	// forgot says that the host was killed before a busy store took the bindings of
 	// thinking. Such thinking is lost, and the provider sees a bust.
 	forgot bool
@@ -171,6 +173,10 @@ func (w *world) pass() {
 		w.decision, w.result = d, r
 		w.apply()
 		return
+	}
+	if w.refuses && d.Verdict != schema.Steady { // the host does the same if the wire breaks a rule
+		d = d.Steady("invalid-wire")
+		r = w.session.Render(d)
 	}
 	if r.Err != nil {
 		w.t.Fatalf("render: %v", r.Err)
