@@ -68,7 +68,11 @@ type State struct {
 // Such a drop would remove content that nobody has marked. The caller sets the
 // setup.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
-	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units)), queued: make(map[int]bool), bindings: make(map[string]*Binding)}
+	s := &State{
+		TagCounter: tagCounter,
+		byKey:      make(map[string]int, len(units)), byTag: make(map[int]int, len(units)),
+		queued: make(map[int]bool), bindings: make(map[string]*Binding),
+	}
 	for _, u := range units {
 		s.insert(u)
 	}

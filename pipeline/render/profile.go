@@ -49,14 +49,38 @@ type Profile struct {
 
 // Profiles lists every provider profile. The last one is the fallback.
 var Profiles = []Profile{
-	{Name: "anthropic", Packages: []string{"@ai-sdk/anthropic"}, DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4},
-	{Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock"}, DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4},
-	{Name: "vertex", Packages: []string{"@ai-sdk/google-vertex/anthropic"}, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4},
-	{Name: "openai", Packages: []string{"@ai-sdk/openai", "@ai-sdk/azure"}, ChecksSignatures: true, TakesSyntheticCalls: true},
-	{Name: "copilot", Packages: []string{"@ai-sdk/github-copilot"}, ChecksSignatures: true, LastIsUser: true, TakesSyntheticCalls: true},
-	{Name: "openai-compatible", Packages: []string{"@ai-sdk/openai-compatible"}, LastIsUser: true, TakesSyntheticCalls: true},
-	{Name: "google", Packages: []string{"@ai-sdk/google", "@ai-sdk/google-vertex"}, ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true},
-	{Name: "unknown", ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true},
+	{
+		Name: "anthropic", Packages: []string{"@ai-sdk/anthropic"},
+		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+	},
+	{
+		Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock"},
+		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+	},
+	{
+		Name: "vertex", Packages: []string{"@ai-sdk/google-vertex/anthropic"},
+		ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+	},
+	{
+		Name: "openai", Packages: []string{"@ai-sdk/openai", "@ai-sdk/azure"},
+		ChecksSignatures: true, TakesSyntheticCalls: true,
+	},
+	{
+		Name: "copilot", Packages: []string{"@ai-sdk/github-copilot"},
+		ChecksSignatures: true, LastIsUser: true, TakesSyntheticCalls: true,
+	},
+	{
+		Name: "openai-compatible", Packages: []string{"@ai-sdk/openai-compatible"},
+		LastIsUser: true, TakesSyntheticCalls: true,
+	},
+	{
+		Name: "google", Packages: []string{"@ai-sdk/google", "@ai-sdk/google-vertex"},
+		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true,
+	},
+	{
+		Name:             "unknown",
+		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true,
+	},
 }
 
 // LeavesOut reports whether the provider accepts a request in which this
