@@ -161,7 +161,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	profile := render.ProfileNamed(setup.Profile)
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
-	v := s.view(profile)
+	v := s.view(profile, setup.Binds)
 	v.PrefixIsGone = isHard
 	goal := s.goal(a, r, limit)
 	v.Goal = inOwnTokens(goal, a.perToken)
@@ -194,7 +194,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	}
 	return Decision{a, Additions{
 		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freed, len(p.Edits)), FreedBy: p.By,
+		Relief:    s.reliefAfter(a.Size, freed+s.lostWith(setup), len(p.Edits)), FreedBy: p.By,
 	}}
 }
 

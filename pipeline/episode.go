@@ -124,7 +124,7 @@ func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	switch {
 	case size.Measured == 0:
 		return &Relief{} // the host's own count already includes the bust
-	case edits == 0:
+	case edits == 0 && freed == 0:
 		return nil
 	case before.Of == size.Measurement:
 		freed += before.Tokens

@@ -37,7 +37,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return fmt.Errorf("messages: %w", err)
 	}
-	if unchanged > len(m.entries) {
+	if unchanged < 0 || unchanged > len(m.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages", unchanged, len(m.entries))
 	}
 	m.entries = m.entries[:unchanged]
