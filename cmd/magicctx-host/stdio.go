@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"sync"
@@ -70,6 +71,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if err != nil {
 		return err
 	}
+	log.Debug("connected to the host", "transport", host.RemoteAddr().Network(), "address", host.RemoteAddr().String())
 	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
@@ -89,7 +91,7 @@ func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) (*rpc.Recorder, 
 	return rec, nil
 }
 
-func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (io.ReadWriteCloser, error) {
+func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (net.Conn, error) {
 	endpoint, err := daemon.NewEndpoint(dir)
 	if err != nil {
 		return nil, err
