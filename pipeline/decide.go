@@ -56,6 +56,8 @@ type Decision struct {
 	Verdict schema.Verdict
 	Cause   Cause
 	Edits   []frozen.Edit
+	// Reasons holds the reason of each edit, in the order of Edits.
+	Reasons []rule.Reason
 	// Setup is the session's setup from this pass on.
 	Setup frozen.Setup
 	// Drained lists the tags whose queued drop is finished.
@@ -91,7 +93,7 @@ type Decision struct {
 // the wire keep their values.
 func (d Decision) Steady(cause Cause, before *Session) Decision {
 	grace := d.Setup.ReclaimUpTo
-	d.Verdict, d.Cause, d.Edits, d.Drained = schema.Steady, cause, nil, nil
+	d.Verdict, d.Cause, d.Edits, d.Reasons, d.Drained = schema.Steady, cause, nil, nil, nil
 	d.Setup = before.State.Setup
 	d.Setup.ReclaimUpTo = max(grace, d.Setup.ReclaimUpTo)
 	d.FreedBy = nil
@@ -171,7 +173,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	if !isHard && !isWorthIt(d, r, freed, limit) {
 		return d.Steady(CausePrice, s)
 	}
-	d.Edits, d.FreedBy = p.Edits, p.By
+	d.Edits, d.Reasons, d.FreedBy = p.Edits, p.Reasons, p.By
 	d.Drained = s.drained(d.Edits)
 	if !r.Subagent {
 		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, v.NewestAnswer(), d.Edits)

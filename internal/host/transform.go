@@ -350,6 +350,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		row.OverflowAt = 0
 	}
 	s.row = row
+	if ps.h.Taken != nil && len(d.Edits) > 0 {
+		ps.h.Taken(s.key.Session, row.Passes, s.pipe.Taken(d))
+	}
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
 	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, At: row.LastPassAt, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode, Gauge: d.Gauge}
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,

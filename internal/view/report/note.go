@@ -37,3 +37,50 @@ func ReadShare(t replay.Tokens) string {
 	}
 	return format.FinePercent(t.ReadShare())
 }
+
+// OutcomeNote returns what a bust has cost and gained in the end, as a line of at
+// most 62 columns. It returns "" if the bust has done neither.
+func OutcomeNote(o replay.Outcome) string {
+	switch {
+	case o.Cost == 0 && o.Gain == 0:
+		return ""
+	case o.Cost == 0:
+		return "cost nothing, saved " + format.Money(o.Gain)
+	case o.PaidOffAt == 0:
+		return fmt.Sprintf("cost %s, saved %s, did not pay off", format.Money(o.Cost), format.Money(o.Gain))
+	}
+	return fmt.Sprintf("cost %s, saved %s, paid off at pass %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
+}
+
+// An OverflowNote describes prompts of consecutive passes that exceed the window.
+type OverflowNote struct {
+	// Pass is the first of the passes.
+	Pass int
+	Text string
+}
+
+// OverflowNotes returns one note for each series of consecutive passes.
+func OverflowNotes(all []replay.Overflow) (notes []OverflowNote) {
+	for i := 0; i < len(all); {
+		j, worst := i+1, all[i]
+		for j < len(all) && all[j].Pass == all[j-1].Pass+1 {
+			if all[j].Prompt > worst.Prompt {
+				worst = all[j]
+			}
+			j++
+		}
+		text := fmt.Sprintf("pass %d: the prompt exceeds the window, %s", all[i].Pass, sizeNote(worst))
+		if j-i > 1 {
+			text = fmt.Sprintf("passes %d-%d: the prompts exceed the window, up to %s", all[i].Pass, all[j-1].Pass, sizeNote(worst))
+		}
+		notes = append(notes, OverflowNote{all[i].Pass, text})
+		i = j
+	}
+	return notes
+}
+
+// sizeNote returns the size of a prompt that exceeds the window in full, because
+// rounded the two may be equal.
+func sizeNote(o replay.Overflow) string {
+	return format.Grouped(o.Prompt) + " of " + format.Grouped(o.Window) + " tokens"
+}
