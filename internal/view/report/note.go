@@ -39,48 +39,52 @@ func ReadShare(t replay.Tokens) string {
 }
 
 // OutcomeNote returns what a bust has cost and gained in the end, as a line of at
-// most 62 columns. It returns "" if the bust has done neither.
+// most 62 columns. It returns "" if both are less than leastMoney.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
-	case o.Cost == 0 && o.Gain == 0:
+	case o.Cost < leastMoney && o.Gain < leastMoney:
 		return ""
-	case o.Cost == 0:
-		return "cost nothing, saved " + format.Money(o.Gain)
 	case o.PaidOffAt == 0:
 		return fmt.Sprintf("cost %s, saved %s, did not pay off", format.Money(o.Cost), format.Money(o.Gain))
 	}
 	return fmt.Sprintf("cost %s, saved %s, paid off at pass %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
 }
 
-// An OverflowNote describes prompts of consecutive passes that exceed the window.
-type OverflowNote struct {
-	// Pass is the first of the passes.
-	Pass int
-	Text string
+// leastMoney is the amount in $ from which a cost or gain is worth a mention.
+const leastMoney = 0.001
+
+// An Excess is a series of consecutive passes whose prompts exceed the window.
+type Excess struct {
+	First, Last int
+	worst       replay.Overflow
 }
 
-// OverflowNotes returns one note for each series of consecutive passes.
-func OverflowNotes(all []replay.Overflow) (notes []OverflowNote) {
+// Excesses joins the overflows of consecutive passes.
+func Excesses(all []replay.Overflow) (series []Excess) {
 	for i := 0; i < len(all); {
-		j, worst := i+1, all[i]
-		for j < len(all) && all[j].Pass == all[j-1].Pass+1 {
-			if all[j].Prompt > worst.Prompt {
-				worst = all[j]
+		e := Excess{First: all[i].Pass, Last: all[i].Pass, worst: all[i]}
+		for i++; i < len(all) && all[i].Pass == e.Last+1; i++ {
+			e.Last = all[i].Pass
+			if all[i].Prompt > e.worst.Prompt {
+				e.worst = all[i]
 			}
-			j++
 		}
-		text := fmt.Sprintf("pass %d: the prompt exceeds the window, %s", all[i].Pass, sizeNote(worst))
-		if j-i > 1 {
-			text = fmt.Sprintf("passes %d-%d: the prompts exceed the window, up to %s", all[i].Pass, all[j-1].Pass, sizeNote(worst))
-		}
-		notes = append(notes, OverflowNote{all[i].Pass, text})
-		i = j
+		series = append(series, e)
 	}
-	return notes
+	return series
 }
 
-// sizeNote returns the size of a prompt that exceeds the window in full, because
-// rounded the two may be equal.
-func sizeNote(o replay.Overflow) string {
-	return format.Grouped(o.Prompt) + " of " + format.Grouped(o.Window) + " tokens"
+// String describes the series, for example "passes 250-258: the prompts exceed the
+// window, up to 74,772 of 64,000 tokens".
+func (e Excess) String() string {
+	if e.First == e.Last {
+		return fmt.Sprintf("pass %d: the prompt exceeds the window, %s", e.First, e.Size())
+	}
+	return fmt.Sprintf("passes %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
+}
+
+// Size returns the size of the largest prompt and its window. It gives them in full,
+// because rounded the two may be equal.
+func (e Excess) Size() string {
+	return format.Grouped(e.worst.Prompt) + " of " + format.Grouped(e.worst.Window) + " tokens"
 }

@@ -65,14 +65,14 @@ func (p *printer) totals(s replay.Summary) {
 		fmt.Fprintln(p.w, "together, the busts "+note)
 	}
 	if n := s.Prompts.Unseen; n > 0 {
-		fmt.Fprintf(p.w, "not in these figures: %s tokens of each prompt, such as the definitions of tools\n", format.Tokens(n))
+		fmt.Fprintf(p.w, "not counted: about %s tokens of each prompt, mainly the definitions of tools\n", format.Tokens(n))
 	}
 }
 
 func (p *printer) findings(s replay.Summary) {
 	verdict := strings.Join([]string{
 		format.Count(s.UnexplainedBusts, "unexplained bust"), format.Count(len(s.InvariantViolations), "broken invariant"),
-		format.Count(len(s.ValidatorHits), "validator hit"), format.Count(len(s.Overflows), "prompt") + " above the window",
+		format.Count(len(s.ValidatorHits), "validator hit"), format.Count(len(s.Overflows), "overflow"),
 	}, ", ")
 	if s.IsClean() {
 		fmt.Fprintln(p.w, p.Paint(view.Good, verdict))
@@ -85,7 +85,7 @@ func (p *printer) findings(s replay.Summary) {
 	for _, f := range s.ValidatorHits {
 		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, format.Clean(f.Detail), format.Clean(f.Rule))
 	}
-	for _, note := range OverflowNotes(s.Overflows) {
-		fmt.Fprintln(p.w, p.Paint(view.Alarm, "  "+note.Text))
+	for _, e := range Excesses(s.Overflows) {
+		fmt.Fprintln(p.w, p.Paint(view.Alarm, "  "+e.String()))
 	}
 }

@@ -45,13 +45,11 @@ func isUneventful(all []*replay.Pass, i int) bool {
 
 // overflow prints the largest of several prompts that exceed the window.
 func (p *printer) overflow(passes []*replay.Pass, overflows map[int]replay.Overflow) {
-	var worst replay.Overflow
+	var all []replay.Overflow
 	for _, q := range passes {
-		if o := overflows[q.Pass]; o.Prompt > worst.Prompt {
-			worst = o
-		}
+		all = append(all, overflows[q.Pass])
 	}
-	fmt.Fprintln(p.w, p.Paint(view.Alarm, noteIndent+"exceeds the window: "+sizeNote(worst)))
+	fmt.Fprintln(p.w, p.Paint(view.Alarm, noteIndent+"exceeds the window: "+Excesses(all)[0].Size()))
 }
 
 func (p *printer) pass(q *replay.Pass, isOver bool) {
