@@ -33,27 +33,40 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 	return all
 }
 
+// A stay says what becomes of the removed tokens at one pass.
+type stay struct {
+	// share is the part of them that is still missing from the prompt.
+	share float64
+	// saved is the money that one removed token has saved from the first pass up to this one, in $.
+	saved float64
+}
+
 // followBusts follows the busts of one session to its end.
 func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
-	var busts []*Pass
-	removed := 0 // by all busts so far
+	stays := make([]stay, len(session))
+	removed, saved := 0, 0.0
 	for i, p := range session {
 		if p.Bust && i > 0 {
 			o := bustBetween(session[i-1], p)
-			busts, removed = append(busts, p), removed+o.Removed
-			all[p] = o
+			all[p], removed = o, removed+o.Removed
 		}
 		// The harness may take back content that was removed, for example in a revert. Then less than
 		// the sum of all busts is missing from the prompt.
-		missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt())
 		share := 1.0
-		if removed > missing {
+		if missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt()); removed > missing {
 			share = float64(missing) / float64(removed)
 		}
-		for _, bust := range busts {
-			o := all[bust]
-			o.follow(p, share*float64(o.Removed), unseen)
-			all[bust] = o
+		price := p.price.Read
+		if p.Raw.Read <= p.Sources.System {
+			price = anew(p) // the unmodified session has lost its prefix too, for example after a pause
+		}
+		saved += share * price / tokensPerPrice
+		stays[i] = stay{share, saved}
+	}
+	for i, p := range session {
+		if o, ok := all[p]; ok {
+			o.follow(session[i:], stays[i:], stays[i-1].saved, unseen)
+			all[p] = o
 		}
 	}
 }
@@ -70,18 +83,18 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// follow adds a pass from the bust on. Left is the number of removed tokens that are still missing.
-func (o *Outcome) follow(p *Pass, left float64, unseen int) {
-	price := p.price.Read
-	if p.Raw.Read <= p.Sources.System {
-		price = anew(p) // the unmodified session has lost its prefix too, for example after a pause
-	}
-	o.Gain += left * price / tokensPerPrice
-	if o.PaidOffAt == 0 && o.Gain >= o.Cost {
-		o.PaidOffAt = p.Pass
-	}
-	if o.NeededAt == 0 && p.WindowTokens > 0 && p.Tokens.Prompt()+unseen+int(left) > p.WindowTokens {
-		o.NeededAt = p.Pass
+// follow follows a bust from its own pass to the end of the session. Before is what a token had saved
+// before the bust.
+func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
+	for i, p := range passes {
+		o.Gain = float64(o.Removed) * (stays[i].saved - before)
+		if o.PaidOffAt == 0 && o.Gain >= o.Cost {
+			o.PaidOffAt = p.Pass
+		}
+		left := int(stays[i].share * float64(o.Removed))
+		if o.NeededAt == 0 && p.WindowTokens > 0 && p.Tokens.Prompt()+unseen+left > p.WindowTokens {
+			o.NeededAt = p.Pass
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ type sessionView struct {
 	Context       plot
 	Limits        []limit
 	Costs         plot
-	UnmodCosts    string
+	PlainCosts    string
 	Cache         plot
 	PassMarks     []mark
 	Each          int
@@ -188,7 +188,7 @@ func (v *sessionView) addCosts(passes []*replay.Pass, c columns) {
 		top = 1
 	}
 	v.Costs = plot{Width: c.width, Height: curveHeight, Grid: moneyGrid(top), Curves: []curve{{"cost", steps(own, top, true)}}}
-	v.UnmodCosts = steps(raw, top, false)
+	v.PlainCosts = steps(raw, top, false)
 }
 
 func cacheTop(passes []*replay.Pass, c columns) float64 {
