@@ -42,7 +42,6 @@ async function visit(page, file, view) {
   found.push(...(await page.evaluate(layoutProblems)))
   found.push(...(await openingProblems(page)))
   if (view.endsWith("dark")) return found // it behaves the same
-  await page.screenshot({ path: join(screens, view + ".png"), fullPage: true })
   found.push(...(await keyboardProblems(page)))
   found.push(...(await bustProblems(page, view)))
   found.push(...(await pointerProblems(page)))
@@ -56,7 +55,10 @@ function layoutProblems() {
   if (document.documentElement.scrollWidth > innerWidth) found.push(`is ${document.documentElement.scrollWidth} px wide`)
   for (const e of document.querySelectorAll(".scroll")) if (e.scrollWidth > e.clientWidth) found.push(`scrolls sideways: ${e.textContent.trim().slice(0, 40)}`)
   const rects = (selector) =>
-    [...document.querySelectorAll(selector)].map((e) => ({ text: e.textContent, r: e.getBoundingClientRect() })).filter(({ r }) => r.width > 0)
+    [...document.querySelectorAll(selector)] // closed details have rectangles, too
+      .filter((e) => e.checkVisibility())
+      .map((e) => ({ text: e.textContent.trim().slice(0, 60), r: e.getBoundingClientRect() }))
+      .filter(({ r }) => r.width > 0)
   const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1
   for (const group of [".plot b, .axis b, .caption", ".key div, .legend, .caption > b, .facts, .headline > *", ".tile, .sentence", "summary > *", ".told div, .detail p, .detail table"]) {
     const all = rects(group)
@@ -92,7 +94,7 @@ async function bustProblems(page, view) {
   const headline = await session.locator(".headline output").textContent()
   if (!headline.startsWith(wanted + ",")) found.push(`a click on ${wanted} chooses "${headline}"`)
   found.push(...(await page.evaluate(layoutProblems)))
-  await page.screenshot({ path: join(screens, view + "-bust.png"), fullPage: true })
+  await page.screenshot({ path: join(screens, view + ".png"), fullPage: true })
   await page.keyboard.press("Enter")
   if (await rows.first().locator(".told").isVisible()) found.push("enter on an open bust does not close it")
   await session.locator(".stage").focus()

@@ -94,7 +94,10 @@ class Chart {
   }
 
   key(event) {
-    if (event.key === "Enter") return this.tell(this.at)
+    if (event.key === "Enter") {
+      event.preventDefault() // the row that gets the focus would take the key for its own, and close again
+      return this.tell(this.at)
+    }
     const { busts, pass } = this.data
     const to = {
       ArrowLeft: () => this.at - 1,
