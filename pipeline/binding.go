@@ -47,7 +47,7 @@ func (s *Session) TookBack() bool {
 // binds its thinking to that prompt.
 func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
-	if !e.look.signed {
+	if !e.traits.signed {
 		return true // unsigned thinking has no proof that could fail
 	}
 	now := promptID(s.frame.Preamble, before)
@@ -64,8 +64,8 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 		return true
 	}
 	w.Lost = append(w.Lost, e.head.key)
-	w.LostBlocks += e.look.thoughts
-	w.LostTokens += e.look.thought / bytesPerToken
+	w.LostBlocks += e.traits.thoughts
+	w.LostTokens += e.traits.thought / bytesPerToken
 	return false
 }
 
@@ -89,7 +89,7 @@ func (s *Session) BindAnswer(messageKey, sent string) (frozen.Binding, bool) {
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
 // to be left out. Settle corrects a wrong guess, at the price of a second rendering.
 func (s *Session) isUnboundAtSight(e *entry) bool {
-	if !s.frame.Binds || !e.look.signed {
+	if !s.frame.Binds || !e.traits.signed {
 		return false
 	}
 	b := s.State.Binding(e.head.key)
@@ -113,6 +113,45 @@ func (s *Session) Stored(w Wire) {
 	s.State.Lose(w.Lost)
 }
 
+// lostWith estimates how many tokens of thinking leave the wire with a new setup. If the
+// model binds its thinking, a new preamble takes all of it.
+func (s *Session) lostWith(after frozen.Setup) int {
+	before := s.State.Setup
+	if !after.Binds || after.Preamble == before.Preamble {
+		return 0
+	}
+	if before.Binds {
+		return s.boundThinking(0)
+	}
+	tokens := 0
+	for i := range s.entries {
+		if e := &s.entries[i]; e.traits.signed && s.sendsThinking(e) {
+			tokens += e.traits.thought / bytesPerToken
+		}
+	}
+	return tokens
+}
+
+// sendsThinking reports whether the thinking of e has not left with its content: thinking
+// leaves with the last call that it led to, and with an empty shell.
+func (s *Session) sendsThinking(e *entry) bool {
+	calls, dropped := 0, 0
+	for _, it := range e.items {
+		u := s.State.ByTag(it.Tag)
+		switch {
+		case u == nil:
+		case u.IsShell:
+			return false
+		case u.Kind == frozen.ToolUnit:
+			calls++
+			if u.Edit == frozen.Drop {
+				dropped++
+			}
+		}
+	}
+	return calls == 0 || dropped < calls
+}
+
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.
 func (s *Session) boundThinking(first int) int {
@@ -123,7 +162,7 @@ func (s *Session) boundThinking(first int) int {
 	for i := first; i < len(s.entries); i++ {
 		b := s.State.Binding(s.entries[i].head.key)
 		if e := &s.entries[i]; b != nil && !b.Lost {
-			tokens += e.look.thought / bytesPerToken
+			tokens += e.traits.thought / bytesPerToken
 		}
 	}
 	return tokens

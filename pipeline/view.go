@@ -8,22 +8,22 @@ import (
 )
 
 // view returns the part of the session that rules may read.
-func (s *Session) view(p render.Profile) rule.View {
+func (s *Session) view(p render.Profile, binds bool) rule.View {
 	v := rule.View{State: s.State, Messages: make([]rule.Message, len(s.entries))}
 	step := 0
 	for i := range s.entries {
 		e := &s.entries[i]
 		m := &v.Messages[i]
-		m.Items, m.Silent = e.items, e.look.silent
+		m.Items, m.Silent = e.items, e.traits.silent
 		if e.head.role == transcript.Assistant {
 			step++
-			m.Role, m.HidesCalls = rule.Assistant, e.mayExposeCalls(p)
-			leaves, keeps := e.look.leavesOut(p)
+			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
+			leaves, keeps := e.traits.leavesOut(p)
 			keeps = keeps && !s.hasLostThinking(e)
-			m.Thinks, m.Solid = leaves || e.look.aloud, e.look.solid || keeps
-			m.Reasons, m.Signed = e.look.plain || e.look.signed, e.look.signed
+			m.Thinks, m.HasUndroppable = leaves || e.traits.inlineThinking, e.traits.undroppable || keeps
+			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
 			if leaves {
-				m.ThoughtTokens = e.look.thought / bytesPerToken
+				m.ThoughtTokens = e.traits.thought / bytesPerToken
 			}
 		}
 		m.Step = step

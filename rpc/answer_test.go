@@ -213,7 +213,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 			cause = context.Cause(ctx)
 			<-release // the handler takes a moment to return
 			close(ended)
-			return m, ctx.Err()
+			return m, fmt.Errorf("work: %w", cause)
 		},
 		toolBefore: func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
 			select {
@@ -252,6 +252,9 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	}
 	if !errors.Is(cause, errCancelled) {
 		t.Errorf("handler was ended by %v, want %v", cause, errCancelled)
+	}
+	if log := r.log.String(); strings.Contains(log, "level=ERROR") {
+		t.Errorf("a call that the client withdrew is no error:\n%s", log)
 	}
 }
 
@@ -305,16 +308,16 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			start := time.Now()
 			_, err := transform(t.Context(), c, test.session, test.base, "[]")
 			wantCode(t, err, schema.CodeTimeout)
-			if took := time.Since(start); took != test.want {
-				t.Errorf("%s: answered after %v, want %v", test.session, took, test.want)
+			if elapsed := time.Since(start); elapsed != test.want {
+				t.Errorf("%s: answered after %v, want %v", test.session, elapsed, test.want)
 			}
 			// A call that waits behind it misses its own deadline, but other
 			// sessions are not affected.
 			start = time.Now()
 			err = c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
-			if took := time.Since(start); took != defaultDeadline {
-				t.Errorf("%s: next call answered after %v, want %v", test.session, took, defaultDeadline)
+			if elapsed := time.Since(start); elapsed != defaultDeadline {
+				t.Errorf("%s: next call answered after %v, want %v", test.session, elapsed, defaultDeadline)
 			}
 			if err := c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "other"}, nil); err != nil {
 				t.Errorf("other session: %v", err)

@@ -31,6 +31,9 @@ type replayCmd struct {
 	Recount    bool `hidden:"" help:"Does nothing: the default since --as-recorded exists."`
 }
 
+// errTruncated ends a replay of a file of which a part is missing.
+var errTruncated = errors.New("the compressed file breaks off, so the replay is one of its beginning only")
+
 // errFindings ends a replay that found a violated invariant.
 var errFindings = errors.New("the replay found what must not be, see above")
 
@@ -60,6 +63,9 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	}
 	if err := cmd.print(s.out, summary); err != nil {
 		return err
+	}
+	if summary.IsTruncated {
+		return fmt.Errorf("%s: %w", cmd.Trace, errTruncated)
 	}
 	if !summary.IsClean() {
 		return errFindings

@@ -122,11 +122,11 @@ type fakeHost struct {
 	subscribers *sync.Map // the keys are of type host.Client; a nil map announces nothing
 }
 
-func newFakeHost(_ context.Context, o hostOptions) (rpc.Host, func(), error) {
+func newFakeHost(_ context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	if _, err := os.Stat(filepath.Join(o.DataDir, "broken")); err == nil {
 		return nil, nil, errors.New("the database is newer than this program")
 	}
-	return fakeHost{subscribers: new(sync.Map)}, func() { o.Log.Info("store closed") }, nil
+	return rpc.Always(fakeHost{subscribers: new(sync.Map)}), func() { o.Log.Info("store closed") }, nil
 }
 
 func (fakeHost) Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error) {
@@ -156,6 +156,10 @@ func (fakeHost) Status(context.Context, host.Client, schema.StatusParams) (schem
 			Tokens: schema.TokensBySource{System: 11_000, Text: 38_000, ToolInputs: 9_000, ToolResults: 61_000, Dropped: 212_000},
 		}},
 	}, nil
+}
+
+func (h fakeHost) SessionExport(context.Context, host.Client, schema.SessionExportParams) (schema.SessionExport, error) {
+	return schema.SessionExport{Config: json.Value(`{}`), Tables: []schema.ExportedTable{}}, nil
 }
 
 func (h fakeHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (schema.Empty, error) {
@@ -232,8 +236,8 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	closed := false
-	build := func(context.Context, hostOptions) (rpc.Host, func(), error) {
-		return slowHost{began: began, release: release}, func() { closed = true }, nil
+	build := func(context.Context, hostOptions) (rpc.Provider, func(), error) {
+		return rpc.Always(slowHost{began: began, release: release}), func() { closed = true }, nil
 	}
 	stdinR, stdinW := io.Pipe()
 	stdoutR, stdoutW := io.Pipe()

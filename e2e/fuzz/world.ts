@@ -347,7 +347,8 @@ export class World {
     disturbed.end()
     const outcome = this.outcome()
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome })
-    return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || outcome !== "applied" }
+    // A pass that could not be stored in time, for example on a busy machine, may not drop anything either.
+    return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 
   /** Causes a disturbance of a request, now or in a moment. */
@@ -414,9 +415,9 @@ export class World {
     } catch (err) {
       this.find("hook-threw", `${hook}: ${String(err)}`)
     }
-    const took = Date.now() - began
-    this.counts[`ms in ${hook}`] = (this.counts[`ms in ${hook}`] ?? 0) + took
-    if (took > 8000) this.find("slow-hook", `${hook} took ${took} ms`)
+    const elapsed = Date.now() - began
+    this.counts[`ms in ${hook}`] = (this.counts[`ms in ${hook}`] ?? 0) + elapsed
+    if (elapsed > 8000) this.find("slow-hook", `${hook} took ${elapsed} ms`)
   }
 
   /** The outcome of the newest pass, read from the shim's log. */

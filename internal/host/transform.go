@@ -55,7 +55,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	done = true
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
-	s.took.Store(time.Since(pass.started).Microseconds())
+	s.lastPass.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
 		time.AfterFunc(afterResync, debug.FreeOSMemory)
@@ -146,7 +146,8 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
 		return h.buildCopy(ctx, s, snap, codec, messages)
 	}
-	return s.build(snap, codec)
+	s.build(snap, codec)
+	return nil
 }
 
 // run decides, renders and commits.

@@ -105,7 +105,10 @@ func (m Marks) at(c schema.Config) schema.Config {
 // all runs together. RunMarks ignores o.AsRecorded, because the recorded usage belongs to the recorded
 // marks, so own must not be the summary of such a replay.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
-	base := config.Default()
+	base, err := recordedConfig(open)
+	if err != nil {
+		return nil, err
+	}
 	if o.Config != nil {
 		base = *o.Config
 	}

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs"
+import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 
@@ -14,26 +14,40 @@ export interface Log {
 
 export const silent: Log = { info() {}, warn() {}, raw() {} }
 
-const keptDays = 7
+const retentionDays = 7
+
+/** The size at which a log moves to <name>-<pid>.old.log, in place of the log that moved there before. */
+export const maxLogBytes = 5 << 20
 
 /**
  * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Removes logs of the same name that were not written to
- * for a week.
+ * for a week. A process that runs for long, or whose host writes much to stderr, keeps at most two files of 5 MB.
  */
 export function openLog(name: string): Log {
   try {
     const dir = privateDirectory()
     removeOld(dir, name)
-    return fileLog(openSync(join(dir, `${name}-${process.pid}.log`), "a", 0o600))
+    return fileLog(join(dir, `${name}-${process.pid}`))
   } catch {
     return silent
   }
 }
 
-function fileLog(fd: number): Log {
+function fileLog(path: string): Log {
+  let fd = openSync(`${path}.log`, "a", 0o600)
+  let size = fstatSync(fd).size
+  const rotate = () => {
+    closeSync(fd) // Windows cannot rename an open file
+    fd = -1
+    renameSync(`${path}.log`, `${path}.old.log`)
+    fd = openSync(`${path}.log`, "a", 0o600)
+    size = 0
+  }
   const raw = (bytes: Uint8Array) => {
     try {
-      writeSync(fd, bytes)
+      if (fd === -1) return // the log could not be opened again
+      if (size > 0 && size + bytes.length > maxLogBytes) rotate()
+      size += writeSync(fd, bytes)
     } catch {
       // a full disk must not fail a turn
     }
@@ -54,12 +68,12 @@ function privateDirectory(): string {
   const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const stat = lstatSync(dir)
-  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to somebody else`)
+  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to another user`)
   return dir
 }
 
 function removeOld(dir: string, name: string): void {
-  const oldest = Date.now() - keptDays * 24 * 3600 * 1000
+  const oldest = Date.now() - retentionDays * 24 * 3600 * 1000
   for (const file of readdirSync(dir)) {
     if (!file.startsWith(`${name}-`) || !file.endsWith(".log")) continue
     const path = join(dir, file)

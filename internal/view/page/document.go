@@ -32,6 +32,7 @@ type pageView struct {
 	Sentence     string
 	Style        template.CSS
 	Script       template.JS
+	Missing      []string // what the trace lacks
 	Tiles        []tile
 	Findings     []findingRow
 	MoreFindings int
@@ -55,6 +56,9 @@ func newPageView(s replay.Summary, o Options) pageView {
 	outcomes := make(map[int]replay.Outcome, len(s.Busts))
 	for _, b := range s.Busts {
 		outcomes[b.Pass] = b.Outcome
+	}
+	for _, what := range s.Missing[:min(len(s.Missing), maxRows)] {
+		v.Missing = append(v.Missing, clean(what))
 	}
 	order, bySession := bySession(s.Detail)
 	anchors, findings := make(map[int]string), make(map[string]int)

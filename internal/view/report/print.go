@@ -31,6 +31,7 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 			p.outcomes[b.Pass] = "in the end: " + note
 		}
 	}
+	p.missing(s.Missing)
 	p.sentence(s)
 	p.timeline(s, o.All)
 	p.totals(s)
@@ -44,6 +45,18 @@ type printer struct {
 	w *bufio.Writer
 	// outcomes holds a note about each bust, by its pass.
 	outcomes map[int]string
+}
+
+// missing says first what the trace lacks, because all that follows depends on it.
+func (p *printer) missing(all []string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(p.w, p.Paint(view.Alarm, "The trace is incomplete, so the replay may differ from the session. It lacks:"))
+	for _, what := range all {
+		fmt.Fprintf(p.w, "- %s\n", format.Clean(what))
+	}
+	fmt.Fprintln(p.w)
 }
 
 func (p *printer) totals(s replay.Summary) {
