@@ -117,6 +117,9 @@ func promptTile(s replay.Summary) tile {
 	if s.Prompts.Window > 0 {
 		note = "of " + format.Tokens(s.Prompts.Window) + " tokens"
 	}
+	if len(s.Overflows) > 0 && s.Prompts.Unseen > 0 { // these count for an overflow
+		note = "and " + format.Tokens(s.Prompts.Unseen) + " that no trace shows, " + note
+	}
 	return tile{Name: "largest prompt", Value: format.Tokens(s.Prompts.Largest), Note: note + "; unmodified " + format.Tokens(s.Prompts.RawLargest), Alarm: len(s.Overflows) > 0}
 }
 
