@@ -70,7 +70,7 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 
 // retell returns the messages of a step with the overrides and the recounted usage.
 func (p *player) retell(ses *session, attachment json.Value) (json.Value, error) {
-	isAsRecorded := p.overrides.mode == "" && p.overrides.profile == "" && !p.recount.on
+	isAsRecorded := p.overrides.mode == nil && p.overrides.profile == nil && !p.recount.on
 	if isAsRecorded && p.recount.began {
 		return attachment, nil
 	}

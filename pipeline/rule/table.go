@@ -60,6 +60,8 @@ type Proposal struct {
 	Freed int
 	// By holds the tokens that each rule frees, by the name of the rule.
 	By map[string]int
+	// After is the state with the edits laid over it.
+	After *frozen.Overlay
 }
 
 // A Reason says which rule has proposed an edit, for example "tool reclaim", and how
@@ -69,11 +71,10 @@ type Reason struct {
 	Freed int
 }
 
-// Propose asks the rules of the table up to the view's occasion. It leaves the
-// state as it was.
+// Propose asks the rules of the table up to the view's occasion.
 func Propose(v View, k Knobs) Proposal {
-	p := Proposal{By: make(map[string]int)}
-	var undo frozen.Undo
+	v.State = v.State.Clone()
+	p := Proposal{By: make(map[string]int), After: v.State}
 	thoughts, unread, separating, visible := v.thoughts(), v.unread(), v.separating(), v.items()
 	lastCalls := v.lastCalls()
 	for _, r := range Table {
@@ -113,9 +114,8 @@ func Propose(v View, k Knobs) Proposal {
 				p.By[r.Name] += freed
 			}
 			p.Edits, p.Reasons = append(p.Edits, e), append(p.Reasons, Reason{r.Name, freed})
-			undo = append(undo, v.State.Freeze([]frozen.Edit{e})...)
+			v.State.Lay(e)
 		}
 	}
-	v.State.Thaw(undo)
 	return p
 }
