@@ -91,6 +91,8 @@ type Assessment struct {
 // the next passes. A steady pass has the zero value.
 type Additions struct {
 	frozen.Additions
+	// Reasons holds the reason of each edit, in the order of Edits.
+	Reasons []rule.Reason
 	// Relief is the relief after the bust. It is nil if the relief stays as it is.
 	Relief *Relief
 	// FreedBy counts the freed tokens by rule, for example "tiered drop".
@@ -194,7 +196,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	}
 	return Decision{a, Additions{
 		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freed+s.lostWith(setup), len(p.Edits)), FreedBy: p.By,
+		Relief:    s.reliefAfter(a.Size, freed+s.lostWith(setup), len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
 	}}
 }
 

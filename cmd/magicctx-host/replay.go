@@ -31,8 +31,10 @@ type replayCmd struct {
 	Mode    string `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
 	Profile string `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
 	Window  tokens `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
-	Recount *bool  `negatable:"" help:"Take the size of prompts from the replay, not from the trace; on with --mode, --profile, --window and --marks."`
-	Marks   bool   `help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
+	Marks   bool   `xor:"sizes" help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
+	// AsRecorded excludes Marks, because the recorded sizes belong to the marks of the recording.
+	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`
+	Recount    bool `hidden:"" help:"Does nothing: the default since --as-recorded exists."`
 }
 
 // replayVars are the values in the tags of replayCmd.
@@ -73,7 +75,7 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	}
 	summary := played.Summary()
 	if cmd.Marks {
-		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, o)
+		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, summary, o)
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 		}
@@ -119,11 +121,7 @@ func (cmd *replayCmd) choose(s streams) error {
 
 func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
 	o := replay.Options{
-		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: int(cmd.Window),
-		Recount: cmd.Mode != "" || cmd.Profile != "" || cmd.Window != 0,
-	}
-	if cmd.Recount != nil {
-		o.Recount = *cmd.Recount
+		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: int(cmd.Window), AsRecorded: cmd.AsRecorded,
 	}
 	if c.LogLevel < slog.LevelInfo {
 		o.Log = newLogger(s.err, c.LogLevel)
