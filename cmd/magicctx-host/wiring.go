@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -37,7 +38,14 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			return host.Offer(cfg)
 		},
 	})
-	return provider{h}, h.Close, nil
+	tidying, stop := context.WithCancel(ctx)
+	var tidied sync.WaitGroup
+	tidied.Go(func() { h.KeepTidy(tidying) })
+	return provider{h}, func() {
+		stop()
+		tidied.Wait()
+		h.Close()
+	}, nil
 }
 
 // conflictsTimeout bounds the search for conflicts, which reads files of the project. OpenCode's start

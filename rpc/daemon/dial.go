@@ -77,6 +77,9 @@ const handshakeTimeout = 5 * time.Second
 // the error is os.ErrNotExist. The file of a dead host is not used: its port may
 // belong to any other program by now.
 func dialTCP(ctx context.Context, e Endpoint) (net.Conn, error) {
+	if err := refusePipe(e.tcp()); err != nil {
+		return nil, err
+	}
 	content, err := os.ReadFile(e.tcp())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
@@ -124,7 +127,7 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 // file. While it looks, it holds a shared lock, which does not disturb other
 // clients; a host that starts in that moment tries again.
 func isLocked(path string) bool {
-	if _, err := os.Lstat(path); err != nil {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait
 		return false
 	}
 	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
