@@ -96,7 +96,7 @@ func TestBadFramesAreRefused(t *testing.T) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 			if len(frames) > 0 {
-				t.Errorf("got frames %q before the error", frames)
+				t.Errorf("got frames %v before the error", frames)
 			}
 		})
 	}

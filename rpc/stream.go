@@ -203,7 +203,11 @@ func (s *stream) readObject(v any) error {
 // envelope returns the message without its payload, which is all that the
 // library needs to route it.
 func (m *message) envelope() ([]byte, error) {
-	bare := message{ID: envelopeID(m.ID)}
+	id, err := envelopeID(m.ID)
+	if err != nil {
+		return nil, err
+	}
+	bare := message{ID: id}
 	switch {
 	case m.Method != nil:
 		bare.Method = m.Method
