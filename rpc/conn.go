@@ -41,6 +41,7 @@ type conn struct {
 
 	stopAsked chan struct{} // closed when the other end asked for shutdown
 
+	// mu guards calls, stopping, shutdown and client.
 	mu       sync.Mutex
 	calls    map[jsonrpc2.ID]*call
 	stopping bool

@@ -17,6 +17,7 @@ type laneKey struct {
 // its deadline is answered at once, but keeps its lane until its handler
 // returns. The next call of the session must not see half of its work.
 type lanes struct {
+	// mu guards waiting and bytes.
 	mu      sync.Mutex
 	waiting map[laneKey][]*call // a key is present while its lane's goroutine lives
 

@@ -42,6 +42,7 @@ type Server struct {
 	stop      chan struct{}
 	stopCause string // valid when stop is closed
 
+	// mu guards conns.
 	mu    sync.Mutex
 	conns map[*conn]struct{}
 }

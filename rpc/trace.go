@@ -48,6 +48,7 @@ type Recorder struct {
 	dial  Dial // nil records the frames alone
 	known exportedState
 
+	// mu guards file, buf and bad, so that each frame is one line.
 	mu   sync.Mutex
 	file *os.File
 	buf  *bufio.Writer
