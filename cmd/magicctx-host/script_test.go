@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await-host":  awaitHost,
+			"await-line":  awaitLine,
 			"cat-traces":  catTraces,
 			"exits":       exits,
 			"signal-host": signalHost,
@@ -79,6 +80,19 @@ func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("status still ends with %v", err)
+		}
+	}
+}
+
+// awaitLine waits until a file contains a text. A host that stops ends its socket first and writes its
+// last line later: await-line TEXT FILE
+func awaitLine(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(ts.ReadFile(args[1]), args[0]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not say %q", args[1], args[0])
 		}
 	}
 }

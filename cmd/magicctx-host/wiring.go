@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -29,7 +31,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			if err != nil {
 				return nil, err
 			}
-			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig}), nil
+			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Conflicts: conflictsOf(o.DataDir)}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)
@@ -44,6 +46,32 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 		tidied.Wait()
 		h.Close()
 	}, nil
+}
+
+// conflictsTimeout bounds the search for conflicts, which reads files of the project. OpenCode's start
+// waits for it.
+const conflictsTimeout = 500 * time.Millisecond
+
+// conflictsOf returns the conflicts that doctor and install find, as warnings for the shim and for status.
+func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) []config.Warning {
+	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning) {
+		if harness != schema.HarnessOpenCode || directory == "" {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, conflictsTimeout)
+		defer cancel()
+		found, err := install.ConflictsAt(ctx, places(directory, dataDir)...)
+		if err != nil { // a file that OpenCode cannot read either, or a very slow disk
+			return nil
+		}
+		for _, c := range found {
+			all = append(all, config.Warning{
+				File: c.Where, Key: "plugin",
+				Message: fmt.Sprintf("%s: %s; magicctx cannot work beside it: %s", c.Where, c.Problem, c.Remedy),
+			})
+		}
+		return all
+	}
 }
 
 // A provider hands the host of a Standby to the server.

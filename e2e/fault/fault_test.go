@@ -26,7 +26,7 @@ func TestMissingAtStart(t *testing.T) {
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
-	s.suffers("MAGICCTX_HOST names "+s.binary, "it resumes by itself")
+	s.suffers("MAGICCTX_HOST names "+s.binary, "It resumes by itself")
 	s.toolSays("magicctx is not working now")
 	s.install()
 	s.recovers()

@@ -130,7 +130,7 @@ func (s *scene) diskFaults() {
 		filler := filepath.Join(s.user.DataDir, "filler")
 		fill(s.t, filler)
 		s.suffers("the database cannot be written", "make room")
-		s.explained("the database cannot be written", "host: the database cannot be written", "disk: 0.0 MB are left")
+		s.explained("the database cannot be written", "host: the database cannot be written", "disk: 0 KB are left")
 		must(s.t, os.Remove(filler))
 		s.recovers()
 	})

@@ -23,6 +23,9 @@ type Options struct {
 	Log   *slog.Logger
 	// LoadConfig reads the configuration of a directory.
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
+	// Conflicts names everything in a directory's configuration of the harness
+	// that cannot work beside magicctx. nil finds nothing.
+	Conflicts func(context.Context, schema.Harness, string) []config.Warning
 	// CommitTimeout bounds the wait for another program's lock on the database;
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.

@@ -10,7 +10,7 @@ import (
 
 // Initialize opens a directory for a client. It reads the configuration anew
 // and tells the client which tools, commands and agents to register.
-func (h *Host) Initialize(_ context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
+func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	r := blank()
 	r.StoreSchema = h.Store.SchemaVersion()
 	if p.Harness == "" { // the client only reads status
@@ -21,6 +21,9 @@ func (h *Host) Initialize(_ context.Context, c Client, p schema.InitializeParams
 		return r, err
 	}
 	cfg, warnings := h.LoadConfig(p.Harness, p.Directory)
+	if cfg.Enabled && h.Conflicts != nil {
+		warnings = append(warnings, h.Conflicts(ctx, p.Harness, p.Directory)...)
+	}
 	h.opened(c, p, cfg, warnings)
 	for _, w := range warnings {
 		r.Warnings = append(r.Warnings, w.Message)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,5 +200,40 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 	want := &schema.PricedPass{Pass: row.Passes + 1, Cause: "not-worth-it", Price: schema.BustPrice{Resent: 700, Removed: 80, BreakEven: 99.6, Forecast: 12}}
 	if diff := cmp.Diff(want, st.LastPrice); diff != "" || st.SizeTokens != 950 || st.GoalTokens != 0 {
 		t.Errorf("size %d, goal %d, price (-want +got):\n%s", st.SizeTokens, st.GoalTokens, diff)
+	}
+}
+
+// The running shim hears of the same conflicts as install and doctor, and so does status.
+func TestConflictsReachTheShimAndStatus(t *testing.T) {
+	h := newHarness(t)
+	const conflict = "/p/.opencode/plugins/dcp.ts: the plugin dcp.ts prunes the same messages"
+	h.host.Conflicts = func(_ context.Context, harness schema.Harness, dir string) []config.Warning {
+		if harness != schema.HarnessOpenCode || dir != "/p" {
+			return nil
+		}
+		return []config.Warning{{Message: conflict}}
+	}
+	r, err := h.host.Initialize(t.Context(), h, openP)
+	if err != nil || !slices.Contains(r.Warnings, conflict) {
+		t.Errorf("initialize warns of %q (%v)", r.Warnings, err)
+	}
+	st, err := h.host.Status(t.Context(), h, schema.StatusParams{})
+	if err != nil || !slices.ContainsFunc(st.Warnings, func(w schema.Warning) bool { return w.Message == conflict }) {
+		t.Errorf("status warns of %+v (%v)", st.Warnings, err)
+	}
+}
+
+// The names in a status come from harnesses and from databases of older hosts. A status has to fit into
+// one frame.
+func TestNamesOfAStatusAreShort(t *testing.T) {
+	for text, want := range map[string]string{"short": "short", strings.Repeat("ä", 3000): strings.Repeat("ä", 510) + "…"} {
+		if got := shorten(text, maxShownName); got != want {
+			t.Errorf("%d bytes became %d: %.20q", len(text), len(got), got)
+		}
+	}
+	st := schema.SessionStatus{Session: strings.Repeat("s", 8<<20), Directory: strings.Repeat("d", 8<<20), Model: schema.Model{Provider: strings.Repeat("p", 8<<20)}}
+	clip(&st)
+	if len(st.Session) > maxShownName || len(st.Directory) > maxShownPath || len(st.Model.Provider) > maxShownName {
+		t.Errorf("%d, %d, %d bytes are left", len(st.Session), len(st.Directory), len(st.Model.Provider))
 	}
 }

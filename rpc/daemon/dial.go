@@ -127,7 +127,7 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 // file. While it looks, it holds a shared lock, which does not disturb other
 // clients; a host that starts in that moment tries again.
 func isLocked(path string) bool {
-	if _, err := os.Lstat(path); err != nil {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait
 		return false
 	}
 	file := flock.New(path, flock.SetFlag(os.O_RDONLY))

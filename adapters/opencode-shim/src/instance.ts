@@ -22,12 +22,19 @@ export class Instance {
   /** Warnings for OpenCode's log, while OpenCode accepts no calls yet. */
   private unlogged: string[] = []
   /** Notices for the screen, while nobody is known to look at it. */
-  private unshown: string[] = []
+  private unshown: Array<() => string> = []
   private acceptsCalls = false
   private hasUser = false
   /** The reason why the host does not work, as the shim has shown it to the user; undefined while the host works. */
   private trouble: string | undefined
   private mustAskAgain = false
+  /** The sessions in which the present episode of trouble has left its mark. */
+  private readonly marked = new Set<string>()
+  /** Withdraws the marks that still wait for their session, when the episode ends. */
+  private episode = new AbortController()
+  /** Whether the configuration switches OpenCode's own compaction off. */
+  isCompactionOff = false
+  private readonly handlers: ReturnType<typeof handlers>
   /** The warnings of the host that the user has seen. */
   private readonly shownWarnings = new Set<string>()
 
@@ -39,6 +46,7 @@ export class Instance {
     this.sessions = new Sessions(input.client)
     const format = { projection: message, key: (m: unknown) => (m as Message).info?.id }
     this.passes = new Passes(lease.host, format, log, (failure) => this.passed(failure))
+    this.handlers = handlers(input.client, this.sessions)
     this.opening = lease.host.open(
       {
         protocol: { major: ProtocolMajor, minor: ProtocolMinor },
@@ -49,7 +57,7 @@ export class Instance {
         directory: input.directory,
         worktree: input.worktree,
       },
-      handlers(input.client, this.sessions),
+      this.handlers,
     )
   }
 
@@ -75,7 +83,7 @@ export class Instance {
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     const result = await this.opening.opened(timeoutMS)
     if (result && !result.enabled && !result.trouble) {
-      this.warn(`magicctx is off: ${result.reason}`)
+      this.showNotice(`magicctx is off: ${result.reason}.`)
       return undefined
     }
     if (this.enabled) {
@@ -85,6 +93,27 @@ export class Instance {
     const registered = this.registrations.recall(this.directory)
     this.fails(this.cause, registered ? "" : " Its tools and commands are there after the next start of OpenCode.")
     return registered
+  }
+
+  /**
+   * Leaves a message in a session whose request leaves without the host. A toast is gone after some seconds, and a
+   * person who comes back later would not know why the session grows. The model does not receive the message.
+   */
+  mark(session: string): void {
+    const { trouble, episode } = this
+    if (trouble === undefined || this.marked.has(session)) return
+    this.marked.add(session)
+    this.sessions.turnRuns(session) // a message that is stored during a turn makes OpenCode call the model once more
+    const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice} To learn more, run: magicctx-host doctor`
+    const leave = async () => {
+      if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
+      await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, episode.signal)
+    }
+    leave().catch((err) => episode.signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
+  }
+
+  private get compactionNotice(): string {
+    return this.isCompactionOff ? " OpenCode's own compaction is off, so nothing keeps your sessions below the model's limit." : ""
   }
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
@@ -118,10 +147,13 @@ export class Instance {
     for (const warning of result.warnings ?? []) {
       if (this.shownWarnings.has(warning)) continue
       this.shownWarnings.add(warning)
-      this.showNotice(warning)
+      this.showNotice(warning, false)
     }
     if (this.trouble !== undefined) this.log.info("magicctx works again")
     this.trouble = undefined
+    this.marked.clear()
+    this.episode.abort()
+    this.episode = new AbortController()
     this.registrations.remember(this.directory, result)
   }
 
@@ -143,9 +175,10 @@ export class Instance {
    * Shows a text to the user, as soon as somebody looks at the screen: OpenCode shows a toast only to clients that are
    * connected at that moment.
    */
-  private showNotice(text: string): void {
+  private showNotice(text: string, isTrouble = true): void {
     this.warn(text)
-    this.unshown.push(text)
+    // OpenCode has not told its configuration yet if it is still starting.
+    this.unshown.push(() => text + (isTrouble ? this.compactionNotice : ""))
     if (this.hasUser) this.showNotices()
   }
 
@@ -153,7 +186,7 @@ export class Instance {
   showNotices(): void {
     this.hasUser = true
     for (const message of this.unshown.splice(0)) {
-      this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning" } }).catch(() => {})
+      this.client.tui.showToast({ body: { title: "magicctx", message: message(), variant: "warning" } }).catch(() => {})
     }
   }
 
@@ -189,6 +222,7 @@ export class Instance {
   }
 
   dispose(): void {
+    this.episode.abort()
     this.opening.close()
     this.lease.release()
   }

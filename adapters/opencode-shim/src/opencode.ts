@@ -83,6 +83,7 @@ export interface ToolContext {
 export interface Config {
   agent?: Record<string, unknown>
   command?: Record<string, unknown>
+  compaction?: { auto?: boolean }
 }
 
 export interface Hooks {

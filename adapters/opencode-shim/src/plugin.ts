@@ -32,7 +32,11 @@ function hooks(instance: Instance, registered: InitializeResult | undefined): Ho
     return (input: I, output: O) => instance.guard(hook, () => body(instance, input, output))
   }
   return {
-    config: (config) => instance.guard("config", () => registered && register(config, registered)),
+    config: (config) =>
+      instance.guard("config", () => {
+        instance.isCompactionOff = config.compaction?.auto === false
+        if (registered) register(config, registered)
+      }),
     dispose: () => {
       working.delete(instance.directory)
       return instance.guard("dispose", () => instance.dispose())

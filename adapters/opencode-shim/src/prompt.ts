@@ -18,6 +18,7 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   instance.showNotices()
   const enabled = await instance.ready()
   if (!enabled) {
+    instance.mark(session)
     if (instance.isInTrouble) await passes.withoutHost(messages, session)
     else passes.withoutPass(session)
     return
@@ -30,6 +31,7 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   try {
     const parent = await sessions.parent(session)
     await passes.run(messages, { session, directory, ...(parent && { parent }) }, enabled)
+    instance.mark(session)
   } catch (err) {
     passes.withoutPass(session)
     throw err

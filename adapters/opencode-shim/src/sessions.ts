@@ -111,6 +111,11 @@ export class Sessions {
     return waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()
   }
 
+  /** Notes that a turn of the session runs: OpenCode asks for a pass only then. */
+  turnRuns(session: string): void {
+    if (!this.busy.has(session)) this.busy.set(session, [])
+  }
+
   private settle(session: string): void {
     const waiting = this.busy.get(session) ?? []
     this.busy.delete(session)

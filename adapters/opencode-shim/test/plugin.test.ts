@@ -126,7 +126,7 @@ test("in a disabled directory nothing changes, and the user learns the reason", 
   const { hooks, opencode, received } = await load(t, { enabled: false, reason: "the disk is full", hooks: ["session/event"] })
   assert.deepEqual(textOf(await pass(hooks, [user("u1", "one", {}, "ses_d")])), ["one"])
   await hooks.event!(event("session.idle", { sessionID: "ses_d" }))
-  assert.deepEqual(opencode.logged, ["magicctx is off: the disk is full"])
+  assert.deepEqual(opencode.logged, ["magicctx is off: the disk is full."])
   assert.deepEqual(received("session/transform"), [])
 })
 

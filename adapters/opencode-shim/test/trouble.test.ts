@@ -61,3 +61,36 @@ test("a warning of the host is shown once, as soon as the user is there", async 
   await pass(hooks, [user("u1", "one", {}, "ses_w")])
   assert.deepEqual(opencode.toasts.map(({ message }) => message), ["the database was damaged"])
 })
+
+const idle = (session: string) => ({ event: { type: "session.status", properties: { sessionID: session, status: { type: "idle" } } } })
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test("trouble leaves a mark in each session, when its turn ends, and says that OpenCode's compaction is off", async (t) => {
+  const { hooks, opencode } = await load(t, full)
+  opencode.parents["ses_child"] = "ses_m"
+  await hooks.config!({ compaction: { auto: false } })
+  for (const session of ["ses_m", "ses_m", "ses_child"]) await pass(hooks, [user("u1", "one", {}, session)])
+  await settled()
+  assert.equal(opencode.prompts.length, 0, "a mark during the turn makes OpenCode call the model once more")
+  for (const session of ["ses_m", "ses_child", "ses_m"]) await hooks.event!(idle(session))
+  await settled()
+  assert.deepEqual(opencode.prompts.map(({ id }) => id), ["ses_m"], "one mark, and none for the subagent")
+  const { noReply, parts } = opencode.prompts[0]!.body
+  const { text, ignored } = parts[0]!
+  assert.ok(noReply && ignored, "the model does not see the mark")
+  assert.match(text, /the disk is full/)
+  assert.match(text, /compaction is off/)
+  assert.match(opencode.toasts[0]!.message, /compaction is off/)
+  fake.follow({})
+})
+
+test("trouble that is over when the turn ends leaves no mark", async (t) => {
+  const { hooks, opencode } = await load(t, full)
+  await pass(hooks, [user("u1", "one", {}, "ses_n")])
+  fake.follow({})
+  await pass(hooks, [user("u1", "one", {}, "ses_n")])
+  await hooks.event!(idle("ses_n"))
+  await settled()
+  assert.deepEqual(opencode.prompts, [])
+  assert.doesNotMatch(opencode.toasts[0]!.message, /compaction is off/)
+})
