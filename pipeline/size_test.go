@@ -144,7 +144,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// J19: the user went on with a model that binds its thinking. All thinking of the session
+// F11: the user went on with a model that binds its thinking. All thinking of the session
 // left the wire, but the next passes believed that it was still there. In the second case
 // the model had bound its thinking before, and the system prompt changed. In the third,
 // the answer with the thinking had left already, and its thinking with it.
