@@ -150,9 +150,12 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 
 	v := s.view(profile, d.Setup.Binds)
 	v.PrefixIsGone = isHard
-	goal := s.goal(d, r, limit)
+	lost := s.lostWith(d.Setup)
+	left := d // as the pass finds the wire: thinking that is lost anyway needs no room
+	left.Size.Current -= lost
+	goal := s.goal(left, r, limit)
 	v.Goal = inOwnTokens(goal, d.perToken)
-	v.Occasion = occasionOf(d, goal)
+	v.Occasion = occasionOf(left, goal)
 	p := rule.Propose(v, r.Knobs)
 	freed := int(d.perToken * float64(p.Freed))
 	if v.Occasion > rule.AnyBust {
@@ -176,8 +179,8 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	if !r.Subagent {
 		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, v.NewestAnswer(), d.Edits)
 	}
-	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed+s.lostWith(d.Setup))
-	d.remember(s, d.Size.Current-freed >= goal.Ceiling && d.Percent >= r.Threshold)
+	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed+lost)
+	d.remember(s, left.Size.Current-freed >= goal.Ceiling && d.Percent >= r.Threshold)
 	return d
 }
 
