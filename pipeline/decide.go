@@ -56,6 +56,9 @@ type Decision struct {
 	Verdict schema.Verdict
 	Cause   Cause
 	Edits   []frozen.Edit
+	// Rules names the rule behind each edit, in the order of Edits. It shows
+	// nowhere on the wire; a person may ask for it.
+	Rules []string
 	// Setup is the session's setup from this pass on.
 	Setup frozen.Setup
 	// Drained lists the tags whose queued drop is finished.
@@ -91,7 +94,7 @@ type Decision struct {
 // the wire keep their values.
 func (d Decision) Steady(cause Cause, before *Session) Decision {
 	grace := d.Setup.ReclaimUpTo
-	d.Verdict, d.Cause, d.Edits, d.Drained = schema.Steady, cause, nil, nil
+	d.Verdict, d.Cause, d.Edits, d.Rules, d.Drained = schema.Steady, cause, nil, nil, nil
 	d.Setup = before.State.Setup
 	d.Setup.ReclaimUpTo = max(grace, d.Setup.ReclaimUpTo)
 	d.FreedBy = nil
@@ -171,7 +174,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	if !isHard && !isWorthIt(d, r, freed, limit) {
 		return d.Steady(CausePrice, s)
 	}
-	d.Edits, d.FreedBy = p.Edits, p.By
+	d.Edits, d.Rules, d.FreedBy = p.Edits, p.Rules, p.By
 	d.Drained = s.drained(d.Edits)
 	if !r.Subagent {
 		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, v.NewestAnswer(), d.Edits)

@@ -54,6 +54,8 @@ var Table = []Rule{
 // A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
 	Edits []frozen.Edit
+	// Rules names the rule behind each edit, in the order of Edits.
+	Rules []string
 	// Freed estimates how many tokens the edits take off the wire.
 	Freed int
 	// By holds the tokens that each rule frees, by the name of the rule.
@@ -102,7 +104,7 @@ func Propose(v View, k Knobs) Proposal {
 			if freed > 0 {
 				p.By[r.Name] += freed
 			}
-			p.Edits = append(p.Edits, e)
+			p.Edits, p.Rules = append(p.Edits, e), append(p.Rules, r.Name)
 			undo = append(undo, v.State.Freeze([]frozen.Edit{e})...)
 		}
 	}
