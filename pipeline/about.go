@@ -50,11 +50,12 @@ func describe(p *transcript.Part) string {
 // OpenCode's tools name them.
 var telling = []string{"filePath", "path", "command", "pattern", "url", "query", "description"}
 
-// argument returns the most telling argument of a call.
+// argument returns the most telling argument of a call, or all of them if none of the
+// well-known ones is there.
 func argument(input json.Value) string {
 	var all map[string]json.Value
 	if json.Unmarshal(input, &all) != nil {
-		return ""
+		return string(input)
 	}
 	for _, name := range telling {
 		var text string
@@ -62,7 +63,7 @@ func argument(input json.Value) string {
 			return text
 		}
 	}
-	return ""
+	return string(input)
 }
 
 // beginning returns the first words of a text in one line.

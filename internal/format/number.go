@@ -80,6 +80,15 @@ func Dollars(x float64) string {
 	return fmt.Sprintf("$%.2f", x)
 }
 
+// AboutDollars formats an estimate of money for a sentence, for example "about $1.23"
+// and "less than $0.01".
+func AboutDollars(x float64) string {
+	if text := Dollars(x); strings.HasPrefix(text, "less") {
+		return text
+	}
+	return "about " + Dollars(x)
+}
+
 // Percent formats a share in whole percent, for example "93%".
 func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 

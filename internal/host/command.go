@@ -81,7 +81,7 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	default:
 		text = fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(d.Price.Removed), format.Tokens(d.Price.Resent))
 		if cost := h.factsOf(ctx, m).rewriting(d.Price.Resent); cost != nil {
-			text += ", which costs about " + format.Dollars(*cost)
+			text += ", which costs " + format.AboutDollars(*cost)
 		}
 		text += "."
 	}
@@ -123,7 +123,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	if n := s.NextBust; n != nil {
 		text := fmt.Sprintf("Next bust: at %s; it frees about %s", format.Tokens(n.At), format.Tokens(n.Freed))
 		if n.Cost != nil {
-			text += " and costs about " + format.Dollars(*n.Cost)
+			text += " and costs " + format.AboutDollars(*n.Cost)
 		}
 		lines = append(lines, text+".")
 	}
@@ -136,7 +136,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	}
 	saved := "unknown, as this model has no price"
 	if s.Saved != nil {
-		saved = "about " + format.Dollars(s.Saved.Money)
+		saved = format.AboutDollars(s.Saved.Money)
 	}
 	lines = append(lines, fmt.Sprintf("Cache hits: %s. Saved: %s.", format.Percent(s.CacheHitRate), saved))
 	if s.CacheLifeReason != "" {

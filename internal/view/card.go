@@ -85,7 +85,13 @@ func (s *screen) fact(label, text string) {
 }
 
 func titleOf(st schema.SessionStatus) string {
-	title := format.Clean(cmp.Or(strings.TrimSpace(st.Title), projectOf(st)))
+	title := strings.TrimSpace(format.Clean(st.Title))
+	if title == "" {
+		title = projectOf(st)
+	}
+	if title == "-" {
+		title = format.Clean(st.Session)
+	}
 	if st.Parent != "" {
 		return "↳ " + title
 	}
@@ -106,7 +112,7 @@ func modelOf(st schema.SessionStatus) string {
 func nextBustOf(st schema.SessionStatus) string {
 	n := st.NextBust
 	if n == nil {
-		return "unknown, as the window is unknown"
+		return "unknown until the window is known"
 	}
 	text := fmt.Sprintf("at %s: frees about %s, re-sends about %s", format.Tokens(n.At), format.Tokens(n.Freed), format.Tokens(n.Resent))
 	if st.Pressure >= st.Threshold && st.Threshold > 0 {
@@ -124,7 +130,7 @@ func costOf(dollars *float64) string {
 	if dollars == nil {
 		return "an unknown amount"
 	}
-	return "about " + format.Dollars(*dollars)
+	return format.AboutDollars(*dollars)
 }
 
 // reasons says in plain words why a bust was made.
@@ -154,7 +160,7 @@ func lastBustOf(st schema.SessionStatus, now time.Time) string {
 		text += fmt.Sprintf("; it freed %s and re-sent %s", format.Tokens(b.Removed), format.Tokens(b.Resent))
 	}
 	if b.Cost != nil {
-		text += " for about " + format.Dollars(*b.Cost)
+		text += " for " + format.AboutDollars(*b.Cost)
 	}
 	return text
 }
@@ -198,7 +204,7 @@ func savedOf(st schema.SessionStatus) string {
 	if st.Saved == nil {
 		return "unknown: the harness names no price, or nothing was measured yet"
 	}
-	return fmt.Sprintf("about %s in %s, against dropping nothing", format.Dollars(st.Saved.Money), format.Count(st.Saved.Passes, "request"))
+	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), format.Count(st.Saved.Passes, "request"))
 }
 
 func droppedOf(st schema.SessionStatus) string {
