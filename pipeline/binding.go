@@ -47,7 +47,7 @@ func (s *Session) TookBack() bool {
 // binds its thinking to that prompt.
 func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
-	if !e.look.signed {
+	if !e.traits.signed {
 		return true // unsigned thinking has no proof that could fail
 	}
 	now := promptID(s.frame.Preamble, before)
@@ -64,8 +64,8 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 		return true
 	}
 	w.Lost = append(w.Lost, e.head.key)
-	w.LostBlocks += e.look.thoughts
-	w.LostTokens += e.look.thought / bytesPerToken
+	w.LostBlocks += e.traits.thoughts
+	w.LostTokens += e.traits.thought / bytesPerToken
 	return false
 }
 
@@ -89,7 +89,7 @@ func (s *Session) BindAnswer(messageKey, sent string) (frozen.Binding, bool) {
 // isUnboundAtSight guesses, before the chain is known, whether the thinking of e has
 // to be left out. Settle corrects a wrong guess, at the price of a second rendering.
 func (s *Session) isUnboundAtSight(e *entry) bool {
-	if !s.frame.Binds || !e.look.signed {
+	if !s.frame.Binds || !e.traits.signed {
 		return false
 	}
 	b := s.State.Binding(e.head.key)
@@ -123,7 +123,7 @@ func (s *Session) boundThinking(first int) int {
 	for i := first; i < len(s.entries); i++ {
 		b := s.State.Binding(s.entries[i].head.key)
 		if e := &s.entries[i]; b != nil && !b.Lost {
-			tokens += e.look.thought / bytesPerToken
+			tokens += e.traits.thought / bytesPerToken
 		}
 	}
 	return tokens

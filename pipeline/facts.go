@@ -93,15 +93,17 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// A look is a summary of a message, made when the message arrives. Keeping it costs
-// less than decoding the message again.
-type look struct {
+// Traits are the facts about a message that later passes need, for example
+// whether it has signed reasoning. They are noted when the message arrives, because
+// storing them costs less than decoding the message again.
+type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
 	// plain says that the message has unsigned reasoning, signed that it has signed
-	// reasoning. aloud says that a text contains inline thinking such as "<think>".
-	// solid says that a visible part is no unit and cannot be dropped.
-	plain, signed, aloud, solid bool
+	// reasoning. inlineThinking says that a text contains thinking such as
+	// "<think>…</think>". undroppable says that a visible part is no unit, so that
+	// no edit can drop it.
+	plain, signed, inlineThinking, undroppable bool
 	// thought is the size of all reasoning in bytes, thoughts the number of signed
 	// blocks.
 	thought, thoughts int
@@ -111,47 +113,47 @@ type look struct {
 	todo json.Value
 }
 
-func lookAt(m *transcript.Message) look {
-	l := look{facts: make([]rule.Facts, len(m.Parts)), silent: true}
+func traitsOf(m *transcript.Message) traits {
+	t := traits{facts: make([]rule.Facts, len(m.Parts)), silent: true}
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Hidden {
 			continue
 		}
-		l.silent = m.Hidden
-		l.facts[i] = factsOf(m.Role, p)
+		t.silent = m.Hidden
+		t.facts[i] = factsOf(m.Role, p)
 		switch p.Kind {
 		case transcript.Text:
-			l.aloud = l.aloud || m.Role == transcript.Assistant && thinksAloud(p.Text)
+			t.inlineThinking = t.inlineThinking || m.Role == transcript.Assistant && hasInlineThinking(p.Text)
 		case transcript.Reasoning:
-			l.plain, l.signed = l.plain || p.Signature == nil, l.signed || p.Signature != nil
-			l.thought += len(p.Text)
+			t.plain, t.signed = t.plain || p.Signature == nil, t.signed || p.Signature != nil
+			t.thought += len(p.Text)
 			if p.Signature != nil {
-				l.thoughts++
+				t.thoughts++
 			}
 		case transcript.Tool:
 			if p.Name == todoTool && p.HasResult() && !p.IsError {
-				l.todo = p.Input
+				t.todo = p.Input
 			}
 		case transcript.Other:
-			l.solid = true
+			t.undroppable = true
 		}
 	}
-	return l
+	return t
 }
 
-// thinksAloud reports whether a text contains inline thinking, such as "<think>",
+// hasInlineThinking reports whether a text contains inline thinking, such as "<think>",
 // beside other content. Models without a reasoning channel write it into their text.
-func thinksAloud(s string) bool {
+func hasInlineThinking(s string) bool {
 	rest := text.StripInlineThinking(s)
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
 // leavesOut reports whether some of the message's reasoning may be left out for this
 // provider, and whether some of it must stay.
-func (l *look) leavesOut(p render.Profile) (leaves, keeps bool) {
+func (t *traits) leavesOut(p render.Profile) (leaves, keeps bool) {
 	free := p.ForgetsReasoning
-	leaves = free && (l.plain || l.signed && !p.ChecksSignatures)
-	keeps = l.plain && !free || l.signed && (!free || p.ChecksSignatures)
+	leaves = free && (t.plain || t.signed && !p.ChecksSignatures)
+	keeps = t.plain && !free || t.signed && (!free || p.ChecksSignatures)
 	return leaves, keeps
 }

@@ -30,7 +30,7 @@ func (s *Session) keptOf(i int) kept {
 func (s *Session) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
-		if e.look.silent {
+		if e.traits.silent {
 			continue
 		}
 		left--
@@ -84,19 +84,19 @@ func (e *entry) mayExposeCalls(p render.Profile) bool {
 // isStep reports whether entry i is an answer with calls.
 func (s *Session) isStep(i int) bool {
 	e := &s.entries[i]
-	return e.head.role == transcript.Assistant && e.head.hasTools && !e.look.silent
+	return e.head.role == transcript.Assistant && e.head.hasTools && !e.traits.silent
 }
 
 // endsTurnThinking reports whether entry i has signed thinking and the user speaks in
 // entry next, directly behind it.
 func (s *Session) endsTurnThinking(i, next int) bool {
-	return s.entries[i].look.signed && next < len(s.entries) && s.entries[next].head.role == transcript.User
+	return s.entries[i].traits.signed && next < len(s.entries) && s.entries[next].head.role == transcript.User
 }
 
 // nextSeen returns the index of the next entry behind entry i that the provider sees,
 // or the number of entries if there is none.
 func (s *Session) nextSeen(i int) int {
-	for i++; i < len(s.entries) && s.entries[i].look.silent; i++ {
+	for i++; i < len(s.entries) && s.entries[i].traits.silent; i++ {
 	}
 	return i
 }

@@ -89,8 +89,8 @@ type entry struct {
 	// in memory twice.
 	decoded *transcript.Message
 	// items are the message's units, in the order of their parts.
-	items []rule.Item
-	look  look
+	items  []rule.Item
+	traits traits
 	// fused says that the message was rendered as the continuation of the assistant
 	// message before it. joins says that the next assistant message would continue
 	// this one.
@@ -168,14 +168,14 @@ func (s *Session) Update(keep int, raws []json.Value, sent string) []frozen.Unit
 	}
 	s.entries = s.entries[:keep]
 	s.rendered = min(s.rendered, keep)
-	decoded, looks := make([]transcript.Message, len(raws)), make([]look, len(raws))
+	decoded, found := make([]transcript.Message, len(raws)), make([]traits, len(raws))
 	inParallel(len(raws), func(i int) {
 		decoded[i] = s.Codec.Decode(raws[i])
-		looks[i] = lookAt(&decoded[i])
+		found[i] = traitsOf(&decoded[i])
 	})
 	var fresh []frozen.Unit
 	for i := range raws {
-		e, units := s.read(raws[i], &decoded[i], looks[i])
+		e, units := s.read(raws[i], &decoded[i], found[i])
 		fresh = append(fresh, units...)
 		s.index[e.head.key] = len(s.entries)
 		s.entries = append(s.entries, e)
@@ -185,8 +185,8 @@ func (s *Session) Update(keep int, raws []json.Value, sent string) []frozen.Unit
 }
 
 // read adds one message and finds the tags of its units, or gives new ones.
-func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []frozen.Unit) {
-	e := entry{raw: raw, decoded: m, look: l, head: header{
+func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
+	e := entry{raw: raw, decoded: m, traits: t, head: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
 		asked: s.asked(), agent: s.agent(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, usage: m.Usage,
 	}}
@@ -222,9 +222,9 @@ func (s *Session) read(raw json.Value, m *transcript.Message, l look) (entry, []
 		} else {
 			s.stamp(u, m, p)
 		}
-		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: l.facts[i]})
+		e.items = append(e.items, rule.Item{Tag: u.Tag, Facts: t.facts[i]})
 	}
-	e.look.facts = nil
+	e.traits.facts = nil
 	return e, fresh
 }
 

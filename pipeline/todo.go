@@ -32,7 +32,7 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest int, isDropped f
 	// answer that has calls itself and, if the session has thinking, to an earlier one
 	// than the newest. A model that binds its thinking is free of this rule.
 	end, wantsThinking := len(s.entries), p.FusesAssistants && !binds
-	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.look.signed }) {
+	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)
 	}
 	takes := func(key string) bool {
@@ -54,10 +54,10 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest int, isDropped f
 func (s *Session) newestTodo() (state string, tag int) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := &s.entries[i]
-		if e.look.todo == nil {
+		if e.traits.todo == nil {
 			continue
 		}
-		todos, ok := text.ParseTodos(e.look.todo)
+		todos, ok := text.ParseTodos(e.traits.todo)
 		if !ok {
 			continue
 		}

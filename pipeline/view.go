@@ -14,16 +14,16 @@ func (s *Session) view(p render.Profile) rule.View {
 	for i := range s.entries {
 		e := &s.entries[i]
 		m := &v.Messages[i]
-		m.Items, m.Silent = e.items, e.look.silent
+		m.Items, m.Silent = e.items, e.traits.silent
 		if e.head.role == transcript.Assistant {
 			step++
 			m.Role, m.HidesCalls = rule.Assistant, e.mayExposeCalls(p)
-			leaves, keeps := e.look.leavesOut(p)
+			leaves, keeps := e.traits.leavesOut(p)
 			keeps = keeps && !s.hasLostThinking(e)
-			m.Thinks, m.Solid = leaves || e.look.aloud, e.look.solid || keeps
-			m.Reasons, m.Signed = e.look.plain || e.look.signed, e.look.signed
+			m.Thinks, m.HasUndroppable = leaves || e.traits.inlineThinking, e.traits.undroppable || keeps
+			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
 			if leaves {
-				m.ThoughtTokens = e.look.thought / bytesPerToken
+				m.ThoughtTokens = e.traits.thought / bytesPerToken
 			}
 		}
 		m.Step = step

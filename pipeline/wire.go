@@ -138,7 +138,7 @@ func (s *Session) settle(i int, w *Wire) int {
 	}
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
-		if e.head.role == transcript.Assistant && (e.look.plain || e.look.signed) {
+		if e.head.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
 			fused := fuses && joins && !rawJoins // some answers are fused in the raw array already
 			unbound := s.frame.Binds && !s.holds(i, before.wire, w)
 			if e.fused != fused || e.unbound != unbound {
@@ -269,7 +269,7 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	}
 	ids := []byte(m.Key)
 	if m.Errored {
-		ids = append(ids, 0, 2) // no id looks like this
+		ids = append(ids, 0, 2) // no id summaries like this
 	}
 	for i := range m.Parts {
 		if m.Parts[i].StartsStep {

@@ -305,16 +305,16 @@ func TestMissedDeadlineIsAnswered(t *testing.T) {
 			start := time.Now()
 			_, err := transform(t.Context(), c, test.session, test.base, "[]")
 			wantCode(t, err, schema.CodeTimeout)
-			if took := time.Since(start); took != test.want {
-				t.Errorf("%s: answered after %v, want %v", test.session, took, test.want)
+			if elapsed := time.Since(start); elapsed != test.want {
+				t.Errorf("%s: answered after %v, want %v", test.session, elapsed, test.want)
 			}
 			// A call that waits behind it misses its own deadline, but other
 			// sessions are not affected.
 			start = time.Now()
 			err = c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: test.session}, nil)
 			wantCode(t, err, schema.CodeTimeout)
-			if took := time.Since(start); took != defaultDeadline {
-				t.Errorf("%s: next call answered after %v, want %v", test.session, took, defaultDeadline)
+			if elapsed := time.Since(start); elapsed != defaultDeadline {
+				t.Errorf("%s: next call answered after %v, want %v", test.session, elapsed, defaultDeadline)
 			}
 			if err := c.Call(t.Context(), schema.MethodToolBefore, schema.ToolBeforeParams{Session: "other"}, nil); err != nil {
 				t.Errorf("other session: %v", err)

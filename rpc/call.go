@@ -102,7 +102,7 @@ func (c *call) invoke(ctx context.Context) (result any, err error) {
 			err = refuse(jsonrpc2.CodeInternalError, "internal error, see the log of the host")
 		}
 	}()
-	result, err = c.bound.run(ctx, c.conn.server.host, c.conn.peer)
+	result, err = c.bound.run(ctx, c.conn.server.provider, c.conn.peer)
 	if err != nil {
 		return nil, err
 	}

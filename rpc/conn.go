@@ -255,7 +255,7 @@ func (c *conn) close() {
 	drained := make(chan struct{})
 	go func() {
 		c.inflight.Wait()
-		c.server.host.Disconnected(c.peer)
+		c.server.provider.Disconnected(c.peer)
 		close(drained)
 	}()
 	if !within(c.server.grace, drained) {

@@ -21,8 +21,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A scriptedHost answers with the functions that a test sets. A method without
-// one answers with zero values.
+// one answers with zero values. A method that is not written here panics, so that
+// a new method of the protocol needs an answer only if a test calls it.
 type scriptedHost struct {
+	Host
 	initialize   func(schema.InitializeParams) (schema.InitializeResult, error)
 	transform    func(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
 	event        func(context.Context, schema.EventParams)
@@ -143,7 +145,7 @@ type rig struct {
 
 func newRig(t testing.TB, h Host) *rig {
 	log := &logBuffer{}
-	return &rig{t: t, log: log, server: NewServer(h, Options{Log: log.logger()})}
+	return &rig{t: t, log: log, server: NewServer(Always(h), Options{Log: log.logger()})}
 }
 
 // connect returns a client of the server over a pipe. The client is closed when

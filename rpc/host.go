@@ -7,6 +7,33 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+// A Provider gives the server the host that answers its calls. The host may be
+// missing for a while, for example because its database cannot be opened. The
+// provider itself answers the methods that must work without a host.
+type Provider interface {
+	// Current returns the host for one call. The caller calls release when the
+	// call has returned. If there is no host, the error answers the call.
+	Current(context.Context) (h Host, release func(), err error)
+
+	// Initialize may provide the host first. The server fills in the same fields
+	// as for Host.Initialize.
+	Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error)
+	// Transform may replace a host that fails in the middle of the pass.
+	Transform(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
+	// Status says why there is no host, if there is none.
+	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
+	// Disconnected is the last call for a client. All others have returned
+	// before it.
+	Disconnected(host.Client)
+}
+
+// Always returns a Provider of one host that is never missing.
+func Always(h Host) Provider { return always{h} }
+
+type always struct{ Host }
+
+func (a always) Current(context.Context) (Host, func(), error) { return a.Host, func() {}, nil }
+
 // A Host implements the methods of the protocol. Its methods are safe for
 // concurrent use, except that the server never calls two methods of the same
 // session at the same time.

@@ -230,8 +230,8 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		start := time.Now()
 		stop()
 		<-served
-		if took := time.Since(start); took != DefaultGrace {
-			t.Errorf("ended after %v, want %v", took, DefaultGrace)
+		if elapsed := time.Since(start); elapsed != DefaultGrace {
+			t.Errorf("ended after %v, want %v", elapsed, DefaultGrace)
 		}
 		if !errors.Is(cause, ErrStopping) {
 			t.Errorf("handler was ended by %v, want %v", cause, ErrStopping)
@@ -354,8 +354,8 @@ func TestSilentHarnessDoesNotHoldUpAPass(t *testing.T) {
 		if _, err := transform(t.Context(), c, "s", 0, "[]"); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != modelLimitsTimeout {
-			t.Errorf("the pass took %v, want %v", took, modelLimitsTimeout)
+		if elapsed := time.Since(start); elapsed != modelLimitsTimeout {
+			t.Errorf("the pass took %v, want %v", elapsed, modelLimitsTimeout)
 		}
 	})
 }
@@ -396,7 +396,7 @@ func FuzzServeConn(f *testing.F) {
 	f.Add(frames(`{"id":-1,"method":"status"}`) + "Content-Length: 7\r\nAttachment-Length: 1\r\n\r\n")
 	f.Add(frames(`{"id":1e0,"method":"status"}`, `{"id":"\ud800","method":"status","meta":3}`, `{"method":null}`))
 	f.Fuzz(func(t *testing.T, data string) {
-		server := NewServer(&scriptedHost{}, Options{})
+		server := NewServer(Always(&scriptedHost{}), Options{})
 		server.ServeConn(context.Background(), readOnly{strings.NewReader(data)})
 	})
 }

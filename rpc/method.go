@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -22,10 +23,11 @@ const (
 	defaultResyncTimeout    = 30 * time.Second
 )
 
-// A method is an entry of the method table: its deadline, and a decoder for its
-// parameter type.
+// A method is an entry of the method table: its deadline, its types, and a
+// decoder for its parameter type.
 type method struct {
-	deadline time.Duration
+	deadline       time.Duration
+	params, result reflect.Type
 	// decode turns the payload of a request into a bound call. If a field is
 	// wrong, the error names it.
 	decode func(params json.Value, attachment []byte) (bound, error)
@@ -33,7 +35,7 @@ type method struct {
 
 // A bound call is a call with decoded parameters, ready to run.
 type bound struct {
-	run func(context.Context, Host, host.Client) (any, error)
+	run func(context.Context, Provider, host.Client) (any, error)
 	// params is the decoded value, for the methods whose parameters the
 	// connection itself has to read, such as initialize.
 	params any
@@ -46,24 +48,24 @@ type bound struct {
 // concern the connection and not the host.
 var methods = map[string]method{
 	// These bypass the lanes.
-	schema.MethodInitialize:       bind(Host.Initialize),
-	schema.MethodStatus:           bind(Host.Status),
-	schema.MethodSessionStatus:    bind(Host.SessionStatus),
-	schema.MethodSessionSubscribe: bind(Host.Subscribe),
+	schema.MethodInitialize:       bind(Provider.Initialize),
+	schema.MethodStatus:           bind(Provider.Status),
+	schema.MethodSessionStatus:    bind(current(Host.SessionStatus)),
+	schema.MethodSessionSubscribe: bind(current(Host.Subscribe)),
 
 	// These wait in the lane of their session.
 	schema.MethodTransform:      bindTransform(),
-	schema.MethodSystem:         bindInLane(Host.System, func(p *schema.SystemParams) string { return p.Session }),
-	schema.MethodChatMessage:    bindInLane(Host.ChatMessage, func(p *schema.ChatMessageParams) string { return p.Session }),
-	schema.MethodTextComplete:   bindInLane(Host.TextComplete, func(p *schema.TextCompleteParams) string { return p.Session }),
-	schema.MethodToolBefore:     bindInLane(Host.ToolBefore, func(p *schema.ToolBeforeParams) string { return p.Session }),
-	schema.MethodToolAfter:      bindInLane(Host.ToolAfter, func(p *schema.ToolAfterParams) string { return p.Session }),
-	schema.MethodCommandExecute: bindInLane(Host.CommandExecute, func(p *schema.CommandExecuteParams) string { return p.Session }),
-	schema.MethodToolExecute: bindInLane(Host.ToolExecute, func(p *schema.ToolExecuteParams) string { return p.Session }).
+	schema.MethodSystem:         bindInLane(current(Host.System), func(p *schema.SystemParams) string { return p.Session }),
+	schema.MethodChatMessage:    bindInLane(current(Host.ChatMessage), func(p *schema.ChatMessageParams) string { return p.Session }),
+	schema.MethodTextComplete:   bindInLane(current(Host.TextComplete), func(p *schema.TextCompleteParams) string { return p.Session }),
+	schema.MethodToolBefore:     bindInLane(current(Host.ToolBefore), func(p *schema.ToolBeforeParams) string { return p.Session }),
+	schema.MethodToolAfter:      bindInLane(current(Host.ToolAfter), func(p *schema.ToolAfterParams) string { return p.Session }),
+	schema.MethodCommandExecute: bindInLane(current(Host.CommandExecute), func(p *schema.CommandExecuteParams) string { return p.Session }),
+	schema.MethodToolExecute: bindInLane(current(Host.ToolExecute), func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),
 	// Events without a session share one lane, so that they too keep their
 	// order.
-	schema.MethodEvent: bindLane(Host.Event, func(p *schema.EventParams) (string, error) { return p.Session, nil }),
+	schema.MethodEvent: bindLane(current(Host.Event), func(p *schema.EventParams) (string, error) { return p.Session, nil }),
 }
 
 func (m method) within(d time.Duration) method {
@@ -71,8 +73,25 @@ func (m method) within(d time.Duration) method {
 	return m
 }
 
-func bind[P, R any](call func(Host, context.Context, host.Client, P) (R, error)) method {
-	return method{deadline: defaultDeadline, decode: func(raw json.Value, attachment []byte) (bound, error) {
+// A handler answers the calls of one method.
+type handler[P, R any] = func(Provider, context.Context, host.Client, P) (R, error)
+
+// current returns a handler that calls the provider's current host.
+func current[P, R any](call func(Host, context.Context, host.Client, P) (R, error)) handler[P, R] {
+	return func(p Provider, ctx context.Context, c host.Client, params P) (R, error) {
+		h, release, err := p.Current(ctx)
+		if err != nil {
+			var none R
+			return none, err
+		}
+		defer release()
+		return call(h, ctx, c, params)
+	}
+}
+
+func bind[P, R any](call handler[P, R]) method {
+	m := method{deadline: defaultDeadline, params: reflect.TypeFor[P](), result: reflect.TypeFor[R]()}
+	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
 		params := new(P)
 		if err := decodeParams(raw, params); err != nil {
 			return bound{}, err
@@ -82,17 +101,18 @@ func bind[P, R any](call func(Host, context.Context, host.Client, P) (R, error))
 		}
 		return bound{
 			params: params,
-			run: func(ctx context.Context, h Host, c host.Client) (any, error) {
-				return call(h, ctx, c, *params)
+			run: func(ctx context.Context, p Provider, c host.Client) (any, error) {
+				return call(p, ctx, c, *params)
 			},
 		}, nil
-	}}
+	}
+	return m
 }
 
 // bindLane is bind for a method that waits in a lane. lane returns the session
 // that names it.
 func bindLane[P, R any](
-	call func(Host, context.Context, host.Client, P) (R, error),
+	call handler[P, R],
 	lane func(*P) (string, error),
 ) method {
 	m := bind(call)
@@ -110,7 +130,7 @@ func bindLane[P, R any](
 }
 
 // bindInLane is bindLane for a method whose params always name a session.
-func bindInLane[P, R any](call func(Host, context.Context, host.Client, P) (R, error), session func(*P) string) method {
+func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	return bindLane(call, func(p *P) (string, error) {
 		if session(p) == "" {
 			return "", missing("session")
@@ -121,7 +141,7 @@ func bindInLane[P, R any](call func(Host, context.Context, host.Client, P) (R, e
 
 // bindTransform binds session/transform, the only method with an attachment.
 func bindTransform() method {
-	m := bindInLane(Host.Transform, func(p *schema.TransformParams) string { return p.Session })
+	m := bindInLane(Provider.Transform, func(p *schema.TransformParams) string { return p.Session })
 	decode := m.decode
 	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
 		b, err := decode(raw, nil)

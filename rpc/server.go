@@ -26,9 +26,9 @@ type Options struct {
 // DefaultGrace is the grace period of a Server whose Options give none.
 const DefaultGrace = 5 * time.Second
 
-// A Server serves any number of connections from one Host.
+// A Server serves any number of connections from the host of one Provider.
 type Server struct {
-	host      Host
+	provider  Provider
 	log       *slog.Logger
 	grace     time.Duration
 	startedAt int64 // Unix ms
@@ -42,8 +42,8 @@ type Server struct {
 	conns map[*conn]struct{}
 }
 
-// NewServer returns a server for h.
-func NewServer(h Host, o Options) *Server {
+// NewServer returns a server that gets its host from p.
+func NewServer(p Provider, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -51,7 +51,7 @@ func NewServer(h Host, o Options) *Server {
 		o.Clock = clock.System{}
 	}
 	return &Server{
-		host:      h,
+		provider:  p,
 		log:       o.Log,
 		grace:     cmp.Or(o.Grace, DefaultGrace),
 		startedAt: o.Clock.Now(),

@@ -19,41 +19,6 @@ const (
 	MaxAttachmentBytes = 512 << 20
 )
 
-// Methods that a shim calls in the host.
-const (
-	MethodInitialize     = "initialize"
-	MethodShutdown       = "shutdown"
-	MethodTransform      = "session/transform"
-	MethodSystem         = "session/system"
-	MethodEvent          = "session/event"
-	MethodChatMessage    = "session/chatMessage"
-	MethodTextComplete   = "text/complete"
-	MethodToolBefore     = "tool/before"
-	MethodToolAfter      = "tool/after"
-	MethodToolExecute    = "tool/execute"
-	MethodCommandExecute = "command/execute"
-	MethodCancel         = "$/cancelRequest"
-)
-
-// Methods for clients that read the state of the host, such as `magicctx-host
-// status`.
-const (
-	MethodStatus           = "status"
-	MethodSessionStatus    = "session/status"
-	MethodSessionSubscribe = "session/subscribe"
-)
-
-// Methods that the host calls in a shim.
-const (
-	MethodAgentRun       = "agent/run"
-	MethodAgentAbort     = "agent/abort"
-	MethodHistoryRead    = "history/read"
-	MethodNotifyShow     = "notify/show"
-	MethodMessageSend    = "message/send"
-	MethodModelLimits    = "models/limits"
-	MethodSessionChanged = "session/changed"
-)
-
 // Error codes in addition to those of JSON-RPC 2.0.
 const (
 	// CodeResync answers a transform if the host does not have its base. The

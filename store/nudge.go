@@ -8,7 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// These are the states of the one message that tells a session how much it
+// These are the states of the nudge message, which tells a session how much it
 // could drop. The state goes from none over pending and claimed to delivered,
 // where it stays: a session gets the message once in its life.
 const (

@@ -122,11 +122,11 @@ type fakeHost struct {
 	subscribers *sync.Map // the keys are of type host.Client; a nil map announces nothing
 }
 
-func newFakeHost(_ context.Context, o hostOptions) (rpc.Host, func(), error) {
+func newFakeHost(_ context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	if _, err := os.Stat(filepath.Join(o.DataDir, "broken")); err == nil {
 		return nil, nil, errors.New("the database is newer than this program")
 	}
-	return fakeHost{subscribers: new(sync.Map)}, func() { o.Log.Info("store closed") }, nil
+	return rpc.Always(fakeHost{subscribers: new(sync.Map)}), func() { o.Log.Info("store closed") }, nil
 }
 
 func (fakeHost) Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error) {
@@ -244,8 +244,8 @@ func converse(ctx context.Context, out io.Writer, client *rpc.Client, stop bool)
 func TestSoloFinishesThePassWhenToldToEnd(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	closed := false
-	build := func(context.Context, hostOptions) (rpc.Host, func(), error) {
-		return slowHost{began: began, release: release}, func() { closed = true }, nil
+	build := func(context.Context, hostOptions) (rpc.Provider, func(), error) {
+		return rpc.Always(slowHost{began: began, release: release}), func() { closed = true }, nil
 	}
 	stdinR, stdinW := io.Pipe()
 	stdoutR, stdoutW := io.Pipe()

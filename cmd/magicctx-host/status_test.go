@@ -142,20 +142,20 @@ func BenchmarkStatusDuringResync(b *testing.B) {
 			}
 		}
 	}()
-	var took []time.Duration
+	var elapsed []time.Duration
 	for b.Loop() {
 		start := time.Now()
 		if st, err := askStatus(b.Context(), r.endpoint); err != nil || len(st.Clients) < manyClients+2 {
 			b.Fatal(len(st.Clients), err)
 		}
-		took = append(took, time.Since(start))
+		elapsed = append(elapsed, time.Since(start))
 	}
 	close(stop)
 	<-stopped
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
-	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
+	slices.Sort(elapsed)
+	b.ReportMetric(float64(elapsed[len(elapsed)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(elapsed[len(elapsed)*95/100].Microseconds())/1000, "p95-ms")
+	b.ReportMetric(float64(elapsed[len(elapsed)-1].Microseconds())/1000, "max-ms")
 }
 
 // startRealHost starts a host in its own process, as shims do.

@@ -55,7 +55,7 @@ func (r *rig) serve(h rpc.Host) (stop func()) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = daemon.Serve(ctx, rpc.NewServer(h, rpc.Options{Grace: time.Millisecond}), l, daemon.ServeOptions{})
+		_ = daemon.Serve(ctx, rpc.NewServer(rpc.Always(h), rpc.Options{Grace: time.Millisecond}), l, daemon.ServeOptions{})
 		lock.Release()
 	}()
 	return sync.OnceFunc(func() { cancel(); <-served })

@@ -16,7 +16,7 @@ import (
 
 // newHost is the hostBuilder of the real program. If the store cannot be opened, the host starts all
 // the same, so that status can report why.
-func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
+func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
 	}
@@ -35,7 +35,18 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Host, func(), error) {
 			return host.Offer(cfg)
 		},
 	})
-	return h, h.Close, nil
+	return provider{h}, h.Close, nil
+}
+
+// A provider hands the host of a Standby to the server.
+type provider struct{ *host.Standby }
+
+func (p provider) Current(ctx context.Context) (rpc.Host, func(), error) {
+	h, release, err := p.Standby.Current(ctx)
+	if err != nil { // a nil *host.Host would make an rpc.Host that is not nil
+		return nil, nil, err
+	}
+	return h, release, nil
 }
 
 // wallClock returns the machine's clock. A test can name a file that shifts it.

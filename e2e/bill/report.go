@@ -81,7 +81,7 @@ func newReport(by billed, results []result) report {
 			Name: r.Name, Turns: r.Turns, Finished: r.tally.Turns, Requests: r.Requests, Summaries: r.Summaries,
 			Busts: len(r.Busts), HitRate: r.hitRate(), Peak: r.Peak, Overflows: r.Overflows, Strangers: r.Strangers,
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
-			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Took.Seconds(), BustsAt: r.Busts, Causes: r.causes,
+			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes,
 		}
 		if k := r.Thinking; by.binds {
 			f.Thinking = &thinkingFigure{Sent: k.Sent, Invalid: k.invalid(), Tainted: k.Tainted, Lost: k.Lost, Valid: k.valid(), Kept: k.kept()}

@@ -48,7 +48,7 @@ func TestMisses(t *testing.T) {
 // 3 + 3.75 + 0.30, and a million output tokens 15.
 func TestReportComparesBills(t *testing.T) {
 	const million = 1_000_000
-	theirs := result{Name: "OpenCode", Turns: 60, Took: 90 * time.Second, tally: tally{
+	theirs := result{Name: "OpenCode", Turns: 60, Duration: 90 * time.Second, tally: tally{
 		prices: prices, Requests: 370, Turns: 60, Summaries: 9, Peak: 57_000, Busts: make([]bust, 9),
 		Tokens: promptcache.Tokens{Fresh: million, Write: million, Read: million, Output: million},
 	}}

@@ -50,9 +50,9 @@ type run struct {
 
 // A result is the outcome of a run.
 type result struct {
-	Name  string
-	Turns int // number of turns in the story
-	Took  time.Duration
+	Name     string
+	Turns    int // number of turns in the story
+	Duration time.Duration
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
@@ -89,7 +89,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		return res, err
 	}
 	err = r.tell(ctx, oc, p, s)
-	res = result{Name: r.name, Turns: r.turns, Took: time.Since(start), tally: p.counted()}
+	res = result{Name: r.name, Turns: r.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
 		res.causes, err = r.causes(ctx, user, res.tally)
 	}

@@ -31,8 +31,8 @@ func (s *scene) ask(args ...string) told {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		s.t.Error(err)
 	}
-	if took := time.Since(began); took > explainLimit {
-		s.t.Errorf("%v took %v", args, took)
+	if elapsed := time.Since(began); elapsed > explainLimit {
+		s.t.Errorf("%v took %v", args, elapsed)
 	}
 	return told{string(out), errs.String()}
 }

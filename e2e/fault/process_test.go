@@ -7,7 +7,7 @@ func (s *scene) processFaults() {
 	named := "MAGICCTX_HOST names " + s.binary + ", which "
 	for _, fault := range []struct{ name, behaviour, cause, why string }{
 		{"crash at start", "crash", "the scripted crash", "cannot say its version: exit status 1: magicctx-host: the scripted crash"},
-		{"garbage", "garbage", "the host answers nonsense", "answers nonsense"},
+		{"garbage", "garbage", "the host sent bytes that are not the protocol", "prints no version"},
 		{"too new", "newer", "magicctx-host 9.0.0 speaks 9.0: update opencode-shim", "is version 9.0.0"},
 		{"too old", "older", "magicctx-host 0.4.0 speaks protocol 0.4, this plugin speaks 1: update magicctx-host", "is version 0.4.0"},
 		{"hanging at start", "hang", "the host has started, but does not answer", "does not answer"},

@@ -208,12 +208,12 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	if _, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: text}); err != nil {
 		s.t.Fatal(err)
 	}
-	took := time.Since(began)
+	elapsed := time.Since(began)
 	ours := slices.DeleteFunc(s.mock.Requests()[before:], func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) != s.session })
 	if len(ours) != 1 {
 		s.t.Fatalf("%d requests for one prompt", len(ours))
 	}
-	return ours[0], took
+	return ours[0], elapsed
 }
 
 // tag is the start of a user message that the host has seen.
@@ -229,8 +229,8 @@ func (s *scene) works() {
 // no longer than a pass without a host.
 func (s *scene) treatsInTime() {
 	s.t.Helper()
-	if took, limit := s.treats(), s.within(deadline); took > limit {
-		s.t.Errorf("the prompt took %v, more than %v", took, limit)
+	if elapsed, limit := s.treats(), s.within(deadline); elapsed > limit {
+		s.t.Errorf("the prompt took %v, more than %v", elapsed, limit)
 	}
 }
 
@@ -243,7 +243,7 @@ func (s *scene) within(limit time.Duration) time.Duration {
 // treats asserts that the host has seen a prompt, and returns how long the turn took.
 func (s *scene) treats() time.Duration {
 	s.t.Helper()
-	r, took := s.prompt("Is all well?")
+	r, elapsed := s.prompt("Is all well?")
 	s.isTagged = true
 	if text := lastText(r); !strings.HasPrefix(text, tag) {
 		s.t.Fatalf("the host has not seen %q", text)
@@ -251,7 +251,7 @@ func (s *scene) treats() time.Duration {
 	if len(r.Tools) == 0 || !slices.Contains(r.Tools, "ctx_reduce") {
 		s.t.Errorf("the model has no ctx_reduce: %v", r.Tools)
 	}
-	return took
+	return elapsed
 }
 
 // suffers asserts that prompts reach the provider in spite of a fault. All earlier work of the host
@@ -263,15 +263,15 @@ func (s *scene) suffers(causes ...string) {
 	s.forgetNotices()
 	for i, limit := range []time.Duration{deadline, known} {
 		text := fmt.Sprintf("Go on, %d.", i)
-		r, took := s.prompt(text)
+		r, elapsed := s.prompt(text)
 		if got := lastText(r); got != text {
 			s.t.Errorf("the prompt became %q", got)
 		}
 		if has := strings.HasPrefix(r.Messages[0].Content[0].Text, tag); has != s.isTagged {
 			s.t.Errorf("the prompts before are tagged: %v, want %v", has, s.isTagged)
 		}
-		if limit = s.within(limit); took > limit {
-			s.t.Errorf("prompt %d took %v, more than %v", i, took, limit)
+		if limit = s.within(limit); elapsed > limit {
+			s.t.Errorf("prompt %d took %v, more than %v", i, elapsed, limit)
 		}
 	}
 	s.told(causes...)

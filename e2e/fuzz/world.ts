@@ -414,9 +414,9 @@ export class World {
     } catch (err) {
       this.find("hook-threw", `${hook}: ${String(err)}`)
     }
-    const took = Date.now() - began
-    this.counts[`ms in ${hook}`] = (this.counts[`ms in ${hook}`] ?? 0) + took
-    if (took > 8000) this.find("slow-hook", `${hook} took ${took} ms`)
+    const elapsed = Date.now() - began
+    this.counts[`ms in ${hook}`] = (this.counts[`ms in ${hook}`] ?? 0) + elapsed
+    if (elapsed > 8000) this.find("slow-hook", `${hook} took ${elapsed} ms`)
   }
 
   /** The outcome of the newest pass, read from the shim's log. */

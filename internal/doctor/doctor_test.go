@@ -206,7 +206,7 @@ func TestFindings(t *testing.T) {
 				write(t, o.Env(NamedBy), "", 0o700)
 				o.VersionOf = says(o, "Segmentation fault\n", nil)
 			}),
-			"program", Fail, "answers nonsense", "unset MAGICCTX_HOST", false,
+			"program", Fail, "prints no version", "unset MAGICCTX_HOST", false,
 		},
 		{
 			"named program of another version", name(func(t *testing.T, o *Options) {

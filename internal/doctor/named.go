@@ -57,7 +57,7 @@ func versionOfNamed(ctx context.Context, path string, versionOf func(context.Con
 	case err != nil:
 		return "", fmt.Errorf("which cannot say its version: %w", err)
 	case len(words) != 1:
-		return "", fmt.Errorf("which answers nonsense when asked for its version: %.60q", out)
+		return "", fmt.Errorf("which prints no version when asked for it: %.60q", out)
 	default:
 		return words[0], nil
 	}

@@ -119,5 +119,5 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 	if err := h.notePause(ctx, s, m.Model, m.Usage); err != nil {
 		return err
 	}
-	return h.considerMessage(ctx, c, s, &m)
+	return h.considerNudgeMessage(ctx, c, s, &m)
 }

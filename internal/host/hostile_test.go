@@ -101,20 +101,25 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	runStuck(t, s)
 	c := &mute{}
 	initialize(t, s, c)
+	h, release, err := s.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("nobody waits any longer")
 	cancel(reason)
 	calls := map[string]func() error{
 		"command": func() error {
-			_, err := s.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: commandFlush})
+			_, err := h.CommandExecute(ctx, c, schema.CommandExecuteParams{Session: "ses_stuck", Directory: "/p", Command: commandFlush})
 			return err
 		},
 		"system": func() error {
-			_, err := s.System(ctx, c, schema.SystemParams{Session: "ses_stuck", Directory: "/p", System: []string{"You are an agent."}})
+			_, err := h.System(ctx, c, schema.SystemParams{Session: "ses_stuck", Directory: "/p", System: []string{"You are an agent."}})
 			return err
 		},
 		"tool": func() error {
-			_, err := s.ToolExecute(ctx, c, schema.ToolExecuteParams{Session: "ses_stuck", Directory: "/p", Tool: reduceTool})
+			_, err := h.ToolExecute(ctx, c, schema.ToolExecuteParams{Session: "ses_stuck", Directory: "/p", Tool: reduceTool})
 			return err
 		},
 	}

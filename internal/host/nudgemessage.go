@@ -10,12 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// sendTimeout bounds the sending of a message, including the wait for a pause
+// sendTimeout bounds the sending of the nudge message, including the wait for a pause
 // in the session's turn. It must stay below the age at which a claim counts as
 // dead.
 const sendTimeout = 100 * time.Second
 
-// nudgeKey identifies the message to the client.
+// nudgeKey identifies the nudge message to the client.
 const nudgeKey = "output-to-drop"
 
 // The finish reasons of a step after which the session is in order.
@@ -24,10 +24,10 @@ const (
 	finishToolCalls = "tool-calls"
 )
 
-// considerMessage sends the message that suggests dropping output, once in a
+// considerNudgeMessage sends the nudge message, which suggests dropping output, once in a
 // session's life. It does so when the model has finished a step and enough could
 // be dropped. The caller holds the session.
-func (h *Host) considerMessage(ctx context.Context, c Client, s *session, m *transcript.Message) error {
+func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, m *transcript.Message) error {
 	midTurn := m.Finish == finishToolCalls
 	if !midTurn && m.Finish != finishStop || !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
 		return nil
@@ -43,12 +43,12 @@ func (h *Host) considerMessage(ctx context.Context, c Client, s *session, m *tra
 	reclaimable := pile.Reclaimable + s.nudging.turnTokens
 	if s.nudging.hasReduced || !nudge.WantsMessage(reclaimable, s.nudging.baseline.usable(pile)) {
 		if told.Message == store.MessagePending {
-			return h.moveMessage(ctx, s, store.MessagePending, store.MessageNone)
+			return h.moveNudgeMessage(ctx, s, store.MessagePending, store.MessageNone)
 		}
 		return nil
 	}
 	if told.Message == store.MessageNone {
-		if err := h.moveMessage(ctx, s, store.MessageNone, store.MessagePending); err != nil {
+		if err := h.moveNudgeMessage(ctx, s, store.MessageNone, store.MessagePending); err != nil {
 			return err
 		}
 	}
@@ -63,13 +63,13 @@ func (h *Host) considerMessage(ctx context.Context, c Client, s *session, m *tra
 	}
 	// This runs outside the session's lane, because the harness's next request
 	// waits in that lane.
-	h.sending.Go(func() { h.sendMessage(context.WithoutCancel(ctx), c, s.key, params) })
+	h.sending.Go(func() { h.sendNudgeMessage(context.WithoutCancel(ctx), c, s.key, params) })
 	return nil
 }
 
-// sendMessage sends a claimed message. If sending fails, the next step tries it
+// sendNudgeMessage sends a claimed nudge message. If sending fails, the next step tries it
 // again. Once sent, the message is never sent again.
-func (h *Host) sendMessage(ctx context.Context, c Client, key store.Key, params schema.MessageSendParams) {
+func (h *Host) sendNudgeMessage(ctx context.Context, c Client, key store.Key, params schema.MessageSendParams) {
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	sendErr := c.Send(sendCtx, params)
@@ -84,10 +84,10 @@ func (h *Host) sendMessage(ctx context.Context, c Client, key store.Key, params 
 	to := store.MessageDelivered
 	if sendErr != nil {
 		to = store.MessagePending
-		h.Log.Info("message not sent", "session", key.Session, "cause", sendErr)
+		h.Log.Info("nudge message not sent", "session", key.Session, "cause", sendErr)
 	}
-	if err := h.moveMessage(ctx, s, store.MessageClaimed, to); err != nil {
-		h.Log.Warn("state of a message not stored", "session", key.Session, "state", to, "error", err)
+	if err := h.moveNudgeMessage(ctx, s, store.MessageClaimed, to); err != nil {
+		h.Log.Warn("state of the nudge message not stored", "session", key.Session, "state", to, "error", err)
 		h.stored(err)
 	}
 	if sendErr == nil {
@@ -104,10 +104,10 @@ func (h *Host) sendMessage(ctx context.Context, c Client, key store.Key, params 
 	}
 }
 
-// moveMessage moves the message from one state to the next. If another host has
+// moveNudgeMessage moves the nudge message from one state to the next. If another host has
 // moved it in the meantime, nothing happens, and the next call reads the store
 // again.
-func (h *Host) moveMessage(ctx context.Context, s *session, from, to string) error {
+func (h *Host) moveNudgeMessage(ctx context.Context, s *session, from, to string) error {
 	_, err := h.Store.MoveMessage(ctx, s.key, from, to)
 	s.nudged = nil
 	return err

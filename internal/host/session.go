@@ -59,8 +59,8 @@ type session struct {
 	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
 	used  uint64
-	// took is the duration of the last pass in µs. It may be read without the lock.
-	took atomic.Int64
+	// lastPass is the duration of the last pass in µs. It may be read without the lock.
+	lastPass atomic.Int64
 }
 
 // forget clears the session's memory. The next transform starts from the store.
@@ -116,12 +116,12 @@ func (ss *sessions) holds(s *session) bool {
 	return ss.byKey[s.key] == s
 }
 
-// took returns the duration of a session's last pass, 0 if unknown.
-func (ss *sessions) took(key store.Key) time.Duration {
+// lastPassDuration returns the duration of a session's last pass, 0 if unknown.
+func (ss *sessions) lastPassDuration(key store.Key) time.Duration {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if s, ok := ss.byKey[key]; ok {
-		return time.Duration(s.took.Load()) * time.Microsecond
+		return time.Duration(s.lastPass.Load()) * time.Microsecond
 	}
 	return 0
 }

@@ -255,6 +255,43 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
+// Current returns the host for one call, and a function that ends the call. The
+// store stays open at least until then. Without a store, the error names the
+// reason.
+func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
+	if err := s.gate.Acquire(ctx, 1); err != nil {
+		return nil, nil, waited(err)
+	}
+	if s.host == nil {
+		defer s.gate.Release(1)
+		return nil, nil, disabled(s.reason)
+	}
+	return s.host, func() { s.gate.Release(1) }, nil
+}
+
+// Transform calls the host. If the pass finds the database damaged, Transform
+// has the database replaced and runs the pass again over an empty one. The user
+// then hears of the damage once. A pass with a base gets a resync, because the
+// new host does not hold that base.
+func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
+	m, damaged, err := s.transform(ctx, c, p)
+	if damaged {
+		s.replaceDamaged(ctx, c, p.Directory)
+		m, _, err = s.transform(ctx, c, p)
+	}
+	return m, err
+}
+
+func (s *Standby) transform(ctx context.Context, c Client, p schema.TransformParams) (m schema.WireMutation, damaged bool, err error) {
+	h, release, err := s.Current(ctx)
+	if err != nil {
+		return m, false, err
+	}
+	defer release()
+	m, err = h.Transform(ctx, c, p)
+	return m, err != nil && h.isDamaged.Load(), err
+}
+
 // Disconnected forgets a client.
 func (s *Standby) Disconnected(c Client) {
 	s.clientsMu.Lock()

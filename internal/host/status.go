@@ -64,7 +64,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
-		LastPassMS: float64(h.sessions.took(s.Key).Microseconds()) / 1000,
+		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
 	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust

@@ -55,7 +55,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	done = true
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
-	s.took.Store(time.Since(pass.started).Microseconds())
+	s.lastPass.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
 		time.AfterFunc(afterResync, debug.FreeOSMemory)

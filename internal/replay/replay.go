@@ -157,7 +157,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		LoadConfig:    func(schema.Harness, string) (schema.Config, []config.Warning) { return p.config, nil },
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
-	server := rpc.NewServer(h, rpc.Options{Log: o.Log, Clock: p.clock})
+	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
 	near, far := rpc.Pipe()
 	served := make(chan struct{})
 	go func() {
@@ -256,7 +256,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, messages, &w); err != nil {
 		return err
 	}
-	took := time.Since(started)
+	elapsed := time.Since(started)
 	ses.sent = w.Wire
 	after, err := ses.mirror.apply(w)
 	if err != nil {
@@ -264,11 +264,11 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	// A session that begins with a history may have it from a fork, including its drops.
 	grew := held > 0 && keep >= held
-	return p.observe(ctx, ses, params, w, after, grew, took)
+	return p.observe(ctx, ses, params, w, after, grew, elapsed)
 }
 
 // observe checks a pass from the outside and adds it to the report.
-func (p *player) observe(ctx context.Context, ses *session, params schema.TransformParams, w schema.WireMutation, after []render.Rendered, grew bool, took time.Duration) error {
+func (p *player) observe(ctx context.Context, ses *session, params schema.TransformParams, w schema.WireMutation, after []render.Rendered, grew bool, elapsed time.Duration) error {
 	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: params.Session}, ses.passes, 1)
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 		Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
 		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
-		HostMS: st.LastPassMS, CallMS: float64(took.Microseconds()) / 1000,
+		HostMS: st.LastPassMS, CallMS: float64(elapsed.Microseconds()) / 1000,
 	}
 	p.report.Passes = append(p.report.Passes, pass)
 

@@ -20,7 +20,7 @@ func EmptyShells(v View, k Knobs) []frozen.Edit {
 	reasons := slices.ContainsFunc(v.Messages, func(m Message) bool { return m.Reasons })
 	for i := range v.Messages {
 		m := &v.Messages[i]
-		if m.Role != Assistant || m.Solid || len(m.Items) == 0 || (reasons || m.HidesCalls) && v.endsTurn(i) {
+		if m.Role != Assistant || m.HasUndroppable || len(m.Items) == 0 || (reasons || m.HidesCalls) && v.endsTurn(i) {
 			continue
 		}
 		if tag := v.shellOf(m, i < noticesUpTo && !m.Thinks); tag > 0 {

@@ -25,7 +25,7 @@ func TestEmptyShells(t *testing.T) {
 		{"a call is", young(assistant(goneText, call("read", 9))), k, "[]"},
 		{"a file is (B7)", young(assistant(goneText, file())), k, "[]"},
 		{"its placeholder is, too", young(assistant(goneText, file().edited(frozen.Drop))), k, "[]"},
-		{"what is neither unit nor reasoning is", young(assistant(goneText).solid()), k, "[]"},
+		{"what is neither unit nor reasoning is", young(assistant(goneText).undroppable()), k, "[]"},
 		{"reasoning that may go is not", young(assistant(goneText).thinking()), k, "[{1 shell}]"},
 		{"the user's message (B2)", young(user(goneText)), k, "[]"},
 		{"decided already", young(assistant(marked)), k, "[]"},

@@ -68,9 +68,9 @@ type Message struct {
 	// answer if this one ended the array and vanished, and that the provider may
 	// want a last answer with calls to begin with thinking.
 	HidesCalls bool
-	// Solid says that the message holds a part that is neither a unit nor
-	// reasoning that may be left out. Such a message is never an empty shell.
-	Solid bool
+	// HasUndroppable says that the message holds a part that is neither a unit
+	// nor reasoning that may be left out. Such a message is never an empty shell.
+	HasUndroppable bool
 }
 
 // Role is the author of a message.

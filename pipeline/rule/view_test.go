@@ -40,8 +40,8 @@ type turn struct {
 func user(parts ...part) turn      { return turn{rule.Message{Role: rule.User}, parts} }
 func assistant(parts ...part) turn { return turn{rule.Message{Role: rule.Assistant}, parts} }
 
-func (m turn) thinking() turn { m.message.Thinks = true; return m }
-func (m turn) solid() turn    { m.message.Solid = true; return m }
+func (m turn) thinking() turn    { m.message.Thinks = true; return m }
+func (m turn) undroppable() turn { m.message.HasUndroppable = true; return m }
 
 // conversation returns a view of these messages. Tags count all parts from 1
 // on, and steps count the assistant's messages.

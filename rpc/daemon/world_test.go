@@ -76,7 +76,7 @@ func beHost() error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	return Serve(ctx, rpc.NewServer(quietHost{}, rpc.Options{Log: log}), l, ServeOptions{Log: log, Idle: idle})
+	return Serve(ctx, rpc.NewServer(rpc.Always(quietHost{}), rpc.Options{Log: log}), l, ServeOptions{Log: log, Idle: idle})
 }
 
 func beBridge() error {
@@ -223,7 +223,7 @@ func (p *place) serveAt(change func(*Listener)) *logBuffer {
 	}
 	log := &logBuffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	server := rpc.NewServer(quietHost{}, rpc.Options{Log: logger})
+	server := rpc.NewServer(rpc.Always(quietHost{}), rpc.Options{Log: logger})
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- Serve(ctx, server, l, ServeOptions{Log: logger}) }()

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 func TestGeneratedFilesAreFresh(t *testing.T) {
@@ -33,11 +35,11 @@ func TestEveryMethodHasTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	bound := map[string]bool{}
-	for _, m := range methods {
-		if bound[m.name] {
-			t.Errorf("%s is bound twice", m.name)
+	for _, m := range schema.Methods {
+		if bound[m.Name] {
+			t.Errorf("%s is bound twice", m.Name)
 		}
-		bound[m.name] = true
+		bound[m.Name] = true
 	}
 	count := 0
 	for _, c := range src.consts {
@@ -46,10 +48,10 @@ func TestEveryMethodHasTypes(t *testing.T) {
 		}
 		count++
 		if name := constant.StringVal(c.value); !bound[name] {
-			t.Errorf("%s (%s) has no entry in methods", c.name, name)
+			t.Errorf("%s (%s) has no entry in schema.Methods", c.name, name)
 		}
 	}
-	if count != len(methods) {
-		t.Errorf("%d Method constants, %d bound methods", count, len(methods))
+	if count != len(schema.Methods) {
+		t.Errorf("%d Method constants, %d bound methods", count, len(schema.Methods))
 	}
 }

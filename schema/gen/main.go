@@ -56,10 +56,26 @@ func generate(dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("protocol types: %w", err)
 	}
+	goldens, err := typescriptGoldens(filepath.Join(dir, "testdata"))
+	if err != nil {
+		return nil, fmt.Errorf("goldens: %w", err)
+	}
 	return map[string][]byte{
 		filepath.Join(dir, "protocol.schema.json"):                            protocolDoc,
 		filepath.Join(dir, "..", "docs", "configuration.md"):                  page,
 		filepath.Join(dir, "config.schema.json"):                              config,
 		filepath.Join(dir, "../adapters/shim-core/src/generated/protocol.ts"): ts,
+		filepath.Join(dir, "../adapters/shim-core/test/generated/goldens.ts"): goldens,
 	}, nil
+}
+
+func protocolTypes() []reflect.Type {
+	var types []reflect.Type
+	for _, m := range schema.Methods {
+		types = append(types, m.Params)
+		if m.Result != nil {
+			types = append(types, m.Result)
+		}
+	}
+	return types
 }

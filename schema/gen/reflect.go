@@ -135,17 +135,17 @@ func dropRepeatedEnums(s *jsonschema.Schema) {
 
 func protocolDocument(defs jsonschema.Definitions) ([]byte, error) {
 	type signature struct {
-		From   []direction `json:"from"`
-		Params string      `json:"params"`
-		Result string      `json:"result,omitempty"`
+		Caller schema.Caller `json:"caller"`
+		Params string        `json:"params"`
+		Result string        `json:"result,omitempty"`
 	}
 	signatures := map[string]signature{}
-	for _, m := range methods {
-		s := signature{From: m.from, Params: "#/$defs/" + m.params.Name()}
-		if m.result != nil {
-			s.Result = "#/$defs/" + m.result.Name()
+	for _, m := range schema.Methods {
+		s := signature{Caller: m.Caller, Params: "#/$defs/" + m.Params.Name()}
+		if m.Result != nil {
+			s.Result = "#/$defs/" + m.Result.Name()
 		}
-		signatures[m.name] = s
+		signatures[m.Name] = s
 	}
 	return document(&jsonschema.Schema{
 		Version:     jsonschema.Version,

@@ -1,10 +1,9 @@
 import { asError, ConnectionClosed, Method, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
-import type { Instance } from "./instance.ts"
-import type { PromptBody, Provider } from "./opencode.ts"
+import type { Client, PromptBody, Provider } from "./opencode.ts"
+import type { Sessions } from "./sessions.ts"
 
-/** Answers the host's requests to this instance. */
-export function handlers(instance: Instance): Handlers {
-  const { client, sessions } = instance
+/** Answers the host's requests to one plugin instance. */
+export function handlers(client: Client, sessions: Sessions): Handlers {
   let providers: Promise<Provider[]> | undefined
   /** Messages with a key, which a session gets only once, by session and key. */
   const once = new Map<string, Promise<void>>()

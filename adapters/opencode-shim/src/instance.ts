@@ -19,14 +19,17 @@ export class Instance {
   private readonly lease: Lease
   private readonly opening: Opening
   private readonly registrations = new Registrations(`opencode-shim-${shimVersion}`)
-  private unsaid: string[] = []
+  /** Warnings for OpenCode's log, while OpenCode accepts no calls yet. */
+  private unlogged: string[] = []
+  /** Notices for the screen, while nobody is known to look at it. */
   private unshown: string[] = []
-  private maySpeak = false
-  private isWatched = false
-  /** The reason why the host does not work, as the user was told; undefined while it works. */
+  private acceptsCalls = false
+  private hasUser = false
+  /** The reason why the host does not work, as the shim has shown it to the user; undefined while the host works. */
   private trouble: string | undefined
   private mustAskAgain = false
-  private readonly told = new Set<string>()
+  /** The warnings of the host that the user has seen. */
+  private readonly shownWarnings = new Set<string>()
 
   constructor(input: PluginInput, lease: Lease, log: Log) {
     this.client = input.client
@@ -46,7 +49,7 @@ export class Instance {
         directory: input.directory,
         worktree: input.worktree,
       },
-      handlers(this),
+      handlers(input.client, this.sessions),
     )
   }
 
@@ -80,7 +83,7 @@ export class Instance {
       return this.enabled
     }
     const registered = this.registrations.recall(this.directory)
-    this.fails(this.cause, registered ? "" : " Its tools and commands come with the next start of OpenCode after that.")
+    this.fails(this.cause, registered ? "" : " Its tools and commands are there after the next start of OpenCode.")
     return registered
   }
 
@@ -113,9 +116,9 @@ export class Instance {
 
   private works(result: InitializeResult): void {
     for (const warning of result.warnings ?? []) {
-      if (this.told.has(warning)) continue
-      this.told.add(warning)
-      this.notify(warning)
+      if (this.shownWarnings.has(warning)) continue
+      this.shownWarnings.add(warning)
+      this.showNotice(warning)
     }
     if (this.trouble !== undefined) this.log.info("magicctx works again")
     this.trouble = undefined
@@ -124,11 +127,11 @@ export class Instance {
 
   private fails(cause: string, more = ""): void {
     if (this.trouble !== undefined) {
-      if (this.trouble !== cause) this.log.warn("still in trouble", { cause })
+      if (this.trouble !== cause) this.log.warn("magicctx still does not work", { cause })
       return
     }
     this.trouble = cause
-    this.notify(`magicctx is not working: ${cause}. Your prompts go out without it; it resumes by itself when that is mended.${more} More: magicctx-host doctor`)
+    this.showNotice(`magicctx is not working: ${cause}. OpenCode sends your prompts without it. It resumes by itself once the cause is fixed.${more} To learn more, run: magicctx-host doctor`)
   }
 
   /** Whether the host wants to be called for an optional method. */
@@ -137,18 +140,18 @@ export class Instance {
   }
 
   /**
-   * Shows a text to the user, once somebody looks: OpenCode shows a toast only to clients that are connected when it
-   * comes.
+   * Shows a text to the user, as soon as somebody looks at the screen: OpenCode shows a toast only to clients that are
+   * connected at that moment.
    */
-  private notify(text: string): void {
+  private showNotice(text: string): void {
     this.warn(text)
     this.unshown.push(text)
-    if (this.isWatched) this.watched()
+    if (this.hasUser) this.showNotices()
   }
 
-  /** The user has sent a prompt, so somebody looks at the screen. */
-  watched(): void {
-    this.isWatched = true
+  /** Shows the waiting notices. The user has sent a prompt, so somebody looks at the screen. */
+  showNotices(): void {
+    this.hasUser = true
     for (const message of this.unshown.splice(0)) {
       this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning" } }).catch(() => {})
     }
@@ -160,14 +163,14 @@ export class Instance {
    */
   warn(text: string): void {
     this.log.warn(text)
-    this.unsaid.push(text)
-    if (this.maySpeak) this.speak()
+    this.unlogged.push(text)
+    if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** OpenCode calls hooks, so by now it accepts calls. */
-  speak(): void {
-    this.maySpeak = true
-    for (const text of this.unsaid.splice(0)) {
+  /** Writes the waiting warnings to OpenCode's log. OpenCode calls hooks, so by now it accepts calls. */
+  flushWarnings(): void {
+    this.acceptsCalls = true
+    for (const text of this.unlogged.splice(0)) {
       this.client.app.log({ body: { service: "magicctx", level: "warn", message: text } }).catch(() => {})
     }
   }
@@ -178,7 +181,7 @@ export class Instance {
    */
   async guard(hook: string, body: () => Promise<void> | void): Promise<void> {
     try {
-      this.speak()
+      this.flushWarnings()
       await body()
     } catch (err) {
       this.log.warn("hook failed", { hook, cause: asError(err).message })

@@ -1,4 +1,4 @@
-import { Method } from "@magicctx/shim-core"
+import { Method, within } from "@magicctx/shim-core"
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { ToolCall } from "./opencode.ts"
 
@@ -40,11 +40,4 @@ export async function toolAfter(instance: Instance, input: ToolCall & { args: un
   } finally {
     await within(timeoutMS.hook, instance.sessions.toolEnded(input.sessionID))
   }
-}
-
-/** Waits for work, but not longer than ms. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))])
-  clearTimeout(timer)
 }

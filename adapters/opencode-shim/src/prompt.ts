@@ -15,7 +15,7 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   }
   sessions.aside.delete(session)
   const { agent } = sessions.conversation(session, messages)
-  instance.watched()
+  instance.showNotices()
   const enabled = await instance.ready()
   if (!enabled) {
     if (instance.isInTrouble) await passes.withoutHost(messages, session)

@@ -1,3 +1,4 @@
+import { within } from "@magicctx/shim-core"
 import type { Client, Event, Message, ModelRef } from "./opencode.ts"
 
 /** How long a question about a session may hold up its first pass, in ms. */
@@ -48,10 +49,7 @@ export class Sessions {
   async parent(session: string): Promise<string> {
     const known = this.parents.get(session)
     if (known !== undefined) return known
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, lookupMS, undefined)))
-    const answer = await Promise.race([this.client.session.get({ path: { id: session } }), late])
-    clearTimeout(timer)
+    const answer = await within(lookupMS, this.client.session.get({ path: { id: session } }))
     const parent = answer?.data?.parentID ?? ""
     if (answer?.data) this.parents.set(session, parent)
     return parent

@@ -30,7 +30,7 @@ test("the parent of a session is asked for once, and learned from events for not
   assert.deepEqual(received("session/transform").map(({ params }) => params!.parent), ["ses_parent", "ses_parent", "ses_other"])
 })
 
-test("native compaction gets its array as it is, and the session's own stays remembered", async (t) => {
+test("native compaction gets its array unchanged, and the shim still remembers the session's own array", async (t) => {
   const { hooks, received } = await load(t)
   await pass(hooks, [user("u1", "one", {}, "ses_c")])
   await hooks["experimental.session.compacting"]!({ sessionID: "ses_c" }, {})
@@ -39,7 +39,7 @@ test("native compaction gets its array as it is, and the session's own stays rem
   assert.deepEqual(received("session/transform").map(({ params }) => params!.keep), [0, 1])
 })
 
-test("hidden agents are passed through, their system prompt too", async (t) => {
+test("the messages and the system prompt of hidden agents stay unchanged", async (t) => {
   const agent = { name: "magicctx-historian", description: "d", prompt: "p", tools: [] }
   const { hooks, received } = await load(t, { agents: [agent] })
   assert.deepEqual(textOf(await pass(hooks, [user("u1", "one", { agent: agent.name }, "ses_h")])), ["one"])
@@ -61,7 +61,7 @@ test("the system prompt is replaced in place", async (t) => {
   )
 })
 
-test("only the events of the list are forwarded, in order", async (t) => {
+test("only the listed events are forwarded, in order", async (t) => {
   const { hooks, received } = await load(t, { hooks: ["session/event"] })
   const events = [
     event("message.part.delta", { sessionID: "s" }),
@@ -82,7 +82,7 @@ test("only the events of the list are forwarded, in order", async (t) => {
   )
 })
 
-test("the host is called for the optional hooks that it asked for, and no other", async (t) => {
+test("the host is called only for the optional hooks that it asked for", async (t) => {
   const results = { "tool/before": { args: { b: 2 } }, "tool/after": { append: " + more" }, "text/complete": { text: "shorter" } }
   const call = { tool: "bash", sessionID: "ses_o", callID: "c" }
   const run = async ({ hooks }: Awaited<ReturnType<typeof load>>) => {
@@ -122,7 +122,7 @@ test("a hook that fails changes nothing and does not throw", async (t) => {
   await hooks.event!({} as never)
 })
 
-test("a disabled directory is left alone, and the user told why", async (t) => {
+test("in a disabled directory nothing changes, and the user learns the reason", async (t) => {
   const { hooks, opencode, received } = await load(t, { enabled: false, reason: "the disk is full", hooks: ["session/event"] })
   assert.deepEqual(textOf(await pass(hooks, [user("u1", "one", {}, "ses_d")])), ["one"])
   await hooks.event!(event("session.idle", { sessionID: "ses_d" }))
@@ -130,7 +130,7 @@ test("a disabled directory is left alone, and the user told why", async (t) => {
   assert.deepEqual(received("session/transform"), [])
 })
 
-test("nothing is said to OpenCode while it starts, when it takes no calls", async (t) => {
+test("OpenCode is not called while it starts, because it accepts no calls yet", async (t) => {
   const { hooks, opencode } = await load(t, { warnings: ["misspelt key"] })
   assert.deepEqual(opencode.logged, [])
   await hooks.event!(event("session.idle", { sessionID: "s" }))

@@ -14,7 +14,7 @@ interface Vector {
 for (const [name, { about, raw, want }] of vectors<Vector>("projection/opencode")) {
   test(`projection ${name}: ${about}`, () => {
     assert.deepEqual(message.copy(raw), want)
-    assert.ok(message.same(message.keep(raw), raw))
+    assert.ok(message.same(message.snapshot(raw), raw))
   })
 }
 
@@ -58,7 +58,7 @@ test("comparing agrees with copying", () => {
     if (b.parts.length > 0 && random.chance(0.5)) Object.assign(b.parts[0] as object, part(random))
     const want = JSON.stringify(message.copy(a)) === JSON.stringify(message.copy(b))
     if (want) same++
-    assert.equal(message.same(message.keep(a), b), want, `seed ${seed}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`)
+    assert.equal(message.same(message.snapshot(a), b), want, `seed ${seed}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`)
   }
   assert.ok(same > 2_000 && same < 18_000, `${same} of 20000 were the same: the messages prove little`)
 })

@@ -8,7 +8,7 @@ const parameters = { type: "object", properties: { query: { type: "string" } }, 
 const tool = { name: "ctx_search", description: "Searches.", parameters }
 const command = { name: "ctx-status", description: "Shows." }
 
-test("a tool of the host reaches the model with its schema as it is", async (t) => {
+test("a tool of the host reaches the model with its schema unchanged", async (t) => {
   const { hooks } = await load(t, { tools: [tool] })
   assert.deepEqual(Object.keys(hooks.tool!), ["ctx_search"])
   assert.deepEqual(hooks.tool!.ctx_search!.args, {})
@@ -20,7 +20,7 @@ test("a tool of the host reaches the model with its schema as it is", async (t) 
   assert.deepEqual(theirs, { description: "Runs." })
 })
 
-test("a tool runs in the host, and fails with the host's words", async (t) => {
+test("a tool runs in the host, and fails with the host's message", async (t) => {
   const { hooks, received, directory } = await load(t, { tools: [tool] }, { results: { "tool/execute": { output: "found" } } })
   const context = { sessionID: "ses_1", callID: "call_1", abort: new AbortController().signal }
   assert.deepEqual(await hooks.tool!.ctx_search!.execute({ query: "x" }, context), { output: "found" })
@@ -75,7 +75,7 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
-test("a command that fails says so and still ends without a turn", async (t) => {
+test("a command that fails shows the error and still ends without a turn", async (t) => {
   const { hooks, opencode } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
   await assert.rejects(hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] }), { name: "MagicctxCommandDone" })
   assert.deepEqual(opencode.toasts, [{ message: "/ctx-status: database is locked", variant: "error" }])

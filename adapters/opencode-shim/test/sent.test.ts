@@ -40,7 +40,7 @@ test("a request that OpenCode makes without the system hook has left with its wi
   assert.equal(isSent(), true)
 })
 
-test("a system prompt without the host's part is not that of the wire; the host's last answer to the same question is", async (t) => {
+test("a request has left with its wire if its system prompt is the host's last answer to the same question, and not if the prompt lacks the host's part", async (t) => {
   const { system, messages, follow, isSent } = await start(t)
   await messages()
   follow(failing)
@@ -60,7 +60,7 @@ test("a system prompt without the host's part is not that of the wire; the host'
   assert.equal(isSent(), false)
 })
 
-test("what the host left as it was, it leaves so while it does not answer", async (t) => {
+test("a system prompt that the host left unchanged stays unchanged while the host does not answer", async (t) => {
   const { system, messages, follow, isSent } = await start(t)
   follow({ results: {} })
   await messages()
@@ -83,7 +83,7 @@ test("one failure among the attempts of a request is enough", async (t) => {
   assert.equal(isSent(), false)
 })
 
-test("the request for a title, beside the first step, is not the session's", async (t) => {
+test("the request for a title, beside the first step, is not a request of the session", async (t) => {
   const { system, messages, follow, isSent } = await start(t)
   follow(failing)
   await system(title) // it comes before the step's own
@@ -98,7 +98,7 @@ test("the request for a title, beside the first step, is not the session's", asy
   assert.deepEqual(await system(), [prompt, "guidance"], "what the host said last of the session's own prompt is still known")
 })
 
-test("a compaction by OpenCode is not the session's, whatever its prompt", async (t) => {
+test("OpenCode's request for a compaction is not a request of the session, with any prompt", async (t) => {
   const { session, hooks, system, messages, follow, isSent } = await start(t)
   await messages()
   await system()
@@ -116,7 +116,7 @@ test("a compaction by OpenCode is not the session's, whatever its prompt", async
   assert.equal(isSent(), false)
 })
 
-test("a hidden agent's request is not the session's", async (t) => {
+test("a hidden agent's request is not a request of the session", async (t) => {
   const { system, messages, follow, isSent } = await start(t)
   await messages()
   await system()

@@ -5,7 +5,7 @@ import { fake, load, pass, textOf, user } from "./fake-opencode.ts"
 
 const full = { ...initialized, enabled: false, trouble: true, reason: "the disk is full" }
 
-test("one notice for one episode of trouble, which a pass that works ends", async (t) => {
+test("an episode of trouble shows one notice, and ends with a pass that works", async (t) => {
   const { hooks, opencode } = await load(t)
   const turn = async (text: string) => textOf(await pass(hooks, [user("u1", "one", {}, "ses_t"), user("u2", text, {}, "ses_t")]))
   assert.deepEqual(await turn("two"), ["§u1§ one", "§u2§ two"])
@@ -22,7 +22,7 @@ test("one notice for one episode of trouble, which a pass that works ends", asyn
 })
 
 // One message whose patch no longer fitted sent all others raw, with all the content that had been dropped.
-test("without an answer a message that its patch no longer fits leaves the others as they were", async (t) => {
+test("without an answer, a message that its patch no longer fits stays raw, and the others keep their patches", async (t) => {
   const { hooks } = await load(t)
   const turn = async (parts: unknown[]) => {
     const [a, b, c] = [user("u1", "one", {}, "ses_r"), user("u2", "", {}, "ses_r"), user("u3", "three", {}, "ses_r")] as const
@@ -40,7 +40,7 @@ test("without an answer a message that its patch no longer fits leaves the other
   fake.follow({})
 })
 
-test("a host in trouble at the start is asked again by every pass", async (t) => {
+test("every pass asks a host again that was in trouble at the start", async (t) => {
   const { hooks, opencode, received } = await load(t, full)
   const turn = async () => textOf(await pass(hooks, [user("u1", "one", {}, "ses_a")]))
   assert.deepEqual(await turn(), ["one"])
@@ -53,7 +53,7 @@ test("a host in trouble at the start is asked again by every pass", async (t) =>
   assert.equal(opencode.toasts.length, 1)
 })
 
-test("what the host wants to be told is shown once, when somebody looks", async (t) => {
+test("a warning of the host is shown once, as soon as the user is there", async (t) => {
   const { hooks, opencode } = await load(t, { warnings: ["the database was damaged"] })
   await hooks.event!({ event: { type: "session.idle", properties: { sessionID: "s" } } })
   assert.deepEqual(opencode.toasts, [])

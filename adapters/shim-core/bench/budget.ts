@@ -78,13 +78,13 @@ async function measure(messages: number, edited = false): Promise<Figures> {
     const before = neighbour.sample()
     const t0 = performance.now()
     const outcome = await with_.run(all, { session: "ses_1", directory: dir }, limits)
-    const took = performance.now() - t0
+    const elapsed = performance.now() - t0
     const isUndisturbed = neighbour.isAway(before) && neighbour.isAway(neighbour.sample())
     if (outcome !== "applied") throw new Error(`pass at ${messages + steps} messages was ${outcome}`)
     const status = await host.call(Method.SessionStatus, { harness: "opencode", session: "ses_1" }, { timeoutMS: 5000 })
-    return { took, isUndisturbed, host: status.lastPassMs ?? 0, verdict: status.lastVerdict }
+    return { elapsed, isUndisturbed, host: status.lastPassMs ?? 0, verdict: status.lastVerdict }
   }
-  const firstPass = (await pass(0)).took
+  const firstPass = (await pass(0)).elapsed
   if (edited) {
     await dropAll(host, dir, messages)
     const { verdict } = await pass(0)
@@ -95,14 +95,14 @@ async function measure(messages: number, edited = false): Promise<Figures> {
   const hostTimes: number[] = []
   let steps = 0
   while (steps < passes.least || (undisturbed.length < passes.undisturbed && steps < passes.most)) {
-    const { took, isUndisturbed, host, verdict } = await pass(++steps)
+    const { elapsed, isUndisturbed, host, verdict } = await pass(++steps)
     if (verdict !== "steady") throw new Error(`pass ${steps} was ${verdict}`)
-    whole.push(took)
-    if (isUndisturbed) undisturbed.push(took)
+    whole.push(elapsed)
+    if (isUndisturbed) undisturbed.push(elapsed)
     hostTimes.push(host)
   }
   // A new Passes is like a shim that has lost its array, on a database that knows the session.
-  const resync = (await pass(steps, new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent))).took
+  const resync = (await pass(steps, new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent))).elapsed
   await new Promise((resolve) => setTimeout(resolve, 1000)) // at rest, as while a model answers
   const memoryMB = resident(limits.hostPid)
   host.stop()

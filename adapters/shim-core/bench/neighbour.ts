@@ -9,13 +9,13 @@ export class Neighbour {
     for (let i = 0; i < 300; i++) this.sample() // until the engine has compiled it
   }
 
-  /** Does the arithmetic once. Returns how long it took, in ms. */
+  /** Does the arithmetic once. Returns how long it elapsed, in ms. */
   sample(): number {
     const t0 = performance.now()
     arithmetic()
-    const took = performance.now() - t0
-    this.fastest = Math.min(this.fastest, took)
-    return took
+    const elapsed = performance.now() - t0
+    this.fastest = Math.min(this.fastest, elapsed)
+    return elapsed
   }
 
   /**

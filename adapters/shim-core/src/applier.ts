@@ -1,28 +1,9 @@
 import type { WireMutation } from "./generated/protocol.ts"
 import { fitting } from "./fitting.ts"
 import type { LastArray } from "./last.ts"
+import type { Applied, InPlace, MessageKey } from "./mutation.ts"
 import { compile, PatchError, plan, write, type CompiledPatch, type Write } from "./patch.ts"
 import { clone } from "./projection.ts"
-
-/** Returns the key of a harness's message, which is all that the applier must know about it. */
-export type MessageKey = (message: unknown) => string | undefined
-
-/** The patches of consecutive messages; undefined for a message without a patch. */
-export type InPlace = ReadonlyArray<CompiledPatch | undefined>
-
-/** How the last good array became the wire. */
-export interface State {
-  head: readonly unknown[]
-  patches: Map<string, CompiledPatch>
-  /**
-   * The number of messages that were cut off the front, and the key of the last one. A later array is cut behind that
-   * message.
-   */
-  start: number
-  lastDropped: string | undefined
-  /** The patches of the messages from start on, kept in order so that no pass has to look them up again. */
-  inPlace: InPlace
-}
 
 /**
  * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i.
@@ -42,11 +23,11 @@ const noDraft: Draft = { start: 0, inPlace: [], plans: [] }
 const noWrites: readonly Write[] = []
 
 /**
- * Turns the arrays of one session into the wire. It keeps the head and the patches between passes. If it refuses an
+ * Turns the arrays of one session into the wire. It holds the head and the patches between passes. If it refuses an
  * answer, both the array and this state stay as they were.
  */
 export class MutationApplier {
-  private state: State | undefined
+  private state: Applied | undefined
   private readonly key: MessageKey
 
   constructor(key: MessageKey) {
@@ -74,13 +55,13 @@ export class MutationApplier {
     const usable = resync ? noDraft : draft
     const next = this.next(messages, mutation, resync, usable)
     const unfit = render(messages, next, usable)
-    this.keep(next)
+    this.commit(next)
     return unfit
   }
 
   /** Learns from the answer to a pass whose wire is not needed, because the next answer builds on it. */
   learn(messages: readonly unknown[], mutation: WireMutation): void {
-    this.keep(this.next(messages, mutation, false, noDraft))
+    this.commit(this.next(messages, mutation, false, noDraft))
   }
 
   /**
@@ -115,7 +96,7 @@ export class MutationApplier {
    * Returns the patches of the messages from start on. It reuses those of a draft, unless the answer also changes
    * other messages than the new ones.
    */
-  private inPlace(messages: readonly unknown[], start: number, patches: State["patches"], changed: Changes, draft: Draft): InPlace {
+  private inPlace(messages: readonly unknown[], start: number, patches: Applied["patches"], changed: Changes, draft: Draft): InPlace {
     const end = draft.start + draft.plans.length
     const about = new Set(changed.keys())
     for (let i = end; i < messages.length && about.size > 0; i++) about.delete(this.key(messages[i]) ?? "")
@@ -127,7 +108,7 @@ export class MutationApplier {
     return inPlace
   }
 
-  private keep({ changed, ...state }: Next): void {
+  private commit({ changed, ...state }: Next): void {
     for (const [key, patch] of changed) {
       if (patch) state.patches.set(key, patch)
       else state.patches.delete(key)
@@ -140,7 +121,7 @@ export class MutationApplier {
 type Changes = ReadonlyMap<string, CompiledPatch | undefined>
 
 /** The state after an answer, before the changes to its patches are made. */
-interface Next extends State {
+interface Next extends Applied {
   changed: Changes
 }
 
@@ -155,7 +136,7 @@ function compiled({ edits, cleared }: WireMutation): Changes {
  * Turns messages into the wire, in place. If the draft was made with the same patch for a message, it uses the
  * planned writes. Returns the number of messages that their patch does not fit; these stay raw.
  */
-function render(messages: unknown[], { head, start, inPlace }: Pick<State, "head" | "start" | "inPlace">, draft: Draft): number {
+function render(messages: unknown[], { head, start, inPlace }: Pick<Applied, "head" | "start" | "inPlace">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0
   const plans: Array<readonly Write[]> = []
   let unfit = 0

@@ -20,7 +20,7 @@ export interface Child {
  * How long to wait for the last stderr output of an ended child, in ms. Its own children may hold the pipes open for
  * longer.
  */
-const lastWordsMS = 100
+const lastErrorLineMS = 100
 
 /** Starts `<path> stdio`. The child does not keep this process alive; its stderr goes to the log's file. */
 export function startHost(path: string, log: Log): Child {
@@ -30,14 +30,14 @@ export function startHost(path: string, log: Log): Child {
     windowsHide: true,
   })
   unref(child)
-  const words = lastWords(child.stderr!, log)
+  const lastLine = lastErrorLine(child.stderr!, log)
   const ended = new Promise<string>((resolve) => {
     child.once("error", (err) => resolve(`${path}: ${err.message}`))
     child.once("exit", (code, signal) => {
       // The last line of stderr names the cause; the exit code only says that there was an error.
-      const say = () => resolve(words() || `the host ended with ${signal ?? `code ${code}`}`)
-      setTimeout(say, lastWordsMS).unref()
-      child.once("close", say)
+      const report = () => resolve(lastLine() || `the host ended with ${signal ?? `code ${code}`}`)
+      setTimeout(report, lastErrorLineMS).unref()
+      child.once("close", report)
     })
   })
   let stopping = false
@@ -62,14 +62,14 @@ function unref(child: ChildProcess): void {
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as { unref?(): void } | null)?.unref?.()
 }
 
-const longestWordsBytes = 4096
+const longestErrorBytes = 4096
 
 /** Copies stderr to the log. Returns a function that returns the last line, unless that is a log line. */
-function lastWords(stderr: Readable, log: Log): () => string {
+function lastErrorLine(stderr: Readable, log: Log): () => string {
   let text = ""
   stderr.on("data", (chunk: Buffer) => {
     log.raw(chunk)
-    text = (text + chunk.toString()).slice(-longestWordsBytes)
+    text = (text + chunk.toString()).slice(-longestErrorBytes)
   })
   stderr.on("error", () => {})
   return () => {

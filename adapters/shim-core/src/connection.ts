@@ -41,10 +41,12 @@ export interface Pending<T = unknown> {
   cancel(reason: Error): void
 }
 
-/** A sign of life that the other end owes: since when, in ms of the clock, and a promise that resolves when it comes. */
-export interface Debt {
+/** The time from a missed deadline until the next bytes of the other end. */
+export interface Silence {
+  /** When the silence began, in ms of the clock. */
   readonly since: number
-  readonly paid: Promise<void>
+  /** Resolves when the next bytes arrive. */
+  readonly ended: Promise<void>
 }
 
 interface Message {
@@ -74,9 +76,11 @@ export class Connection {
   private readonly calls = new Map<number, Settle>()
   private readonly serving = new Map<number | string, AbortController>()
   private nextID = 1
-  private debt: (Debt & { pay(): void }) | undefined
-  private gone: Error | undefined
-  private deaf: Error | undefined
+  private silent: (Silence & { end(): void }) | undefined
+  /** The reason why the connection is closed. */
+  private closedBy: Error | undefined
+  /** The reason why nothing can be written. Answers may still arrive. */
+  private writeError: Error | undefined
   private markClosed!: (reason: Error) => void
 
   constructor(input: Readable, output: Writable, onRequest: RequestHandler) {
@@ -85,18 +89,18 @@ export class Connection {
     this.closed = new Promise((resolve) => (this.markClosed = resolve))
     const reader = new FrameReader((frame) => this.receive(frame))
     input.on("data", (chunk: Buffer) => {
-      if (this.gone) return
-      this.debt?.pay()
-      this.debt = undefined
+      if (this.closedBy) return
+      this.silent?.end()
+      this.silent = undefined
       try {
         reader.push(chunk)
       } catch (err) {
-        this.close(new Error(`the host answers nonsense: ${asError(err).message}`))
+        this.close(new Error(`the host sent bytes that are not the protocol: ${asError(err).message}`))
       }
     })
     input.on("end", () => this.close(new EndOfOutput("the host closed its output")))
     input.on("error", (err) => this.close(err))
-    output.on("error", (err) => this.hearOut(err))
+    output.on("error", (err) => this.waitForLastAnswers(err))
   }
 
   /** Sends a request. The attachment is raw JSON that travels beside the body. Throws if it cannot be sent at all. */
@@ -107,7 +111,7 @@ export class Connection {
     const cancel = (reason: Error) => {
       const call = this.calls.get(id)
       if (!this.calls.delete(id)) return
-      if (this.listens) this.send({ method: Method.Cancel, params: { id } })
+      if (this.isWritable) this.send({ method: Method.Cancel, params: { id } })
       call!.reject(reason)
     }
     return { answer, cancel }
@@ -119,21 +123,21 @@ export class Connection {
   }
 
   /** Whether a message that is sent now can arrive. */
-  get listens(): boolean {
-    return !this.gone && !this.deaf
+  get isWritable(): boolean {
+    return !this.closedBy && !this.writeError
   }
 
-  /** The sign of life that the other end owes, if it does. */
-  get owes(): Debt | undefined {
-    return this.debt
+  /** The silence of the other end, if it has missed a deadline and has sent no bytes since. */
+  get silence(): Silence | undefined {
+    return this.silent
   }
 
-  /** Notes that the other end has missed a deadline, and from now on owes a sign of life. Any message is one. */
-  suspect(): void {
-    if (this.debt) return
-    let pay!: () => void
-    const paid = new Promise<void>((resolve) => (pay = resolve))
-    this.debt = { since: Date.now(), paid, pay }
+  /** Notes that the other end has missed a deadline. Any bytes that it sends end the silence. */
+  beginSilence(): void {
+    if (this.silent) return
+    let end!: () => void
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    this.silent = { since: Date.now(), ended, end }
   }
 
   /** The number of bytes that wait for the other end to read. */
@@ -143,8 +147,8 @@ export class Connection {
 
   /** Ends the conversation. All waiting requests fail together, and all requests being served are aborted. */
   close(reason: Error): void {
-    if (this.gone) return
-    this.gone = reason
+    if (this.closedBy) return
+    this.closedBy = reason
     const failed = new ConnectionClosed(reason.message)
     for (const call of this.calls.values()) call.reject(failed)
     this.calls.clear()
@@ -157,14 +161,14 @@ export class Connection {
    * Waits for the answers of an end that has stopped reading. Answers on their way are still good, and asking for a
    * pass again would run a second pass.
    */
-  private hearOut(broken: Error): void {
-    if (!this.listens) return
-    this.deaf = broken
+  private waitForLastAnswers(broken: Error): void {
+    if (!this.isWritable) return
+    this.writeError = broken
     setTimeout(() => this.close(broken), lastAnswersMS).unref()
   }
 
   private send(message: Message, attachment?: string): void {
-    const lost = this.gone ?? this.deaf
+    const lost = this.closedBy ?? this.writeError
     if (lost) throw new ConnectionClosed(lost.message)
     const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment)
     this.output.cork()
@@ -174,7 +178,7 @@ export class Connection {
 
   private receive(frame: Frame): void {
     const message = JSON.parse(frame.body) as Message
-    if (typeof message !== "object" || message === null) throw new Error("a frame that holds no message")
+    if (typeof message !== "object" || message === null) throw new Error("a frame holds no message")
     if (message.method === undefined) this.settle(message)
     else if (message.id !== undefined && message.id !== null) void this.serve(message.id, message.method, message.params)
     else if (message.method === Method.Cancel) this.serving.get((message.params as { id: number }).id)?.abort()
@@ -199,11 +203,11 @@ export class Connection {
       answer = { id, error: { code: err instanceof RpcError ? err.code : internalError, message: asError(err).message } }
     }
     this.serving.delete(id)
-    if (!this.listens) return
+    if (!this.isWritable) return
     try {
       this.send(answer)
     } catch (err) {
-      if (this.listens) this.send({ id, error: { code: internalError, message: asError(err).message } })
+      if (this.isWritable) this.send({ id, error: { code: internalError, message: asError(err).message } })
     }
   }
 }

@@ -1,21 +1,21 @@
-import type { MessageKey } from "./applier.ts"
 import { LastArray } from "./last.ts"
+import type { MessageKey } from "./mutation.ts"
 import type { Projector } from "./projection.ts"
 
 /** The content of a transform request: an array equals the first keep messages of revision base, followed by tail. */
 export interface Delta {
   base: number
   keep: number
-  /** The projected messages after the kept ones, as JSON. */
+  /** The projected messages after the first keep ones, as JSON. */
   attachment: string
   /**
    * The same messages as values. When the host confirms the delta, the harness's own array has become the wire
    * already.
    */
   readonly tail: readonly unknown[]
-  /** The array of revision base. */
-  readonly kept: readonly unknown[]
-  /** Whether the kept messages have not been compared yet. */
+  /** Snapshots of the array of revision base. */
+  readonly confirmed: readonly unknown[]
+  /** Whether the first keep messages have not been compared yet. */
   readonly isGuess: boolean
 }
 
@@ -24,9 +24,10 @@ export interface Delta {
  * confirmed. Revision 0 means that there is no such array.
  */
 export class DeltaEncoder {
-  private kept: readonly unknown[] = []
+  /** Snapshots of the last array that the host confirmed, while the host holds it. */
+  private confirmed: readonly unknown[] = []
   private revision = 0
-  /** The last confirmed array, once the host no longer holds it: either in the form it was kept, or condensed. */
+  /** The last confirmed array, once the host no longer holds it: either as snapshots, or condensed to digests. */
   private former: readonly unknown[] | LastArray | undefined
   /** Whether the last array had changed only at its end, so that a guess would have been right. */
   private grows = true
@@ -60,20 +61,20 @@ export class DeltaEncoder {
 
   /** Notes that the host holds the array of delta as revision. */
   confirm(delta: Delta, revision: number): void {
-    this.kept = delta.kept.slice(0, delta.keep).concat(delta.tail.map((message) => this.message.keep(message)))
+    this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.tail.map((message) => this.message.snapshot(message)))
     this.revision = revision
     this.former = undefined
   }
 
   /** Makes the next delta carry the whole array. */
   reset(): void {
-    this.former ??= this.kept
-    this.kept = []
+    this.former ??= this.confirmed
+    this.confirmed = []
     this.revision = 0
   }
 
   /**
-   * Does the same, and keeps only digests of the array, because arrays are large. A digest still tells whether a
+   * Does the same, and replaces the array by digests, because arrays are large. A digest still tells whether a
    * message has changed.
    */
   forget(key: MessageKey): void {
@@ -83,24 +84,24 @@ export class DeltaEncoder {
 
   /** The last confirmed array, whether or not the host still holds it. */
   last(key: MessageKey): LastArray {
-    const array = this.former ?? this.kept
+    const array = this.former ?? this.confirmed
     return array instanceof LastArray ? array : LastArray.of(array, key, this.message)
   }
 
   private delta(messages: readonly unknown[], keep: number, isGuess: boolean): Delta {
     const tail = messages.slice(keep).map((message) => this.message.copy(message))
-    return { base: this.revision, keep, attachment: JSON.stringify(tail), tail, kept: this.kept, isGuess }
+    return { base: this.revision, keep, attachment: JSON.stringify(tail), tail, confirmed: this.confirmed, isGuess }
   }
 
-  private firstDifference(messages: readonly unknown[], limit = Math.min(this.kept.length, messages.length)): number {
-    for (let i = 0; i < limit; i++) if (!this.message.same(this.kept[i], messages[i])) return i
+  private firstDifference(messages: readonly unknown[], limit = Math.min(this.confirmed.length, messages.length)): number {
+    for (let i = 0; i < limit; i++) if (!this.message.same(this.confirmed[i], messages[i])) return i
     return limit
   }
 
   /** The index behind the last message that is the same in both arrays at the same place. */
   private endOfCommon(messages: readonly unknown[]): number {
-    let end = Math.min(this.kept.length, messages.length)
-    while (end > 0 && !this.message.same(this.kept[end - 1], messages[end - 1])) end--
+    let end = Math.min(this.confirmed.length, messages.length)
+    while (end > 0 && !this.message.same(this.confirmed[end - 1], messages[end - 1])) end--
     return end
   }
 }

@@ -1,11 +1,11 @@
-import type { InPlace, MessageKey, State } from "./applier.ts"
 import type { LastArray } from "./last.ts"
+import type { Applied, InPlace, MessageKey } from "./mutation.ts"
 
 // This code runs only in a pass without an answer from the host. It is not in applier.ts, because Bun compiled that
 // file's hot path differently with it: a steady pass of bench:shim took 7 to 10 % longer.
 
 /** The part of the last good mutation that still fits an array. */
-interface Fitting extends Pick<State, "head" | "start"> {
+interface Fitting extends Pick<Applied, "head" | "start"> {
   inPlace: InPlace
   /** The number of messages that have a patch and stay raw, because it may no longer be meant for them. */
   unfit: number
@@ -15,7 +15,7 @@ interface Fitting extends Pick<State, "head" | "start"> {
  * Chooses, message by message, which patches still fit messages, judging by last, the array that they were made for.
  * The result is undefined if no part of the mutation is of use.
  */
-export function fitting(state: State, messages: readonly unknown[], last: LastArray, key: MessageKey): Fitting | undefined {
+export function fitting(state: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): Fitting | undefined {
   const cut = cutOf(state, messages, last, key)
   const start = cut ?? 0
   let unfit = 0
@@ -37,7 +37,7 @@ export function fitting(state: State, messages: readonly unknown[], last: LastAr
  * Finds where to cut messages: behind the newest cut-off message that is still there; undefined if all of them are
  * gone.
  */
-function cutOf({ start, lastDropped }: State, messages: readonly unknown[], last: LastArray, key: MessageKey): number | undefined {
+function cutOf({ start, lastDropped }: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): number | undefined {
   if (start === 0) return 0
   const at = messages.findIndex((message) => key(message) === lastDropped)
   if (at >= 0) return at + 1

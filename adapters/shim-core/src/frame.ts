@@ -69,7 +69,7 @@ export class FrameReader {
       end = this.chunks[0]!.indexOf(headerEnd)
     }
     if (end < 0) {
-      if (this.size > maxHeaderBytes) throw new FrameError("no end of the header in sight")
+      if (this.size > maxHeaderBytes) throw new FrameError(`the header does not end within ${maxHeaderBytes} bytes`)
       return undefined
     }
     const text = this.take(end + headerEnd.length).toString("latin1")

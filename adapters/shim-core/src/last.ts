@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto"
-import type { MessageKey } from "./applier.ts"
-import { KeptObject } from "./kept.ts"
+import type { MessageKey } from "./mutation.ts"
 import type { CompiledOp, CompiledPatch } from "./patch.ts"
 import type { Members, Projector } from "./projection.ts"
+import { ObjectSnapshot } from "./snapshot.ts"
 
 /**
  * The last array that the host confirmed, reduced to the facts that are needed to use its patches without the host. A
  * patch names parts by their index. In a message that has changed since, `/parts/1` may be another part, or missing.
  */
 export class LastArray {
-  /** The kept messages, or their digests, by key and in the order of the array. */
+  /** Snapshots of the messages, or digests of the snapshots, by key and in the order of the array. */
   private readonly known: ReadonlyMap<string, unknown>
   private readonly projection: Projector
 
@@ -18,9 +18,9 @@ export class LastArray {
     this.projection = projection
   }
 
-  static of(kept: readonly unknown[], key: MessageKey, projection: Projector): LastArray {
+  static of(snapshots: readonly unknown[], key: MessageKey, projection: Projector): LastArray {
     const known = new Map<string, unknown>()
-    for (const message of kept) {
+    for (const message of snapshots) {
       const name = key(message)
       if (name !== undefined) known.set(name, message)
     }
@@ -39,7 +39,7 @@ export class LastArray {
   fitted(patch: CompiledPatch, key: string, message: unknown): CompiledPatch | undefined {
     const was = this.known.get(key)
     if (was === undefined) return undefined
-    if (was instanceof Digest) return was.isOf(this.projection.keep(message)) ? patch : undefined
+    if (was instanceof Digest) return was.isOf(this.projection.snapshot(message)) ? patch : undefined
     return this.projection.same(was, message) ? patch : moved(patch, was, message, this.projection)
   }
 
@@ -51,21 +51,21 @@ export class LastArray {
   }
 }
 
-/** A digest of a kept message. */
+/** A digest of a message. */
 class Digest {
   private readonly text: string
 
-  constructor(kept: unknown) {
-    this.text = digest(kept)
+  constructor(snapshot: unknown) {
+    this.text = digest(snapshot)
   }
 
-  isOf(kept: unknown): boolean {
-    return this.text === digest(kept)
+  isOf(snapshot: unknown): boolean {
+    return this.text === digest(snapshot)
   }
 }
 
-function digest(kept: unknown): string {
-  const text = JSON.stringify(kept, (_, value: unknown) => (typeof value === "bigint" ? { long: String(value) } : value))
+function digest(snapshot: unknown): string {
+  const text = JSON.stringify(snapshot, (_, value: unknown) => (typeof value === "bigint" ? { long: String(value) } : value))
   return createHash("sha256").update(text).digest("base64")
 }
 
@@ -77,14 +77,14 @@ function digest(kept: unknown): string {
  */
 function moved(patch: CompiledPatch, was: unknown, message: unknown, projection: Projector): CompiledPatch | undefined {
   const list = patch[0]?.path[0]?.name
-  // A message that is kept whole has no parts that could be compared one by one.
-  if (list === undefined || !isInOrder(patch, list) || was instanceof KeptObject) return undefined
+  // A message that the projection takes as a whole has no parts that could be compared one by one.
+  if (list === undefined || !isInOrder(patch, list) || was instanceof ObjectSnapshot) return undefined
   const before = (was as Members)[list]
   const now = (message as Members)[list]
   if (!Array.isArray(before) || !Array.isArray(now)) return undefined
 
   const isSame = samePart(list, message, projection)
-  if (before.length <= now.length && before.every((kept, i) => isSame(kept, now[i]))) return patch // it only grew
+  if (before.length <= now.length && before.every((part, i) => isSame(part, now[i]))) return patch // it only grew
   const places = new Map<number, Place>()
   const inside: CompiledOp[] = []
   const removed: CompiledOp[] = []
@@ -126,19 +126,19 @@ function isInOrder(patch: CompiledPatch, list: string): boolean {
 }
 
 /**
- * Returns a function that compares a part of the kept message with a part of the present one, in the same way as the
+ * Returns a function that compares a part of the earlier message with a part of the present one, in the same way as the
  * projection compares two messages with one part each.
  */
-function samePart(list: string, message: unknown, projection: Projector): (kept: unknown, part: unknown) => boolean {
-  const rest = projection.keep({ ...(message as Members), [list]: [] }) as Members
-  return (kept, part) => projection.same({ ...rest, [list]: [kept] }, { ...(message as Members), [list]: [part] })
+function samePart(list: string, message: unknown, projection: Projector): (was: unknown, part: unknown) => boolean {
+  const rest = projection.snapshot({ ...(message as Members), [list]: [] }) as Members
+  return (was, part) => projection.same({ ...rest, [list]: [was] }, { ...(message as Members), [list]: [part] })
 }
 
 /** The present place of a part. A part with an id is found even if it has changed. */
 type Place = { readonly index: number; readonly hasChanged: boolean } | "gone" | "unknown"
 
 /** Finds the present place of the part that was at index. */
-function find(index: number, before: readonly unknown[], now: readonly unknown[], isSame: (kept: unknown, part: unknown) => boolean): Place {
+function find(index: number, before: readonly unknown[], now: readonly unknown[], isSame: (was: unknown, part: unknown) => boolean): Place {
   if (index >= before.length) return "unknown"
   const equals = now.flatMap((part, i) => (isSame(before[index], part) ? [i] : []))
   if (equals.length === 0) {
@@ -147,8 +147,8 @@ function find(index: number, before: readonly unknown[], now: readonly unknown[]
     const at = now.findIndex((part) => idOf(part) === id)
     return at < 0 ? "gone" : { index: at, hasChanged: true }
   }
-  // If several equal parts stand in the message and their number is unchanged, they keep their order.
-  const alike = before.flatMap((kept, i) => (isSame(kept, now[equals[0]!]) ? [i] : []))
+  // If several equal parts stand in the message and their number is unchanged, their order is the same.
+  const alike = before.flatMap((part, i) => (isSame(part, now[equals[0]!]) ? [i] : []))
   return alike.length === equals.length ? { index: equals[alike.indexOf(index)]!, hasChanged: false } : "unknown"
 }
 

@@ -14,7 +14,7 @@ export interface Log {
 
 export const silent: Log = { info() {}, warn() {}, raw() {} }
 
-const keptDays = 7
+const retentionDays = 7
 
 /**
  * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Removes logs of the same name that were not written to
@@ -54,12 +54,12 @@ function privateDirectory(): string {
   const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const stat = lstatSync(dir)
-  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to somebody else`)
+  if (!stat.isDirectory() || (uid >= 0 && stat.uid !== uid)) throw new Error(`${dir} belongs to another user`)
   return dir
 }
 
 function removeOld(dir: string, name: string): void {
-  const oldest = Date.now() - keptDays * 24 * 3600 * 1000
+  const oldest = Date.now() - retentionDays * 24 * 3600 * 1000
   for (const file of readdirSync(dir)) {
     if (!file.startsWith(`${name}-`) || !file.endsWith(".log")) continue
     const path = join(dir, file)

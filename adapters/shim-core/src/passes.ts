@@ -1,9 +1,10 @@
-import { MutationApplier, type Draft, type MessageKey } from "./applier.ts"
+import { MutationApplier, type Draft } from "./applier.ts"
 import { asError, RpcError } from "./connection.ts"
 import { DeltaEncoder, type Delta } from "./encoder.ts"
 import { Code, Method, type InitializeResult, type WireMutation } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 import type { Log } from "./log.ts"
+import type { MessageKey } from "./mutation.ts"
 import type { Projector } from "./projection.ts"
 
 /** How to read a harness's messages. */
@@ -26,8 +27,8 @@ export interface PassOf {
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**
- * How many sessions keep their last array in memory. Of all others only digests are kept, so they need a resync.
- * Arrays are large, mutations are not.
+ * How many sessions have their last array in memory. All others have only digests, so they need a resync. Arrays are
+ * large, mutations are not.
  */
 const rememberedArrays = 8
 const rememberedSessions = 256
@@ -147,7 +148,7 @@ export class Passes {
     }
     // Host and shim disagree about the array, so the next pass sends all of it.
     state.encoder.reset()
-    this.log.warn("patches do not fit, their messages stay raw", { session, messages: unfit })
+    this.log.warn("some patches do not fit, so their messages stay raw", { session, messages: unfit })
   }
 
   /** Gets the host's answer for messages, and plans the wire in the meantime. */

@@ -2,15 +2,15 @@
  * Copies and compares the members of a harness's message that the host uses. `npm run generate` writes it from a
  * declaration (gen/declare.ts).
  *
- * Invariant: `same(keep(a), b)` holds exactly when `copy(a)` and `copy(b)` are the same JSON text.
+ * Invariant: `same(snapshot(a), b)` holds exactly when `copy(a)` and `copy(b)` are the same JSON text.
  */
 export interface Projector {
   /** The projected copy, which is sent. It shares no object with raw, and omits members that are undefined. */
   copy(raw: unknown): unknown
-  /** The projected copy in the form that is kept for comparison. */
-  keep(raw: unknown): unknown
-  /** Whether keep(raw) would return kept again. It copies nothing. */
-  same(kept: unknown, raw: unknown): boolean
+  /** A snapshot of the projected copy, for comparison with later messages. */
+  snapshot(raw: unknown): unknown
+  /** Whether snapshot(raw) would return the snapshot `was` again. It copies nothing. */
+  same(was: unknown, raw: unknown): boolean
 }
 
 /** The treatment of values that a projection takes as a whole. */

@@ -5,7 +5,7 @@ import { isAbsolute, join } from "node:path"
 import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
 
 /**
- * The tools and commands that the host registered, kept between two starts of a harness. A harness accepts them only
+ * The tools and commands that the host registered, stored between two starts of a harness. A harness accepts them only
  * while it starts. If the host is away at that moment, the harness would otherwise have none of them until its next
  * start.
  */

@@ -42,7 +42,7 @@ for (const [name, { about, passes }] of vectors<Vector>("mutation")) {
 const pass = (start: number, more: Partial<WireMutation> = {}): WireMutation => ({ revision: 1, verdict: "steady", start, edits: {}, ...more })
 const ids = (messages: unknown[]) => messages.map(key)
 const named = (...names: string[]): Array<{ id: string; x?: number }> => names.map((id) => ({ id }))
-const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => sample.keep(message)), key, sample)
+const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => sample.snapshot(message)), key, sample)
 
 test("the last good mutation fits a later array", () => {
   const applier = new MutationApplier(key)
@@ -52,7 +52,7 @@ test("the last good mutation fits a later array", () => {
   assert.deepEqual(later, [{ id: "h" }, { id: "c", x: 1 }, { id: "d" }])
 })
 
-test("the last good mutation cuts where it cut before, wherever that is now", () => {
+test("the last good mutation cuts behind the same message, at its present place", () => {
   const applier = new MutationApplier(key)
   applier.apply(named("a", "b", "c"), pass(2), true)
   const shorter = named("b", "c", "d")
@@ -68,7 +68,7 @@ test("the last good mutation is not forced on another array", () => {
   assert.deepEqual(ids(other), ["x", "y"])
 })
 
-test("the last good mutation cuts behind what is left of what it dropped", () => {
+test("the last good mutation cuts behind the newest dropped message that is left", () => {
   const applier = new MutationApplier(key)
   const edits = { d: [{ op: "add" as const, path: "/x", value: 1 }] }
   applier.apply(named("a", "b", "c", "d"), pass(3, { head: [{ id: "h" }], edits }), true)
@@ -96,7 +96,7 @@ test("without a good mutation there is nothing to apply again", () => {
   assert.deepEqual(ids(messages), ["a"])
 })
 
-test("a head is not shared with the wire, in which other plugins write", () => {
+test("a head shares no object with the wire, which other plugins change", () => {
   const applier = new MutationApplier(key)
   const first = named("a")
   applier.apply(first, pass(0, { head: [{ id: "h", parts: [{ text: "history" }] }] }), true)
@@ -106,7 +106,7 @@ test("a head is not shared with the wire, in which other plugins write", () => {
   assert.deepEqual(second[0], { id: "h", parts: [{ text: "history" }] })
 })
 
-test("a draft changes nothing but the time that an answer takes", () => {
+test("with a draft, the wire is the same as without", () => {
   const letters = [..."abcdefghij"]
   for (let seed = 0; seed < 300; seed++) {
     const random = new Random(seed)
@@ -140,7 +140,7 @@ test("a draft changes nothing but the time that an answer takes", () => {
   }
 })
 
-test("an answer that was only learned is built upon", () => {
+test("the next answer builds on an answer that was only learned", () => {
   const applier = new MutationApplier(key)
   applier.apply(named("a"), pass(0, { edits: { a: [{ op: "add", path: "/x", value: 1 }] } }), true)
   applier.learn(named("a", "b"), pass(0, { edits: { b: [{ op: "add", path: "/x", value: 2 }] }, cleared: ["a"] }))

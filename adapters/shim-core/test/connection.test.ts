@@ -77,14 +77,14 @@ test("all requests under way fail together when the other end is gone", async (t
   assert.match((await ours.closed).message, /closed its output/)
 })
 
-test("an end that no longer listens is heard out", async () => {
+test("answers of an end that no longer reads still arrive", async () => {
   const fromPeer = new PassThrough()
   const deaf = new Writable({ write: (_, __, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })) })
   const ours = new Connection(fromPeer, deaf, async () => ({}))
   const answered = ours.request("first", {}).answer
   const lost = ours.request("second", {}).answer
   await once(deaf, "error")
-  assert.equal(ours.listens, false)
+  assert.equal(ours.isWritable, false)
   assert.throws(() => ours.notify("third", {}), ConnectionClosed)
   for (const piece of encodeFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { late: true } }))) fromPeer.write(piece)
   assert.deepEqual(await answered, { late: true })
@@ -92,7 +92,7 @@ test("an end that no longer listens is heard out", async () => {
   await assert.rejects(lost, ConnectionClosed)
 })
 
-test("an end that no longer listens, and does not end, is given up", async () => {
+test("an end that no longer reads, and does not close, is given up", async () => {
   const deaf = new Writable({ write: (_, __, done) => done(new Error("write EPIPE")) })
   const ours = new Connection(new PassThrough(), deaf, async () => ({}))
   const keepAlive = setTimeout(() => {}, 20_000)

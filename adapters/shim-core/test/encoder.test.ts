@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { clone, DeltaEncoder, isSame, keep, type Delta } from "../src/index.ts"
+import { clone, DeltaEncoder, isSame, snapshot, type Delta } from "../src/index.ts"
 import { sample as projection } from "./generated/sample.ts"
 import { Random } from "./random.ts"
 
-test("a kept value is the same as another exactly when both are the same JSON text", () => {
+test("a snapshot is the same as another exactly when both are the same JSON text", () => {
   let same = 0
   for (let seed = 0; seed < 5000; seed++) {
     const random = new Random(seed)
@@ -12,40 +12,40 @@ test("a kept value is the same as another exactly when both are the same JSON te
     const b = random.chance(0.3) ? clone(a) : random.json(3)
     const want = JSON.stringify(a) === JSON.stringify(b)
     if (want) same++
-    assert.equal(isSame(keep(a), b), want, `seed ${seed}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`)
+    assert.equal(isSame(snapshot(a), b), want, `seed ${seed}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`)
   }
   assert.ok(same > 1000 && same < 4000, `${same} of 5000 were the same`)
 })
 
 test("a member that is undefined is absent", () => {
-  assert.ok(isSame(keep({ a: 1, b: undefined }), { a: 1 }))
-  assert.ok(isSame(keep({ a: 1 }), { a: 1, b: undefined }))
-  assert.ok(!isSame(keep({ a: undefined }), { b: 1 }))
+  assert.ok(isSame(snapshot({ a: 1, b: undefined }), { a: 1 }))
+  assert.ok(isSame(snapshot({ a: 1 }), { a: 1, b: undefined }))
+  assert.ok(!isSame(snapshot({ a: undefined }), { b: 1 }))
   assert.deepEqual(Object.keys(clone({ a: 1, b: undefined })), ["a"])
 })
 
 test("members in another order are another text", () => {
-  assert.ok(!isSame(keep({ a: 1, b: 2 }), { b: 2, a: 1 }))
+  assert.ok(!isSame(snapshot({ a: 1, b: 2 }), { b: 2, a: 1 }))
 })
 
-test("a copy shares nothing with what it was copied from", () => {
+test("a copy shares nothing with its original", () => {
   const raw = { id: "m", parts: [{ a: { deep: ["x"] } }] }
   const copy = projection.copy(raw)
-  const kept = projection.keep(raw)
+  const was = projection.snapshot(raw)
   raw.parts[0]!.a.deep.push("y")
   assert.deepEqual(copy, { id: "m", parts: [{ a: { deep: ["x"] } }] })
-  assert.equal(projection.same(kept, raw), false)
+  assert.equal(projection.same(was, raw), false)
 })
 
-test("what a projection leaves out is neither compared nor sent", () => {
+test("members that a projection leaves out are neither compared nor sent", () => {
   const raw = { id: "m", cost: 1, summary: { diffs: ["large"] }, parts: [{ a: 1, z: 2, b: { c: 1, d: 2 } }] }
-  const kept = projection.keep(raw)
+  const was = projection.snapshot(raw)
   assert.deepEqual(projection.copy(raw), { id: "m", parts: [{ a: 1, b: { c: 1 } }] })
-  assert.ok(projection.same(kept, { ...raw, cost: 2, summary: { diffs: [] } }))
-  assert.ok(!projection.same(kept, { ...raw, summary: true }))
+  assert.ok(projection.same(was, { ...raw, cost: 2, summary: { diffs: [] } }))
+  assert.ok(!projection.same(was, { ...raw, summary: true }))
 })
 
-test("a delta carries what follows the first difference", () => {
+test("a delta carries the messages from the first difference on", () => {
   const encoder = new DeltaEncoder(projection)
   const pass = (revision: number, ...messages: unknown[]) => {
     const delta = encoder.encode(messages)
@@ -64,7 +64,7 @@ test("a delta carries what follows the first difference", () => {
   assert.deepEqual(pass(13, b()), [0, 0, '[{"id":"b","text":"2"}]'])
 })
 
-test("an array that was not confirmed is no base", () => {
+test("an array that was not confirmed does not become a base", () => {
   const encoder = new DeltaEncoder(projection)
   encoder.confirm(encoder.encode([{ id: "a" }]), 1)
   encoder.encode([{ id: "a" }, { id: "b" }])
@@ -91,7 +91,7 @@ test("deltas rebuild the projected array, whatever happens to it", () => {
   }
 })
 
-test("a guess is right when it says what a comparison says, and else a step on the way", () => {
+test("a guess is right if it equals the result of a full comparison; otherwise a second delta leads to that result", () => {
   let [right, wrong] = [0, 0]
   for (let seed = 0; seed < 300; seed++) {
     const random = new Random(seed)
@@ -120,7 +120,7 @@ test("a guess is right when it says what a comparison says, and else a step on t
   assert.ok(right > 100 && wrong > 100, `${right} guesses were right, ${wrong} wrong`)
 })
 
-test("what changed inside a moment ago is compared first", () => {
+test("after a change inside the array, the next array is compared before it is sent", () => {
   const encoder = new DeltaEncoder(projection)
   const pass = (texts: string) => {
     const raw = [...texts].map((text, id) => ({ id, text }))

@@ -87,15 +87,15 @@ export class FakeHost {
   /** Waits until the log satisfies a condition. The test's own timeout bounds the wait. */
   async until(condition: (entries: Entry[]) => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
-      const look = () => {
+      const check = () => {
         if (!condition(this.entries())) return
         watcher.close()
         clearInterval(poll)
         resolve()
       }
-      const watcher = watch(this.dir, look)
-      const poll = setInterval(look, 50) // a watcher may miss events from before it is ready
-      look()
+      const watcher = watch(this.dir, check)
+      const poll = setInterval(check, 50) // a watcher may miss events from before it is ready
+      check()
     })
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Code, ConnectionClosed, DeadlineExceeded, Host, Method, RpcError, silent, startHost, type Child } from "../src/index.ts"
-import { FakeHost, fakeHost, fakeHostPath, initialized, opening } from "./fakehost.ts"
+import { FakeHost, fakeHost, fakeHostPath, initialized, opening, type Script } from "./fakehost.ts"
 
 const long = { timeoutMS: 20_000 }
 const system = { session: "s", directory: "/p", model: { provider: "p", id: "m" }, system: ["§ 😀"] }
@@ -31,7 +31,7 @@ test("calls and notifications arrive in the order they were made", async (t) => 
   assert.deepEqual(order, Array.from({ length: 40 }, (_, i) => Math.floor(i / 2)))
 })
 
-test("what was under way when the host died is sent to the next one, after every directory", async (t) => {
+test("calls that were under way when the host died are sent to the next host, after every directory", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": 1 } })
   await host.open(opening("/a"), {}).opened(20_000)
   await host.open(opening("/b"), {}).opened(20_000)
@@ -78,7 +78,7 @@ test("an error answer keeps its code", async (t) => {
   await assert.rejects(host.call(Method.System, system, long), (err) => err instanceof RpcError && err.code === Code.Disabled && err.message === "disk full")
 })
 
-test("a refused directory does not trouble the others", async (t) => {
+test("a refused directory does not affect the others", async (t) => {
   const { host } = fakeHost(t, { errors: { initialize: { code: -32602, message: "no such place" } } })
   const refused = host.open(opening("/p"), {})
   assert.equal(await refused.opened(20_000), undefined)
@@ -126,6 +126,24 @@ test("stop ends the process by closing its input", async (t) => {
   await assert.rejects(host.call(Method.System, system, long))
 })
 
+const states: Record<string, { script: Script; reached: (at: { host: Host; fake: FakeHost }) => Promise<unknown> }> = {
+  "a directory is being opened": { script: { silent: ["initialize"] }, reached: ({ fake }) => fake.until(() => fake.received("initialize").length === 1) },
+  "a call is under way": { script: { silent: ["session/system"] }, reached: ({ fake }) => fake.until(() => fake.received("session/system").length === 1) },
+  "the next start is waiting": { script: { brokenStarts: 1000 }, reached: ({ host }) => assert.rejects(host.call(Method.System, system, long), /the host ended with code 3/) },
+}
+for (const [state, { script, reached }] of Object.entries(states)) {
+  test(`stop ends every wait while ${state}`, async (t) => {
+    const { host, fake } = fakeHost(t, script)
+    host.open(opening("/p"), {})
+    const call = host.call(Method.System, system, { timeoutMS: 600_000 })
+    const failed = assert.rejects(call, /the shim has stopped|the host ended with code 3/)
+    await reached({ host, fake })
+    host.stop()
+    await failed
+    await assert.rejects(host.call(Method.System, system, { timeoutMS: 600_000 }), /the shim has stopped/)
+  })
+}
+
 test("a host of another protocol is tried again until it is replaced", async (t) => {
   const { host, fake } = fakeHost(t, { errors: { initialize: { code: Code.Version, message: "too new" } } })
   const directory = host.open(opening("/p"), {})
@@ -137,7 +155,7 @@ test("a host of another protocol is tried again until it is replaced", async (t)
   assert.deepEqual(directory.result, initialized)
 })
 
-test("after a missed deadline nobody waits for a host that gives no sign of life", async (t) => {
+test("after a missed deadline no call waits for a host that stays silent", async (t) => {
   const { host, fake } = fakeHost(t, { silent: ["session/system"], deaf: true })
   await host.open(opening("/p"), {}).opened(20_000)
   await assert.rejects(host.call(Method.System, system, { timeoutMS: 50 }), DeadlineExceeded)
@@ -169,7 +187,7 @@ test("a call that ends every connection to the same host is not sent for ever", 
   assert.equal(fake.received("session/system").length, 4)
 })
 
-test("a call that was not sent is not lost, whatever it does", async (t) => {
+test("a call that was not sent is not lost, even if it has effects", async (t) => {
   const fake = new FakeHost()
   let child!: Child
   const host = new Host(() => (child = startHost(fakeHostPath(), silent)), silent)
@@ -185,14 +203,14 @@ test("a call that was not sent is not lost, whatever it does", async (t) => {
 })
 
 // A pass that came while the older host was finishing was lost: its refusal was taken for an answer.
-test("what a stopping host refused is sent to its successor", async (t) => {
+test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)
   await host.call(Method.System, system, { ...long, once: true })
   assert.deepEqual(fake.story().filter((what) => what !== "end"), ["start", "initialize", "session/system", "start", "initialize", "session/system"])
 })
 
-test("a directory that a stopping host refused is opened by its successor", async (t) => {
+test("a directory that a stopping host refused is opened by the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { initialize: 1 } })
   assert.deepEqual(await host.open(opening("/p"), {}).opened(20_000), initialized)
   assert.deepEqual(fake.story().filter((what) => what !== "end"), ["start", "initialize", "start", "initialize"])

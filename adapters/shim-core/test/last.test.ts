@@ -18,7 +18,7 @@ interface Message {
 }
 
 const key = (message: unknown) => (message as Message).info.id
-const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => projection.keep(message)), key, projection)
+const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => projection.snapshot(message)), key, projection)
 const mutation = (edits: Record<string, Patch>): WireMutation => ({ revision: 1, verdict: "steady", start: 0, edits })
 const text = (id: string, of: string): Part => ({ id, type: "text", text: of })
 /** OpenCode gives a reminder another part id on every pass. */
@@ -39,7 +39,7 @@ function reapplied(before: Message[], edits: Record<string, Patch>, now: Message
 
 // In plan mode OpenCode adds a reminder to the newest user message only, so the previous message loses it. The patch
 // of that message's second part no longer fitted, and the whole array went out raw.
-test("a reminder that has left a message takes no other message's patch with it", () => {
+test("if a reminder has left a message, the patches of other messages still apply", () => {
   const before = [user("a", text("1", "huge")), user("b", text("2", "plan"), reminder("you are in plan mode"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0"), tag("/parts/1")] }
   const now = [user("a", text("1", "huge")), user("b", text("2", "plan")), user("c", text("3", "go"), reminder("you are in plan mode"))]
@@ -54,7 +54,7 @@ test("a patch follows its part to another index", () => {
   assert.deepEqual(reapplied(before, edits, [user("a", text("4", "new"), text("2", "two"), reminder("r"), text("1", "one"))]).texts, [["new", "[dropped §2§]", "", "§1§ one"]])
 })
 
-test("a message whose part has changed stays raw, whole", () => {
+test("a message whose part has changed stays raw as a whole", () => {
   const before = [user("a", text("1", "one"), text("2", "two")), user("b", text("3", "three"))]
   const edits = { a: [dropped("/parts/0"), tag("/parts/1")], b: [tag("/parts/0")] }
   const now = [user("a", text("1", "another"), text("2", "two")), user("b", text("3", "three"))]
@@ -66,7 +66,7 @@ test("a message whose part has changed stays raw, whole", () => {
   assert.deepEqual(reapplied(before, more, [user("a", text("1", "another"), text("2", "second"))]), { texts: [["§1§ another"]], unfit: 0 })
 })
 
-test("parts that are all the same are told apart by their order, as long as none has come or gone", () => {
+test("equal parts are told apart by their order, unless their number has changed", () => {
   const [same, other] = [() => reminder("r"), text("1", "one")]
   const before = [user("a", other, same(), same())]
   const edits = { a: [dropped("/parts/1"), tag("/parts/2")] }
@@ -74,7 +74,7 @@ test("parts that are all the same are told apart by their order, as long as none
   assert.deepEqual(reapplied(before, edits, [user("a", other, same())]), { texts: [["one", "r"]], unfit: 1 })
 })
 
-test("a step that goes on keeps its patch, and what was appended to it stands at its end", () => {
+test("a step that continues keeps its patch, and an appended part stands at its end", () => {
   const step = (...parts: Part[]): Message => ({ info: { id: "s", role: "assistant" }, parts })
   const tool: Part = { id: "2", type: "tool", state: { status: "completed", output: "out", metadata: { restless: Math.random() } } }
   const before = [step({ type: "step-start" }, text("1", "I look"), tool)]
@@ -84,7 +84,7 @@ test("a step that goes on keeps its patch, and what was appended to it stands at
   assert.deepEqual(reapplied(before, edits, [now]), { texts: [["§1§ I look", "§2§ out", "step-finish", "todo"]], unfit: 0 })
 })
 
-test("what is only remembered by digests is used where nothing has changed", () => {
+test("a patch of a message that is remembered by its digest applies if the message has not changed", () => {
   const long = "x".repeat(5000)
   const before = [user("a", text("1", long)), user("b", text("2", "two"), reminder("r"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0")] }
@@ -94,7 +94,7 @@ test("what is only remembered by digests is used where nothing has changed", () 
 })
 
 // The fate of each part is decided by the part itself. The patch states it by index, as the host's patches do.
-test("a patch does to each part what it was made to do, or nothing to the message", () => {
+test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
     const random = new Random(seed)
@@ -109,9 +109,9 @@ test("a patch does to each part what it was made to do, or nothing to the messag
     })
     /** The fate of each part. Parts that look the same get the same fate, because they may change places. */
     const fates = new Map<string, "stays" | "tag" | "drop" | "goes">()
-    const look = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
+    const identity = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
     const fate = (message: Message, part: Part) => {
-      const its = look(message, part)
+      const its = identity(message, part)
       if (!fates.has(its)) fates.set(its, random.pick(part.text === undefined ? ["stays", "goes"] : ["stays", "tag", "drop", "goes"]))
       return fates.get(its)!
     }
@@ -143,7 +143,7 @@ test("a patch does to each part what it was made to do, or nothing to the messag
     }
     const wanted = now.map((message) =>
       message.parts.flatMap((part) => {
-        const its = known.has(part) ? (fates.get(look(message, part)) ?? "stays") : "stays"
+        const its = known.has(part) ? (fates.get(identity(message, part)) ?? "stays") : "stays"
         if (its === "goes") return []
         return its === "tag" ? [`<${part.text!.replace(" changed", "")}> ${part.text}`] : its === "drop" ? [`[${part.text}]`] : [part.text ?? part.type]
       }),

@@ -20,7 +20,7 @@ function install(t: TestContext) {
   return { root, bundle, program: (...path: string[]) => file(0o755, ...path, binaryName), text: (...path: string[]) => file(0o644, ...path) }
 }
 
-test("the nearest host is taken: the variable's, the package's, the one beside the bundle, that on PATH", (t) => {
+test("the host is looked for in this order: the variable, the package, beside the bundle, PATH", (t) => {
   const { root, bundle, program, text } = install(t)
   const env = { PATH: ["", ".", join(root, "usr"), join(root, "local")].join(delimiter) }
   assert.throws(() => locateHost(bundle, env), (err: Error) => err.message.includes(`@magicctx/host-${process.platform}-${process.arch}`) && err.message.includes(join(root, "plugin", "bin")))
@@ -42,7 +42,7 @@ test("a packaged host comes before the one beside the bundle", (t) => {
   assert.equal(locateHost(bundle, {}), packaged)
 })
 
-test("what the variable names is taken or is an error", (t) => {
+test("if the variable names a file, no other place is tried", (t) => {
   const { bundle, program, text } = install(t)
   program("plugin", "bin")
   const mine = program("mine")

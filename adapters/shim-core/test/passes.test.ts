@@ -32,7 +32,7 @@ async function start(t: TestContext, script: Script = {}) {
   return { fake, host, passes, run, deltas, sent }
 }
 
-test("a pass sends what is new and applies what comes back", async (t) => {
+test("a pass sends the new messages and applies the answer", async (t) => {
   const { run, deltas } = await start(t)
   for (const ids of ["ab", "abc", "abc"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
   assert.deepEqual(deltas(), [
@@ -55,13 +55,13 @@ test("an array that changed inside becomes the wire that it would have become in
   ])
 })
 
-test("what the answer to a wrong guess drops stays dropped", async (t) => {
+test("content that the answer to a wrong guess drops stays dropped", async (t) => {
   const { run } = await start(t, { drops: { 2: "a" } })
   await run("abc")
   assert.deepEqual(await run("axcd"), { outcome: "applied", texts: ["", ...tagged("xcd")] })
 })
 
-test("a host that forgets during a guess gets everything", async (t) => {
+test("a host that forgets during a guess gets the whole array", async (t) => {
   const { run, deltas } = await start(t, { passes: { 2: "forget" } })
   for (const ids of ["abc", "axcd", "axcde"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
   assert.deepEqual(deltas(), [
@@ -72,7 +72,7 @@ test("a host that forgets during a guess gets everything", async (t) => {
   ])
 })
 
-test("a host that does not hold the base gets everything in the same pass", async (t) => {
+test("a host that does not hold the base gets the whole array in the same pass", async (t) => {
   const { run, deltas } = await start(t, { passes: { 2: "forget" } })
   for (const ids of ["ab", "abc"]) assert.deepEqual(await run(ids), { outcome: "applied", texts: tagged(ids) })
   assert.deepEqual(deltas(), [
@@ -94,7 +94,7 @@ test("a pass during which the host dies is completed by the next one", async (t)
   ])
 })
 
-test("after a restart between two passes everything is sent", async (t) => {
+test("after a restart between two passes the whole array is sent", async (t) => {
   const { host, run, deltas } = await start(t, { dieOn: { "session/system": 1 } })
   await run("ab")
   await host.call(Method.System, { session: "s", directory: "/p", model: { provider: "", id: "" }, system: [] }, { timeoutMS: 20_000 })
@@ -125,7 +125,7 @@ test("a pass that fails falls back to the last good mutation", async (t) => {
   assert.deepEqual(await run("ab"), { outcome: "applied", texts: tagged("ab") })
 })
 
-test("a pass that takes too long falls back, and its late base is not built upon", async (t) => {
+test("a pass that misses its deadline falls back, and the next pass does not build on its revision", async (t) => {
   const { run, deltas } = await start(t, { passes: { 2: "silent" } })
   await run("a")
   assert.deepEqual(await run("ab", { transformTimeoutMs: 100 }), { outcome: "reapplied", texts: [...tagged("a"), "text of b"] })
@@ -182,7 +182,7 @@ test("a patch that does not fit keeps its message raw, and the next pass resyncs
   assert.deepEqual(sent(), [undefined, "wire 1001", undefined])
 })
 
-test("a session whose array is forgotten still uses what it has, without an answer", async (t) => {
+test("without an answer, a session whose array is forgotten still uses its patches", async (t) => {
   const { fake, passes } = await start(t)
   const array = (ids: string) => [...ids].map(message)
   await passes.run(array("abc"), of, initialized)
@@ -194,7 +194,7 @@ test("a session whose array is forgotten still uses what it has, without an answ
   assert.deepEqual(texts(messages), [...tagged("a"), "another text", ...tagged("c"), "text of d"])
 })
 
-test("a pass says with which wire the request before it left", async (t) => {
+test("a pass reports the wire with which the request before it left", async (t) => {
   const { run, sent } = await start(t)
   for (const ids of ["a", "ab", "abc"]) await run(ids)
   assert.deepEqual(sent(), [undefined, "wire 1001", "wire 1002"])
@@ -208,7 +208,7 @@ test("after a pass without an answer no wire is known to have left", async (t) =
   assert.deepEqual(sent(), [undefined, "wire 1001", undefined, "wire 1002", undefined, "wire 1004", undefined])
 })
 
-test("what is asked again within a pass is said again: no request has left meanwhile", async (t) => {
+test("a second request within a pass reports the same wire, because no request has left in between", async (t) => {
   const guess = await start(t)
   for (const ids of ["abc", "axcd"]) await guess.run(ids)
   assert.deepEqual(guess.sent(), [undefined, "wire 1001", "wire 1001"])

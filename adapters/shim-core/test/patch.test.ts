@@ -30,7 +30,7 @@ for (const [name, { about, message, patch, want, error }] of vectors<Vector>("pa
 /** A plan for a message that another plugin has frozen. */
 const unwritable = plan(Object.freeze({ text: "b" }), compile([{ op: "prepend", path: "/text", value: "1 " }]))
 
-test("operations that are planned together do what they do one after the other, or nothing", () => {
+test("operations that are planned together have the same effect as one after the other, or none", () => {
   let patched = 0
   for (let seed = 0; seed < 3000; seed++) {
     const random = new Random(seed)

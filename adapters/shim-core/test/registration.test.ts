@@ -16,7 +16,7 @@ function registrations(t: TestContext) {
 
 const tool = { name: "t", description: "d", parameters: {} }
 
-test("the last answer for a directory is recalled, without what was to be told once", (t) => {
+test("the last answer for a directory is recalled, without its warnings", (t) => {
   const { open } = registrations(t)
   open("shim-1").remember("/a", { ...initialized, tools: [tool], warnings: ["told"] })
   open("shim-1").remember("/b", initialized)
@@ -24,14 +24,14 @@ test("the last answer for a directory is recalled, without what was to be told o
   assert.deepEqual(open("shim-1").recall("/b"), initialized)
 })
 
-test("a directory that was never open takes after the newest one; another version after none", (t) => {
+test("a directory that was never open gets the newest answer of another one, and another version gets none", (t) => {
   const { open } = registrations(t)
   open("shim-1").remember("/a", initialized)
   assert.deepEqual(open("shim-1").recall("/new"), initialized)
   assert.equal(open("shim-2").recall("/a"), undefined)
 })
 
-test("a broken file is as none, and is written anew", (t) => {
+test("a broken file counts as missing, and is replaced", (t) => {
   const { open, files } = registrations(t)
   open("shim-1").remember("/a", initialized)
   const [file] = files()
@@ -41,7 +41,7 @@ test("a broken file is as none, and is written anew", (t) => {
   assert.deepEqual(open("shim-1").recall("/a"), initialized)
 })
 
-test("where nothing can be kept, nothing fails", () => {
+test("if nothing can be stored, nothing fails", () => {
   const nowhere = new Registrations("shim-1", { XDG_STATE_HOME: "/dev/null" })
   nowhere.remember("/a", initialized)
   assert.equal(nowhere.recall("/a"), undefined)

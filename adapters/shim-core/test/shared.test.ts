@@ -20,7 +20,7 @@ function hosts() {
 
 const never = 3_600_000
 
-test("a process has one host for all that use it", async () => {
+test("all users in a process share one host", async () => {
   const { made, create } = hosts()
   const a = acquireHost(create, 0)
   const b = acquireHost(create, 0)

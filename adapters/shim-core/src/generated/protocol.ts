@@ -562,6 +562,17 @@ export interface SessionStatusParams {
   dropped?: boolean
 }
 
+/**
+ * ShutdownParams ends the connection. The host first lets calls in flight finish, then answers and closes the
+ * connection.
+ */
+export interface ShutdownParams {
+  /** host asks the whole host to stop, so that a newer one can take its place. */
+  host?: boolean
+  /** version is the version of that newer host, for the log. */
+  version?: string
+}
+
 /** StatusParams asks for the state of the host. */
 export type StatusParams = Record<string, never>
 
@@ -787,7 +798,7 @@ export interface HostCalls {
   "session/subscribe": { params: SubscribeParams; result: Empty }
   "session/system": { params: SystemParams; result: SystemResult }
   "session/transform": { params: TransformParams; result: WireMutation }
-  "shutdown": { params: Empty; result: Empty }
+  "shutdown": { params: ShutdownParams; result: Empty }
   "status": { params: StatusParams; result: StatusResult }
   "text/complete": { params: TextCompleteParams; result: TextCompleteResult }
   "tool/after": { params: ToolAfterParams; result: ToolAfterResult }

@@ -1,26 +1,27 @@
 /**
- * Returns the form in which a JSON value is kept for comparison with later values. The form is chosen for speed:
- * comparing is most of the cost of a pass in the harness.
+ * Returns a snapshot of a JSON value: a form that later values are compared with, for example a digest of a long text.
+ * The form is chosen for speed, because comparing is most of the cost of a pass in the harness.
  */
-export function keep(value: unknown): unknown {
+export function snapshot(value: unknown): unknown {
   if (typeof value === "string") return isDigestible(value) ? digest!(value) : value
   if (typeof value !== "object" || value === null) return value
-  return Array.isArray(value) ? value.map(keep) : new KeptObject(value)
+  return Array.isArray(value) ? value.map(snapshot) : new ObjectSnapshot(value)
 }
 
 /**
- * Whether a kept value and a new one are the same JSON. The order of members counts, because the wire keeps it.
+ * Whether a value is the same JSON as the one that the snapshot `was` was made of. The order of members counts, because
+ * the wire has the same order.
  */
-export function isSame(kept: unknown, value: unknown): boolean {
-  if (kept === value) return true
-  if (typeof value === "string") return typeof kept === "bigint" && digest!(value) === kept
-  if (typeof kept !== "object" || typeof value !== "object" || kept === null || value === null) return false
-  return kept instanceof KeptObject ? kept.isSame(value) : areSame(kept as unknown[], value)
+export function isSame(was: unknown, value: unknown): boolean {
+  if (was === value) return true
+  if (typeof value === "string") return typeof was === "bigint" && digest!(value) === was
+  if (typeof was !== "object" || typeof value !== "object" || was === null || value === null) return false
+  return was instanceof ObjectSnapshot ? was.isSame(value) : areSame(was as unknown[], value)
 }
 
-function areSame(kept: unknown[], values: object): boolean {
-  if (!Array.isArray(values) || kept.length !== values.length) return false
-  for (let i = 0; i < kept.length; i++) if (!isSame(kept[i], values[i])) return false
+function areSame(was: unknown[], values: object): boolean {
+  if (!Array.isArray(values) || was.length !== values.length) return false
+  for (let i = 0; i < was.length; i++) if (!isSame(was[i], values[i])) return false
   return true
 }
 
@@ -29,7 +30,7 @@ function areSame(kept: unknown[], values: object): boolean {
  * often slow to look the names up in another object. With such lookups the comparison of a session took twice as long
  * in every other process (Bun 1.3).
  */
-export class KeptObject {
+export class ObjectSnapshot {
   private readonly names: string[] = []
   private readonly values: unknown[] = []
 
@@ -38,7 +39,7 @@ export class KeptObject {
       const value = (object as Record<string, unknown>)[name]
       if (value === undefined) continue
       this.names.push(name)
-      this.values.push(keep(value))
+      this.values.push(snapshot(value))
     }
   }
 

@@ -1,0 +1,128 @@
+import { invalidParams, methodNotFound, RpcError, type Connection } from "./connection.ts"
+import { bounded, within } from "./deadline.ts"
+import { Code, Method, ProtocolMajor, type InitializeParams, type InitializeResult, type ShimCalls } from "./generated/protocol.ts"
+import type { Log } from "./log.ts"
+
+/** A plugin instance's answers to the host's requests. A method that is missing here is unknown to the instance. */
+export type Handlers = {
+  [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
+}
+
+const initializeTimeoutMS = 10_000
+
+/** An open directory of this process, and the host's latest answer about it. */
+export class Directory {
+  /** The host's latest answer to initialize; undefined until there is one. */
+  result: InitializeResult | undefined
+  /** The reason why the host refused the directory, if it did. */
+  refusal: string | undefined
+  /** The connection that was asked last. */
+  connection: Connection | undefined
+  /** The running initialize on a connection that already serves other directories. */
+  asking: Promise<unknown> | undefined
+  readonly params: InitializeParams
+  readonly handlers: Handlers
+  private readonly first: Promise<void>
+  private endFirstWait!: () => void
+
+  constructor(params: InitializeParams, handlers: Handlers) {
+    this.params = params
+    this.handlers = handlers
+    this.first = new Promise((resolve) => (this.endFirstWait = resolve))
+  }
+
+  /** Notes the host's answer: its result, or else the reason why it refused the directory. */
+  settle(result: InitializeResult | undefined, refusal?: string): void {
+    this.result = result
+    this.refusal = refusal
+    this.endFirstWait()
+  }
+
+  /** Ends the wait for the first answer without one. */
+  giveUp(): void {
+    this.endFirstWait()
+  }
+
+  /** Resolves with the first answer. Resolves with undefined if timeoutMS have passed or no host can be started. */
+  async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
+    await within(timeoutMS, this.first)
+    return this.result
+  }
+}
+
+/** The open directories of this process. Each of them is opened on every new connection. */
+export class Directories {
+  private readonly all = new Set<Directory>()
+  private readonly log: Log
+
+  constructor(log: Log) {
+    this.log = log
+  }
+
+  add(directory: Directory): void {
+    this.all.add(directory)
+  }
+
+  remove(directory: Directory): void {
+    this.all.delete(directory)
+  }
+
+  /** The directories that were not opened on this connection. */
+  unopened(connection: Connection): Directory[] {
+    return [...this.all].filter((directory) => directory.connection !== connection)
+  }
+
+  /** Opens a directory. Fails only if the host cannot serve any directory. */
+  async open(connection: Connection, directory: Directory): Promise<void> {
+    directory.connection = connection
+    try {
+      const pending = connection.request(Method.Initialize, directory.params)
+      const result = checked((await bounded(pending, Date.now() + initializeTimeoutMS)) as InitializeResult)
+      connection.hostPID = result.hostPid
+      directory.settle(result)
+    } catch (err) {
+      if (!(err instanceof RpcError) || isStopping(err) || isOtherProtocol(err)) throw err
+      // The host works, but not for this directory. It may serve it after its next restart.
+      this.log.warn("directory refused", { directory: directory.params.directory, cause: err.message })
+      directory.settle(undefined, err.message)
+    }
+  }
+
+  /** Ends all waits for a first answer, because no host can be started. */
+  giveUp(): void {
+    for (const directory of this.all) directory.giveUp()
+  }
+
+  /**
+   * Hands a request of the host to the instance whose directory it names. Without a directory, any instance that
+   * knows the method answers.
+   */
+  async serve(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    const { directory } = (params ?? {}) as { directory?: string }
+    const addressed = [...this.all].filter((open) => directory === undefined || open.params.directory === directory)
+    if (addressed.length === 0) throw new RpcError(invalidParams, `no open directory ${directory}`)
+    for (const { handlers } of addressed) {
+      const handler = handlers[method as keyof ShimCalls] as ((params: unknown, signal: AbortSignal) => Promise<unknown>) | undefined
+      if (handler) return handler(params, signal)
+    }
+    throw new RpcError(methodNotFound, `this shim has no method ${method}`)
+  }
+}
+
+/** Refuses the answer of a host that is too old to refuse this shim itself. */
+function checked(result: InitializeResult): InitializeResult {
+  const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
+  if (protocol?.major === ProtocolMajor && [hooks, tools, commands, agents].every(Array.isArray)) return result
+  const speaks = protocol ? `protocol ${protocol.major}.${protocol.minor}` : "an unknown protocol"
+  throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
+}
+
+/** Whether a host refused a call because it is about to end. It has not started that call. */
+export function isStopping(err: unknown): boolean {
+  return err instanceof RpcError && err.code === Code.Stopping
+}
+
+/** Whether a host refused this shim because of its protocol version. Only another host can help then. */
+export function isOtherProtocol(err: unknown): boolean {
+  return err instanceof RpcError && err.code === Code.Version
+}

@@ -1,0 +1,265 @@
+import type { Child } from "./child.ts"
+import { asError, Connection, EndOfOutput } from "./connection.ts"
+import { isOtherProtocol, type Directories } from "./directories.ts"
+import type { Log } from "./log.ts"
+import type { Outbox } from "./outbox.ts"
+
+const firstDelayMS = 50
+const longestDelayMS = 5_000
+/** A host that worked this long counts as healthy: if it ends, the next restart comes soon. */
+const provenMS = 1_000
+/** After this many failed starts in a row the host counts as down. */
+const mostFailedStarts = 5
+/** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
+export const attemptMS = 1_000
+/** If no bytes come this long after a missed deadline, in ms, the connection is closed. */
+const silenceMS = 10_000
+/** How long the process of a broken connection may take to end, in ms. */
+const brokenGraceMS = 200
+
+const stopped = "the shim has stopped"
+
+/** The experience with the host since it last answered a call. A state hands it on to the next state. */
+interface Health {
+  /** The number of processes that were started since the last answer. */
+  readonly starts: number
+  /** Whether callers should fail soon: several starts have failed, or the host has missed a deadline. */
+  readonly isDown: boolean
+  /** The reason for the last failure, as a sentence for the user; empty if there was none since the last connection. */
+  readonly failure: string
+}
+
+/** The fields of each state from the first start until the stop. */
+interface Living {
+  readonly health: Health
+}
+
+/** The fields of each state of an attempt to reach the host. */
+interface Attempt extends Living {
+  /** When the attempt began, in ms of the clock. */
+  readonly since: number
+}
+
+/**
+ * The states of the supervisor, in the order in which they follow each other:
+ *
+ *     unused → starting → opening → connected → ending → pausing → starting → …
+ *
+ * If no process can be started, starting leads to pausing. If the host refuses to serve, opening leads to ending. Each
+ * state may lead to stopped.
+ */
+type State =
+  /** No directory was opened yet, so no process was started. */
+  | { readonly name: "unused" }
+  /** A process is about to be started. */
+  | ({ readonly name: "starting" } & Attempt)
+  /** The process runs. The directories are being opened on its connection. */
+  | ({ readonly name: "opening"; readonly child: Child; readonly connection: Connection } & Attempt)
+  /** Calls go to the connection. */
+  | ({ readonly name: "connected"; readonly child: Child; readonly connection: Connection } & Attempt)
+  /** The process ends, because its connection is lost or a newer host takes its place. */
+  | ({ readonly name: "ending"; readonly child: Child } & Attempt)
+  /** The next start comes after a delay, or as soon as wake is called. */
+  | ({ readonly name: "pausing"; wake(): void } & Living)
+  | { readonly name: "stopped" }
+
+/**
+ * Runs one host process after another, each with one connection. It opens every directory on a new connection before
+ * it sends anything else.
+ *
+ * A host counts as down after several failed starts, or after a missed deadline. It counts as up again with its next
+ * answer to a call.
+ */
+export class Supervisor {
+  /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
+  generation = 0
+  private state: State = { name: "unused" }
+  private readonly startProcess: () => Child
+  private readonly directories: Directories
+  private readonly outbox: Outbox
+  private readonly log: Log
+
+  constructor(startProcess: () => Child, directories: Directories, outbox: Outbox, log: Log) {
+    this.startProcess = startProcess
+    this.directories = directories
+    this.outbox = outbox
+    this.log = log
+  }
+
+  /** The connection that calls go to, if there is one. */
+  get connection(): Connection | undefined {
+    return this.state.name === "connected" ? this.state.connection : undefined
+  }
+
+  get isDown(): boolean {
+    return this.health?.isDown ?? false
+  }
+
+  get isStopped(): boolean {
+    return this.state.name === "stopped"
+  }
+
+  /** The reason why there is no connection, as a sentence for the user. */
+  get trouble(): string {
+    const { state } = this
+    if (state.name === "stopped") return stopped
+    if (state.name === "opening" && Date.now() - state.since >= attemptMS) return "the host has started, but does not answer"
+    return this.health?.failure || "the host has not answered yet"
+  }
+
+  /** Starts the first process. Later calls do nothing. */
+  begin(): void {
+    if (this.state.name !== "unused") return
+    this.enterStarting({ starts: 0, isDown: false, failure: "" })
+    this.run().catch((err) => this.log.warn("supervisor of the host failed", { cause: asError(err).message }))
+  }
+
+  /** Ends a pause, so that the next attempt begins now. Returns when callers stop waiting for the running attempt. */
+  hurry(): number {
+    this.endPause()
+    return "since" in this.state ? this.state.since + attemptMS : 0
+  }
+
+  /** Notes that the host has answered a call. */
+  answered(): void {
+    const { health } = this
+    if (health && (health.starts > 0 || health.isDown)) this.note({ starts: 0, isDown: false })
+  }
+
+  /** Notes that the host has missed a deadline. The connection ends if the host stays silent for a long time. */
+  missed(cause: Error): void {
+    this.note({ isDown: true })
+    const { connection } = this
+    if (!connection) return
+    this.note({ failure: cause.message })
+    connection.beginSilence()
+    setTimeout(() => {
+      if (Date.now() - (connection.silence?.since ?? Infinity) >= silenceMS) connection.close(cause)
+    }, silenceMS + 1).unref()
+  }
+
+  /** Notes that the host is about to end. The next host gets all calls from now on. */
+  retire(): void {
+    if (this.state.name === "connected") this.enterEnding()
+  }
+
+  /** Ends the process for good. */
+  stop(): void {
+    const { state } = this
+    this.state = { name: "stopped" }
+    if (state.name === "pausing") state.wake()
+    if ("child" in state) state.child.stop()
+    if ("connection" in state) state.connection.close(new Error(stopped))
+    this.outbox.failAll(new Error(stopped))
+  }
+
+  private async run(): Promise<void> {
+    let logged = ""
+    for (let delay = firstDelayMS; ; delay = Math.min(2 * delay, longestDelayMS)) {
+      const startedAt = Date.now()
+      const failure = await this.serveOnce()
+      if (!this.health) return // stopped
+      if (this.health.starts === 0 || Date.now() - startedAt > provenMS) delay = firstDelayMS
+      if (failure !== logged) this.log.warn("host is not available", { cause: failure })
+      logged = failure
+      this.note({ failure, isDown: this.isDown || this.health.starts >= mostFailedStarts })
+      if (this.isDown) this.outbox.failAll(new Error(failure))
+      // The jitter prevents the shims of one user from restarting at the same moments.
+      await this.pause(delay * (0.5 + Math.random() / 2))
+      if (this.isStopped) return
+    }
+  }
+
+  /** Runs one host process to its end. Returns the reason why it ended. */
+  private async serveOnce(): Promise<string> {
+    let child: Child
+    let connection: Connection
+    try {
+      child = this.startProcess()
+      connection = new Connection(child.output, child.input, (method, params, signal) => this.directories.serve(method, params, signal))
+    } catch (err) {
+      // No executable was found, so there is nothing to wait for. It may be installed later.
+      this.note({ isDown: true })
+      this.directories.giveUp()
+      return asError(err).message
+    }
+    this.enterOpening(child, connection)
+    void child.ended.then((how) => connection.close(new Error(how)))
+    try {
+      // This repeats until no directory is left, because directories may be opened meanwhile. There is no await
+      // between the last check and enterConnected.
+      for (let left; (left = this.directories.unopened(connection)).length > 0; ) {
+        await Promise.all(left.map((directory) => this.directories.open(connection, directory)))
+      }
+      this.enterConnected()
+    } catch (err) {
+      if (isOtherProtocol(err)) this.note({ isDown: true })
+      connection.close(asError(err))
+    }
+    const reason = await connection.closed
+    this.enterEnding()
+    child.stop(brokenGraceMS)
+    const how = await child.ended
+    return reason instanceof EndOfOutput ? how : reason.message
+  }
+
+  // The transitions. Each does nothing unless the supervisor is in a state from which it leads: a stop may come at any
+  // moment.
+
+  private enterStarting(health: Health): void {
+    this.state = { name: "starting", since: Date.now(), health: { ...health, starts: health.starts + 1 } }
+  }
+
+  private enterOpening(child: Child, connection: Connection): void {
+    const { state } = this
+    if (state.name !== "starting") return
+    this.state = { name: "opening", since: state.since, health: state.health, child, connection }
+  }
+
+  private enterConnected(): void {
+    const { state } = this
+    if (state.name !== "opening") return
+    this.generation++
+    this.log.info("host connected", { pid: state.child.pid, generation: this.generation })
+    this.state = { ...state, name: "connected", health: { ...state.health, failure: "" } }
+    this.outbox.sendAll(state.connection)
+  }
+
+  private enterEnding(): void {
+    const { state } = this
+    if (state.name !== "opening" && state.name !== "connected") return
+    this.state = { name: "ending", since: state.since, health: state.health, child: state.child }
+  }
+
+  /** Enters pausing. Resolves at its end, when the state is starting or stopped. */
+  private pause(ms: number): Promise<void> {
+    const { state } = this
+    if (state.name !== "starting" && state.name !== "ending") return Promise.resolve()
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(() => this.endPause(), ms)
+      timer.unref()
+      const wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.state = { name: "pausing", health: state.health, wake }
+    })
+  }
+
+  private endPause(): void {
+    const { state } = this
+    if (state.name !== "pausing") return
+    this.enterStarting(state.health)
+    state.wake()
+  }
+
+  private get health(): Health | undefined {
+    return "health" in this.state ? this.state.health : undefined
+  }
+
+  /** Changes the health within the present state. */
+  private note(change: Partial<Health>): void {
+    const { state } = this
+    if ("health" in state) this.state = { ...state, health: { ...state.health, ...change } }
+  }
+}

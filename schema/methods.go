@@ -1,0 +1,106 @@
+package schema
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Methods that a shim calls in the host.
+const (
+	MethodInitialize     = "initialize"
+	MethodShutdown       = "shutdown"
+	MethodTransform      = "session/transform"
+	MethodSystem         = "session/system"
+	MethodEvent          = "session/event"
+	MethodChatMessage    = "session/chatMessage"
+	MethodTextComplete   = "text/complete"
+	MethodToolBefore     = "tool/before"
+	MethodToolAfter      = "tool/after"
+	MethodToolExecute    = "tool/execute"
+	MethodCommandExecute = "command/execute"
+	MethodCancel         = "$/cancelRequest"
+)
+
+// Methods for clients that read the state of the host, such as `magicctx-host
+// status`.
+const (
+	MethodStatus           = "status"
+	MethodSessionStatus    = "session/status"
+	MethodSessionSubscribe = "session/subscribe"
+)
+
+// Methods that the host calls in a shim.
+const (
+	MethodAgentRun       = "agent/run"
+	MethodAgentAbort     = "agent/abort"
+	MethodHistoryRead    = "history/read"
+	MethodNotifyShow     = "notify/show"
+	MethodMessageSend    = "message/send"
+	MethodModelLimits    = "models/limits"
+	MethodSessionChanged = "session/changed"
+)
+
+// A Caller says which end of a connection calls a method.
+type Caller string
+
+// The callers. A client that only reads the host's state, such as
+// `magicctx-host status`, calls the same methods as a shim.
+const (
+	FromShim Caller = "shim"
+	FromHost Caller = "host"
+	FromBoth Caller = "both"
+)
+
+// A MethodType binds the name of a method to its caller and its types. A
+// notification has no result.
+type MethodType struct {
+	Name   string
+	Caller Caller
+	Params reflect.Type
+	Result reflect.Type // nil for a notification
+}
+
+// GoldenPath returns the path of the method's golden in testdata, for example
+// "method/session.system.json".
+func (m MethodType) GoldenPath() string {
+	return "method/" + strings.ReplaceAll(strings.TrimPrefix(m.Name, "$/"), "/", ".") + ".json"
+}
+
+func request[P, R any](name string, c Caller) MethodType {
+	return MethodType{name, c, reflect.TypeFor[P](), reflect.TypeFor[R]()}
+}
+
+func notification[P any](name string, c Caller) MethodType {
+	return MethodType{name, c, reflect.TypeFor[P](), nil}
+}
+
+// Methods is the method table: the whole protocol. The TypeScript types and the
+// JSON Schema are generated from it, and the server's dispatch is tested
+// against it.
+var Methods = []MethodType{
+	request[InitializeParams, InitializeResult](MethodInitialize, FromShim),
+	request[ShutdownParams, Empty](MethodShutdown, FromShim),
+	request[TransformParams, WireMutation](MethodTransform, FromShim),
+	request[SystemParams, SystemResult](MethodSystem, FromShim),
+	notification[EventParams](MethodEvent, FromShim),
+	request[ChatMessageParams, ChatMessageResult](MethodChatMessage, FromShim),
+	request[TextCompleteParams, TextCompleteResult](MethodTextComplete, FromShim),
+	request[ToolBeforeParams, ToolBeforeResult](MethodToolBefore, FromShim),
+	request[ToolAfterParams, ToolAfterResult](MethodToolAfter, FromShim),
+	request[ToolExecuteParams, ToolExecuteResult](MethodToolExecute, FromShim),
+	request[CommandExecuteParams, CommandExecuteResult](MethodCommandExecute, FromShim),
+
+	request[StatusParams, StatusResult](MethodStatus, FromShim),
+	request[SessionStatusParams, SessionStatus](MethodSessionStatus, FromShim),
+	request[SubscribeParams, Empty](MethodSessionSubscribe, FromShim),
+
+	request[AgentRunParams, AgentRunResult](MethodAgentRun, FromHost),
+	request[AgentAbortParams, Empty](MethodAgentAbort, FromHost),
+	request[HistoryReadParams, HistoryReadResult](MethodHistoryRead, FromHost),
+	request[NotifyShowParams, Empty](MethodNotifyShow, FromHost),
+	request[MessageSendParams, Empty](MethodMessageSend, FromHost),
+	request[ModelLimitsParams, ModelLimits](MethodModelLimits, FromHost),
+	notification[SessionStatus](MethodSessionChanged, FromHost),
+
+	notification[CancelParams](MethodCancel, FromBoth),
+}
