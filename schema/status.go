@@ -76,12 +76,12 @@ type SessionStatus struct {
 	Session string  `json:"session"`
 	// Title is the session's title as the harness reported it last. It is empty
 	// until the harness has reported one.
-	Title string `json:"title,omitzero"`
-	Mode    string  `json:"mode" jsonschema:"enum=primary,enum=primary-no-reduce,enum=subagent,enum=subagent-no-reduce"`
-	Model   Model   `json:"model"`
-	Epoch   int     `json:"epoch"`
-	Passes  int     `json:"passes"`
-	Busts   int     `json:"busts"`
+	Title  string `json:"title,omitzero"`
+	Mode   string `json:"mode" jsonschema:"enum=primary,enum=primary-no-reduce,enum=subagent,enum=subagent-no-reduce"`
+	Model  Model  `json:"model"`
+	Epoch  int    `json:"epoch"`
+	Passes int    `json:"passes"`
+	Busts  int    `json:"busts"`
 	// LastVerdict and LastCause belong to the last pass.
 	LastVerdict Verdict `json:"lastVerdict,omitzero"`
 	LastCause   string  `json:"lastCause,omitzero"`
@@ -298,11 +298,11 @@ type TokensBySource struct {
 	// ToolDefinitions is the rest of the prompt before its messages: mainly the
 	// definitions of the tools.
 	ToolDefinitions int64 `json:"toolDefinitions"`
-	Text        int64 `json:"text"`
-	Files       int64 `json:"files"`
-	ToolInputs  int64 `json:"toolInputs"`
-	ToolResults int64 `json:"toolResults"`
-	Dropped     int64 `json:"dropped"`
+	Text            int64 `json:"text"`
+	Files           int64 `json:"files"`
+	ToolInputs      int64 `json:"toolInputs"`
+	ToolResults     int64 `json:"toolResults"`
+	Dropped         int64 `json:"dropped"`
 }
 
 // SubscribeParams asks for a session/changed notification after each pass.

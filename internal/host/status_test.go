@@ -111,7 +111,8 @@ func TestStatusTellsWhatTheContextIsMadeOf(t *testing.T) {
 // The provider reports only the whole prompt, and counts with another vocabulary.
 func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	sums := []store.UnitSums{
-		{Kind: "text", Tokens: 1000, DroppedTokens: 100}, {Kind: "file", Tokens: 333},
+		{Kind: "text", Tokens: 1000, DroppedTokens: 100},
+		{Kind: "file", Tokens: 333},
 		{Kind: "tool", Tokens: 5000, InputTokens: 700, DroppedTokens: 2000, DroppedInputTokens: 50},
 	}
 	for _, test := range []struct {

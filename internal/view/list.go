@@ -43,7 +43,9 @@ var listColumns = []struct {
 		}
 		return text, Plain
 	}}},
-	{0, column{"AGO", 6, true, func(s *screen, st schema.SessionStatus) (string, Colour) { return format.AgeOf(st.LastPassAt, s.now), Plain }}},
+	{0, column{"AGO", 6, true, func(s *screen, st schema.SessionStatus) (string, Colour) {
+		return format.AgeOf(st.LastPassAt, s.now), Plain
+	}}},
 }
 
 // The title of a session takes the columns that the others leave, within these bounds.

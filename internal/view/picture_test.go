@@ -22,7 +22,6 @@ func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "status.svg"), picture.String())
 }
 
-
 // The measures of a picture, in pixels. Each character has its own place, so the widths of the viewer's
 // font do not matter.
 const (

@@ -298,3 +298,74 @@ func TestColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestKeysScrollSortAndFilter(t *testing.T) {
+	st := statusOf(12)
+	press := func(keys string) Choice {
+		t.Helper()
+		var c Choice
+		for _, key := range keys {
+			var quits bool
+			if c, quits = c.Pressed(key, c.Matching(st)); quits {
+				t.Errorf("%q quits", keys)
+			}
+		}
+		return c
+	}
+	up, down, page, end, esc, enter, back := string(KeyUp), string(KeyDown), string(KeyPageDown), string(KeyEnd), string(KeyEscape), string(KeyEnter), string(KeyBackspace)
+	for _, test := range []struct {
+		keys string
+		want Choice
+	}{
+		{down + down + up, Choice{Selected: 1}},
+		{up, Choice{}},
+		{page + page, Choice{Selected: 11}},
+		{end + "k", Choice{Selected: 10}},
+		{"js", Choice{Sort: 1}},
+		{"ssss", Choice{}},
+		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // a q in a filter quits nothing
+		{"/hex" + back + "ro" + enter + "j", Choice{Filter: "hero", Selected: 1}},
+		{"/hero" + enter + esc, Choice{}},
+		{"/zz" + enter + "jjj", Choice{Filter: "zz"}},
+	} {
+		if got := press(test.keys); got != test.want {
+			t.Errorf("%q: got %+v, want %+v", test.keys, got, test.want)
+		}
+	}
+	if _, quits := (Choice{}).Pressed('q', 1); !quits {
+		t.Error("q does not quit")
+	}
+	for _, s := range (Choice{Filter: "HERO"}).apply(st.Sessions) {
+		if !strings.Contains(s.Title, "hero") {
+			t.Errorf("%q matches hero", s.Title)
+		}
+	}
+	byPressure := (Choice{Sort: 1}).apply(st.Sessions)
+	for i := range byPressure[1:] {
+		if byPressure[i].Pressure < byPressure[i+1].Pressure {
+			t.Errorf("pressure %v stands before %v", byPressure[i].Pressure, byPressure[i+1].Pressure)
+		}
+	}
+}
+
+// The parts of the bar have the share of their tokens, and every mark stays visible.
+func TestBarShowsEachPartAndMark(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		part := rapid.Int64Range(0, 300_000)
+		st := schema.SessionStatus{ContextTokens: 200_000, Threshold: 0.65, Tokens: schema.TokensBySource{System: part.Draw(r, "system"), Text: part.Draw(r, "text"), ToolResults: part.Draw(r, "results")}}
+		st.NextBust = &schema.NextBust{Down: 50_000}
+		s := screen{width: rapid.IntRange(minWidth, 160).Draw(r, "width")}
+		s.bar(st)
+		cells := []rune(strings.TrimPrefix(s.lines[0], " "))
+		if n := min(s.width-2, maxBar); len(cells) != n {
+			r.Fatalf("%d cells, want %d: %q", len(cells), n, s.lines[0])
+		}
+		if got := strings.Count(s.lines[0], "│"); got != 3 && promptOf(st.Tokens) <= 200_000 {
+			r.Errorf("%d marks, want 3: %q", got, s.lines[0])
+		}
+		whole := max(200_000, promptOf(st.Tokens))
+		if want, got := float64(promptOf(st.Tokens))/float64(whole)*float64(len(cells)), float64(len(cells)-strings.Count(s.lines[0], "·")); got < want-4 || got > want+4 {
+			r.Errorf("%v of %d cells are filled, want about %v: %q", got, len(cells), want, s.lines[0])
+		}
+	})
+}
