@@ -113,6 +113,45 @@ func (s *Session) Stored(w Wire) {
 	s.State.Lose(w.Lost)
 }
 
+// lostWith estimates how many tokens of thinking leave the wire with a new setup. If the
+// model binds its thinking, a new preamble takes all of it.
+func (s *Session) lostWith(after frozen.Setup) int {
+	before := s.State.Setup
+	if !after.Binds || after.Preamble == before.Preamble {
+		return 0
+	}
+	if before.Binds {
+		return s.boundThinking(0)
+	}
+	tokens := 0
+	for i := range s.entries {
+		if e := &s.entries[i]; e.traits.signed && s.sendsThinking(e) {
+			tokens += e.traits.thought / bytesPerToken
+		}
+	}
+	return tokens
+}
+
+// sendsThinking reports whether the thinking of e has not left with its content: thinking
+// leaves with the last call that it led to, and with an empty shell.
+func (s *Session) sendsThinking(e *entry) bool {
+	calls, dropped := 0, 0
+	for _, it := range e.items {
+		u := s.State.ByTag(it.Tag)
+		switch {
+		case u == nil:
+		case u.IsShell:
+			return false
+		case u.Kind == frozen.ToolUnit:
+			calls++
+			if u.Edit == frozen.Drop {
+				dropped++
+			}
+		}
+	}
+	return calls == 0 || dropped < calls
+}
+
 // boundThinking estimates how many tokens of thinking become invalid if message first
 // changes: the bound thinking of that message and all later ones.
 func (s *Session) boundThinking(first int) int {

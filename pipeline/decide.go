@@ -151,7 +151,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	profile := render.ProfileNamed(d.Setup.Profile)
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
-	v := s.view(profile)
+	v := s.view(profile, d.Setup.Binds)
 	v.PrefixIsGone = isHard
 	goal := s.goal(d, r, limit)
 	v.Goal = inOwnTokens(goal, d.perToken)
@@ -179,7 +179,7 @@ func (s *Session) propose(d Decision, r Readings, limit int) Decision {
 	if !r.Subagent {
 		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, v.NewestAnswer(), d.Edits)
 	}
-	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed)
+	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed+s.lostWith(d.Setup))
 	d.remember(s, d.Size.Current-freed >= goal.Ceiling && d.Percent >= r.Threshold)
 	return d
 }

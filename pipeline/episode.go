@@ -115,7 +115,7 @@ func (s *Session) relief(d Decision, freed int) (measurement string, tokens int)
 	if d.Size.Measured == 0 {
 		return "", 0 // the host's own count already includes the bust
 	}
-	if len(d.Edits) == 0 {
+	if len(d.Edits) == 0 && freed == 0 {
 		return s.Meta.Episode.ReliefOf, s.Meta.Episode.Relief
 	}
 	if s.Meta.Episode.ReliefOf == d.Size.Measurement {

@@ -107,8 +107,9 @@ type traits struct {
 	// thought is the size of all reasoning in bytes, thoughts the number of signed
 	// blocks.
 	thought, thoughts int
-	// silent says that the provider sees no part of the message.
-	silent bool
+	// silent says that the provider sees no part of the message. empty says that it is
+	// silent, but that the harness sends an empty text of it to some providers.
+	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
 }
@@ -118,6 +119,7 @@ func traitsOf(m *transcript.Message) traits {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Hidden {
+			t.empty = t.empty || m.Role == transcript.Assistant && p.Kind == transcript.Text && !m.Hidden
 			continue
 		}
 		t.silent = m.Hidden
@@ -139,6 +141,7 @@ func traitsOf(m *transcript.Message) traits {
 			t.undroppable = true
 		}
 	}
+	t.empty = t.empty && t.silent
 	return t
 }
 

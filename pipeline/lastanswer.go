@@ -21,19 +21,20 @@ type kept struct{ call, text bool }
 
 // keptOf returns the contents of entry i that have to stay.
 func (s *Session) keptOf(i int) kept {
-	return kept{call: s.hasToKeepCall(i), text: s.hasToKeepText(i)}
+	p := render.ProfileNamed(s.frame.Profile)
+	return kept{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
 // reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
 // longer have to, because of the messages behind them. That depends on the next two
-// messages that the provider sees, so the last two rendered ones may be affected.
+// messages that the provider sees, so the last two rendered ones may be affected, and the
+// empty answers between and behind them.
 func (s *Session) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
-		if e.traits.silent {
-			continue
+		if !e.traits.silent {
+			left--
 		}
-		left--
 		if e.keeps != s.keptOf(i) {
 			s.stale = append(s.stale, i)
 		}
@@ -46,25 +47,33 @@ func (s *Session) reviewEnd() {
 // the latest. Anthropic wants it to begin with its thinking. If this answer vanished, an
 // answer without thinking could become the last one. If the answer before it kept no
 // result, the two would fuse, and the last answer would lose its thinking.
-func (s *Session) hasToKeepCall(i int) bool {
-	if s.frame.Binds || !render.ProfileNamed(s.frame.Profile).FusesAssistants || !s.isStep(i) {
+//
+// The rules know such answers (Message.KeepsCall), and leave one of their calls on the wire
+// as a skeleton. Frame.KeepsCall brings a call back where all calls had left before the
+// answer had to keep one.
+func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
+	if binds || !p.FusesAssistants || !s.isStep(i) {
 		return false
 	}
 	next := s.nextSeen(i)
 	return s.endsTurnThinking(i, next) || next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next, s.nextSeen(next))
 }
 
-// hasToKeepText reports whether entry i is an empty shell that has become the last answer
-// of its turn, behind other answers with calls. If it vanished, one of these would be the
+// hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
+// that has become the last answer of its turn, behind other answers with calls. If it vanished, one of these would be the
 // last answer, and it would have to begin with thinking. The host does not know whether
 // the next request switches thinking on.
-func (s *Session) hasToKeepText(i int) bool {
+//
+// An empty answer gets its text only once the user has spoken behind it. At the end of the
+// array, a text would ask the provider to continue an answer.
+func (s *Session) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
-	if !s.isShell(e) || !e.mayExposeCalls(render.ProfileNamed(s.frame.Profile)) {
+	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
+	if !isEmpty && !s.isShell(e) || !e.mayExposeCalls(p) {
 		return false
 	}
 	next := s.nextSeen(i)
-	return next == len(s.entries) || s.entries[next].head.role == transcript.User
+	return next == len(s.entries) && !isEmpty || next < len(s.entries) && s.entries[next].head.role == transcript.User
 }
 
 // isShell reports whether an edit has marked the message as an empty shell.

@@ -125,3 +125,33 @@ func TestAnswerBehindCallsKeepsAText(t *testing.T) {
 		s.steady("restart\nassistant a5 (10%): done")
 	}
 }
+
+// J17: of the calls of an answer that has to keep one, the newest was dropped first, and
+// another one stood as a skeleton. When that skeleton left as well, the newest call came
+// back.
+func TestDroppedCallDoesNotComeBack(t *testing.T) {
+	for _, profile := range fusing {
+		s := begin(t, profile, 1)
+		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | call bash c1 {\"n\":1} -> \"A\" | call bash c2 {\"n\":2} -> \"B\" | call bash c3 {\"n\":3} -> \"C\"\nuser u2: rather this\n" +
+			"assistant t1..t20 (tool-calls): think signed \"h#\" | call bash d# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n")
+		for _, drop := range []string{"drop 4", "drop 2", "drop 3"} {
+			s.happen(drop + "\nflush")
+		}
+		s.shows(`a1 assistant: reasoning "r1" call bash {"n":2} -> "[dropped §3§]"`+"\n", true)
+		s.steady("restart\nassistant b1 (10%): so")
+	}
+}
+
+// J18: an answer with an empty text ended a turn. It left, because the provider refuses
+// empty texts. So the step before it became the last answer, which has calls and does not
+// begin with thinking.
+func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {
+	s := begin(t, "vertex", 1)
+	s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r\" | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): call bash c2 {} -> \"B\"")
+	s.w.add(message("a3", "assistant", s.w.now, obj{"finish": "stop"}, textPart("p1", "")))
+	s.happen("")
+	s.shows("a3 assistant", false) // nobody has spoken behind it, and the provider does not continue an answer
+	s.steady("user u2: n")
+	s.shows(`a3 assistant: text "[dropped]"`, true)
+	s.steady("restart\nassistant a4 (10%): so")
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // weighing returns a text of the given number of tokens.
@@ -140,5 +141,36 @@ func TestGrowth(t *testing.T) {
 		if got := w.session.growth(); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+// J19: the user went on with a model that binds its thinking. All thinking of the session
+// left the wire, but the next passes believed that it was still there. In the second case
+// the model had bound its thinking before, and the system prompt changed. In the third,
+// the answer with the thinking had left already, and its thinking with it.
+func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
+	for name, c := range map[string]struct {
+		bindsBefore bool
+		dropped     string
+		want        int
+	}{
+		"the model begins to bind":   {want: 30_000},
+		"the preamble changes":       {bindsBefore: true, want: 30_000},
+		"a call left with its share": {dropped: "drop 2\n", want: 50_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, "anthropic", 1)
+			s.w.bindsOf = func(m schema.Model) bool { return c.bindsBefore || m.ID == "m2" }
+			s.happen("user u1: q")
+			s.happen("assistant a1 (tool-calls): think signed \"{80000 x}\" | call bash c1 {} -> \"A\"")
+			s.happen("assistant t1..t20 (tool-calls): call bash d# {} -> \"o\"\nassistant a2: done")
+			s.happen("user u2: n\n" + c.dropped + "flush")
+			s.happen("assistant a3 (60%): think signed \"{40000 y}\" | done")
+			s.happen("user u3 (m2): n\n" + c.dropped)
+			s.happen("assistant a4: so\nuser u4: n")
+			if got := s.w.decision.Size.Current; got < c.want || got > c.want+200 {
+				t.Errorf("the pass believes in %d tokens, want %d and the newest messages", got, c.want)
+			}
+		})
 	}
 }

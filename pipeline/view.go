@@ -8,7 +8,7 @@ import (
 )
 
 // view returns the part of the session that rules may read.
-func (s *Session) view(p render.Profile) rule.View {
+func (s *Session) view(p render.Profile, binds bool) rule.View {
 	v := rule.View{State: s.State, Messages: make([]rule.Message, len(s.entries))}
 	step := 0
 	for i := range s.entries {
@@ -17,7 +17,7 @@ func (s *Session) view(p render.Profile) rule.View {
 		m.Items, m.Silent = e.items, e.traits.silent
 		if e.head.role == transcript.Assistant {
 			step++
-			m.Role, m.HidesCalls = rule.Assistant, e.mayExposeCalls(p)
+			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
 			leaves, keeps := e.traits.leavesOut(p)
 			keeps = keeps && !s.hasLostThinking(e)
 			m.Thinks, m.HasUndroppable = leaves || e.traits.inlineThinking, e.traits.undroppable || keeps

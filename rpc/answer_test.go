@@ -213,7 +213,7 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 			cause = context.Cause(ctx)
 			<-release // the handler takes a moment to return
 			close(ended)
-			return m, ctx.Err()
+			return m, fmt.Errorf("work: %w", cause)
 		},
 		toolBefore: func(context.Context, schema.ToolBeforeParams) (res schema.ToolBeforeResult, err error) {
 			select {
@@ -252,6 +252,9 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	}
 	if !errors.Is(cause, errCancelled) {
 		t.Errorf("handler was ended by %v, want %v", cause, errCancelled)
+	}
+	if log := r.log.String(); strings.Contains(log, "level=ERROR") {
+		t.Errorf("a call that the client withdrew is no error:\n%s", log)
 	}
 }
 

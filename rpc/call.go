@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -17,9 +16,9 @@ import (
 )
 
 var (
-	errCancelled = errors.New("cancelled by the client")
+	errCancelled = refuse(schema.CodeCancelled, "cancelled by the client")
 	errAnswerDue = fmt.Errorf("answer is due: %w", context.DeadlineExceeded)
-	errLeft      = errors.New("the client left")
+	errLeft      = refuse(schema.CodeCancelled, "the client left")
 )
 
 // A call is one request or notification, from its arrival to its answer.

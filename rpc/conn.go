@@ -178,7 +178,7 @@ func (c *conn) begin(cl *call) error {
 	}
 	if !cl.notif {
 		if _, taken := c.calls[cl.id]; taken {
-			return refuse(jsonrpc2.CodeInvalidRequest, "id %s is in use", cl.id)
+			return refuse(jsonrpc2.CodeInvalidRequest, "id %s is in use", encodeID(cl.id))
 		}
 		c.calls[cl.id] = cl
 	}
@@ -207,8 +207,8 @@ func (c *conn) cancelCall(params json.Value) error {
 	if err := decodeParams(params, &p); err != nil {
 		return err
 	}
-	var id jsonrpc2.ID
-	if err := id.UnmarshalJSON(p.ID); err != nil {
+	id, err := decodeID(p.ID)
+	if err != nil {
 		return fmt.Errorf("%w: /id: %w", refuse(jsonrpc2.CodeInvalidParams, "params"), err)
 	}
 	c.mu.Lock()
@@ -216,7 +216,7 @@ func (c *conn) cancelCall(params json.Value) error {
 	c.mu.Unlock()
 	if cl != nil { // a call that was answered already is no longer here, which is no error
 		cl.cancel(errCancelled)
-		cl.fail(refuse(schema.CodeCancelled, "%v", errCancelled))
+		cl.fail(errCancelled)
 	}
 	return nil
 }

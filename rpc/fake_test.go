@@ -33,6 +33,7 @@ type scriptedHost struct {
 	status       func(context.Context) (schema.StatusResult, error)
 	subscribe    func(host.Client)
 	disconnected func(host.Client)
+	export       func(schema.SessionExportParams) (schema.SessionExport, error)
 }
 
 var _ Host = (*scriptedHost)(nil)
@@ -106,6 +107,13 @@ func (h *scriptedHost) SessionStatus(context.Context, host.Client, schema.Sessio
 func (h *scriptedHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (r schema.Empty, err error) {
 	if h.subscribe != nil {
 		h.subscribe(c)
+	}
+	return r, nil
+}
+
+func (h *scriptedHost) SessionExport(_ context.Context, _ host.Client, p schema.SessionExportParams) (r schema.SessionExport, err error) {
+	if h.export != nil {
+		return h.export(p)
 	}
 	return r, nil
 }

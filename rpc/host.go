@@ -68,6 +68,9 @@ type Host interface {
 	// matches.
 	Subscribe(context.Context, host.Client, schema.SubscribeParams) (schema.Empty, error)
 
+	// SessionExport returns what a trace needs to be complete by itself.
+	SessionExport(context.Context, host.Client, schema.SessionExportParams) (schema.SessionExport, error)
+
 	// Disconnected is the last call for a client. All others have returned
 	// before it.
 	Disconnected(host.Client)

@@ -52,9 +52,14 @@ var methods = map[string]method{
 	schema.MethodStatus:           bind(Provider.Status),
 	schema.MethodSessionStatus:    bind(current(Host.SessionStatus)),
 	schema.MethodSessionSubscribe: bind(current(Host.Subscribe)),
+	schema.MethodSessionExport: withMessages(bind(current(Host.SessionExport)), func(p *schema.SessionExportParams, messages json.Value) {
+		p.Messages = messages
+	}),
 
 	// These wait in the lane of their session.
-	schema.MethodTransform:      bindTransform(),
+	schema.MethodTransform: withMessages(
+		bindInLane(Provider.Transform, func(p *schema.TransformParams) string { return p.Session }),
+		func(p *schema.TransformParams, messages json.Value) { p.Messages = messages }),
 	schema.MethodSystem:         bindInLane(current(Host.System), func(p *schema.SystemParams) string { return p.Session }),
 	schema.MethodChatMessage:    bindInLane(current(Host.ChatMessage), func(p *schema.ChatMessageParams) string { return p.Session }),
 	schema.MethodTextComplete:   bindInLane(current(Host.TextComplete), func(p *schema.TextCompleteParams) string { return p.Session }),
@@ -139,9 +144,9 @@ func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	})
 }
 
-// bindTransform binds session/transform, the only method with an attachment.
-func bindTransform() method {
-	m := bindInLane(Provider.Transform, func(p *schema.TransformParams) string { return p.Session })
+// withMessages lets a method take the session's messages, which are the
+// attachment of its frame. set puts them into the params.
+func withMessages[P any](m method, set func(*P, json.Value)) method {
 	decode := m.decode
 	m.decode = func(raw json.Value, attachment []byte) (bound, error) {
 		b, err := decode(raw, nil)
@@ -151,7 +156,7 @@ func bindTransform() method {
 		if attachment == nil {
 			return bound{}, refuse(jsonrpc2.CodeInvalidParams, "the attachment with the messages is missing")
 		}
-		b.params.(*schema.TransformParams).Messages = attachment
+		set(b.params.(*P), attachment)
 		return b, nil
 	}
 	return m

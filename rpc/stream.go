@@ -137,7 +137,7 @@ func (s *stream) readObject(v any) error {
 // envelope returns the message without its payload, which is all that the
 // library needs to route it.
 func (m *message) envelope() ([]byte, error) {
-	bare := message{ID: m.ID}
+	bare := message{ID: envelopeID(m.ID)}
 	switch {
 	case m.Method != nil:
 		bare.Method = m.Method
@@ -240,13 +240,6 @@ func responseMessage(resp *jsonrpc2.Response) (message, error) {
 		Data    json.Value `json:"data,omitzero"`
 	}{Code: resp.Error.Code, Message: resp.Error.Message})
 	return m, err
-}
-
-func encodeID(id jsonrpc2.ID) json.Value {
-	if id.IsString {
-		return json.Quote(id.Str)
-	}
-	return json.Value(fmt.Appendf(nil, "%d", id.Num))
 }
 
 // Close implements jsonrpc2.ObjectStream. It discards whatever the outbox has

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,12 @@ import (
 // A Sender tells which side sent a frame.
 type Sender string
 
-// The senders.
+// The senders. The recorder itself writes what the host knew before the frame
+// that follows: see Recorder.ExportFrom.
 const (
-	FromShim Sender = "shim"
-	FromHost Sender = "host"
+	FromShim     Sender = "shim"
+	FromHost     Sender = "host"
+	FromRecorder Sender = "recorder"
 )
 
 // A TraceFrame is one line of a trace: one frame of a recorded connection.
@@ -42,6 +45,8 @@ type TraceFrame struct {
 type Recorder struct {
 	clock clock.Clock
 	log   *slog.Logger
+	dial  Dial // nil records the frames alone
+	known exportedState
 
 	mu   sync.Mutex
 	file *os.File
@@ -76,6 +81,11 @@ func (r *Recorder) record(from Sender, f frame) {
 	if f.attachment != nil {
 		line.Attachment = traced(f.attachment)
 	}
+	r.write(line)
+}
+
+// write adds a line. The caller holds mu.
+func (r *Recorder) write(line TraceFrame) {
 	err := json.MarshalWrite(r.buf, line)
 	if err == nil {
 		err = r.buf.WriteByte('\n')
@@ -92,15 +102,15 @@ func (r *Recorder) record(from Sender, f frame) {
 // Forward copies one direction of a connection until its end, which is not an
 // error. With a recorder, Forward records every frame before it passes the
 // frame on.
-func Forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
-	err := forward(to, from, rec, sender)
+func Forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
+	err := forward(ctx, to, from, rec, sender)
 	if err != nil && IsEnd(err) {
 		return nil
 	}
 	return err
 }
 
-func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
+func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 	if rec == nil {
 		_, err := io.Copy(to, from)
 		return err
@@ -110,6 +120,9 @@ func forward(to io.Writer, from io.Reader, rec *Recorder, sender Sender) error {
 		f, err := readFrame(r)
 		if err != nil {
 			return err
+		}
+		if sender == FromShim {
+			rec.export(ctx, f)
 		}
 		rec.record(sender, f)
 		if err := writeFrame(to, f); err != nil {
@@ -137,23 +150,81 @@ func (r *Recorder) Close() error {
 
 var gzipMagic = "\x1f\x8b"
 
+var (
+	// ErrTruncated says that a compressed trace is not whole. A recorder writes
+	// no compressed trace, so a part of the file was lost.
+	ErrTruncated = errors.New("the compressed file breaks off")
+	// ErrTraceTooLarge says that reading a trace would take too much memory.
+	ErrTraceTooLarge = errors.New("the trace is too large")
+)
+
+// These bound the memory of a reader. A trace may come from anywhere, and one
+// MB of gzip can hold a GB. The recorded sessions shrink to a 17th.
+const (
+	maxTraceBytes  = 1 << 30
+	maxTraceFrames = 1 << 20
+	// A compressed trace may unpack to freeTraceBytes, and from there on to
+	// maxTraceRatio times its own size.
+	freeTraceBytes = 64 << 20
+	maxTraceRatio  = 100
+)
+
+// A boundedReader fails with ErrTraceTooLarge when it has read too much. packed
+// counts the compressed bytes; it is nil for a plain trace.
+type boundedReader struct {
+	r      io.Reader
+	packed *countingReader
+	read   int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.read += int64(n)
+	switch {
+	case b.read > maxTraceBytes:
+		return 0, fmt.Errorf("%w: more than %d MiB", ErrTraceTooLarge, maxTraceBytes>>20)
+	case b.packed != nil && b.read > max(freeTraceBytes, maxTraceRatio*b.packed.read):
+		return 0, fmt.Errorf("%w: it unpacks to more than %d times its size", ErrTraceTooLarge, maxTraceRatio)
+	case b.packed != nil && errors.Is(err, io.ErrUnexpectedEOF):
+		return n, ErrTruncated
+	}
+	return n, err
+}
+
+type countingReader struct {
+	r    io.Reader
+	read int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.read += int64(n)
+	return n, err
+}
+
 // ReadTrace yields the frames of a trace in the recorded order. The trace may
 // be plain or compressed with gzip. The sequence ends with the first error. If
 // the trace breaks off within a line, because its program was killed, that
-// error is io.ErrUnexpectedEOF.
+// error is io.ErrUnexpectedEOF; if its compressed file is cut off, ErrTruncated.
 func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 	return func(yield func(TraceFrame, error) bool) {
-		in := bufio.NewReaderSize(r, readBufferBytes)
+		packed := &countingReader{r: r}
+		in := bufio.NewReaderSize(packed, readBufferBytes)
+		bounded := &boundedReader{r: in}
 		if magic, _ := in.Peek(len(gzipMagic)); string(magic) == gzipMagic {
 			zipped, err := gzip.NewReader(in)
 			if err != nil {
 				yield(TraceFrame{}, fmt.Errorf("read trace: %w", err))
 				return
 			}
-			in = bufio.NewReaderSize(zipped, readBufferBytes)
+			bounded.r, bounded.packed = zipped, packed
 		}
-		decoder := json.NewDecoder(in)
+		decoder := json.NewDecoder(bufio.NewReaderSize(bounded, readBufferBytes))
 		for n := 1; ; n++ {
+			if n > maxTraceFrames {
+				yield(TraceFrame{}, fmt.Errorf("read trace: %w: more than %d frames", ErrTraceTooLarge, maxTraceFrames))
+				return
+			}
 			value, err := decoder.ReadValue()
 			if errors.Is(err, io.EOF) {
 				return
@@ -163,7 +234,7 @@ func ReadTrace(r io.Reader) iter.Seq2[TraceFrame, error] {
 				// A clone, because the decoder reuses its buffer.
 				err = json.Unmarshal(value.Clone(), &f)
 			}
-			if err == nil && f.From != FromShim && f.From != FromHost {
+			if err == nil && f.From != FromShim && f.From != FromHost && f.From != FromRecorder {
 				err = fmt.Errorf("unknown sender %q", f.From)
 			}
 			if err != nil {

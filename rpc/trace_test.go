@@ -31,12 +31,12 @@ func record(t *testing.T, messages string) []byte {
 	shimEnd, theirs := Pipe()
 	forwarded := make(chan error, 2)
 	go func() {
-		err := Forward(hostEnd, shimEnd, rec, FromShim)
+		err := Forward(t.Context(), hostEnd, shimEnd, rec, FromShim)
 		hostEnd.Close()
 		forwarded <- err
 	}()
 	go func() {
-		err := Forward(shimEnd, hostEnd, rec, FromHost)
+		err := Forward(t.Context(), shimEnd, hostEnd, rec, FromHost)
 		shimEnd.Close()
 		forwarded <- err
 	}()

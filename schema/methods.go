@@ -27,6 +27,7 @@ const (
 	MethodStatus           = "status"
 	MethodSessionStatus    = "session/status"
 	MethodSessionSubscribe = "session/subscribe"
+	MethodSessionExport    = "session/export"
 )
 
 // Methods that the host calls in a shim.
@@ -93,6 +94,7 @@ var Methods = []MethodType{
 	request[StatusParams, StatusResult](MethodStatus, FromShim),
 	request[SessionStatusParams, SessionStatus](MethodSessionStatus, FromShim),
 	request[SubscribeParams, Empty](MethodSessionSubscribe, FromShim),
+	request[SessionExportParams, SessionExport](MethodSessionExport, FromShim),
 
 	request[AgentRunParams, AgentRunResult](MethodAgentRun, FromHost),
 	request[AgentAbortParams, Empty](MethodAgentAbort, FromHost),

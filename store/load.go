@@ -28,6 +28,7 @@ const maxExpectedUnits = 1 << 16
 
 // Load reads a session. found is false if the session is not in the database.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
+	hasNonsense := false
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		err = scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
 			func(row *sqlite3.Stmt) { snap.Session, found = readSession(row), true },
@@ -44,11 +45,22 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		if snap.Queued, err = readDrops(c, key); err != nil {
 			return err
 		}
-		snap.Thinking, err = readThinking(c, key)
+		if snap.Thinking, err = readThinking(c, key); err != nil {
+			return err
+		}
+		if err = healCounters(c, &snap); err != nil {
+			return err
+		}
+		hasNonsense, err = hasNonsenseSums(c, key)
 		return err
 	})
 	if err != nil {
 		return Snapshot{}, false, fmt.Errorf("load session %s: %w", key, err)
+	}
+	if hasNonsense {
+		if err := s.healSums(ctx, key); err != nil {
+			s.log.Error("sums of units that make no sense stay", "session", key.Session, "error", err)
+		}
 	}
 	if snap.Waiting, err = s.waiting(key, snap.Units); err != nil {
 		// The tags of the lost units may be given again. That is better than a

@@ -3,18 +3,23 @@ package store
 import (
 	"os"
 	"runtime"
-	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // asNobody removes root's power over file modes for the rest of this test,
-// because tests in a container often run as root. The identity for file access
-// belongs to the thread. The test's goroutine stays locked to its thread, so
-// the thread ends with the goroutine.
+// because tests in a container often run as root. The files still belong to
+// this user. Capabilities belong to the thread. The test's goroutine stays
+// locked to its thread, so the thread ends with the goroutine.
 func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
 	runtime.LockOSThread()
-	_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0) // returns the previous id and never an error
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	must(t, unix.Capget(&header, &data[0]))
+	data[0].Effective &^= 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+	must(t, unix.Capset(&header, &data[0]))
 }

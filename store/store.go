@@ -19,6 +19,7 @@ var (
 	ErrLocked        = file.ErrLocked
 	ErrNewerSchema   = file.ErrNewerSchema
 	ErrForeign       = file.ErrForeign
+	ErrNotOurs       = file.ErrNotOurs
 	ErrBusy          = file.ErrBusy
 	ErrCannotPersist = file.ErrCannotPersist
 	ErrDamaged       = file.ErrDamaged

@@ -58,6 +58,9 @@ func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
 // tags. Some may be in both, because a host may have been killed after storing
 // them and before removing the file.
 func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
+	if err := file.CheckFile(s.waitingPath(key)); err != nil {
+		return nil, err
+	}
 	b, err := os.ReadFile(s.waitingPath(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

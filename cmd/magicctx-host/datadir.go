@@ -30,8 +30,12 @@ func (f dataDirFlag) resolve() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// createDataDir creates the data directory and its log directory.
+// createDataDir creates the data directory and its log directory. It refuses a data directory of another
+// user, who could make the log a link to any file of this user.
 func createDataDir(dir string) error {
+	if err := file.CheckOwner(dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(logPath(dir)), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}

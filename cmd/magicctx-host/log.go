@@ -82,6 +82,9 @@ func openLog(path string) (*logFile, error) {
 }
 
 func (l *logFile) open() error {
+	if info, err := os.Stat(l.path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return fmt.Errorf("%s is a named pipe, and opening it would wait for its reader", l.path)
+	}
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err

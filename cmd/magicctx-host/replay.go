@@ -29,6 +29,9 @@ type replayCmd struct {
 	Marks   bool   `help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
 }
 
+// errTruncated ends a replay of a file of which a part is missing.
+var errTruncated = errors.New("the compressed file breaks off, so the replay is one of its beginning only")
+
 // errFindings ends a replay that found a violated invariant.
 var errFindings = errors.New("the replay found what must not be, see above")
 
@@ -58,6 +61,9 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	}
 	if err := cmd.print(s.out, summary); err != nil {
 		return err
+	}
+	if summary.IsTruncated {
+		return fmt.Errorf("%s: %w", cmd.Trace, errTruncated)
 	}
 	if !summary.IsClean() {
 		return errFindings

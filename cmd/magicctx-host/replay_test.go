@@ -35,3 +35,24 @@ func TestReplaySaysThatThePageCannotBeWritten(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }
+
+// A file that lost its end was replayed with exit code 0.
+func TestB9TruncatedTraceFails(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "cut.jsonl.gz")
+	if err := os.WriteFile(trace, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"replay", trace}, strings.NewReader(""), &out, &errs, newFakeHost)
+	if code == 0 || !strings.Contains(errs.String(), "breaks off") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	first, _, _ := strings.Cut(out.String(), "\n")
+	if !strings.Contains(first, "incomplete") {
+		t.Errorf("the report begins with %q", first)
+	}
+}

@@ -170,6 +170,10 @@ func (h fakeHost) SessionStatus(ctx context.Context, c host.Client, p schema.Ses
 	return st, err
 }
 
+func (h fakeHost) SessionExport(context.Context, host.Client, schema.SessionExportParams) (schema.SessionExport, error) {
+	return schema.SessionExport{Config: json.Value(`{}`), Tables: []schema.ExportedTable{}}, nil
+}
+
 func (h fakeHost) Subscribe(_ context.Context, c host.Client, _ schema.SubscribeParams) (schema.Empty, error) {
 	h.subscribers.Store(c, nil)
 	return schema.Empty{}, nil

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -54,6 +55,15 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	}
 	if cmd.Solo {
 		return cmd.serveSolo(ctx, build, dir, s, rec, log)
+	}
+	if rec != nil {
+		rec.ExportFrom(func(ctx context.Context) (io.ReadWriteCloser, error) {
+			endpoint, err := daemon.NewEndpoint(dir)
+			if err != nil {
+				return nil, err
+			}
+			return daemon.Dial(ctx, endpoint)
+		})
 	}
 	host, err := cmd.connect(ctx, c, dir)
 	if err != nil {
@@ -102,14 +112,15 @@ func (cmd *stdioCmd) serveSolo(ctx context.Context, build hostBuilder, dir strin
 		server.ServeConn(ctx, shim(s))
 		return nil
 	}
-	ours, theirs := rpc.Pipe()
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		server.ServeConn(ctx, ours)
-	}()
-	err = daemon.Bridge(ctx, shim(s), theirs, rec)
-	<-served
+	var served sync.WaitGroup
+	connect := func() io.ReadWriteCloser {
+		ours, theirs := rpc.Pipe()
+		served.Go(func() { server.ServeConn(ctx, ours) })
+		return theirs
+	}
+	rec.ExportFrom(func(context.Context) (io.ReadWriteCloser, error) { return connect(), nil })
+	err = daemon.Bridge(ctx, shim(s), connect(), rec)
+	served.Wait()
 	if errors.Is(err, daemon.ErrHostGone) { // the harness has asked it to shut down
 		return nil
 	}

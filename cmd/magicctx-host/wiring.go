@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -35,7 +36,14 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			return host.Offer(cfg)
 		},
 	})
-	return provider{h}, h.Close, nil
+	tidying, stop := context.WithCancel(ctx)
+	var tidied sync.WaitGroup
+	tidied.Go(func() { h.KeepTidy(tidying) })
+	return provider{h}, func() {
+		stop()
+		tidied.Wait()
+		h.Close()
+	}, nil
 }
 
 // A provider hands the host of a Standby to the server.

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
 import { before, bytesOf, chainOf, convert, shared, tokensOf, type Block, type Chain, type Model, type Turn } from "./provider.ts"
-import { content, excerpt, outline, structure, substance, thinking, unread, type Hit } from "./rules.ts"
+import { content, excerpt, outline, structure, substance, thinking, skeletons, unread, type Hit } from "./rules.ts"
 
 /** A line of the host's journal. */
 interface Pass {
@@ -29,6 +29,8 @@ export interface Bound {
 interface Kept {
   raw: string
   substance: string
+  /** The calls that are sent without their results. */
+  skeletons: Map<string, string>
   bytes: number
 }
 
@@ -146,6 +148,8 @@ export class Judge {
     this.lastPass = 0
     this.isUnrecorded = false
     this.isForgetful = true
+    // A message without a stored binding counts as lost.
+    for (const bound of this.bound.values()) bound.isKnown = false
   }
 
   /**
@@ -187,8 +191,8 @@ export class Judge {
       this.tags.clear()
     }
     if (!this.isForgetful) this.contents(raw, wire, rows)
-    if (model.binds) this.bindings(chain, rawTurns, verdict)
-    if (outcome === "applied") this.cameBack(raw, rows)
+    if (model.binds) this.bindings(chain, rawTurns, verdict, outcome)
+    if (outcome === "applied") this.cameBack(raw, rows, [...this.pending, ...passes])
     else this.fallback(raw, rows, outcome, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
@@ -227,7 +231,7 @@ export class Judge {
     const wires = new Map(wire.map((message) => [message.info.id, message]))
     for (const [i, { info: { id } }] of raw.entries()) {
       const is = wires.get(id)
-      rows.set(id, { raw: versions[i]!, substance: is ? substance(is) : "", bytes: bytes.get(id) ?? 0 })
+      rows.set(id, { raw: versions[i]!, substance: is ? substance(is) : "", skeletons: is ? skeletons(is) : new Map<string, string>(), bytes: bytes.get(id) ?? 0 })
     }
     return rows
   }
@@ -286,12 +290,18 @@ export class Judge {
     for (const { info } of wire) if (!known.has(info.id)) this.report("extra-message", `message ${info.id} is none of OpenCode's`)
   }
 
-  /** Dropped content stays dropped as long as its message does not change. */
-  private cameBack(raw: Message[], rows: Map<string, Kept>): void {
+  /**
+   * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
+   * if a revert or another model has made its answer one that needs a call, and the journal has that bust, the call
+   * may come back.
+   */
+  private cameBack(raw: Message[], rows: Map<string, Kept>, passes: readonly Pass[]): void {
+    const mayExpose = passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed")
     for (const { info: { id }, parts } of raw) {
       const [last, now] = [this.good?.rows.get(id) ?? this.forkedFrom?.get(id), rows.get(id)!]
       if (!last || (this.good && last.raw !== now.raw)) continue
-      const allowed = 60 * parts.length // a tag and a pause in front of each
+      let allowed = 60 * parts.length // a tag and a pause in front of each
+      for (const [call, its] of now.skeletons) if (mayExpose && !last.substance.includes(call)) allowed += its.length
       if (now.substance.length > last.substance.length + allowed) {
         const rule = this.good ? "came-back" : "fork-came-back"
         this.report(rule, `${id} was sent with ${last.substance.length} characters and is sent with ${now.substance.length}: ${excerpt(now.substance, 200)}`)
@@ -383,7 +393,7 @@ export class Judge {
   }
 
   /** The provider of a binding model checks each thinking block against the prompt before it. */
-  private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain }: Verdict): void {
+  private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain }: Verdict, outcome: Attempt["outcome"]): void {
     const invalid: Block[] = []
     const sent = new Set<string>()
     const starts = new Map<string, bigint>() // the digest before the blocks of a message
@@ -398,7 +408,10 @@ export class Judge {
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
-    if (invalid.length > 0) {
+    // A shim that was loaded anew has no patches yet. Without a host it can only send OpenCode's own array, whose thinking
+    // is bound to what was sent before.
+    const isForgetful = outcome === "unchanged" && this.happened.reloaded
+    if (invalid.length > 0 && !isForgetful) {
       const was = this.bound.get(invalid[0]!.signature)!.chain
       const same = shared(was, chain)
       const what = same < 0 ? "another system prompt" : same < was.blocks.length ? `a prompt whose block ${same} was ${show(was.blocks[same])} and is ${show(chain.blocks[same])}` : "another answer"

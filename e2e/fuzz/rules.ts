@@ -212,7 +212,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
       if (!has("drop", Number(tag)) && !has("skeleton", Number(tag))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
-    if (is === "[dropped]" && has("shell")) return
+    // An empty text, which some providers refuse, may be filled instead of leaving.
+    if (is === "[dropped]" && (has("shell") || was === "")) return
     const tagged = lead.exec(is)
     const body = tagged ? is.slice(tagged[0].length) : is
     const candidates = untagged(was, given)
@@ -261,9 +262,33 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    if (!has("clamp") && !has("skeleton")) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
+    // Of an answer that must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
+    // OpenCode sends a sentence of its own in the result's place.
+    const result = placeholder.exec(resultOf(now))
+    const isDropped = result ? has("drop", Number(result[1])) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
+    if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
     else if (!isClamped(was.input as Record<string, unknown>, now.input as Record<string, unknown>)) hit("altered", `no clamp makes ${excerpt(after)} of ${excerpt(before)}`)
   }
+}
+
+/** What OpenCode sends in place of an output that it has pruned. */
+const pruned = "[Old tool result content cleared]"
+
+/** The result that the model is shown of a call. */
+function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>): string {
+  if (time?.compacted) return pruned
+  return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")
+}
+
+/** The calls of a message that are sent without their results, by their ids. */
+export function skeletons(wire: Message): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const part of wire.parts) {
+    if (part.type !== "tool") continue
+    const result = resultOf(part.state!)
+    if (placeholder.test(result) || result === pruned) found.set(part.callID!, substance({ ...wire, parts: [part] }))
+  }
+  return found
 }
 
 function isClamped(was: Record<string, unknown>, is: Record<string, unknown>): boolean {
@@ -291,7 +316,7 @@ export function substance(wire: Message): string {
     if (syntheticTodoMarker) continue
     if (type === "text") all += `text ${text}\n`
     else if (type === "file") all += `file ${url}\n`
-    else if (type === "tool") all += `call ${callID} ${JSON.stringify(state!.input)}: ${state!.output ?? ""}${state!.error ?? ""}${state!.metadata?.interrupted ? String(state!.metadata.output) : ""}\n`
+    else if (type === "tool") all += `call ${callID} ${JSON.stringify(state!.input)}: ${resultOf(state!)}\n`
   }
   return all
 }

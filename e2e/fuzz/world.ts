@@ -347,7 +347,8 @@ export class World {
     disturbed.end()
     const outcome = this.outcome()
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome })
-    return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || outcome !== "applied" }
+    // A pass that could not be stored in time, for example on a busy machine, may not drop anything either.
+    return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 
   /** Causes a disturbance of a request, now or in a moment. */

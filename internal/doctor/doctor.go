@@ -80,6 +80,7 @@ var checks = []struct {
 	{"configuration", (*examination).configuration},
 	{"conflicts", (*examination).conflicts},
 	{"store", (*examination).store},
+	{"retention", (*examination).retention},
 	{"permissions", (*examination).permissions},
 	{"leftovers", (*examination).leftovers},
 	{"disk", (*examination).disk},

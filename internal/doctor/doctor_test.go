@@ -115,7 +115,7 @@ func TestAllIsWell(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	}
-	if len(checks) != 10 {
+	if len(checks) != 11 {
 		t.Errorf("checked only %v", checks)
 	}
 }
@@ -539,6 +539,23 @@ func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 	for _, name := range []string{"conflicts", "permissions", "disk"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("nothing is said about %s: %v", name, names)
+		}
+	}
+}
+
+// What is kept, and for how long, is shown on every machine.
+func TestB10RetentionIsShown(t *testing.T) {
+	x := examination{Options: well(t), check: "retention"}
+	x.Now = func() time.Time { return time.UnixMilli(1).Add(200 * 24 * time.Hour) } // the session was used at 1
+	x.retention(t.Context())
+	var all []string
+	for _, f := range x.findings {
+		all = append(all, f.Message)
+	}
+	said := strings.Join(all, "\n")
+	for _, want := range []string{"sessions are kept for 90 days", "tool replies for 30", "models for 365", "the oldest session was last used 200 days ago"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not said: %s", want, said)
 		}
 	}
 }

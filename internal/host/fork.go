@@ -30,7 +30,8 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	}
 	if len(copied.Units) == 0 {
 		own.Session = s.row
-		return s.build(own, codec)
+		s.build(own, codec)
+		return nil
 	}
 	nudge, err := h.Store.Nudge(ctx, original.Session.Key)
 	if err != nil {
@@ -39,7 +40,8 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	}
 	h.Log.Info("the session is a copy", "session", s.key.Session, "of", original.Session.Key.Session,
 		"messages", len(copied.Messages), "units", len(copied.Units))
-	return s.adopt(original, nudge, copied, own.Waiting, codec)
+	s.adopt(original, nudge, copied, own.Waiting, codec)
+	return nil
 }
 
 // original returns the session that the array is a copy of, and how far; nothing if
@@ -76,7 +78,7 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 // the first pass. What else is decided about a message or a unit has to be copied
 // here: units keep their tags and change their keys, messages change theirs
 // (copied.Messages).
-func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) error {
+func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
 	from := original.Session
 	s.row.Epoch, s.row.System, s.row.TagCounter = from.Epoch, from.System, copied.TagCounter()
 	s.row.Setup = rowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)))
@@ -100,10 +102,7 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pi
 			snap.Queued = append(snap.Queued, d)
 		}
 	}
-	newest, err := chainFrom(from.WireMessages, from.WireChain)
-	if err != nil {
-		return err
-	}
+	newest := chainFrom(from.WireMessages, from.WireChain)
 	for _, t := range original.Thinking { // the chain that it is bound to is the copy's as well
 		b := frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0}
 		if b, ok := copied.MovedBinding(b, newest, from.Setup.Preamble); ok {
@@ -121,12 +120,9 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pi
 		}
 	}
 	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{Queued: snap.Queued, System: from.System, Nudge: nudge}}
-	if err := s.build(snap, codec); err != nil {
-		return err
-	}
+	s.build(snap, codec)
 	if s.row.Mode == from.Mode { // else the wire is another one, and nothing of it is cached
 		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt
 		s.pipe.Meta.Model, s.pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
 	}
-	return nil
 }

@@ -51,7 +51,6 @@ type Host struct {
 	mu          sync.Mutex
 	clients     map[Client]*client
 	configs     map[directory]schema.Config
-	limits      map[schema.Model]schema.ModelLimits
 	subscribers map[Client][]schema.SubscribeParams
 }
 
@@ -65,6 +64,8 @@ type directory struct {
 type client struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
+	// limits are the models as this harness's catalogue has them.
+	limits map[schema.Model]schema.ModelLimits
 	// keptWarm is how long the harness keeps idle prefixes warm.
 	keptWarm time.Duration
 }
@@ -73,7 +74,7 @@ type client struct {
 func New(o Options) *Host {
 	h := &Host{
 		Options: o, clients: make(map[Client]*client), configs: make(map[directory]schema.Config),
-		limits: make(map[schema.Model]schema.ModelLimits), subscribers: make(map[Client][]schema.SubscribeParams),
+		subscribers: make(map[Client][]schema.SubscribeParams),
 	}
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.uses.known = make(map[schema.Model]store.WindowRow)

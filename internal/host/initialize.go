@@ -65,7 +65,7 @@ func (h *Host) opened(c Client, p schema.InitializeParams, cfg schema.Config, wa
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.clients[c] == nil {
-		h.clients[c] = &client{harness: p.Harness, opened: map[string][]config.Warning{}}
+		h.clients[c] = &client{harness: p.Harness, opened: map[string][]config.Warning{}, limits: map[schema.Model]schema.ModelLimits{}}
 	}
 	h.clients[c].opened[p.Directory] = warnings
 	h.clients[c].keptWarm = time.Duration(min(max(0, p.KeptWarmSeconds), maxKeptWarmSeconds)) * time.Second

@@ -30,17 +30,15 @@ const (
 	farFromInput = 10
 )
 
-// modelLimits returns the limits of a model. It asks the harness once per
-// process; if the harness does not answer, it returns the harness's last
-// answer. The result is zero if nobody knows.
+// modelLimits returns the limits of a model. It asks the harness once on each
+// connection, so that a trace of any connection holds the answer. If the
+// harness does not answer, it returns the last answer of any harness. The
+// result is zero if nobody knows.
 func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m schema.Model) schema.ModelLimits {
 	if m.ID == "" {
 		return schema.ModelLimits{}
 	}
-	h.mu.Lock()
-	known, ok := h.limits[m]
-	h.mu.Unlock()
-	if ok {
+	if known, ok := h.knownLimits(c, m); ok {
 		return known
 	}
 	ask, cancel := context.WithTimeout(ctx, limitsTimeout)
@@ -55,10 +53,22 @@ func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m sc
 		return limitsFromRow(row)
 	}
 	h.mu.Lock()
-	h.limits[m] = limits
+	if connected, ok := h.clients[c]; ok {
+		connected.limits[m] = limits
+	}
 	h.mu.Unlock()
 	h.stored(h.Store.SaveLimits(ctx, rowFromLimits(m, limits, h.Clock.Now())))
 	return limits
+}
+
+// knownLimits returns the limits that a client has told before.
+func (h *Host) knownLimits(c Client, m schema.Model) (limits schema.ModelLimits, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if connected := h.clients[c]; connected != nil {
+		limits, ok = connected.limits[m]
+	}
+	return limits, ok
 }
 
 // promptLimit returns how many tokens a prompt may have, 0 when unknown. It

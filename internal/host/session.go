@@ -188,41 +188,35 @@ func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 }
 
 // build puts the pipeline's session together from its stored form.
-func (s *session) build(snap store.Snapshot, codec transcript.Codec) error {
-	meta, err := metaFromRow(s.row)
-	if err != nil {
-		return err
-	}
+func (s *session) build(snap store.Snapshot, codec transcript.Codec) {
+	meta := metaFromRow(s.row)
 	s.pipe = pipeline.NewSession(pipeline.Config{
 		Options:   render.Options{Codec: codec, Prefixes: mode(s.row.Mode).showsTags()},
 		CountText: tokens.Count, CountFile: tokens.Image,
 	}, meta, stateFromSnapshot(snap))
-	return nil
 }
 
-func metaFromRow(r store.SessionRow) (pipeline.Meta, error) {
-	wire, err := chainFrom(r.WireMessages, r.WireChain)
-	if err != nil {
-		return pipeline.Meta{}, err
+func metaFromRow(r store.SessionRow) pipeline.Meta {
+	return pipeline.Meta{
+		Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent,
+		Wire: chainFrom(r.WireMessages, r.WireChain), Raw: chainFrom(r.RawMessages, r.RawChain),
+		Episode: pipeline.Episode(r.Episode), Gauge: pipeline.Gauge(r.Gauge),
 	}
-	raw, err := chainFrom(r.RawMessages, r.RawChain)
-	if err != nil {
-		return pipeline.Meta{}, err
-	}
-	return pipeline.Meta{Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent, Wire: wire, Raw: raw, Episode: pipeline.Episode(r.Episode), Gauge: pipeline.Gauge(r.Gauge)}, nil
 }
 
-func chainFrom(messages int, text string) (pipeline.Chain, error) {
+// chainFrom returns a stored chain. A text that is no chain counts as the chain of no messages: the next pass then
+// cannot tell what the last wire was, but it answers.
+func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}
-	if text == "" {
-		return c, nil
-	}
 	b, err := hex.DecodeString(text)
+	if text == "" {
+		return c
+	}
 	if err != nil || len(b) != len(c.Hash) {
-		return c, fmt.Errorf("stored chain %q is not one", text)
+		return pipeline.Chain{}
 	}
 	copy(c.Hash[:], b)
-	return c, nil
+	return c
 }
 
 func textOf(c pipeline.Chain) string { return hex.EncodeToString(c.Hash[:]) }

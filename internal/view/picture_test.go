@@ -89,6 +89,9 @@ func drawRun(b *strings.Builder, row, column int, shade, content string) {
 			continue
 		}
 		r := []rune(content)[0]
+		if r == ' ' && strings.HasSuffix(text.String(), " ") {
+			flush() // a viewer may take several spaces for one
+		}
 		if text.Len() == 0 && r == ' ' {
 			start = column + 1
 		} else {

@@ -29,8 +29,8 @@ type Frame struct {
 	// KeepsCall says that a call of the message has to stay. If all of them are
 	// dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText says that the message must not leave as an empty shell. A text
-	// stays in its place.
+	// KeepsText says that the message must not leave as an empty shell or as an
+	// empty answer. A text stays in its place.
 	KeepsText bool
 	// Todo is the synthetic todo list, a part to append to the message. It is
 	// nil for most messages.
@@ -184,7 +184,8 @@ func (r *messageRenderer) leave() {
 // providers get such an answer from the harness, as a message with an empty
 // text. In the raw array that text may stand between two steps, which the
 // provider's SDK merges with it. Once the steps have left, it would be a message
-// without content, and the provider refuses the request.
+// without content, and the provider refuses the request. With Frame.KeepsText the
+// empty text says that something is missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText {
 		return
@@ -195,6 +196,16 @@ func (r *messageRenderer) emptiness() {
 		}
 	}
 	r.leave()
+	if !r.KeepsText {
+		return
+	}
+	for i := range r.m.Parts {
+		if p := &r.m.Parts[i]; p.Kind == transcript.Text {
+			r.removed[i] = false
+			r.replace(p.TextPath, json.Quote(shellText))
+			return
+		}
+	}
 }
 
 // keepsArc reports whether at least one tool call of the message stays.
@@ -356,6 +367,9 @@ func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	return left, raw
 }
 
+// shellText stands for a message that has nothing left worth sending.
+const shellText = "[dropped]"
+
 // shell renders a message that has nothing left worth sending. If the
 // provider's steps leave whole and the message has calls, it vanishes. It also
 // vanishes if the harness leaves out empty messages for this provider.
@@ -365,7 +379,6 @@ func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 // revert at the latest. Without it an older step with calls would be the last
 // one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
-	const shellText = "[dropped]"
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
 		return

@@ -68,6 +68,7 @@ func Propose(v View, k Knobs) Proposal {
 	p := Proposal{By: make(map[string]int)}
 	var undo frozen.Undo
 	thoughts, unread, separating, visible := v.thoughts(), v.unread(), v.separating(), v.items()
+	lastCalls := v.lastCalls()
 	for _, r := range Table {
 		if r.On > v.Occasion {
 			continue
@@ -86,7 +87,7 @@ func Propose(v View, k Knobs) Proposal {
 				}
 				e.Kind = frozen.Skeleton
 			}
-			if separating[e.Tag] && e.Kind == frozen.Drop {
+			if arcs := lastCalls[e.Tag]; e.Kind == frozen.Drop && (separating[e.Tag] || arcs != nil && v.areDroppedBut(e.Tag, arcs)) {
 				e.Kind = frozen.Skeleton
 			}
 			u := v.State.ByTag(e.Tag)

@@ -68,6 +68,9 @@ type Message struct {
 	// answer if this one ended the array and vanished, and that the provider may
 	// want a last answer with calls to begin with thinking.
 	HidesCalls bool
+	// KeepsCall says that a call of the message has to stay on the wire, because
+	// of the messages behind it (Frame.KeepsCall in pipeline/render).
+	KeepsCall bool
 	// HasUndroppable says that the message holds a part that is neither a unit
 	// nor reasoning that may be left out. Such a message is never an empty shell.
 	HasUndroppable bool
@@ -214,8 +217,7 @@ func (v View) unanswered() *Message {
 // request. So these arcs become skeletons instead of leaving. If the newest
 // step has no signed thinking or calls no tool, separating returns nothing,
 // because such a step may follow anything. A message that the provider does not
-// see separates nothing. Steps before the newest one need no such edits: render
-// keeps a call where a turn ends with calls (Frame.KeepsCall).
+// see separates nothing. Where a turn ends with calls, see lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || !v.Messages[newest].Signed || len(v.arcsOf(&v.Messages[newest])) == 0 {
@@ -227,6 +229,33 @@ func (v View) separating() map[int]bool {
 		}
 	}
 	return nil
+}
+
+// lastCalls returns the tool arcs of the messages that have to keep a call, with
+// all arcs of their message. If an arc is the only one that has not been dropped,
+// it becomes a skeleton instead of leaving. Otherwise render would have to bring
+// back a call that left before.
+func (v View) lastCalls() map[int][]int {
+	arcs := make(map[int][]int)
+	for i := range v.Messages {
+		if m := &v.Messages[i]; m.KeepsCall {
+			tags := v.arcsOf(m)
+			for _, tag := range tags {
+				arcs[tag] = tags
+			}
+		}
+	}
+	return arcs
+}
+
+// areDroppedBut reports whether all of the arcs except one are dropped.
+func (v View) areDroppedBut(tag int, arcs []int) bool {
+	for _, other := range arcs {
+		if other != tag && v.State.ByTag(other).Edit != frozen.Drop {
+			return false
+		}
+	}
+	return true
 }
 
 // NewestAnswer returns the index of the model's newest message that the

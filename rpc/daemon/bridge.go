@@ -29,8 +29,8 @@ const lastAnswersTimeout = rpc.DefaultGrace + 3*time.Second
 func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *rpc.Recorder) error {
 	defer host.Close()
 	fromShim, fromHost := make(chan error, 1), make(chan error, 1)
-	go func() { fromShim <- rpc.Forward(host, shim, rec, rpc.FromShim) }()
-	go func() { fromHost <- rpc.Forward(shim, host, rec, rpc.FromHost) }()
+	go func() { fromShim <- rpc.Forward(ctx, host, shim, rec, rpc.FromShim) }()
+	go func() { fromHost <- rpc.Forward(ctx, shim, host, rec, rpc.FromHost) }()
 
 	select {
 	case err := <-fromHost:

@@ -210,6 +210,9 @@ func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if unixErr == nil {
 		return conn, nil
 	}
+	if err := refusePipe(e.tcp()); err != nil {
+		return nil, err
+	}
 	content, err := os.ReadFile(e.tcp())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, unixErr)

@@ -16,6 +16,9 @@ const lockPoll = 20 * time.Millisecond
 // wait on the removed file and another create a new one, and both would believe
 // that they hold the lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
+	if err := refusePipe(path); err != nil {
+		return nil, err
+	}
 	file := flock.New(path, flock.SetPermissions(0o600))
 	held, err := file.TryLockContext(ctx, lockPoll)
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {

@@ -10,7 +10,11 @@ import (
 // Spawn starts a program that outlives this process and its terminal. The program's output goes to the file at logPath, and the program runs in that
 // file's directory. When the program ends, its error goes to the channel.
 func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	err = refusePipe(logPath)
+	var log *os.File
+	if err == nil {
+		log, err = os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	}
 	if err != nil {
 		// The file system may be read-only. The host then starts without a log,
 		// so that it can report the problem.
@@ -29,4 +33,13 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	exit := make(chan error, 1)
 	go func() { exit <- cmd.Wait() }()
 	return exit, nil
+}
+
+// refusePipe fails if path is a named pipe. Opening one waits until somebody
+// opens its other end, which may be never.
+func refusePipe(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return fmt.Errorf("%s is a named pipe, not a file", path)
+	}
+	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// keptCopies is how many copies of databases with an older schema stay on disk.
-const keptCopies = 2
+// KeptCopies is how many copies of databases with an older schema stay on disk.
+const KeptCopies = 2
 
 func copyPath(path string, version int) string {
 	return path + ".v" + strconv.Itoa(version) + ".bak"
@@ -66,7 +66,7 @@ func (f *File) removeOldCopies() error {
 		}
 	}
 	slices.Sort(versions)
-	for _, version := range versions[:max(0, len(versions)-keptCopies)] {
+	for _, version := range versions[:max(0, len(versions)-KeptCopies)] {
 		if err := removeIfExists(copyPath(f.path, version)); err != nil {
 			return fmt.Errorf("%w: %w", ErrCannotPersist, err)
 		}

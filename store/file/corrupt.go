@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // moveAside renames the database and its sidecars to a name with the current
@@ -29,6 +32,43 @@ func moveAside(path string, now int64) (string, error) {
 	}
 	return moved, removeIfExists(suspectPath(path))
 }
+
+// KeptAside is how many damaged databases stay on disk.
+const KeptAside = 2
+
+// removeOldAside removes all but the newest damaged databases that were moved
+// aside, and copies that were never finished because their host was killed.
+func (f *File) removeOldAside() error {
+	entries, err := os.ReadDir(filepath.Dir(f.path))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	var times []int64
+	for _, entry := range entries {
+		name, isOurs := strings.CutPrefix(entry.Name(), fileName)
+		if strings.HasPrefix(name, ".v") && strings.HasSuffix(name, ".bak.partial") && isOurs {
+			errs = append(errs, removeIfExists(filepath.Join(filepath.Dir(f.path), entry.Name())))
+		}
+		at, isAside := strings.CutPrefix(name, ".corrupt-")
+		for _, suffix := range sidecars {
+			at = strings.TrimSuffix(at, suffix)
+		}
+		if n, err := strconv.ParseInt(at, 10, 64); isOurs && isAside && err == nil && !slices.Contains(times, n) {
+			times = append(times, n)
+		}
+	}
+	slices.Sort(times)
+	for _, at := range times[:max(0, len(times)-KeptAside)] {
+		for _, suffix := range append(sidecars, "") {
+			errs = append(errs, removeIfExists(f.path+".corrupt-"+strconv.FormatInt(at, 10)+suffix))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sidecars are the suffixes of the files that SQLite keeps beside a database.
+var sidecars = []string{"-wal", "-shm", "-journal"}
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

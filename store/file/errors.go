@@ -14,8 +14,11 @@ var (
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
-	// ErrForeign: the file at our path is an SQLite database of another program.
+	// ErrForeign: the file at our path is an SQLite database of another program,
+	// or no file at all, for example a named pipe.
 	ErrForeign = errors.New("the database belongs to another program")
+	// ErrNotOurs: the data directory belongs to another user.
+	ErrNotOurs = errors.New("the data directory is not this user's")
 	// ErrBusy: another program kept the file locked. Trying again later helps.
 	ErrBusy = errors.New("the database is busy")
 	// ErrCannotPersist: the disk is full, read-only or failing, or the file is

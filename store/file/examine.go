@@ -52,6 +52,11 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 	if x.Aside, err = filepath.Glob(filepath.Join(dir, fileName+".corrupt-*[0-9]")); err != nil {
 		return x, fmt.Errorf("examine database: %w", err)
 	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := CheckFile(x.Path + suffix); err != nil {
+			return x, fmt.Errorf("examine database: %w", err)
+		}
+	}
 	missing, err := inspect(x.Path)
 	if isCorrupt(err) {
 		x.Exists, x.Damage = true, []string{err.Error()}
@@ -72,15 +77,19 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 	return x, nil
 }
 
-func (x *Examination) check(ctx context.Context) (err error) {
-	sidecars := []string{x.Path + "-wal", x.Path + "-shm"}
-	var ours []string // sidecars that this check makes SQLite create, with modes from the umask alone
-	for _, file := range sidecars {
+func (x *Examination) check(ctx context.Context) error {
+	return readOnly(ctx, x.Path, x.read)
+}
+
+// readOnly calls read with a connection that cannot write.
+func readOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
+	var ours []string // sidecars that this connection makes SQLite create, with modes from the umask alone
+	for _, file := range []string{path + "-wal", path + "-shm"} {
 		if !exists(file) {
 			ours = append(ours, file)
 		}
 	}
-	c, err := sqlite3.OpenFlags(x.Path, sqlite3.OPEN_READONLY)
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
 	if err != nil {
 		return err
 	}
@@ -94,10 +103,14 @@ func (x *Examination) check(ctx context.Context) (err error) {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
 	}
+	return read(c)
+}
+
+func (x *Examination) read(c *sqlite3.Conn) error {
 	if err := Scan(c, `PRAGMA user_version`, func(row *sqlite3.Stmt) { x.Schema = row.ColumnInt(0) }); err != nil {
 		return err
 	}
-	err = Scan(c, fmt.Sprintf(`PRAGMA quick_check(%d)`, maxDamage), func(row *sqlite3.Stmt) {
+	err := Scan(c, fmt.Sprintf(`PRAGMA quick_check(%d)`, maxDamage), func(row *sqlite3.Stmt) {
 		if line := row.ColumnText(0); line != "ok" {
 			x.Damage = append(x.Damage, line)
 		}
@@ -106,4 +119,32 @@ func (x *Examination) check(ctx context.Context) (err error) {
 		return err
 	}
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
+}
+
+// OldestUse returns the time (Unix ms) at which the session that was unused for
+// longest was used last, 0 if there is no session. Like Examine, it takes no
+// lock and cannot write.
+func OldestUse(ctx context.Context, dir string) (at int64, err error) {
+	path := PathIn(dir)
+	if err := CheckFile(path); err != nil {
+		return 0, err
+	}
+	if missing, err := inspect(path); missing || err != nil {
+		if isCorrupt(err) {
+			err = nil // the examination reports the damage
+		}
+		return 0, err
+	}
+	err = readOnly(ctx, path, func(c *sqlite3.Conn) error {
+		known := false
+		err := Scan(c, `SELECT 1 FROM sqlite_schema WHERE name = 'sessions'`, func(*sqlite3.Stmt) { known = true })
+		if err != nil || !known {
+			return err
+		}
+		return Scan(c, `SELECT ifnull(min(max(updated_at, last_pass_at)), 0) FROM sessions`, func(row *sqlite3.Stmt) { at = row.ColumnInt64(0) })
+	})
+	if isCorrupt(err) {
+		return 0, nil
+	}
+	return at, explain(ctx, err)
 }

@@ -47,6 +47,9 @@ func writePID(path string) error {
 }
 
 func ownerOf(path string) string {
+	if CheckFile(path) != nil {
+		return "unknown"
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return "unknown"

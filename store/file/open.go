@@ -68,7 +68,7 @@ type File struct {
 // so that its holder can finalize the statements on it. Open moves a damaged database aside and replaces it by
 // an empty one, see Recovered.
 //
-// It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrBusy or
+// It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrNotOurs, ErrBusy or
 // ErrCannotPersist. Nothing stays open then, and the file is unchanged, except
 // that earlier successful migrations are kept. Under go test, Open refuses the
 // user's real database.
@@ -88,6 +88,9 @@ func Open(ctx context.Context, o Options, migrations []Migration, release func(*
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("create database directory: %w: %w", ErrCannotPersist, err)
 	}
+	if err := errors.Join(CheckOwner(dir), checkFiles(dir)); err != nil {
+		return nil, fmt.Errorf("open database in %s: %w", dir, err)
+	}
 	lock, err := takeLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
@@ -96,6 +99,9 @@ func Open(ctx context.Context, o Options, migrations []Migration, release func(*
 	if err := f.openOrReplace(ctx, migrations, release); err != nil {
 		lock.Unlock()
 		return nil, fmt.Errorf("open database %s: %w", f.path, explain(ctx, err))
+	}
+	if err := f.removeOldAside(); err != nil {
+		o.Log.Warn("old damaged databases are not removed", "path", f.path, "cause", err)
 	}
 	return f, nil
 }

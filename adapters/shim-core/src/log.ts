@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs"
+import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 
@@ -16,24 +16,38 @@ export const silent: Log = { info() {}, warn() {}, raw() {} }
 
 const retentionDays = 7
 
+/** The size at which a log moves to <name>-<pid>.old.log, in place of the log that moved there before. */
+export const maxLogBytes = 5 << 20
+
 /**
  * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Removes logs of the same name that were not written to
- * for a week.
+ * for a week. A process that runs for long, or whose host writes much to stderr, keeps at most two files of 5 MB.
  */
 export function openLog(name: string): Log {
   try {
     const dir = privateDirectory()
     removeOld(dir, name)
-    return fileLog(openSync(join(dir, `${name}-${process.pid}.log`), "a", 0o600))
+    return fileLog(join(dir, `${name}-${process.pid}`))
   } catch {
     return silent
   }
 }
 
-function fileLog(fd: number): Log {
+function fileLog(path: string): Log {
+  let fd = openSync(`${path}.log`, "a", 0o600)
+  let size = fstatSync(fd).size
+  const rotate = () => {
+    closeSync(fd) // Windows cannot rename an open file
+    fd = -1
+    renameSync(`${path}.log`, `${path}.old.log`)
+    fd = openSync(`${path}.log`, "a", 0o600)
+    size = 0
+  }
   const raw = (bytes: Uint8Array) => {
     try {
-      writeSync(fd, bytes)
+      if (fd === -1) return // the log could not be opened again
+      if (size > 0 && size + bytes.length > maxLogBytes) rotate()
+      size += writeSync(fd, bytes)
     } catch {
       // a full disk must not fail a turn
     }

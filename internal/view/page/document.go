@@ -27,6 +27,7 @@ type pageView struct {
 	Trace, Policy string
 	Style         template.CSS
 	Script        template.JS
+	Missing       []string // what the trace lacks
 	Tiles         []tile
 	Findings      []findingRow
 	MoreFindings  int
@@ -47,6 +48,9 @@ type findingRow struct {
 
 func newPageView(s replay.Summary, o Options) pageView {
 	v := pageView{Trace: clean(o.Trace), Tiles: tiles(s)}
+	for _, what := range s.Missing[:min(len(s.Missing), maxRows)] {
+		v.Missing = append(v.Missing, clean(what))
+	}
 	order, bySession := bySession(s.Detail)
 	anchors, findings := make(map[int]string), make(map[string]int)
 	for i, id := range order {

@@ -22,6 +22,7 @@ type Options struct {
 // Print prints a summary for people, at most 80 columns wide.
 func Print(w io.Writer, s replay.Summary, o Options) error {
 	p := &printer{Painter: view.Painter(o.Color), w: bufio.NewWriter(w)}
+	p.missing(s.Missing)
 	p.timeline(s, o.All)
 	p.totals(s)
 	p.marks(s.Marks)
@@ -32,6 +33,18 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 type printer struct {
 	view.Painter
 	w *bufio.Writer
+}
+
+// missing says first what the trace lacks, because all that follows depends on it.
+func (p *printer) missing(all []string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(p.w, p.Paint(view.Alarm, "The trace is incomplete, so the replay may differ from the session. It lacks:"))
+	for _, what := range all {
+		fmt.Fprintf(p.w, "- %s\n", format.Clean(what))
+	}
+	fmt.Fprintln(p.w)
 }
 
 func (p *printer) totals(s replay.Summary) {

@@ -134,3 +134,19 @@ func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
 		t.Errorf("printed %q", out)
 	}
 }
+
+// A reader must know what the figures are worth before reading them.
+func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
+	s := summaryOf(passOf(1, 2, 3))
+	if out := printed(t, s); strings.Contains(out, "incomplete") {
+		t.Errorf("a complete trace is called incomplete:\n%s", out)
+	}
+	s.Missing = []string{"the configuration", "the limits of \x1b[2Jmodel"}
+	out := printed(t, s)
+	if !strings.HasPrefix(out, "The trace is incomplete, so the replay may differ from the session. It lacks:\n- the configuration\n") {
+		t.Errorf("the report begins with %.200q", out)
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("text of the trace reaches the terminal: %q", out)
+	}
+}

@@ -17,6 +17,7 @@ export const Method = {
   Status: "status",
   SessionStatus: "session/status",
   SessionSubscribe: "session/subscribe",
+  SessionExport: "session/export",
   AgentRun: "agent/run",
   AgentAbort: "agent/abort",
   HistoryRead: "history/read",
@@ -211,6 +212,13 @@ export interface EventParams {
    * may be restarted before the next pass.
    */
   sent?: string
+}
+
+/** ExportedTable holds rows of one table of the store. A value is null, a number or a string. */
+export interface ExportedTable {
+  name: string
+  columns: string[]
+  rows: unknown[][]
 }
 
 /** Harness names the coding agent in which a shim runs. */
@@ -438,6 +446,31 @@ export interface Saving {
    * models.
    */
   unpricedSessions?: number
+}
+
+/** SessionExport is the host's state that concerns a session. */
+export interface SessionExport {
+  config: unknown
+  /** passes counts the session's passes so far. */
+  passes: number
+  /**
+   * tables hold the rows of the store: of the session, of its original if it is about to become a copy, and
+   * of all models.
+   */
+  tables: ExportedTable[]
+}
+
+/**
+ * SessionExportParams asks for everything that decides what the next transform of a session will answer,
+ * beside the transform itself. The recorder of a trace asks for it before the session's first transform. The
+ * messages of that transform, a JSON array, are the attachment of the frame.
+ */
+export interface SessionExportParams {
+  harness: Harness
+  session: string
+  directory: string
+  /** parent is the session that spawned this one. It is empty for a primary session. */
+  parent?: string
 }
 
 /** SessionStatus is the state of one session after its last pass. */
@@ -794,6 +827,7 @@ export interface HostCalls {
   "command/execute": { params: CommandExecuteParams; result: CommandExecuteResult }
   "initialize": { params: InitializeParams; result: InitializeResult }
   "session/chatMessage": { params: ChatMessageParams; result: ChatMessageResult }
+  "session/export": { params: SessionExportParams; result: SessionExport }
   "session/status": { params: SessionStatusParams; result: SessionStatus }
   "session/subscribe": { params: SubscribeParams; result: Empty }
   "session/system": { params: SystemParams; result: SystemResult }

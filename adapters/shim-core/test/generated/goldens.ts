@@ -92,6 +92,18 @@ export const hostCalls: HostCalls = {
       }
     ]
   }, result: {} },
+  "session/export": { params: {
+    "harness": "opencode",
+    "session": "ses_1",
+    "directory": "/work",
+    "parent": "ses_0"
+  }, result: {
+    "config": { "enabled": true },
+    "passes": 12,
+    "tables": [
+      { "name": "edits", "columns": ["harness", "session_id", "tag"], "rows": [["opencode", "ses_1", 3], [null, "x", 0.5]] }
+    ]
+  } },
   "session/status": { params: {
     "harness": "opencode",
     "session": "ses_1",
@@ -685,6 +697,7 @@ export const goldenFiles: Record<string, string> = {
   "session/changed": "method/session.changed.json",
   "session/chatMessage": "method/session.chatMessage.json",
   "session/event": "method/session.event.json",
+  "session/export": "method/session.export.json",
   "session/status": "method/session.status.json",
   "session/subscribe": "method/session.subscribe.json",
   "session/system": "method/session.system.json",

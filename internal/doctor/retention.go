@@ -1,0 +1,34 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// expiredGrace is how far a host may be behind with deleting: it does so at its start and once a day.
+const expiredGrace = 7 * 24 * time.Hour
+
+// retention says how long things are kept, and finds sessions that should be gone.
+func (x *examination) retention(ctx context.Context) {
+	x.ok("sessions are kept for %d days after their last use, tool replies for %d, unused models for %d; the newest %s and the newest %s stay",
+		days(store.KeptSession), days(store.KeptReply), days(store.KeptModel),
+		format.Count(file.KeptAside, "damaged database"), format.Count(file.KeptCopies, "backup"))
+	oldest, err := file.OldestUse(ctx, x.DataDir)
+	if errors.Is(err, file.ErrForeign) || errors.Is(err, file.ErrBusy) {
+		return // the check of the store reports it
+	}
+	if err != nil {
+		x.warn("see the findings about the store", "the age of the sessions is unknown: %v", err)
+		return
+	}
+	if age := x.Now().Sub(time.UnixMilli(oldest)); oldest > 0 && age > store.KeptSession+expiredGrace {
+		x.ok("the oldest session was last used %d days ago: a session of today began as its copy or comes from it, or no host ran since", days(age))
+	}
+}
+
+func days(d time.Duration) int { return int(d / (24 * time.Hour)) }

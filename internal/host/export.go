@@ -1,0 +1,82 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// SessionExport returns the state that decides a session's next pass: the
+// configuration, the models as far as this host knows them, and the rows of the
+// session. A session that is about to become a copy has no rows of its own yet;
+// then the rows of its original are exported.
+func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExportParams) (schema.SessionExport, error) {
+	var none schema.SessionExport
+	key := store.Key{Harness: string(p.Harness), Session: p.Session}
+	sum, _, err := h.Store.Session(ctx, key)
+	if err != nil {
+		return none, err
+	}
+	keys := []store.Key{key}
+	if sum.Passes == 0 && p.Parent == "" {
+		original, err := h.originalOf(ctx, key, p)
+		if err != nil {
+			return none, err
+		}
+		keys = append(keys, original...)
+	}
+	tables, err := h.Store.Export(ctx, keys...)
+	if err != nil {
+		return none, err
+	}
+	config, err := json.Marshal(h.config(key.Harness, p.Directory))
+	if err != nil {
+		return none, fmt.Errorf("configuration: %w", err)
+	}
+	exported, err := exportedTables(tables)
+	return schema.SessionExport{Config: config, Passes: sum.Passes, Tables: exported}, err
+}
+
+// originalOf returns the session that the first pass of key will inherit from,
+// nothing if there is none.
+func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
+	codec, err := codecOf(key.Harness)
+	if err != nil {
+		return nil, err
+	}
+	var messages []json.Value
+	if err := json.Unmarshal(p.Messages, &messages); err != nil {
+		return nil, invalid("attachment of %s: %v", schema.MethodSessionExport, err)
+	}
+	if len(messages) < 2 {
+		return nil, nil
+	}
+	fork := &session{key: key, row: store.SessionRow{Directory: p.Directory}}
+	original, copied, err := h.original(ctx, fork, pipeline.OutlineOf(codec, messages))
+	if err != nil || len(copied.Units) == 0 {
+		return nil, err
+	}
+	return []store.Key{original.Session.Key}, nil
+}
+
+func exportedTables(tables []store.Table) ([]schema.ExportedTable, error) {
+	all := make([]schema.ExportedTable, len(tables))
+	for i, t := range tables {
+		all[i] = schema.ExportedTable{Name: t.Name, Columns: t.Columns, Rows: make([][]json.Value, len(t.Rows))}
+		for j, row := range t.Rows {
+			all[i].Rows[j] = make([]json.Value, len(row))
+			for k, value := range row {
+				raw, err := json.Marshal(value)
+				if err != nil {
+					return nil, fmt.Errorf("table %s: %w", t.Name, err)
+				}
+				all[i].Rows[j][k] = raw
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,112 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// tidyEvery is how often a running host deletes what nobody needs any longer.
+// It does so at its start as well.
+const tidyEvery = 24 * time.Hour
+
+// tidyShare bounds the part of the time in which tidying may hold the database:
+// after each transaction it waits this many times as long as the transaction
+// took.
+const tidyShare = 20
+
+// KeepTidy deletes expired sessions, tool replies and models, at once and then
+// once a day, until ctx ends. It works in short transactions with pauses, so
+// that no pass waits for it.
+func (s *Standby) KeepTidy(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("old sessions are not deleted for now", "cause", err)
+		}
+		timer.Reset(tidyEvery)
+	}
+}
+
+func (s *Standby) tidy(ctx context.Context) error {
+	var expired []store.Key
+	err := s.tidyStep(ctx, func(h *Host) (err error) {
+		expired, err = h.Store.Expired(ctx, h.before(store.KeptSession))
+		return err
+	})
+	for _, key := range expired {
+		isDone := false
+		for err == nil && !isDone {
+			err = s.tidyStep(ctx, func(h *Host) (err error) {
+				isDone, err = h.forgetSome(ctx, key)
+				return err
+			})
+		}
+	}
+	isDone := false
+	for err == nil && !isDone {
+		err = s.tidyStep(ctx, func(h *Host) (err error) {
+			isDone, err = h.Store.ForgetReplies(ctx, h.before(store.KeptReply))
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return s.tidyStep(ctx, func(h *Host) error {
+		if len(expired) > 0 {
+			h.Log.Info("expired sessions deleted", "sessions", len(expired))
+		}
+		return errors.Join(
+			h.Store.ForgetModels(ctx, h.before(store.KeptModel)),
+			h.Store.ForgetWaiting(time.UnixMilli(h.before(store.KeptSession))))
+	})
+}
+
+// tidyStep runs one short step with the host, then pauses. Between two steps the
+// store may be closed.
+func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
+	h, release, err := s.Current(ctx)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	err = step(h)
+	release()
+	if err != nil {
+		return err
+	}
+	pause := time.NewTimer(tidyShare * time.Since(started))
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-pause.C:
+		return nil
+	}
+}
+
+// before returns the time that is so long ago, in Unix ms.
+func (h *Host) before(kept time.Duration) int64 { return h.Clock.Now() - kept.Milliseconds() }
+
+// forgetSome deletes a part of an expired session. No call of the session runs
+// meanwhile, and the next one begins with what the store has then.
+func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err error) {
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	defer h.sessions.remove(key)
+	defer s.unlock()
+	isDone, err = h.Store.ForgetSome(ctx, key, h.before(store.KeptSession))
+	s.forget()
+	return isDone, err
+}

@@ -1,0 +1,372 @@
+package replay
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A file that lost its end was replayed as one pass, with exit code 0 and without a word.
+func TestB9TruncatedTraceIsNamed(t *testing.T) {
+	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []int{len(zipped) / 2, len(zipped) * 3 / 4, len(zipped) - 1} {
+		report, err := Run(t.Context(), bytes.NewReader(zipped[:part]), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := report.Summary()
+		if !s.IsTruncated || len(s.Missing) == 0 || !strings.Contains(s.Missing[0], "a part of the compressed file was lost") {
+			t.Errorf("%d of %d bytes: truncated %v, missing %q", part, len(zipped), s.IsTruncated, s.Missing)
+		}
+	}
+	report, err := Run(t.Context(), bytes.NewReader(zipped), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := report.Summary(); s.IsTruncated {
+		t.Errorf("the whole file counts as truncated: %q", s.Missing)
+	}
+}
+
+// One MB of gzip took 4.7 GB of memory.
+func TestB9CompressedBombIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		head string
+		line string
+		many int
+	}{
+		{"one endless value", `"`, strings.Repeat("a", 1<<20), 300},
+		{"many frames", "", strings.Repeat(`{"at":1,"from":"shim","body":{"method":"x"}}`+"\n", 20_000), 100},
+	} {
+		var zipped bytes.Buffer
+		z := gzip.NewWriter(&zipped)
+		if _, err := io.WriteString(z, c.head); err != nil {
+			t.Fatal(err)
+		}
+		for range c.many {
+			if _, err := io.WriteString(z, c.line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), &zipped, Options{}); !errors.Is(err, rpc.ErrTraceTooLarge) {
+			t.Errorf("%s: got %v, want %v", c.name, err, rpc.ErrTraceTooLarge)
+		}
+	}
+}
+
+// A number that no shim sends panicked the replay.
+func TestB9NonsenseInATraceIsAnError(t *testing.T) {
+	for _, c := range []struct{ name, old, nonsense string }{
+		{"negative keep", `"base":0,"keep":0`, `"base":1,"keep":-1`},
+		{"keep of nothing", `"base":0,"keep":0`, `"base":1,"keep":9223372036854775807`},
+		{"negative base", `"base":0,"keep":0`, `"base":-1,"keep":0`},
+		{"keep that is no number", `"base":0,"keep":0`, `"base":1,"keep":1.5`},
+		{"no array", `"attachment":[{`, `"attachment":{"a":[{`},
+	} {
+		nonsense := strings.Replace(first, c.old, c.nonsense, 1)
+		if c.name == "no array" {
+			nonsense = strings.Replace(nonsense, `}]}]}`, `}]}]}}`, 1)
+		}
+		if nonsense == first {
+			t.Fatalf("%s: the trace is not changed", c.name)
+		}
+		if _, err := Run(t.Context(), strings.NewReader(hello+first+nonsense), Options{}); err == nil {
+			t.Errorf("%s: replayed without an error", c.name)
+		}
+	}
+	// A time of another age is no reason to fail.
+	for _, at := range []string{"-1", "-9223372036854775808", "9223372036854775807"} {
+		if _, err := Run(t.Context(), strings.NewReader(hello+strings.Replace(first, `"at":2000`, `"at":`+at, 1)), Options{}); err != nil {
+			t.Errorf("a frame at %s: %v", at, err)
+		}
+	}
+}
+
+var discard = slog.New(slog.DiscardHandler)
+
+// A world is a running host with its store, to which harnesses connect.
+type world struct {
+	t      *testing.T
+	clock  *clock.Manual
+	server *rpc.Server
+	config schema.Config
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
+	w.config.ProtectedTags = 1
+	w.config.ExecuteThresholdPercentage = map[string]float64{"default": 40}
+	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: discard, Clock: w.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	h := host.New(host.Options{
+		Store: db, Clock: w.clock, Log: discard, CommitTimeout: callTimeout,
+		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return w.config, nil },
+	})
+	w.server = rpc.NewServer(rpc.Always(h), rpc.Options{Log: discard, Clock: w.clock})
+	return w
+}
+
+// dial opens a connection to the host.
+func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
+	near, far := rpc.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		w.server.ServeConn(context.Background(), far)
+	}()
+	w.t.Cleanup(func() { near.Close(); <-served })
+	return near, nil
+}
+
+// A fakeShim is a harness with one connection. Its trace, if there is one, is complete after stop.
+type fakeShim struct {
+	world   *world
+	client  *rpc.Client
+	bases   map[string]uint64
+	told    map[string]int
+	answers []schema.WireMutation
+	stop    func() []byte
+}
+
+func (w *world) connect(isTraced bool) *fakeShim {
+	w.t.Helper()
+	s := &fakeShim{world: w, bases: map[string]uint64{}, told: map[string]int{}}
+	conn, err := w.dial(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stop := func() []byte { return nil }
+	if isTraced {
+		conn, stop = w.trace(conn)
+	}
+	answer := func(_ context.Context, method string, _ json.Value) (any, error) {
+		if method == schema.MethodModelLimits {
+			return schema.ModelLimits{ContextTokens: 12_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}}, nil
+		}
+		return schema.Empty{}, nil
+	}
+	s.client = rpc.NewClient(conn, answer, discard)
+	s.stop = func() []byte {
+		if err := s.client.Close(context.Background()); err != nil {
+			w.t.Error(err)
+		}
+		return stop()
+	}
+	hello := schema.InitializeParams{Protocol: schema.Version{Major: schema.ProtocolMajor}, Client: "t", ClientVersion: "1", Harness: schema.HarnessOpenCode, Directory: "/p", Worktree: "/p"}
+	if err := s.client.Call(w.t.Context(), schema.MethodInitialize, hello, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// trace puts a bridge with a recorder in front of a connection.
+func (w *world) trace(host io.ReadWriteCloser) (shim io.ReadWriteCloser, stop func() []byte) {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	rec, err := rpc.NewRecorder(dir, w.clock, discard)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	rec.ExportFrom(w.dial)
+	near, far := rpc.Pipe()
+	bridged := make(chan error, 1)
+	go func() { bridged <- daemon.Bridge(context.Background(), far, host, rec) }()
+	return near, func() []byte {
+		if err := <-bridged; err != nil {
+			w.t.Error(err)
+		}
+		if err := rec.Close(); err != nil {
+			w.t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+		if err != nil || len(files) != 1 {
+			w.t.Fatalf("traces %v, %v", files, err)
+		}
+		content, err := os.ReadFile(files[0])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return content
+	}
+}
+
+// A conversation is the array of a session.
+type conversation struct {
+	id       string
+	messages []json.Value
+}
+
+func (c *conversation) user(text string) {
+	n := len(c.messages)
+	c.messages = append(c.messages, json.Value(fmt.Sprintf(`{"info":{"id":"%s-m%03d","sessionID":%q,"role":"user","time":{"created":%d},"agent":"build","model":{"providerID":"anthropic","modelID":"claude-sonnet-4"}},"parts":[{"id":"%s-p%03d","type":"text","text":%q}]}`,
+		c.id, n, c.id, 1000+n, c.id, n, text)))
+}
+
+// turn adds a turn with a tool whose output is long.
+func (c *conversation) turn() {
+	c.user("go on")
+	n := len(c.messages)
+	c.messages = append(c.messages, json.Value(fmt.Sprintf(`{"info":{"id":"%s-m%03d","sessionID":%q,"role":"assistant","time":{"created":%d,"completed":%d},"providerID":"anthropic","modelID":"claude-sonnet-4","finish":"stop","tokens":{"input":%d,"output":5,"cache":{"read":0,"write":0}}},"parts":[{"id":"%s-p%03d","type":"tool","callID":"%s-c%03d","tool":"read","state":{"status":"completed","input":{"path":"f%d"},"output":%q,"title":"t","metadata":{},"time":{"start":1,"end":2}}}]}`,
+		c.id, n, c.id, 1000+n, 1000+n, 300*n, c.id, n, c.id, n, n, strings.Repeat("word ", 500))))
+}
+
+// pass runs a transform as a shim does, and keeps the answer.
+func (s *fakeShim) pass(c *conversation) {
+	s.world.t.Helper()
+	s.world.clock.Set(s.world.clock.Now() + 10_000)
+	p := schema.TransformParams{Session: c.id, Directory: "/p", Base: s.bases[c.id], Keep: s.told[c.id]}
+	var m schema.WireMutation
+	send := func() error {
+		attachment, err := json.Marshal(c.messages[p.Keep:])
+		if err != nil {
+			return err
+		}
+		return s.client.CallWithAttachment(s.world.t.Context(), schema.MethodTransform, p, attachment, &m)
+	}
+	if err := send(); err != nil {
+		s.world.t.Fatal(err)
+	}
+	s.bases[c.id], s.told[c.id] = m.Revision, len(c.messages)
+	s.answers = append(s.answers, m)
+}
+
+// A trace of a second harness, or of a session that began before it, was replayed without a window and without a
+// history: it had no busts where the session had three. The replay of each pass must decide as the recorded host did.
+func TestC12TraceIsCompleteByItself(t *testing.T) {
+	w := newWorld(t)
+	early := w.connect(false)
+	long, other := &conversation{id: "ses_long"}, &conversation{id: "ses_other"}
+	for range 10 {
+		long.turn()
+		early.pass(long)
+	}
+	traced := w.connect(true)
+	for range 12 {
+		long.turn()
+		traced.pass(long)
+		other.turn()
+		traced.pass(other)
+	}
+	fork := &conversation{id: "ses_fork"}
+	for _, m := range long.messages { // a copy under new ids; its original continues elsewhere
+		fork.messages = append(fork.messages, json.Value(strings.ReplaceAll(string(m), "ses_long", "ses_fork")))
+	}
+	trace := traced.stop()
+	forking := w.connect(true)
+	for range 6 {
+		fork.user("and here")
+		forking.pass(fork)
+		fork.turn()
+	}
+	forked := forking.stop()
+	early.stop()
+	for _, c := range []struct {
+		name    string
+		trace   []byte
+		answers []schema.WireMutation
+	}{{"continued and new", trace, traced.answers}, {"fork", forked, forking.answers}} {
+		var busts int
+		for _, m := range c.answers {
+			if m.Verdict == schema.Soft {
+				busts++
+			}
+		}
+		if busts == 0 && c.name != "fork" {
+			t.Fatalf("%s: the recorded session has no busts, so it proves nothing", c.name)
+		}
+		replayed, report := wires(t, c.trace)
+		if diff := cmp.Diff(gist(c.answers), gist(replayed)); diff != "" {
+			t.Errorf("%s: decisions (-recorded +replayed):\n%s", c.name, diff)
+		}
+		s := report.Summary()
+		if !s.IsClean() || len(s.Missing) > 0 {
+			t.Errorf("%s: missing %q, %d unexplained, %v", c.name, s.Missing, s.UnexplainedBusts, s.InvariantViolations)
+		}
+		for _, p := range s.Detail {
+			if p.WindowTokens != 12_000 {
+				t.Errorf("%s: pass %d is replayed with a window of %d", c.name, p.Pass, p.WindowTokens)
+			}
+		}
+	}
+}
+
+// gist is the part of the answers that does not depend on the process: verdict, cause, wire and edits.
+func gist(answers []schema.WireMutation) []string {
+	var all []string
+	for _, m := range answers {
+		all = append(all, fmt.Sprintf("%s %s %s %v %v", m.Verdict, m.Cause, m.Wire, m.Edits, slices.Sorted(slices.Values(m.Cleared))))
+	}
+	return all
+}
+
+// wires replays a trace and returns its answers.
+func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
+	t.Helper()
+	var answers []schema.WireMutation
+	report, err := Run(t.Context(), bytes.NewReader(trace), Options{Answered: func(m schema.WireMutation) { answers = append(answers, m) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers, report
+}
+
+// An older trace lacks the state. The report says so in its first line.
+func TestC12ReportSaysWhatIsMissing(t *testing.T) {
+	w := newWorld(t)
+	early := w.connect(false)
+	long := &conversation{id: "ses_long"}
+	for range 10 {
+		long.turn()
+		early.pass(long)
+	}
+	traced := w.connect(true)
+	long.turn()
+	traced.pass(long)
+	trace := traced.stop()
+	early.stop()
+	var older [][]byte
+	for line := range bytes.Lines(trace) {
+		if !bytes.Contains(line, []byte(`"from":"recorder"`)) && !bytes.Contains(line, []byte(`"models/limits"`)) {
+			older = append(older, line)
+		}
+	}
+	report, err := Run(t.Context(), bytes.NewReader(bytes.Join(older, nil)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"the configuration", "the earlier state of session ses_long", "the limits of anthropic/claude-sonnet-4"}
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(report.Summary().Missing))); diff != "" {
+		t.Errorf("missing (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,166 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// lacks notes something that decided the recorded passes and that the trace does not hold.
+func (p *player) lacks(format string, args ...any) {
+	if what := fmt.Sprintf(format, args...); !slices.Contains(p.report.Missing, what) {
+		p.report.Missing = append(p.report.Missing, what)
+	}
+}
+
+// load gives the replay's host what the recorded host knew before the session's next pass.
+func (p *player) load(ctx context.Context, s step) error {
+	var e rpc.RecordedExport
+	if err := json.Unmarshal(s.params, &e); err != nil {
+		return err
+	}
+	if e.Result == nil {
+		p.lacks("the configuration and the earlier state of session %s: %s", e.Params.Session, e.Error)
+		p.session(e.Params.Session).hasState = true // lacks has said it
+		return nil
+	}
+	if err := p.configure(ctx, e.Params.Directory, e.Result.Config); err != nil {
+		return err
+	}
+	ses := p.session(e.Params.Session)
+	if ses.hasState || ses.isSeen {
+		if n := e.Result.Passes - ses.passes; n > 0 {
+			p.lacks("%d passes of session %s that another connection made", n, e.Params.Session)
+		}
+		return nil
+	}
+	tables, err := tablesOf(e.Result.Tables)
+	if err != nil {
+		return err
+	}
+	if err := p.store.Import(ctx, tables); err != nil {
+		return err
+	}
+	ses.hasState, ses.isContinued, ses.passes = true, e.Result.Passes > 0, e.Result.Passes
+	return nil
+}
+
+// configure replays the directory with the recorded configuration, unless the caller has chosen one.
+func (p *player) configure(ctx context.Context, directory string, recorded json.Value) error {
+	if p.isConfigGiven || len(recorded) == 0 {
+		return nil
+	}
+	var c schema.Config
+	if err := json.Unmarshal(recorded, &c); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	p.overrides.configure(&c)
+	p.mu.Lock()
+	p.configs[directory] = c
+	p.mu.Unlock()
+	opened, ok := p.opened[directory]
+	if !ok {
+		return nil // the host reads the configuration when it first needs it
+	}
+	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // the host reads it anew
+}
+
+// configOf returns the configuration of a directory. The host calls it as well.
+func (p *player) configOf(directory string) schema.Config {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.configs[directory]; ok {
+		return c
+	}
+	return p.config
+}
+
+func (p *player) loadConfig(_ schema.Harness, directory string) (schema.Config, []config.Warning) {
+	return p.configOf(directory), nil
+}
+
+// checkState notes what the trace lacks of a session, after the session's first pass. cause is the cause
+// of that pass in the replay.
+func (p *player) checkState(s step, params schema.TransformParams, ses *session, cause string) {
+	if ses.hasState {
+		return
+	}
+	ses.hasState = true
+	if !p.isConfigGiven {
+		p.lacks("the configuration")
+	}
+	var recorded schema.WireMutation
+	if s.answer == nil || json.Unmarshal(s.answer, &recorded) != nil {
+		return
+	}
+	const first = "first-pass"
+	if cause == first && recorded.Cause != first {
+		p.lacks("the earlier state of session %s", params.Session)
+	}
+}
+
+func tablesOf(recorded []schema.ExportedTable) ([]store.Table, error) {
+	tables := make([]store.Table, len(recorded))
+	for i, t := range recorded {
+		tables[i] = store.Table{Name: t.Name, Columns: t.Columns, Rows: make([][]any, len(t.Rows))}
+		for j, row := range t.Rows {
+			tables[i].Rows[j] = make([]any, len(row))
+			for k, raw := range row {
+				value, err := valueOf(raw)
+				if err != nil {
+					return nil, fmt.Errorf("state: table %s: %w", t.Name, err)
+				}
+				tables[i].Rows[j][k] = value
+			}
+		}
+	}
+	return tables, nil
+}
+
+// valueOf decodes a value of the store. A whole number may be larger than a float64 can hold.
+func valueOf(raw json.Value) (any, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, nil
+	}
+	if raw[0] == '"' {
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return text, err
+	}
+	var n float64
+	err := json.Unmarshal(raw, &n)
+	return n, err
+}
+
+// recordedConfig returns the first configuration that a trace holds, or the default one.
+func recordedConfig(open func() (io.ReadCloser, error)) (schema.Config, error) {
+	c := config.Default()
+	r, err := open()
+	if err != nil {
+		return c, err
+	}
+	defer r.Close()
+	t, err := read(r)
+	if err != nil {
+		return c, err
+	}
+	for _, s := range t.steps {
+		var e rpc.RecordedExport
+		if s.method != schema.MethodSessionExport || json.Unmarshal(s.params, &e) != nil || e.Result == nil {
+			continue
+		}
+		return c, json.Unmarshal(e.Result.Config, &c)
+	}
+	return c, nil
+}

@@ -1,0 +1,58 @@
+package rpc
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// JSON-RPC lets a client choose any number or string as the id of a request.
+// The jsonrpc2 library knows only strings and numbers from 0 to 2^63-1: it
+// answers -1 as 18446744073709551615, and closes the connection at 1.5. An id
+// that the library does not know is therefore given to it as a string:
+// foreignID and the id's JSON text, for example "\x00-1" for -1. encodeID turns
+// that string back into the client's own text.
+const foreignID = "\x00"
+
+// envelopeID returns an id as the library can hold it.
+func envelopeID(id json.Value) json.Value {
+	if isNull(id) || isLibraryID(id) {
+		return id
+	}
+	return json.Quote(foreignID + string(id))
+}
+
+// isLibraryID reports whether the library keeps the id as it is. A string of a
+// client that begins like a foreign id does not count, so that the two cannot
+// be confused.
+func isLibraryID(id json.Value) bool {
+	if id[0] != '"' {
+		n, err := strconv.ParseInt(string(id), 10, 64)
+		return err == nil && n >= 0 && strconv.FormatInt(n, 10) == string(id)
+	}
+	var text string
+	return json.Unmarshal(id, &text) == nil && !strings.HasPrefix(text, foreignID)
+}
+
+// decodeID reads an id that a client names in params, for example that of the
+// call to be cancelled.
+func decodeID(id json.Value) (jsonrpc2.ID, error) {
+	var decoded jsonrpc2.ID
+	err := decoded.UnmarshalJSON(envelopeID(id))
+	return decoded, err
+}
+
+// encodeID returns an id as the client wrote it.
+func encodeID(id jsonrpc2.ID) json.Value {
+	if text, ok := strings.CutPrefix(id.Str, foreignID); ok && id.IsString {
+		return json.Value(text)
+	}
+	if id.IsString {
+		return json.Quote(id.Str)
+	}
+	return json.Value(fmt.Appendf(nil, "%d", id.Num))
+}

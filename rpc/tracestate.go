@@ -1,0 +1,120 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The frames of one connection do not decide what the host answers. It also
+// depends on the configuration, on what the host has learned about models from
+// other connections, and on the state of a session that began earlier. The
+// recorder therefore asks the host for all of that (session/export) over a
+// connection of its own, before it passes on the first transform of a session,
+// each resync, and the first transform after each initialize.
+
+// A Dial opens another connection to the host that is being recorded.
+type Dial func(context.Context) (io.ReadWriteCloser, error)
+
+// exportTimeout bounds the question for a session's state. The user's pass
+// waits for it, and the shim waits for the pass at most a few seconds.
+const exportTimeout = 2 * time.Second
+
+// ExportFrom makes the trace complete by itself: the recorder asks the host for
+// the state that the frames do not show, and writes it into the trace. It must
+// be called before the first frame is recorded.
+func (r *Recorder) ExportFrom(dial Dial) { r.dial = dial }
+
+// exportedState is what the recorder knows of the frames so far. Only the
+// goroutine that forwards the shim's frames uses it.
+type exportedState struct {
+	harness  schema.Harness
+	sessions map[string]int // the number of the last initialize before a session's export
+	opened   int            // counts initializes
+}
+
+// RecordedExport is the body of a line that the recorder itself writes. Error
+// says why there is no result.
+type RecordedExport struct {
+	Method string                     `json:"method"`
+	Params schema.SessionExportParams `json:"params"`
+	Result *schema.SessionExport      `json:"result,omitzero"`
+	Error  string                     `json:"error,omitzero"`
+}
+
+// export asks for the state that the answer to f depends on, and records it. A
+// frame that is no transform changes nothing.
+func (r *Recorder) export(ctx context.Context, f frame) {
+	if r.dial == nil {
+		return
+	}
+	var m message
+	if json.Unmarshal(f.body, &m) != nil || m.Method == nil {
+		return
+	}
+	switch *m.Method {
+	case schema.MethodInitialize:
+		var p schema.InitializeParams
+		if json.Unmarshal(m.Params, &p) == nil {
+			r.known.harness = p.Harness
+			r.known.opened++
+		}
+	case schema.MethodTransform:
+		var p schema.TransformParams
+		if json.Unmarshal(m.Params, &p) != nil || !r.known.isDue(p) {
+			return
+		}
+		r.recordExport(ctx, schema.SessionExportParams{
+			Harness: r.known.harness, Session: p.Session, Directory: p.Directory, Parent: p.Parent, Messages: f.attachment,
+		})
+	}
+}
+
+// isDue reports whether the state of the session is needed again, and notes that
+// it is being asked for.
+func (k *exportedState) isDue(p schema.TransformParams) bool {
+	at, isKnown := k.sessions[p.Session]
+	if isKnown && p.Base != 0 && at == k.opened {
+		return false
+	}
+	if k.sessions == nil {
+		k.sessions = make(map[string]int)
+	}
+	k.sessions[p.Session] = k.opened
+	return true
+}
+
+func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParams) {
+	body := RecordedExport{Method: schema.MethodSessionExport, Params: p}
+	result, err := r.ask(ctx, p)
+	if err != nil {
+		body.Error = err.Error()
+		r.log.Warn("the trace lacks the state of a session", "session", p.Session, "cause", err)
+	} else {
+		body.Result = &result
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		r.log.Warn("the trace lacks the state of a session", "session", p.Session, "cause", err)
+		return
+	}
+	r.record(FromRecorder, frame{body: raw})
+}
+
+// ask opens a connection for one question. Questions are rare.
+func (r *Recorder) ask(ctx context.Context, p schema.SessionExportParams) (result schema.SessionExport, err error) {
+	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
+	defer cancel()
+	conn, err := r.dial(ctx)
+	if err != nil {
+		return result, fmt.Errorf("connect to the host: %w", err)
+	}
+	client := NewClient(conn, nil, r.log)
+	defer client.Close(ctx)
+	err = client.CallWithAttachment(ctx, schema.MethodSessionExport, p, p.Messages, &result)
+	return result, err
+}

@@ -1,0 +1,39 @@
+package schema
+
+import "github.com/magicctx/magicctx-host/internal/json"
+
+// SessionExportParams asks for everything that decides what the next transform
+// of a session will answer, beside the transform itself. The recorder of a
+// trace asks for it before the session's first transform. The messages of that
+// transform, a JSON array, are the attachment of the frame.
+type SessionExportParams struct {
+	Harness   Harness `json:"harness" jsonschema:"enum=opencode,enum=pi"`
+	Session   string  `json:"session"`
+	Directory string  `json:"directory"`
+	// Parent is the session that spawned this one. It is empty for a primary
+	// session.
+	Parent string `json:"parent,omitzero"`
+	// Messages is the attachment. With them the host finds the session of which
+	// this one is a copy (a fork), and exports that one as well.
+	Messages json.Value `json:"-"`
+}
+
+// SessionExport is the host's state that concerns a session.
+type SessionExport struct {
+	// Config is the configuration of the directory, in the form of the host's
+	// own Config.
+	Config json.Value `json:"config"`
+	// Passes counts the session's passes so far.
+	Passes int `json:"passes"`
+	// Tables hold the rows of the store: of the session, of its original if it
+	// is about to become a copy, and of all models.
+	Tables []ExportedTable `json:"tables"`
+}
+
+// ExportedTable holds rows of one table of the store. A value is null, a number
+// or a string.
+type ExportedTable struct {
+	Name    string         `json:"name"`
+	Columns []string       `json:"columns"`
+	Rows    [][]json.Value `json:"rows"`
+}

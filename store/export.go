@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// A Table holds rows of one table of the database. A value is nil, an int64, a
+// float64 or a string.
+type Table struct {
+	Name    string
+	Columns []string
+	Rows    [][]any
+}
+
+// exported names the tables of an export, a table behind those that it refers
+// to. Triggers fill unit_sums, so it is not among them. where selects the rows
+// of a session; it is empty for the tables of models, of which all rows are
+// exported: there are as many as the user has models.
+var exported = []struct{ name, where string }{
+	{"sessions", ofSession},
+	{"units", ofSession},
+	{"edits", ofSession},
+	{"queued_drops", ofSession},
+	{"tool_replies", ofSession},
+	{"nudges", ofSession},
+	{"thinking", ofSession},
+	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the usage of the newest one may be yet to come
+	{"model_limits", ""},
+	{"model_windows", ""},
+	{"cache_lives", ""},
+}
+
+const ofSession = `WHERE harness = ?1 AND session_id = ?2`
+
+// Export returns all rows of sessions and all rows of models, as they were at
+// one moment. Import stores them in another database.
+func (s *Store) Export(ctx context.Context, sessions ...Key) (tables []Table, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		tables = make([]Table, 0, len(exported))
+		for _, from := range exported {
+			t := Table{Name: from.name}
+			query := `SELECT * FROM ` + from.name + ` ` + from.where
+			if from.where == "" {
+				if err := t.read(c, query); err != nil {
+					return err
+				}
+			} else {
+				for _, key := range sessions {
+					if err := t.read(c, query, key.Harness, key.Session); err != nil {
+						return err
+					}
+				}
+			}
+			tables = append(tables, t)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return tables, nil
+}
+
+// read appends the rows of a query.
+func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
+	return scan(c, query, func(row *sqlite3.Stmt) {
+		if t.Columns == nil {
+			for i := range row.ColumnCount() {
+				t.Columns = append(t.Columns, row.ColumnName(i))
+			}
+		}
+		values := make([]any, len(t.Columns))
+		for i := range values {
+			switch row.ColumnType(i) {
+			case sqlite3.INTEGER:
+				values[i] = row.ColumnInt64(i)
+			case sqlite3.FLOAT:
+				values[i] = row.ColumnFloat(i)
+			case sqlite3.TEXT:
+				values[i] = row.ColumnText(i)
+			}
+		}
+		t.Rows = append(t.Rows, values)
+	}, args...)
+}
+
+// Import stores exported rows, in one transaction. It leaves out the sessions
+// and models that this database already has, and the columns that it does not
+// know, because a newer host may have exported them. The rows may come from
+// anywhere: the database checks them as it checks its own.
+func (s *Store) Import(ctx context.Context, tables []Table) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		known := make(map[Key]bool)
+		for _, to := range exported {
+			for _, t := range tables {
+				if t.Name != to.name {
+					continue
+				}
+				if err := t.write(tx.conn, to.where != "", known); err != nil {
+					return fmt.Errorf("table %s: %w", t.Name, err)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return nil
+}
+
+// write inserts the rows of t. known collects the sessions that were there
+// before the import.
+func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[Key]bool) (err error) {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	taken, err := t.taken(c)
+	if err != nil {
+		return err
+	}
+	harness, session := slices.Index(t.Columns, "harness"), slices.Index(t.Columns, "session_id")
+	if isOfSession && (harness < 0 || session < 0) || len(taken) == 0 {
+		return fmt.Errorf("columns %q are not those of the table", t.Columns)
+	}
+	names := make([]string, len(taken))
+	for i, column := range taken {
+		names[i] = t.Columns[column]
+	}
+	insert, _, err := c.Prepare(`
+		INSERT INTO ` + t.Name + ` (` + strings.Join(names, ", ") + `)
+		VALUES (?` + strings.Repeat(", ?", len(names)-1) + `)
+		ON CONFLICT DO NOTHING`)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for _, row := range t.Rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("a row of %d values for %d columns", len(row), len(t.Columns))
+		}
+		var key Key
+		if isOfSession {
+			key.Harness, _ = row[harness].(string)
+			key.Session, _ = row[session].(string)
+		}
+		if known[key] {
+			continue
+		}
+		for i, column := range taken {
+			if err := bindAny(insert, i+1, row[column]); err != nil {
+				return err
+			}
+		}
+		if err := insert.Exec(); err != nil {
+			return err
+		}
+		if t.Name == "sessions" && c.Changes() == 0 {
+			known[key] = true
+		}
+	}
+	return nil
+}
+
+// taken returns the indexes of the columns that this database has as well.
+func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
+	has := make(map[string]bool)
+	err = scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)
+	for i, name := range t.Columns {
+		if has[name] {
+			taken = append(taken, i)
+			delete(has, name) // no column twice
+		}
+	}
+	return taken, err
+}
+
+func bindAny(stmt *sqlite3.Stmt, param int, value any) error {
+	if value == nil {
+		return stmt.BindNull(param)
+	}
+	return file.Bind(stmt, param, value)
+}

@@ -1,0 +1,68 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another
+// user. That user could replace our files, or read what we write. A directory
+// that does not exist yet is no error.
+func CheckOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w: %w", ErrCannotPersist, err)
+	}
+	if owner, known := userOf(info); known && owner != os.Getuid() {
+		return fmt.Errorf("%w: %s belongs to user %d, this process runs as user %d", ErrNotOurs, dir, owner, os.Getuid())
+	}
+	return nil
+}
+
+// CheckFile fails with ErrForeign if path is a named pipe, a socket or a device.
+// Opening a named pipe waits until somebody opens its other end, which may be
+// never. A path that does not exist is no error.
+func CheckFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // opening the file reports every other problem
+	}
+	kind := ""
+	switch mode := info.Mode(); {
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "socket"
+	case mode&fs.ModeDevice != 0:
+		kind = "device"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s is a %s, not a file", ErrForeign, path, kind)
+}
+
+// checkFiles runs CheckFile on everything in dir that has one of our names: the
+// database, the files that SQLite keeps beside it, our copies of it, the lock.
+func checkFiles(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("data directory: %w: %w", ErrCannotPersist, err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, fileName) && name != lockName || entry.Type().IsRegular() {
+			continue
+		}
+		if err := CheckFile(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// How long things are kept. docs/retention.md tells users.
+const (
+	// KeptSession is how long a session is kept after its last use. A harness
+	// tells when a session is deleted, but only to a host that runs then.
+	KeptSession = 90 * 24 * time.Hour
+	// KeptReply is how long the answer to a tool call is kept. It is needed if
+	// the harness repeats the call after a crash.
+	KeptReply = 30 * 24 * time.Hour
+	// KeptModel is how long a model is remembered that no kept session uses.
+	KeptModel = 365 * 24 * time.Hour
+)
+
+// forgottenRows bounds how many rows of a table one transaction deletes. A pass
+// of another session may wait for it.
+const forgottenRows = 500
+
+// expiredSQL selects sessions that were not used since ?1. It spares the parent
+// of a live session, and the original of a live fork: both have the same first
+// fingerprinted unit.
+const expiredSQL = `
+	SELECT s.harness, s.session_id
+	FROM sessions AS s
+	WHERE max(s.updated_at, s.last_pass_at) < ?1
+		AND s.session_id NOT IN (SELECT c.parent FROM sessions AS c WHERE max(c.updated_at, c.last_pass_at) >= ?1)
+		AND NOT EXISTS (
+			SELECT 1
+			FROM units AS mine
+			JOIN units AS theirs USING (harness, fingerprint)
+			JOIN sessions AS c ON c.harness = theirs.harness AND c.session_id = theirs.session_id
+			WHERE mine.harness = s.harness AND mine.session_id = s.session_id AND mine.fingerprint <> 0 AND mine.tag = (
+					SELECT min(u.tag) FROM units AS u
+					WHERE u.harness = s.harness AND u.session_id = s.session_id AND u.fingerprint <> 0
+				)
+				AND max(c.updated_at, c.last_pass_at) >= ?1
+		)
+	ORDER BY max(s.updated_at, s.last_pass_at)`
+
+// Expired returns the sessions that were not used since the time before (Unix
+// ms) and that no session used since then needs.
+func (s *Store) Expired(ctx context.Context, before int64) (keys []Key, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, expiredSQL, func(row *sqlite3.Stmt) {
+			keys = append(keys, Key{row.ColumnText(0), row.ColumnText(1)})
+		}, before)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find expired sessions: %w", err)
+	}
+	return keys, nil
+}
+
+// rowsOfSession are the statements that delete some rows of a session, the
+// edits of a unit before the unit.
+var rowsOfSession = []string{
+	`DELETE FROM edits WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+		SELECT tag FROM edits WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+		SELECT tag FROM queued_drops WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM units WHERE harness = ?1 AND session_id = ?2 AND tag IN (
+		SELECT tag FROM units WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM thinking WHERE harness = ?1 AND session_id = ?2 AND message_key IN (
+		SELECT message_key FROM thinking WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM tool_replies WHERE harness = ?1 AND session_id = ?2 AND call_id IN (
+		SELECT call_id FROM tool_replies WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM passes WHERE harness = ?1 AND session_id = ?2 AND pass IN (
+		SELECT pass FROM passes WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+}
+
+// ForgetSome deletes a part of a session that was not used since the time before
+// (Unix ms), in one short transaction. isDone is true when nothing is left to
+// delete, or when the session was used meanwhile. The caller must see to it that
+// no pass of the session runs from the first call to the last.
+func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone bool, err error) {
+	isGone := false
+	err = s.update(ctx, func(tx *transaction) error {
+		isExpired, err := tx.exists(`
+			SELECT 1 FROM sessions
+			WHERE harness = ?1 AND session_id = ?2 AND max(updated_at, last_pass_at) < ?3`, key.Harness, key.Session, before)
+		if err != nil || !isExpired {
+			isDone = true
+			return err
+		}
+		for _, query := range rowsOfSession {
+			n, err := tx.exec(query, key.Harness, key.Session, forgottenRows)
+			if err != nil || n > 0 {
+				return err // one table at a time
+			}
+		}
+		isDone, isGone = true, true
+		_, err = tx.exec(`DELETE FROM sessions WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("forget session %s: %w", key, err)
+	}
+	if isGone {
+		s.forgetWaiting(key)
+	}
+	return isDone, nil
+}
+
+// ForgetReplies deletes some answers to tool calls that are older than the time
+// before (Unix ms). isDone is true when none is left.
+func (s *Store) ForgetReplies(ctx context.Context, before int64) (isDone bool, err error) {
+	var old [][3]string
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, `SELECT harness, session_id, call_id FROM tool_replies WHERE at < ? LIMIT ?`, func(row *sqlite3.Stmt) {
+			old = append(old, [3]string{row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)})
+		}, before, forgottenRows)
+	})
+	if err == nil && len(old) > 0 {
+		err = s.update(ctx, func(tx *transaction) error {
+			for _, r := range old {
+				if _, err := tx.exec(`DELETE FROM tool_replies WHERE harness = ? AND session_id = ? AND call_id = ?`, r[0], r[1], r[2]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("forget tool replies: %w", err)
+	}
+	return len(old) < forgottenRows, nil
+}
+
+// ForgetModels deletes what is known of models that no session uses and of which
+// nothing was learned since the time before (Unix ms).
+func (s *Store) ForgetModels(ctx context.Context, before int64) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		for _, query := range []string{
+			`DELETE FROM model_limits WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
+			`DELETE FROM model_windows WHERE max(overflow_at, accepted_at) < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
+			`DELETE FROM cache_lives WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
+		} {
+			if _, err := tx.exec(query, before); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("forget models: %w", err)
+	}
+	return nil
+}
+
+// ForgetWaiting removes the files of waiting units that were not written since
+// the time before. No session needs them: a session that is used writes its file
+// anew or stores the units.
+func (s *Store) ForgetWaiting(before time.Time) error {
+	files, err := filepath.Glob(s.Path() + ".waiting-*")
+	if err != nil {
+		return fmt.Errorf("find files of waiting units: %w", err)
+	}
+	var errs []error
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if err == nil && info.ModTime().Before(before) {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
