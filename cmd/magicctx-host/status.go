@@ -142,7 +142,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 		return errors.New("--watch draws on a terminal; where there is none use status --watch --json")
 	}
 	in, _ := s.in.(*os.File)
-	return watch(ctx, f, in, out)
+	return watch(ctx, f, in, out, view.Choice{Filter: cmd.Session})
 }
 
 // noHost returns the error that no host is running and, if the reason is visible, why none can start.

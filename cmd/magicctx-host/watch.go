@@ -14,8 +14,8 @@ import (
 )
 
 // watch shows the host on the terminal out until ctx ends or the person at in quits. It restores the
-// terminal afterwards. in may be nil.
-func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
+// terminal afterwards. in may be nil. choice is the view at the start.
+func watch(ctx context.Context, f follower, in, out *os.File, choice view.Choice) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	restore, err := prepareTerminal(in, out)
@@ -44,12 +44,12 @@ func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 	}()
 	defer func() { <-followed }()
 	defer stop()
-	return draw(ctx, out, heard, pressed)
+	return draw(ctx, out, heard, pressed, choice)
 }
 
 // draw redraws on news, on keys, after a resize, and each second.
-func draw(ctx context.Context, out *os.File, heard <-chan news, pressed <-chan rune) error {
-	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == ""}
+func draw(ctx context.Context, out *os.File, heard <-chan news, pressed <-chan rune, choice view.Choice) error {
+	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == "", Choice: choice}
 	resized, unnotify := notifyResize()
 	defer unnotify()
 	tick := time.NewTicker(time.Second)

@@ -69,12 +69,13 @@ func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	if len(st.DroppedUnits) == 0 {
 		return s.print(w)
 	}
-	const tokens, age, rule = 6, 6, 22
+	const tokens, age, rule, maxPiece = 6, 6, 22, 90
 	piece := s.width - 2 - (2 + tokens) - (2 + age)
 	showsRule := piece >= 24+2+rule
 	if showsRule {
 		piece -= 2 + rule
 	}
+	piece = min(piece, maxPiece)
 	s.line("")
 	titles := " " + left("PIECE", piece) + "  " + right("TOKENS", tokens) + "  " + right("AGO", age)
 	if showsRule {
