@@ -23,6 +23,7 @@ type worker struct {
 	dialect mockllm.Dialect
 	project string
 
+	// mu guards all fields below.
 	mu sync.Mutex
 	// enough reports whether the turn is over after a request of this size.
 	enough func(tokens int) bool

@@ -9,13 +9,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
-	"github.com/magicctx/magicctx-host/schema"
 )
 
 // longSession returns n raw messages, most of them with 3.5 KB of tool output.
 func longSession(n int) []json.Value {
-	line := "  const value = compute(12, 34, \"item 56\")\\n"
+	line := "  const value = compute(12, 34, 56)\\n"
 	output := strings.Repeat(line, 3500/len(line))
 	messages := make([]json.Value, n)
 	for i := range messages {
@@ -44,7 +44,7 @@ func BenchmarkResync(b *testing.B) {
 			for b.Loop() {
 				s := benchSession(known.State)
 				s.Update(0, messages, "")
-				s.Render(Decision{Verdict: schema.Steady})
+				s.Render(Decision{}.Steady(CauseNone))
 				s.Mutation()
 			}
 		})
@@ -59,12 +59,29 @@ func BenchmarkSteady(b *testing.B) {
 			messages := longSession(n + 1)
 			s := benchSession(frozen.NewState(0, nil, nil, nil))
 			s.Update(0, messages, "")
-			s.Render(Decision{Verdict: schema.Steady})
+			s.Render(Decision{}.Steady(CauseNone))
 			s.Mutation()
 			for b.Loop() {
 				s.Update(n, messages[n:], "")
-				s.Render(Decision{Verdict: schema.Steady})
+				s.Render(Decision{}.Steady(CauseNone))
 				s.Mutation()
+			}
+		})
+	}
+}
+
+// BenchmarkDecide measures the decision of a bust under pressure, in a session of n
+// messages.
+func BenchmarkDecide(b *testing.B) {
+	for _, n := range []int{1000, 5000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := benchSession(frozen.NewState(0, nil, nil, nil))
+			s.Update(0, longSession(n), "")
+			r := Readings{Overflow: true, LimitTokens: 200_000, Threshold: 65, Profile: "anthropic", Knobs: rule.Knobs{ProtectedTags: 20, ReasoningAge: 50}}
+			for b.Loop() {
+				if d := s.Decide(r); len(d.Edits) == 0 {
+					b.Fatal("no edits")
+				}
 			}
 		})
 	}

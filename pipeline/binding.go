@@ -38,7 +38,7 @@ func newestID(newest string) string {
 // message at the end of its request is no longer in the array. If the client did not
 // report a token, TookBack returns false.
 func (s *Session) TookBack() bool {
-	return s.sentWire != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentWire, newestID(e.head.key)) })
+	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.head.key)) })
 }
 
 // holds reports whether the thinking of entry i still stands behind the prompt that it
@@ -53,7 +53,7 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	now := promptID(s.frame.Preamble, before)
 	b := s.State.Binding(e.head.key)
 	switch {
-	case b == nil && i > 0 && s.sentWire == token(now, s.entries[i-1].head.key):
+	case b == nil && i > 0 && s.sentToken == token(now, s.entries[i-1].head.key):
 		bound := frozen.Binding{MessageKey: e.head.key, Prompt: now}
 		s.State.Bind(bound)
 		s.unstored = append(s.unstored, bound)
@@ -65,7 +65,7 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	}
 	w.Lost = append(w.Lost, e.head.key)
 	w.LostBlocks += e.traits.thoughts
-	w.LostTokens += e.traits.thought / bytesPerToken
+	w.LostTokens += e.traits.thought / BytesPerToken
 	return false
 }
 
@@ -93,7 +93,7 @@ func (s *Session) isUnboundAtSight(e *entry) bool {
 		return false
 	}
 	b := s.State.Binding(e.head.key)
-	return b == nil && s.sentWire == "" || b != nil && b.Lost
+	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
 // hasLostThinking reports whether the thinking of e was lost in an earlier pass. It
@@ -104,14 +104,8 @@ func (s *Session) hasLostThinking(e *entry) bool {
 	return s.State.Setup.Binds && b != nil && b.Lost
 }
 
-// Unstored returns the bindings made since the last call of Stored.
+// Unstored returns the bindings made since the last committed pass.
 func (s *Session) Unstored() []frozen.Binding { return s.unstored }
-
-// Stored tells the session that the bindings and losses of a pass are on disk.
-func (s *Session) Stored(w Wire) {
-	s.unstored = nil
-	s.State.Lose(w.Lost)
-}
 
 // lostWith estimates how many tokens of thinking leave the wire with a new setup. If the
 // model binds its thinking, a new preamble takes all of it.
@@ -126,7 +120,7 @@ func (s *Session) lostWith(after frozen.Setup) int {
 	tokens := 0
 	for i := range s.entries {
 		if e := &s.entries[i]; e.traits.signed && s.sendsThinking(e) {
-			tokens += e.traits.thought / bytesPerToken
+			tokens += e.traits.thought / BytesPerToken
 		}
 	}
 	return tokens
@@ -162,7 +156,7 @@ func (s *Session) boundThinking(first int) int {
 	for i := first; i < len(s.entries); i++ {
 		b := s.State.Binding(s.entries[i].head.key)
 		if e := &s.entries[i]; b != nil && !b.Lost {
-			tokens += e.traits.thought / bytesPerToken
+			tokens += e.traits.thought / BytesPerToken
 		}
 	}
 	return tokens

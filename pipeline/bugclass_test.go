@@ -308,7 +308,7 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 		for percent := 0.0; percent <= 130; percent += 0.5 {
 			verdict, cause := Schedule(Signals{Percent: percent, Threshold: threshold, LastResponse: 1, Now: 2, TTL: time.Minute})
 			g := rule.Goal{Ceiling: int(threshold * 1000)}
-			occasion := occasionOf(Decision{Verdict: verdict, Percent: percent, Size: Size{Current: int(percent * 1000)}}, g)
+			occasion := occasionOf(Assessment{Verdict: verdict, Percent: percent, Size: Size{Current: int(percent * 1000)}}, g)
 			if mayBust := verdict != schema.Steady; mayBust != (percent >= threshold) || mayBust != (occasion > rule.AnyBust) {
 				t.Fatalf("threshold %v, at %v: %s (%s), occasion %d", threshold, percent, verdict, cause, occasion)
 			}

@@ -50,19 +50,17 @@ type Readings struct {
 	Knobs       rule.Knobs
 }
 
-// A Decision holds a pass's verdict and everything that the pass adds to the frozen
-// state.
+// A Decision is the result of the first half of a pass.
 type Decision struct {
+	Assessment
+	Additions
+}
+
+// An Assessment is the judgement of a pass about the session. Nothing in it shows on
+// the wire.
+type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
-	Edits   []frozen.Edit
-	// Rules names the rule behind each edit, in the order of Edits. It shows
-	// nowhere on the wire; a person may ask for it.
-	Rules []string
-	// Setup is the session's setup from this pass on.
-	Setup frozen.Setup
-	// Drained lists the tags whose queued drop is finished.
-	Drained []int
 	// Model is the model that the pass is for. Agent is the harness's agent.
 	Model schema.Model
 	Agent string
@@ -77,119 +75,137 @@ type Decision struct {
 	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
 	// edit.
 	Price BustPrice
-	// FreedBy counts the freed tokens by rule, for example "tiered drop". A steady
-	// pass leaves it nil.
-	FreedBy map[string]int
-	// Episode and Gauge are stored with the pass: the state of the pressure episode,
-	// and the size that the pass believed.
-	Episode Episode
-	Gauge   Gauge
+	// Gauge is the size that the pass believed, and Stuck says whether the pressure
+	// episode is stuck.
+	Gauge Gauge
+	Stuck Stuck
+	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
+	// dropped (Meta.ReclaimUpTo).
+	ReclaimUpTo int
 	// perToken is the number of provider tokens that are freed with one token of the
 	// host's count. It is 1 until a refusal shows how far the two counts differ.
 	perToken float64
 }
 
-// Steady returns d as a steady decision, without its edits. A pass falls back to it
-// when the edits cannot be stored or are not worth a bust. Fields that do not show on
-// the wire keep their values.
-func (d Decision) Steady(cause Cause, before *Session) Decision {
-	grace := d.Setup.ReclaimUpTo
-	d.Verdict, d.Cause, d.Edits, d.Rules, d.Drained = schema.Steady, cause, nil, nil, nil
-	d.Setup = before.State.Setup
-	d.Setup.ReclaimUpTo = max(grace, d.Setup.ReclaimUpTo)
-	d.FreedBy = nil
-	d.Episode.ReliefOf, d.Episode.Relief = before.Meta.Episode.ReliefOf, before.Meta.Episode.Relief
+// Additions are what a pass adds to the frozen state, and what follows from that for
+// the next passes. A steady pass has the zero value.
+type Additions struct {
+	frozen.Additions
+	// Relief is the relief after the bust. It is nil if the relief stays as it is.
+	Relief *Relief
+	// FreedBy counts the freed tokens by rule, for example "tiered drop".
+	FreedBy map[string]int
+	// Rules names the rule behind each edit, in the order of Edits. It shows nowhere on
+	// the wire; a person may ask for it.
+	Rules []string
+}
+
+// Steady returns d as a steady decision, without its additions. A pass falls back to
+// it when the additions cannot be stored or are not worth a bust.
+func (d Decision) Steady(cause Cause) Decision {
+	d.Verdict, d.Cause = schema.Steady, cause
+	d.Additions = Additions{}
 	return d
 }
 
 // Decide returns the decision of a pass over the current transcript. It changes
 // nothing.
 func (s *Session) Decide(r Readings) Decision {
-	d := Decision{Model: s.Model(), Agent: s.agent(), Setup: s.State.Setup, Episode: s.Meta.Episode, perToken: 1}
-	d.Size, d.Gauge = s.size()
 	limit := r.LimitTokens
 	if limit <= 0 {
 		limit = DefaultLimitTokens
 	}
-	if r.Overflow {
-		d.perToken = s.refused(&d.Size, &d.Gauge, limit, r.OverflowTokens)
+	a := s.assess(r, limit)
+	switch {
+	case a.Verdict == schema.Steady:
+		return Decision{Assessment: a}
+	case s.isStuck(a):
+		return Decision{Assessment: a}.Steady(CauseNoProgress)
 	}
-	d.InputTokens = d.Size.Measured
-	d.Percent = float64(d.Size.Current) / float64(limit) * 100
-	d.Verdict, d.Cause = Schedule(Signals{
+	return s.propose(a, r, limit)
+}
+
+// assess makes the judgement of a pass before any rule is asked.
+func (s *Session) assess(r Readings, limit int) Assessment {
+	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: 1}
+	a.Size, a.Gauge = s.size()
+	if r.Overflow {
+		a.perToken = s.refused(&a.Size, &a.Gauge, limit, r.OverflowTokens)
+	}
+	a.InputTokens = a.Size.Measured
+	a.Percent = float64(a.Size.Current) / float64(limit) * 100
+	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
-		ModelChanged:    s.Meta.Passes > 0 && d.Model != s.Meta.Model,
-		PreambleChanged: s.State.Setup.Binds && (r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && d.Agent != s.Meta.Agent),
+		ModelChanged:    s.Meta.Passes > 0 && a.Model != s.Meta.Model,
+		PreambleChanged: s.State.Setup.Binds && (r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
-		Percent: d.Percent, Threshold: r.Threshold,
+		Percent: a.Percent, Threshold: r.Threshold,
 		Now: r.Now, LastResponse: s.lastUse(r.Now), TTL: r.TTL,
 	})
-	if d.Percent < r.Threshold {
-		d.remember(s, false)
+	if a.Percent < r.Threshold {
+		a.Stuck = Stuck{}
 	}
-	if d.Cause == CauseMidTurn {
+	if a.Cause == CauseMidTurn {
 		// Only the unfinished turn stops this pass from dropping. So the outputs that
 		// it could have dropped have had their grace, which the two-pass reclaim waits
 		// for.
-		d.Setup.ReclaimUpTo = max(d.Setup.ReclaimUpTo, s.State.TagCounter)
+		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
-	if d.Verdict == schema.Steady {
-		return d
-	}
-	if s.isStuck(d) {
-		return d.Steady(CauseNoProgress, s)
-	}
-	return s.propose(d, r, limit)
+	return a
 }
 
 // propose asks the rules for edits, and weighs the bust against its gain.
-func (s *Session) propose(d Decision, r Readings, limit int) Decision {
-	isHard := d.Verdict == schema.Hard
+func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
+	isHard := a.Verdict == schema.Hard
+	setup := s.State.Setup
 	if isHard {
-		d.Setup = setupAfter(d, r)
+		setup = setupAfter(setup, a.Cause, r)
 	}
-	profile := render.ProfileNamed(d.Setup.Profile)
+	profile := render.ProfileNamed(setup.Profile)
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
-	v := s.view(profile, d.Setup.Binds)
+	v := s.view(profile, setup.Binds)
 	v.PrefixIsGone = isHard
-	goal := s.goal(d, r, limit)
-	v.Goal = inOwnTokens(goal, d.perToken)
-	v.Occasion = occasionOf(d, goal)
+	goal := s.goal(a, r, limit)
+	v.Goal = inOwnTokens(goal, a.perToken)
+	v.Occasion = occasionOf(a, goal)
 	p := rule.Propose(v, r.Knobs)
-	freed := int(d.perToken * float64(p.Freed))
+	freed := int(a.perToken * float64(p.Freed))
 	if v.Occasion > rule.AnyBust {
-		d.Goal = goal.Target
+		a.Goal = goal.Target
 	}
-	if d.Cause != CauseFirstPass { // on the first pass no output has had its grace
-		d.Setup.ReclaimUpTo = max(d.Setup.ReclaimUpTo, s.State.TagCounter)
+	if a.Cause != CauseFirstPass { // on the first pass no output has had its grace
+		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
-	if len(p.Edits) == 0 && !isHard && d.Cause != CauseFlush {
-		d.remember(s, d.Percent >= r.Threshold)
-		return d.Steady(CauseNothingToDo, s)
+	if len(p.Edits) == 0 && !isHard && a.Cause != CauseFlush {
+		a.Stuck = s.stuckIf(a.Percent >= r.Threshold, a.Percent)
+		return Decision{Assessment: a}.Steady(CauseNothingToDo)
 	}
 	if len(p.Edits) > 0 {
-		d.Price = s.price(r, profile.Breakpoints, s.firstEdited(p.Edits), p.Freed, d.Size.Current, forcedAt(d, limit))
+		a.Price = s.price(bust{
+			firstMessage: s.firstEdited(p.Edits), removed: p.Freed,
+			current: a.Size.Current, forcedAt: forcedAt(a, limit),
+			breakpoints: profile.Breakpoints,
+		}, r)
 	}
-	if !isHard && !isWorthIt(d, r, freed, limit) {
-		return d.Steady(CausePrice, s)
+	if !isHard && !isWorthIt(a, r, freed, limit) {
+		return Decision{Assessment: a}.Steady(CausePrice)
 	}
-	d.Edits, d.Rules, d.FreedBy = p.Edits, p.Rules, p.By
-	d.Drained = s.drained(d.Edits)
+	a.Stuck = s.stuckIf(a.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
 	if !r.Subagent {
-		d.Setup.Todo = s.todoAfter(profile, d.Setup.Binds, v.NewestAnswer(), d.Edits)
+		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), p.After)
 	}
-	d.Episode.ReliefOf, d.Episode.Relief = s.relief(d, freed+s.lostWith(d.Setup))
-	d.remember(s, d.Size.Current-freed >= goal.Ceiling && d.Percent >= r.Threshold)
-	return d
+	return Decision{a, Additions{
+		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
+		Relief:    s.reliefAfter(a.Size, freed+s.lostWith(setup), len(p.Edits)), FreedBy: p.By, Rules: p.Rules,
+	}}
 }
 
 // setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
 // change. But a new preamble invalidates all bound thinking. So the preamble is
 // numbered anew only if the request's system prompt, tools or model really change.
-func setupAfter(d Decision, r Readings) frozen.Setup {
-	setup := d.Setup
-	isNew := d.Cause != CauseIdle || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
+func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
+	isNew := cause != CauseIdle || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps
 	if isNew {
 		setup.Preamble++
@@ -197,17 +213,12 @@ func setupAfter(d Decision, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained lists the queued drops that are finished: the edits settle them, or their
-// unit has nothing left to drop.
-func (s *Session) drained(edits []frozen.Edit) []int {
-	if len(s.State.Queue()) == 0 {
-		return nil
-	}
-	undo := s.State.Freeze(edits)
-	defer s.State.Thaw(undo)
+// drained lists the queued drops that are finished: the proposed edits settle them, or
+// their unit has nothing left to drop.
+func drained(after *frozen.Overlay) []int {
 	var tags []int
-	for _, q := range s.State.Queue() {
-		if u := s.State.ByTag(q.Tag); u == nil || !u.Active() {
+	for _, q := range after.Queue() {
+		if u := after.ByTag(q.Tag); u == nil || !u.Active() {
 			tags = append(tags, q.Tag)
 		}
 	}

@@ -12,12 +12,12 @@ func TestIsWorthIt(t *testing.T) {
 	// The window is 100,000 tokens and the high mark 65,000. With a goal of 30,000,
 	// half way between the two is 47,500. A tenth of the window below the high mark is
 	// 55,000.
-	at := func(current int, cause Cause, price BustPrice) Decision {
-		return Decision{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
+	at := func(current int, cause Cause, price BustPrice) Assessment {
+		return Assessment{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}
 	for _, c := range []struct {
 		name  string
-		d     Decision
+		d     Assessment
 		price schema.Price
 		freed int
 		want  bool
@@ -74,7 +74,7 @@ func TestOccasionOf(t *testing.T) {
 		{45_001, schema.Soft, rule.AnyBust},
 		{96_000, schema.Hard, rule.Emergency},
 	} {
-		d := Decision{Verdict: c.verdict, Percent: float64(c.current) / 1000, Size: Size{Current: c.current}}
+		d := Assessment{Verdict: c.verdict, Percent: float64(c.current) / 1000, Size: Size{Current: c.current}}
 		if got := occasionOf(d, g); got != c.want {
 			t.Errorf("%d, %s: occasion %d, want %d", c.current, c.verdict, got, c.want)
 		}
@@ -83,7 +83,7 @@ func TestOccasionOf(t *testing.T) {
 
 func TestIsStuck(t *testing.T) {
 	const tags, grace = 3, 2
-	remembered := Episode{StuckTag: tags, StuckGrace: grace, StuckBand: 2}
+	remembered := Episode{Stuck: Stuck{Tag: tags, Grace: grace, Band: 2}}
 	for _, c := range []struct {
 		name    string
 		cause   Cause
@@ -99,35 +99,31 @@ func TestIsStuck(t *testing.T) {
 		{"the user may always ask", CauseFlush, 70, remembered, false, false},
 		{"a prefix that is gone is no episode", CauseIdle, 70, remembered, false, false},
 		{"nothing is remembered", CausePressure, 70, Episode{}, false, false},
-		{"there are new units", CausePressure, 70, Episode{StuckTag: tags - 1, StuckGrace: grace, StuckBand: 2}, false, false},
-		{"some had their grace since", CausePressure, 70, Episode{StuckTag: tags, StuckGrace: grace - 1, StuckBand: 2}, false, false},
+		{"there are new units", CausePressure, 70, Episode{Stuck: Stuck{Tag: tags - 1, Grace: grace, Band: 2}}, false, false},
+		{"some had their grace since", CausePressure, 70, Episode{Stuck: Stuck{Tag: tags, Grace: grace - 1, Band: 2}}, false, false},
 		{"a drop was queued", CausePressure, 70, remembered, true, false},
 	} {
 		w := hundreds(t, tags)
-		w.session.State.Setup.ReclaimUpTo = grace
+		w.session.Meta.ReclaimUpTo = grace
 		w.session.Meta.Episode = c.episode
 		if c.queued {
 			w.queue(1)
 		}
-		if got := w.session.isStuck(Decision{Cause: c.cause, Percent: c.percent}); got != c.want {
+		if got := w.session.isStuck(Assessment{Cause: c.cause, Percent: c.percent}); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }
 
-func TestRemember(t *testing.T) {
+func TestStuckIf(t *testing.T) {
 	w := hundreds(t, 3)
-	w.session.State.Setup.ReclaimUpTo = 2
+	w.session.Meta.ReclaimUpTo = 2
 	for percent, band := range map[float64]int{65: 1, 84.9: 1, 85: 2, 94.9: 2, 95: 3, 120: 3} {
-		d := Decision{Percent: percent}
-		d.remember(w.session, true)
-		if want := (Episode{StuckTag: 3, StuckGrace: 2, StuckBand: band}); d.Episode != want {
-			t.Errorf("at %v %%: %+v, want %+v", percent, d.Episode, want)
+		if got, want := w.session.stuckIf(true, percent), (Stuck{Tag: 3, Grace: 2, Band: band}); got != want {
+			t.Errorf("at %v %%: %+v, want %+v", percent, got, want)
 		}
-		d.Episode.ReliefOf, d.Episode.Relief = "a1", 7
-		d.remember(w.session, false)
-		if want := (Episode{ReliefOf: "a1", Relief: 7}); d.Episode != want {
-			t.Errorf("forgotten: %+v, want %+v", d.Episode, want)
+		if got := w.session.stuckIf(false, percent); got != (Stuck{}) {
+			t.Errorf("not stuck at %v %%: %+v", percent, got)
 		}
 	}
 }
@@ -158,7 +154,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(86, CauseNothingToDo) // the grace has moved
 	step(86, CauseNoProgress)
 	step(64, CauseNone)
-	if e := w.session.Meta.Episode; e.StuckTag != 0 {
+	if e := w.session.Meta.Episode; e.Stuck != (Stuck{}) {
 		t.Errorf("not forgotten: %+v", e)
 	}
 	step(70, CauseNothingToDo)
@@ -170,13 +166,13 @@ func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))
 	w.pass()
-	w.session.Meta.Episode = Episode{Relief: 5000}
+	w.session.Meta.Episode = Episode{Relief: Relief{Tokens: 5000}}
 	size, _ := w.session.size()
-	d := Decision{Size: size, Percent: 90}
+	d := Assessment{Size: size, Percent: 90}
 	if g := w.session.goal(d, w.readings, w.readings.LimitTokens); !g.Measured {
 		t.Error("a bust long ago keeps the tiered drop from being asked for ever")
 	}
-	w.session.Meta.Episode = Episode{ReliefOf: "a1/90000", Relief: 5000}
+	w.session.Meta.Episode = Episode{Relief: Relief{Of: "a1/90000", Tokens: 5000}}
 	d.Size = Size{Measurement: "a1/90000", Measured: 90_000, Current: 85_000}
 	if g := w.session.goal(d, w.readings, w.readings.LimitTokens); g.Measured {
 		t.Error("the same measurement counts twice (A29)")

@@ -154,9 +154,9 @@ func hasInlineThinking(s string) bool {
 
 // leavesOut reports whether some of the message's reasoning may be left out for this
 // provider, and whether some of it must stay.
-func (t *traits) leavesOut(p render.Profile) (leaves, keeps bool) {
+func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
-	leaves = free && (t.plain || t.signed && !p.ChecksSignatures)
-	keeps = t.plain && !free || t.signed && (!free || p.ChecksSignatures)
-	return leaves, keeps
+	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)
+	mustStay = t.plain && !free || t.signed && (!free || p.ChecksSignatures)
+	return mayLeave, mustStay
 }

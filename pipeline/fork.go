@@ -55,11 +55,8 @@ func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Par
 	}
 }
 
-// Stamped returns the fingerprints that changed since the last call of Saved, by tag.
+// Stamped returns the fingerprints that changed since the last committed pass, by tag.
 func (s *Session) Stamped() map[int]int64 { return s.stamped }
-
-// Saved tells the session that all fingerprints are stored.
-func (s *Session) Saved() { s.stamped = make(map[int]int64) }
 
 // An Outline holds the parts of an array that can be compared with another session:
 // keys, roles and fingerprints.
@@ -200,7 +197,7 @@ func (c Copy) measurement(of string) string {
 
 // MovedEpisode translates the original's episode to the copy.
 func (c Copy) MovedEpisode(e Episode) Episode {
-	e.ReliefOf = c.measurement(e.ReliefOf)
+	e.Relief.Of = c.measurement(e.Relief.Of)
 	return e
 }
 
@@ -211,7 +208,6 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 		s.Todo = frozen.Todo{}
 	}
 	s.Todo.MessageKey = key
-	s.ReclaimUpTo = min(s.ReclaimUpTo, c.TagCounter())
 	return s
 }
 

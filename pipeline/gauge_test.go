@@ -220,8 +220,8 @@ func TestTheBelievedSizeIsNearTheRealOne(t *testing.T) {
 				return // the model has not answered yet
 			}
 			slack := 600.0
-			if ep := p.w.session.Meta.Episode; ep.ReliefOf == p.w.decision.Size.Measurement {
-				slack += 0.4 * float64(ep.Relief) // tokens freed by the host's count, and not measured yet
+			if relief := p.w.session.Meta.Episode.Relief; relief.Of == p.w.decision.Size.Measurement {
+				slack += 0.4 * float64(relief.Tokens) // tokens freed by the host's count, and not measured yet
 			}
 			if math.Abs(got-real) > slack && (got > real*1.5 || real > got*1.5) {
 				rt.Fatalf("after %s: %.0f tokens are believed, %.0f are real (base %d, %.2f per token): %+v\n%s", after, got, real, p.base, p.perToken, p.w.session.Meta, p.w.text())

@@ -449,6 +449,32 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	})
 }
 
+// Defect V2 (docs/defects.md): a pass whose wire was refused stored a grace that the
+// session in memory did not have, so a restart changed what the next pass dropped.
+func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
+	w := hundreds(t, 5)
+	w.queue(2)
+	w.refuses, w.readings.Flush = true, true
+	before := w.session.State.Setup
+	w.add(said("u9", "user", 10, 0))
+	w.pass()
+	if w.decision.Cause != "invalid-wire" || w.result.Bust || !w.extends() {
+		t.Fatalf("%s, bust %v:\n%s", w.decision.Cause, w.result.Bust, w.text())
+	}
+	s := w.session
+	if !s.State.ByTag(2).Active() || !s.State.Queued(2) || s.State.Setup != before {
+		t.Errorf("something of the refused bust is left: %+v, setup %+v", s.State.ByTag(2), s.State.Setup)
+	}
+	if s.Meta.ReclaimUpTo != s.State.TagCounter || s.Meta != w.store.meta {
+		t.Errorf("in memory %+v\nstored    %+v", s.Meta, w.store.meta)
+	}
+	w.refuses, w.readings.Flush = false, true
+	w.pass()
+	if w.decision.Cause != CauseFlush || s.State.ByTag(2).Active() || s.State.Queued(2) {
+		t.Errorf("the bust was not made up for: %s", w.decision.Cause)
+	}
+}
+
 // For a model that binds its thinking, no wire contains a block whose prompt has
 // changed. A pass without a bust leaves out no valid block.
 func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
@@ -459,7 +485,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 	}
 	before := map[*world]past{}
 	history(t, func(t *rapid.T, w *world) {
-		if !w.decision.Setup.Binds {
+		if !w.result.Setup.Binds {
 			delete(before, w)
 			return
 		}
@@ -467,7 +493,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 		if len(invalid) > 0 {
 			t.Fatalf("the thinking of %v is sent behind another prompt:\n%s", invalid, w.text())
 		}
-		if preamble := w.decision.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
+		if preamble := w.result.Setup.Preamble; !w.result.Bust && !w.changed && preamble == before[w].preamble {
 			for _, key := range before[w].valid {
 				if !slices.Contains(valid, key) {
 					t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
@@ -477,7 +503,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 				t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 			}
 		}
-		before[w] = past{w.decision.Setup.Preamble, valid}
+		before[w] = past{w.result.Setup.Preamble, valid}
 		kept, lost = kept+len(valid), lost+len(w.result.Lost)
 	})
 	if kept == 0 || lost == 0 {

@@ -16,13 +16,13 @@ import (
 // only grows, it changes no wire: the rules spare the newest answer and the results before
 // it (View.unread and View.separating in pipeline/rule).
 
-// A kept says which contents of a message stay because of its place in the turn.
-type kept struct{ call, text bool }
+// spared says which contents of a message stay because of its place in the turn.
+type spared struct{ call, text bool }
 
-// keptOf returns the contents of entry i that have to stay.
-func (s *Session) keptOf(i int) kept {
+// sparedOf returns the contents of entry i that have to stay.
+func (s *Session) sparedOf(i int) spared {
 	p := render.ProfileNamed(s.frame.Profile)
-	return kept{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
+	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
 // reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
@@ -35,7 +35,7 @@ func (s *Session) reviewEnd() {
 		if !e.traits.silent {
 			left--
 		}
-		if e.keeps != s.keptOf(i) {
+		if e.spared != s.sparedOf(i) {
 			s.stale = append(s.stale, i)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Session) hasToKeepText(i int, p render.Profile) bool {
 // isShell reports whether an edit has marked the message as an empty shell.
 func (s *Session) isShell(e *entry) bool {
 	return slices.ContainsFunc(e.items, func(it rule.Item) bool {
-		u := s.State.ByTag(it.Tag)
+		u := s.shown.ByTag(it.Tag)
 		return u != nil && u.IsShell
 	})
 }

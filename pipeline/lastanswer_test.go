@@ -38,7 +38,7 @@ func (s *story) lastAnswerIs(key string) {
 		i--
 	}
 	answer := &s.w.wire[i]
-	if answer.Key != key || answer.Blocks[0].Kind != render.ReasoningBlock || s.w.wire[i-1].Joins() {
+	if answer.Key != key || answer.Blocks[0].Kind != render.ReasoningBlock || s.w.wire[i-1].FusesWithNext() {
 		s.t.Errorf("pass %d, profile %s: the last answer is not %s with its thinking:\n%s", s.pass, s.w.readings.Profile, key, s.w.text())
 	}
 }

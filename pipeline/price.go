@@ -35,24 +35,34 @@ func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float
 // have. A turn of a coding agent has about as many steps.
 const shortSession = 20
 
-// price prices a bust that removes removed tokens and changes message first as the
-// first one. Forced is the size in tokens at which space is freed regardless of the
-// cost. On a route with breakpoints, the provider looks for a cached prefix only some
+// A bust describes a possible bust.
+type bust struct {
+	// firstMessage is the index of the first message that it changes. removed is the
+	// number of tokens that it removes.
+	firstMessage, removed int
+	// current is the size of the prompt in tokens. forcedAt is the size at which space
+	// is freed regardless of the cost.
+	current, forcedAt int
+	// breakpoints is the number of breakpoints that the provider allows.
+	breakpoints int
+}
+
+// price estimates what the bust b costs and gains. On a route with breakpoints, the provider looks for a cached prefix only some
 // blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
 // breakpoints on the system prompt and the newest messages only. So if the change is
 // further back, only the system prompt is read from the cache.
-func (s *Session) price(r Readings, breakpoints, first, removed, current, forced int) BustPrice {
-	from := first
-	if lookback := r.Route.Lookback; breakpoints > 0 && lookback > 0 && len(s.entries)-first > lookback {
+func (s *Session) price(b bust, r Readings) BustPrice {
+	from := b.firstMessage
+	if lookback := r.Route.Lookback; b.breakpoints > 0 && lookback > 0 && len(s.entries)-from > lookback {
 		from = 0 // the provider finds no cached prefix between the system prompt and the change
 	}
-	resent := -removed
+	resent := -b.removed
 	for i := from; i < len(s.entries); i++ {
 		resent += s.tokensOf(&s.entries[i])
 	}
-	b := BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(first)}
-	b.BreakEven = breakEven(r.Price, b.Resent+b.Thinking, removed)
+	price := BustPrice{Resent: max(0, resent), Removed: b.removed, Thinking: s.boundThinking(b.firstMessage)}
+	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, b.removed)
 	// A session is expected to last as long again as it has lasted so far.
-	b.Forecast = min(max(shortSession, s.Meta.Passes), max(0, forced-current)/s.growth())
-	return b
+	price.Forecast = min(max(shortSession, s.Meta.Passes), max(0, b.forcedAt-b.current)/s.growth())
+	return price
 }

@@ -79,7 +79,10 @@ func TestPriceOfABust(t *testing.T) {
 	} {
 		w := hundreds(t, c.messages)
 		w.session.Meta.Passes = c.passes
-		got := w.session.price(Readings{Price: quarterAndTenth, Route: route.Named("anthropic")}, c.breakpoints, c.first, c.removed, c.current, c.forced)
+		got := w.session.price(
+			bust{firstMessage: c.first, removed: c.removed, current: c.current, forcedAt: c.forced, breakpoints: c.breakpoints},
+			Readings{Price: quarterAndTenth, Route: route.Named("anthropic")},
+		)
 		if got.Resent != c.resent || got.Removed != c.removed || got.Forecast != c.forecast {
 			t.Errorf("%s: %+v, want %d resent, forecast %d", c.name, got, c.resent, c.forecast)
 		}

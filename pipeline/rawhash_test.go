@@ -84,7 +84,7 @@ func TestWhatChangesTheWireChangesTheRawHash(t *testing.T) {
 			changed[i] = drawChange(t, parts[i])
 			session(drawMessage(t, role, changed))
 		}
-		state.Freeze(drawEdits(t, state, sessions...))
+		state.Commit(frozen.Additions{Edits: drawEdits(t, state, sessions...)})
 		fused, unbound := rapid.Bool().Draw(t, "fused"), rapid.Bool().Draw(t, "unbound")
 		byRaw := map[render.Hash]rendering{}
 		for _, s := range sessions {

@@ -23,6 +23,10 @@ type Meta struct {
 	// Wire identifies the last wire, Raw the raw messages that it was made from.
 	Wire, Raw Chain
 	Episode   Episode
+	// ReclaimUpTo is the highest tag that a pass could already have dropped. A tool
+	// output is reclaimed only after such a pass, so that the model gets a chance to
+	// use it first.
+	ReclaimUpTo int
 	// Gauge is the size that the last pass believed of the newest measured prompt.
 	Gauge Gauge
 }
@@ -72,13 +76,18 @@ type Session struct {
 	stale    []int // edited entries below rendered
 	// unsettled is the first entry below rendered that settle must visit.
 	unsettled int
-	// sentWire is the token of the wire that the newest request left with, as reported
+	// sentToken is the token of the wire that the newest request left with, as reported
 	// by the client. It is empty if the request left with another wire.
-	sentWire string
+	sentToken string
 	// unstored holds the bindings that no pass has committed yet.
 	unstored []frozen.Binding
 	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
+	// proposed are the additions that the memo shows beside the frozen state: those of
+	// the last rendering, until they are committed.
+	proposed frozen.Additions
+	// shown is the frozen state with the proposed additions laid over it.
+	shown *frozen.Overlay
 }
 
 // An entry is one message with the memo of its rendering.
@@ -92,17 +101,17 @@ type entry struct {
 	items  []rule.Item
 	traits traits
 	// fused says that the message was rendered as the continuation of the assistant
-	// message before it. joins says that the next assistant message would continue
-	// this one.
-	fused, joins bool
-	// keeps says which contents of the message its place in the turn has protected in
+	// message before it. fusesWithNext says that the next assistant message
+	// would continue this one.
+	fused, fusesWithNext bool
+	// spared says which contents of the message its place in the turn has protected in
 	// this rendering.
-	keeps kept
+	spared spared
 	// unbound says that the message was rendered without its thinking, because the
 	// prompt in front of it has changed.
 	unbound bool
-	// rawJoins is joins for the raw message.
-	rawJoins bool
+	// rawFusesWithNext is fusesWithNext for the raw message.
+	rawFusesWithNext bool
 
 	// own is the host's count of the active units, in tokens.
 	own int
@@ -111,9 +120,9 @@ type entry struct {
 	hash, rawHash render.Hash
 	tokens, bytes int
 	// The sums and chains include this entry.
-	wire, rawChain Chain
-	tokensUpTo     int
-	bytesUpTo      int
+	wireChain, rawChain Chain
+	tokensUpTo          int
+	bytesUpTo           int
 }
 
 // A header holds the fields of a message that a pass needs without decoding it again.
@@ -136,7 +145,7 @@ type header struct {
 // NewSession returns a session without messages.
 func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 	return &Session{
-		Config: c, Meta: meta, State: state,
+		Config: c, Meta: meta, State: state, shown: state.With(frozen.Additions{}),
 		index: make(map[string]int), sent: make(map[string]schema.Patch), unsent: make(map[string]bool),
 		stamped: make(map[int]int64),
 	}
@@ -154,20 +163,20 @@ func (s *Session) ForgetClient() {
 	}
 }
 
-// Update keeps the first keep messages, replaces the rest by raws, and returns the
+// Update leaves the first unchanged messages, replaces the rest by raws, and returns the
 // units that it saw for the first time, with their new tags. It gives tags in the
 // order of the transcript. So a restarted host that lost the newest tags gives the
 // same ones again. Sent is the token (Wire.Token) of the newest request. It is empty
 // if that request left without a wire of this host.
-func (s *Session) Update(keep int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentWire = sent
-	for _, e := range s.entries[keep:] {
+func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
+	s.sentToken = sent
+	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.head.key)
 		s.unsent[e.head.key] = true
 		s.own -= e.own
 	}
-	s.entries = s.entries[:keep]
-	s.rendered = min(s.rendered, keep)
+	s.entries = s.entries[:unchanged]
+	s.rendered = min(s.rendered, unchanged)
 	decoded, found := make([]transcript.Message, len(raws)), make([]traits, len(raws))
 	inParallel(len(raws), func(i int) {
 		decoded[i] = s.Codec.Decode(raws[i])
@@ -267,37 +276,55 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// Freeze adds the decision to the frozen state. If the decision cannot be stored, the
-// caller undoes it with thaw.
-func (s *Session) Freeze(d Decision) (thaw func()) {
-	setup := s.State.Setup
-	undo := s.State.Freeze(d.Edits)
-	s.State.Setup = d.Setup
-	s.touch(d.Edits)
-	return func() {
-		s.State.Thaw(undo)
-		s.State.Setup = setup
-		s.touch(d.Edits)
+// show makes the next rendering show the frozen state with a laid over it. The
+// additions that the last rendering showed are refused, unless they were committed.
+func (s *Session) show(a frozen.Additions) {
+	s.markStale(s.proposed.Edits)
+	s.proposed, s.shown = a, s.State.With(a)
+	s.markStale(a.Edits)
+}
+
+// markStale marks the messages of edited units for rendering.
+func (s *Session) markStale(edits []frozen.Edit) {
+	for _, e := range edits {
+		if u := s.State.ByTag(e.Tag); u != nil {
+			if i, ok := s.index[u.MessageKey]; ok && i < s.rendered {
+				s.stale = append(s.stale, i)
+			}
+		}
 	}
+}
+
+// After returns the session's Meta after a pass with decision d and wire w, at a time in
+// Unix milliseconds.
+func (s *Session) After(d Decision, w Wire, at int64) Meta {
+	m := Meta{
+		Passes: s.Meta.Passes + 1, Epoch: s.Meta.Epoch, At: at, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw,
+		Episode: Episode{Relief: s.Meta.Episode.Relief, Stuck: d.Stuck}, ReclaimUpTo: d.ReclaimUpTo, Gauge: d.Gauge,
+	}
+	if d.Verdict == schema.Hard {
+		m.Epoch++
+	}
+	if d.Relief != nil {
+		m.Episode.Relief = *d.Relief
+	}
+	return m
+}
+
+// Commit tells the session that a pass is stored, with the decision and wire of the
+// last rendering and this Meta. Their additions become part of the frozen state.
+func (s *Session) Commit(d Decision, w Wire, m Meta) {
+	s.State.Commit(d.Additions.Additions)
+	s.State.Lose(w.Lost)
+	s.proposed = frozen.Additions{}
+	s.weighMessages(d.Edits)
+	s.unstored, s.stamped = nil, make(map[int]int64)
+	s.Meta = m
 }
 
 // Sent records a wire that was sent but could not be stored. The next pass compares
 // its own wire with it.
 func (s *Session) Sent(w Wire) { s.Meta.Wire, s.Meta.Raw = w.Wire, w.Raw }
-
-// touch marks the messages of edited units for rendering.
-func (s *Session) touch(edits []frozen.Edit) {
-	s.weighMessages(edits)
-	for _, e := range edits {
-		u := s.State.ByTag(e.Tag)
-		if u == nil {
-			continue
-		}
-		if i, ok := s.index[u.MessageKey]; ok && i < s.rendered {
-			s.stale = append(s.stale, i)
-		}
-	}
-}
 
 // Forget removes all state about messages that the harness has deleted.
 func (s *Session) Forget(messageKeys []string) {

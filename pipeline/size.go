@@ -9,6 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
+// BytesPerToken is our estimate for content that nobody has counted, such as reasoning,
+// or an output that no pass has seen yet.
+const BytesPerToken = 4
+
 // A Size is the expected size of the next prompt, in tokens.
 type Size struct {
 	// Measurement names our belief about the newest usage in the array. Measured is
@@ -62,8 +66,8 @@ func (s *Session) size() (Size, Gauge) {
 	}
 	g := s.gauge(measured, own)
 	size := Size{Measurement: g.measurement(), Measured: g.Tokens, Current: g.Tokens + tail}
-	if ep := &s.Meta.Episode; ep.ReliefOf == size.Measurement {
-		size.Current = max(0, size.Current-ep.Relief)
+	if relief := s.Meta.Episode.Relief; relief.Of == size.Measurement {
+		size.Current = max(0, size.Current-relief.Tokens)
 	}
 	return size, g
 }
@@ -80,8 +84,8 @@ func (s *Session) gauge(i, own int) Gauge {
 	case last.Of == "": // the first usage of the session that this host sees
 		grown := s.grown()
 		g.Base = grown.Base
-		if ep := &s.Meta.Episode; ep.ReliefOf == g.Of {
-			g.Own += ep.Relief // the usage was measured before that bust
+		if relief := s.Meta.Episode.Relief; relief.Of == g.Of {
+			g.Own += relief.Tokens // the usage was measured before that bust
 		} else if expected := grown.estimate(own); reported*4 < expected*3 {
 			g.Tokens = expected // the edits that its prompt was made with are lost
 		}

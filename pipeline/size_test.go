@@ -66,28 +66,28 @@ func TestSize(t *testing.T) {
 			"a bust has taken some of the measured prompt away",
 			[]json.Value{said("a1", "assistant", 20, 1000), said("u2", "user", 5, 0)},
 			nil,
-			Episode{ReliefOf: "a1/1000", Relief: 300},
+			Episode{Relief: Relief{Of: "a1/1000", Tokens: 300}},
 			Size{Measurement: "a1/1000", Measured: 1000, Current: 725},
 		},
 		{
 			"the next report has seen that",
 			[]json.Value{said("a1", "assistant", 20, 1000), said("a2", "assistant", 5, 900)},
 			nil,
-			Episode{ReliefOf: "a1/1000", Relief: 300},
+			Episode{Relief: Relief{Of: "a1/1000", Tokens: 300}},
 			Size{Measurement: "a2/900", Measured: 900, Current: 905},
 		},
 		{
 			"never below nothing",
 			[]json.Value{said("a1", "assistant", 20, 1000)},
 			nil,
-			Episode{ReliefOf: "a1/1000", Relief: 3000},
+			Episode{Relief: Relief{Of: "a1/1000", Tokens: 3000}},
 			Size{Measurement: "a1/1000", Measured: 1000},
 		},
 		{
 			"a provider that never reports: the host's own count",
 			[]json.Value{said("u1", "user", 10, 0), said("a1", "assistant", 20, 0), said("u2", "user", 5, 0)},
 			nil,
-			Episode{Relief: 300},
+			Episode{Relief: Relief{Tokens: 300}},
 			Size{Current: 35},
 		},
 		{
@@ -100,7 +100,7 @@ func TestSize(t *testing.T) {
 	} {
 		w := newWorld(t, true, 1)
 		w.session.Update(0, c.messages, "")
-		w.session.State.Freeze(c.edits)
+		w.session.State.Commit(frozen.Additions{Edits: c.edits})
 		w.session.Meta.Episode = c.episode
 		if got, _ := w.session.size(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)

@@ -25,7 +25,7 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 				t.Errorf("%s at %d %%: the test needs a pass that takes the result of c1", profile, pressure)
 			}
 			s.shows(`a2 assistant: reasoning "r2" text`, true)
-			if before := s.w.wire[len(s.w.wire)-2]; before.Joins() {
+			if before := s.w.wire[len(s.w.wire)-2]; before.FusesWithNext() {
 				t.Errorf("%s at %d %%: %s fuses with the newest step", profile, pressure, before.Key)
 			}
 			s.steady("restart")
@@ -49,7 +49,7 @@ func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 			t.Fatalf("the test needs an idle pass, not %q", s.w.decision.Cause)
 		}
 		s.shows(`a2 assistant: reasoning "r2" text`, true)
-		if before := s.w.wire[len(s.w.wire)-2]; before.Joins() {
+		if before := s.w.wire[len(s.w.wire)-2]; before.FusesWithNext() {
 			t.Errorf("%s: %s fuses with the newest step:\n%s", profile, before.Key, s.w.text())
 		}
 	}

@@ -17,13 +17,14 @@ const todoTool = "todowrite"
 // shows the newest list if that list still has an open item and the call that wrote it
 // has been dropped. The list goes to the end of the newest answer that may carry it. A
 // list that is already shown keeps its place for as long as that place is allowed.
-// Newest is the index of the newest answer that the provider sees.
-func (s *Session) nextTodo(p render.Profile, binds bool, newest int, isDropped func(tag int) bool) frozen.Todo {
+// Newest is the index of the newest answer that the provider sees. After is the state
+// with the edits of the bust.
+func (s *Session) nextTodo(p render.Profile, binds bool, newest int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
 	}
 	state, tag := s.newestTodo()
-	if state == "" || tag > 0 && !isDropped(tag) {
+	if state == "" || tag > 0 && after.ByTag(tag).Active() {
 		return frozen.Todo{}
 	}
 	// While thinking is on, Anthropic requires that a final answer with calls starts
@@ -93,11 +94,4 @@ func todoPart(codec transcript.Codec, t frozen.Todo) json.Value {
 		Input:    json.Value(`{"todos":` + t.State + `}`),
 		Metadata: json.Value(`{"todos":` + t.State + `,"truncated":false}`),
 	})
-}
-
-// todoAfter returns the todo list to show once the edits are applied.
-func (s *Session) todoAfter(p render.Profile, binds bool, newest int, edits []frozen.Edit) frozen.Todo {
-	undo := s.State.Freeze(edits)
-	defer s.State.Thaw(undo)
-	return s.nextTodo(p, binds, newest, func(tag int) bool { return !s.State.ByTag(tag).Active() })
 }

@@ -128,7 +128,7 @@ func playVector(t *testing.T, v vector) {
 			var want strings.Builder
 			for _, m := range step.Out {
 				d := transcript.OpenCode{}.Decode(m.raw(roles[m.id()], v.Config.Provider))
-				if seen := render.Wire(&d); len(seen.Blocks) > 0 {
+				if seen := render.WireMessageOf(&d); len(seen.Blocks) > 0 {
 					want.WriteString(line(&seen))
 				}
 			}

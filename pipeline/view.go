@@ -9,7 +9,7 @@ import (
 
 // view returns the part of the session that rules may read.
 func (s *Session) view(p render.Profile, binds bool) rule.View {
-	v := rule.View{State: s.State, Messages: make([]rule.Message, len(s.entries))}
+	v := rule.View{State: s.State.With(frozen.Additions{}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
 	step := 0
 	for i := range s.entries {
 		e := &s.entries[i]
@@ -18,22 +18,18 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 		if e.head.role == transcript.Assistant {
 			step++
 			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
-			leaves, keeps := e.traits.leavesOut(p)
-			keeps = keeps && !s.hasLostThinking(e)
-			m.Thinks, m.HasUndroppable = leaves || e.traits.inlineThinking, e.traits.undroppable || keeps
+			mayLeave, mustStay := e.traits.leavesOut(p)
+			mustStay = mustStay && !s.hasLostThinking(e)
+			m.Thinks, m.HasUndroppable = mayLeave || e.traits.inlineThinking, e.traits.undroppable || mustStay
 			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
-			if leaves {
-				m.ThoughtTokens = e.traits.thought / bytesPerToken
+			if mayLeave {
+				m.ThoughtTokens = e.traits.thought / BytesPerToken
 			}
 		}
 		m.Step = step
 	}
 	return v
 }
-
-// bytesPerToken is our estimate for content that is not part of a counted unit, such
-// as reasoning.
-const bytesPerToken = 4
 
 // firstEdited returns the index of the first message that the edits change.
 func (s *Session) firstEdited(edits []frozen.Edit) int {

@@ -27,6 +27,8 @@ type Wire struct {
 	// validator. Position says which ends of the wire they reach.
 	Rendered []render.Rendered
 	Position render.Position
+	// Setup is the setup that the wire was rendered with.
+	Setup frozen.Setup
 	// Token names the wire together with its preamble. If the request leaves with this
 	// wire, the client returns the token with the next pass.
 	Token string
@@ -42,10 +44,12 @@ type Wire struct {
 	Err error
 }
 
-// Render renders the transcript with the frozen state. It skips messages with no new
-// content and no new edit.
+// Render renders the transcript with the frozen state and the additions of d laid over
+// it. It skips messages with no new content and no new edit. To refuse the additions,
+// the caller renders again with another decision.
 func (s *Session) Render(d Decision) Wire {
-	w := Wire{anew: make(map[int]render.Rendered)}
+	s.show(d.Additions.Additions)
+	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
 	s.reviewEnd()
@@ -53,7 +57,7 @@ func (s *Session) Render(d Decision) Wire {
 	for _, i := range slices.Compact(s.stale) {
 		if i < s.rendered {
 			s.unsettled = min(s.unsettled, i)
-			if s.keep(i, s.renderEntry(i), &w) {
+			if s.memorize(i, s.renderEntry(i), &w) {
 				firstChanged = min(firstChanged, i)
 			}
 		}
@@ -66,14 +70,14 @@ func (s *Session) Render(d Decision) Wire {
 		tail[i] = s.renderEntry(s.rendered + i)
 	})
 	for i := range tail {
-		s.keep(s.rendered+i, tail[i], &w)
+		s.memorize(s.rendered+i, tail[i], &w)
 	}
 	firstChanged = min(firstChanged, s.settle(min(s.unsettled, s.rendered), &w))
 	s.rendered = len(s.entries)
 	s.unsettled = s.rendered
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
-		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wire, last.rawChain, last.tokensUpTo, last.bytesUpTo
+		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wireChain, last.rawChain, last.tokensUpTo, last.bytesUpTo
 		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.head.key)
 	}
 	s.compare(d, &w, firstChanged)
@@ -95,14 +99,14 @@ func (s *Session) collect(w *Wire) {
 		last--
 	}
 	_, w.Position.Last = w.anew[last]
-	_, w.Position.Continues = s.joinsBefore(last)
+	_, w.Position.Continues = s.fusesBefore(last)
 	w.Position.Binds = s.frame.Binds
 	w.anew = nil
 }
 
 // reframe marks the renderings that a change of the session's setup makes stale.
 func (s *Session) reframe() {
-	before, now := s.frame, s.State.Setup
+	before, now := s.frame, s.shown.Setup
 	s.frame = now
 	if s.rendered == 0 || before == now {
 		return
@@ -131,7 +135,7 @@ func (s *Session) reframe() {
 func (s *Session) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
-	joins, rawJoins := s.joinsBefore(i)
+	fusesWithThis, rawFusesWithThis := s.fusesBefore(i) // the message before entry i
 	before := &entry{}
 	if i > 0 {
 		before = &s.entries[i-1]
@@ -139,44 +143,44 @@ func (s *Session) settle(i int, w *Wire) int {
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
 		if e.head.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
-			fused := fuses && joins && !rawJoins // some answers are fused in the raw array already
-			unbound := s.frame.Binds && !s.holds(i, before.wire, w)
+			fused := fuses && fusesWithThis && !rawFusesWithThis // some answers are fused in the raw array already
+			unbound := s.frame.Binds && !s.holds(i, before.wireChain, w)
 			if e.fused != fused || e.unbound != unbound {
 				e.fused, e.unbound = fused, unbound
-				if s.keep(i, s.renderEntry(i), w) {
+				if s.memorize(i, s.renderEntry(i), w) {
 					firstChanged = min(firstChanged, i)
 				}
 			}
 		}
 		if e.hash != (render.Hash{}) {
-			joins = e.joins
+			fusesWithThis = e.fusesWithNext
 		}
 		if e.rawHash != (render.Hash{}) {
-			rawJoins = e.rawJoins
+			rawFusesWithThis = e.rawFusesWithNext
 		}
-		e.wire, e.rawChain = before.wire.next(e.hash), before.rawChain.next(e.rawHash)
+		e.wireChain, e.rawChain = before.wireChain.next(e.hash), before.rawChain.next(e.rawHash)
 		e.tokensUpTo, e.bytesUpTo = before.tokensUpTo+e.tokens, before.bytesUpTo+e.bytes
 		before = e
 	}
 	return firstChanged
 }
 
-// joinsBefore reports whether the provider fuses entry i with the message that is sent
-// before it. rawJoins is the same for the raw array.
-func (s *Session) joinsBefore(i int) (joins, rawJoins bool) {
+// fusesBefore reports whether the provider fuses entry i with the message that is sent
+// before it, on the wire and in the raw array.
+func (s *Session) fusesBefore(i int) (onWire, inRaw bool) {
 	for j := i - 1; j >= 0; j-- {
 		if s.entries[j].hash != (render.Hash{}) {
-			joins = s.entries[j].joins
+			onWire = s.entries[j].fusesWithNext
 			break
 		}
 	}
 	for j := i - 1; j >= 0; j-- {
 		if s.entries[j].rawHash != (render.Hash{}) {
-			rawJoins = s.entries[j].rawJoins
+			inRaw = s.entries[j].rawFusesWithNext
 			break
 		}
 	}
-	return joins, rawJoins
+	return onWire, inRaw
 }
 
 // RenderAnew renders every message again. It is used if a rendering turned out to be
@@ -192,7 +196,7 @@ type rendering struct {
 	patch         schema.Patch
 	hash, rawHash render.Hash
 	tokens, bytes int
-	keeps         kept
+	spared        spared
 	err           error
 }
 
@@ -204,14 +208,14 @@ func (s *Session) renderEntry(i int) rendering {
 		m = &again
 	}
 	var r rendering
-	r.Raw = render.Wire(m)
+	r.Raw = render.WireMessageOf(m)
 	r.Wire = r.Raw
 	keys := newUnitKeys(m)
 	activeTokens, activeBytes := 0, 0
 	f := s.frameOf(i)
-	r.keeps = kept{call: f.KeepsCall, text: f.KeepsText}
+	r.spared = spared{call: f.KeepsCall, text: f.KeepsText}
 	r.patch = s.Patch(m, func(p *transcript.Part) *frozen.Unit {
-		u := s.State.ByKey(keys.of(p))
+		u := s.shown.ByKey(keys.of(p))
 		if u != nil && u.Active() {
 			activeTokens += u.Tokens + u.InputTokens
 			activeBytes += u.Bytes + u.InputBytes
@@ -226,14 +230,14 @@ func (s *Session) renderEntry(i int) rendering {
 			r.patch, r.err = nil, err
 		} else {
 			pm := s.Codec.Decode(patched)
-			r.Wire = render.Wire(&pm)
+			r.Wire = render.WireMessageOf(&pm)
 			r.hash = r.Wire.Hash()
 		}
 	}
 	r.bytes = r.Wire.Bytes()
 	// Content outside the counted units, such as reasoning and placeholders, is
-	// estimated at four bytes per token. So is the difference that shortening makes.
-	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/4)
+	// estimated from its bytes. So is the difference that shortening makes.
+	r.tokens = max(0, activeTokens+(r.bytes-activeBytes)/BytesPerToken)
 	return r
 }
 
@@ -244,8 +248,8 @@ func (s *Session) frameOf(i int) render.Frame {
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
 		Binds: s.frame.Binds, Unbound: e.unbound,
 	}
-	keeps := s.keptOf(i)
-	f.KeepsCall, f.KeepsText = keeps.call, keeps.text
+	spared := s.sparedOf(i)
+	f.KeepsCall, f.KeepsText = spared.call, spared.text
 	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
 		f.Todo = todoPart(s.Codec, t)
 	}
@@ -286,13 +290,13 @@ func identified(h render.Hash, m *transcript.Message) render.Hash {
 	return h.Next(render.Hash(sum[:16]))
 }
 
-// keep stores a rendering as the memo of its message, and reports whether its wire
+// memorize stores a rendering as the memo of its message, and reports whether its wire
 // bytes changed.
-func (s *Session) keep(i int, r rendering, w *Wire) bool {
+func (s *Session) memorize(i int, r rendering, w *Wire) bool {
 	e := &s.entries[i]
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
-	e.joins, e.rawJoins, e.keeps = r.Wire.Joins(), r.Raw.Joins(), r.keeps
+	e.fusesWithNext, e.rawFusesWithNext, e.spared = r.Wire.FusesWithNext(), r.Raw.FusesWithNext(), r.spared
 	s.unsent[e.head.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)
@@ -306,7 +310,7 @@ func (s *Session) compare(d Decision, w *Wire, firstChanged int) {
 	if last.Messages == 0 {
 		return
 	}
-	if i, ok := s.at(last, func(e *entry) Chain { return e.wire }); ok {
+	if i, ok := s.at(last, func(e *entry) Chain { return e.wireChain }); ok {
 		w.PrefixTokens = s.entries[i].tokensUpTo
 		return
 	}

@@ -41,6 +41,8 @@ type world struct {
 	// which survives the host.
 	busy    bool
 	unsaved []frozen.Unit
+	// refuses says that the validator refuses each wire of a bust.
+	refuses bool
 	// forgot says that the host was killed before a busy store took the bindings of
 	// thinking. Such thinking is lost, and the provider sees a bust.
 	forgot bool
@@ -162,11 +164,9 @@ func (w *world) pass() {
 		w.readings.Binds = w.bindsOf(w.session.Model())
 	}
 	d := w.session.Decide(w.readings)
-	thaw := w.session.Freeze(d)
 	r := w.session.Render(d)
 	if w.busy { // the host does the same if the pass cannot be stored
-		thaw()
-		d = d.Steady("busy", w.session)
+		d = d.Steady("busy")
 		r = w.session.Render(d)
 		w.session.Sent(r)
 		w.session.Meta.Gauge = d.Gauge
@@ -174,26 +174,24 @@ func (w *world) pass() {
 		w.apply()
 		return
 	}
-	w.session.State.Dequeue(d.Drained)
+	if w.refuses && d.Verdict != schema.Steady { // the host does the same if the wire breaks a rule
+		d = d.Steady("invalid-wire")
+		r = w.session.Render(d)
+	}
 	if r.Err != nil {
 		w.t.Fatalf("render: %v", r.Err)
 	}
-	if hits := render.Validate(render.ProfileNamed(d.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
+	if hits := render.Validate(render.ProfileNamed(r.Setup.Profile), r.Rendered, r.Position); len(hits) > 0 {
 		w.t.Fatalf("the validator fired on our own wire: %v", hits)
 	}
-	w.session.Meta = Meta{Passes: w.session.Meta.Passes + 1, Epoch: w.session.Meta.Epoch, At: w.now, Model: d.Model, Agent: d.Agent, Wire: r.Wire, Raw: r.Raw, Episode: d.Episode, Gauge: d.Gauge}
-	w.store.setup = d.Setup
-	if d.Verdict == schema.Hard {
-		w.session.Meta.Epoch++
-	}
-	w.store.meta = w.session.Meta
+	w.store.bind(w.session.Unstored(), r.Lost)
+	w.session.Commit(d, r, w.session.After(d, r, w.now))
+	w.store.setup, w.store.meta = w.session.State.Setup, w.session.Meta
 	w.store.counter = w.session.State.TagCounter
 	w.store.units = append(w.store.units, w.unsaved...)
 	w.unsaved = nil
 	w.store.edits = append(w.store.edits, d.Edits...)
 	w.store.queue = slices.Clone(w.session.State.Queue())
-	w.store.bind(w.session.Unstored(), r.Lost)
-	w.session.Stored(r)
 	w.readings.Flush, w.readings.Overflow, w.readings.OverflowTokens, w.readings.SystemPending = false, false, 0, false
 	w.decision, w.result = d, r
 	w.apply()
@@ -221,9 +219,9 @@ func (w *world) apply() {
 			w.t.Fatalf("apply to %s: %v", key, err)
 		}
 		m := codec.Decode(patched)
-		wm := render.Wire(&m)
+		wm := render.WireMessageOf(&m)
 		rm := codec.Decode(raw)
-		whole = append(whole, render.Rendered{Raw: render.Wire(&rm), Wire: wm})
+		whole = append(whole, render.Rendered{Raw: render.WireMessageOf(&rm), Wire: wm})
 		chain = chain.next(wm.Hash())
 		if len(wm.Blocks) > 0 {
 			w.wire = append(w.wire, wm)
@@ -233,8 +231,8 @@ func (w *world) apply() {
 		w.t.Fatalf("the client's wire is not the one that the host journalled")
 	}
 	w.sent, w.isAnswered = w.result.Token, false
-	profile := render.ProfileNamed(w.decision.Setup.Profile)
-	if hits := render.Validate(profile, whole, render.Whole(whole, w.decision.Setup.Binds)); len(hits) > 0 {
+	profile := render.ProfileNamed(w.result.Setup.Profile)
+	if hits := render.Validate(profile, whole, render.Whole(whole, w.result.Setup.Binds)); len(hits) > 0 {
 		w.t.Fatalf("%s would refuse the whole wire: %v\n%s", profile.Name, hits, w.text())
 	}
 	if watch != nil {
@@ -288,7 +286,7 @@ func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
 		m := transcript.OpenCode{}.Decode(raw)
-		raws[m.Key] = render.Wire(&m)
+		raws[m.Key] = render.WireMessageOf(&m)
 	}
 	for i := range w.wire {
 		m := &w.wire[i]

@@ -1,71 +1,280 @@
 package rpc
 
 import (
-	"bufio"
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
+	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A client may choose any number or string as an id. The host answered -1 as
-// 18446744073709551615, and closed the connection at 1.5.
-func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
-	const call = `{"jsonrpc":"2.0","id":%ID%,"method":"status","params":{}}`
-	for _, id := range []string{
-		"-1", "0", "1.5", "-0", "1e3", "9223372036854775807", "9223372036854775808", "18446744073709551615", "123456789012345678901234567890",
-		`""`, `"a"`, `"-1"`, `"\u0000-1"`, `"\u0000"`,
-	} {
-		r := newRig(t, &scriptedHost{})
-		near, far := Pipe()
-		served := r.serve(far)
-		if err := writeFrame(near, frame{body: []byte(strings.Replace(call, "%ID%", id, 1))}); err != nil {
-			t.Fatal(err)
+// One client opens more sessions than the host runs at a time, and answers no
+// question. The passes of another client do not wait for it.
+func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
+	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
+	h := &scriptedHost{transform: func(ctx context.Context, c host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		if strings.HasPrefix(p.Session, "stuck") {
+			_, _ = c.ModelLimits(ctx, schema.ModelLimitsParams{})
 		}
-		f, err := readFrame(bufio.NewReader(near))
-		near.Close()
-		wait(t, "the end of the connection", served)
-		if err != nil {
-			t.Errorf("id %s is not answered: %v", id, err)
-			continue
+		return m, nil
+	}}
+	r := newRig(t, h)
+	var stuck []*Client
+	for range 1 + maxRunning/maxRunningOfClient { // a single client cannot take all places; several together could
+		c := r.connect(func(context.Context, string, json.Value) (any, error) {
+			asked <- struct{}{}
+			<-answer
+			return schema.ModelLimits{}, nil
+		})
+		mustCall(t, c, schema.MethodInitialize, hello(), nil)
+		stuck = append(stuck, c)
+	}
+	done := make(chan error)
+	for i, c := range stuck {
+		for j := range maxRunningOfClient {
+			go func() {
+				_, err := transform(patience(t), c, fmt.Sprintf("stuck %d %d", i, j), 0, "[]")
+				done <- err
+			}()
 		}
-		var m message
-		if err := json.Unmarshal(f.body, &m); err != nil {
-			t.Fatal(err)
+	}
+	for range len(stuck) * maxRunningOfClient { // more than maxRunning calls wait for an answer at the same time
+		wait(t, "a question", asked)
+	}
+	other := r.open()
+	if _, err := transform(patience(t), other, "other", 0, "[]"); err != nil {
+		t.Errorf("a pass of another client: %v", err)
+	}
+	close(answer)
+	for range len(stuck) * maxRunningOfClient {
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
-		if string(m.ID) != id || m.Error != nil {
-			t.Errorf("id %s is answered with %s", id, f.body)
-		}
+	}
+	if n := len(r.server.lanes.running); n != 0 {
+		t.Errorf("%d places are taken, and no call is running", n)
 	}
 }
 
-// The id of a call that is to be cancelled has the same forms.
-func TestB9CallWithANegativeIDCanBeCancelled(t *testing.T) {
-	began := make(chan struct{})
-	r := newRig(t, &scriptedHost{status: func(ctx context.Context) (st schema.StatusResult, err error) {
-		close(began)
-		<-ctx.Done()
-		return st, context.Cause(ctx)
+// The memory of an attachment follows the bytes that have arrived.
+func TestUnfinishedAttachmentCostsLittleMoreThanItsBytes(t *testing.T) {
+	const announced = 300 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	mem := &memory{limit: maxFrameMemory}
+	res := &reservation{of: mem}
+	_, read, err := readExactly(io.LimitReader(zeros{}, announced-1), announced, res)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || read != announced-1 {
+		t.Fatalf("%d bytes, error %v", read, err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > announced*5/4 {
+		t.Errorf("allocated %d MB for an attachment of %d MB", got>>20, announced>>20)
+	}
+	if mem.used != announced {
+		t.Errorf("%d bytes are reserved, the buffer has %d", mem.used, announced)
+	}
+	res.release()
+	if mem.used != 0 {
+		t.Errorf("%d bytes stay reserved", mem.used)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A frame without room is answered, and the connection goes on.
+func TestMessagesOfAllClientsAreBounded(t *testing.T) {
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	r := newRig(t, &scriptedHost{transform: func(_ context.Context, _ host.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
+		if p.Session == "large" {
+			begun <- struct{}{}
+			<-release
+		}
+		return m, nil
 	}})
-	near, far := Pipe()
-	served := r.serve(far)
-	send := func(body string) {
-		if err := writeFrame(near, frame{body: []byte(body)}); err != nil {
+	const large = 6 << 20
+	r.server.memory.limit = firstGrowBytes + large + 1<<20 // room for one of them while it grows
+	first, second := r.open(), r.open()
+	served := make(chan error, 1)
+	go func() {
+		_, err := transform(patience(t), first, "large", 0, spaces(large))
+		served <- err
+	}()
+	wait(t, "the large pass to begin", begun)
+	_, err := transform(patience(t), second, "another", 0, spaces(large))
+	wantCode(t, err, schema.CodeBusy)
+	if _, err := transform(patience(t), second, "small", 0, "[]"); err != nil {
+		t.Errorf("a small pass of the refused client: %v", err)
+	}
+	close(release)
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if _, err := transform(patience(t), second, "another", 0, spaces(large)); err != nil {
+		t.Errorf("when there is room again: %v", err)
+	}
+	first.Close(context.Background())
+	second.Close(context.Background())
+}
+
+func TestMessagesOfOneClientAreBounded(t *testing.T) {
+	sum := &memory{of: "all", limit: 100}
+	one := &memory{of: "one", limit: 60, sum: sum}
+	other := &memory{of: "other", limit: 60, sum: sum}
+	for _, step := range []struct {
+		of   *memory
+		n    int
+		room bool
+	}{{one, 50, true}, {one, 20, false}, {other, 60, false}, {other, 50, true}} {
+		if err := step.of.take(step.n); (err == nil) != step.room || err != nil && !errors.Is(err, errNoMemory) {
+			t.Errorf("%s takes %d: %v", step.of.of, step.n, err)
+		}
+	}
+	one.give(50)
+	other.give(50)
+	if one.used != 0 || other.used != 0 || sum.used != 0 {
+		t.Errorf("left: %d, %d, %d in sum", one.used, other.used, sum.used)
+	}
+}
+
+// The memory of a call is free again when the call has returned, and that of a
+// response or of a refused call when the next frame is read.
+func TestMemoryOfFramesIsGivenBack(t *testing.T) {
+	r := newRig(t, &scriptedHost{})
+	c := r.open()
+	for _, messages := range []string{"[]", spaces(5 << 20)} {
+		if _, err := transform(patience(t), c, "s", 0, messages); err != nil {
 			t.Fatal(err)
 		}
 	}
-	send(`{"jsonrpc":"2.0","id":-7,"method":"status","params":{}}`)
-	wait(t, "the call", began)
-	send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":-7}}`)
-	f, err := readFrame(bufio.NewReader(near))
-	if err != nil {
+	_ = c.Call(patience(t), "no/such/method", nil, nil)
+	left := make(chan struct{})
+	go func() {
+		c.Close(context.Background())
+		for r.server.clients() != nil {
+			runtime.Gosched()
+		}
+		close(left)
+	}()
+	wait(t, "the client to leave", left)
+	r.server.memory.mu.Lock()
+	defer r.server.memory.mu.Unlock()
+	if r.server.memory.used != 0 || r.server.names.used != 0 {
+		t.Errorf("%d bytes of messages and %d of names are kept for nobody", r.server.memory.used, r.server.names.used)
+	}
+}
+
+// A client that stops in the middle of a frame must not hold its memory for ever.
+func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &logBuffer{}
+		server := NewServer(Always(&scriptedHost{}), Options{Log: log.logger()})
+		ours, theirs := net.Pipe()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			server.ServeConn(t.Context(), ours)
+		}()
+		fmt.Fprintf(theirs, "Content-Length: 100\r\nAttachment-Length: %d\r\n\r\n{", 300<<20)
+		<-served
+		if want := os.ErrDeadlineExceeded.Error(); !strings.Contains(log.String(), want) {
+			t.Errorf("log does not say %q:\n%s", want, log)
+		}
+		theirs.Close()
+	})
+}
+
+// Names travel in every status. A client with names of any size must not keep
+// others from being told the status, or the release that runs.
+func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
+	huge := strings.Repeat("x", 7<<20)
+	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {
+		st.Reason = strings.Repeat("r", 8<<20) // as if one field had been forgotten
+		return st, nil
+	}})
+	for field, change := range map[string]func(*schema.InitializeParams){
+		"client":        func(p *schema.InitializeParams) { p.Client = huge },
+		"clientVersion": func(p *schema.InitializeParams) { p.ClientVersion = huge },
+		"directory":     func(p *schema.InitializeParams) { p.Directory = huge },
+		"worktree":      func(p *schema.InitializeParams) { p.Worktree = huge },
+	} {
+		p := hello()
+		change(&p)
+		err := r.connect(nil).Call(patience(t), schema.MethodInitialize, p, nil)
+		if e := wantCode(t, err, -32602); !strings.Contains(e.Message, "/"+field+" has ") {
+			t.Errorf("%s: %s", field, e.Message)
+		}
+	}
+	c := r.open()
+	_, err := transform(patience(t), c, huge, 0, "[]")
+	wantCode(t, err, -32602)
+
+	// Many directories with long names fill no status either.
+	refused := 0
+	for i := range 10 {
+		p := hello()
+		p.Directory = fmt.Sprintf("/%d/%s", i, huge[:maxPathBytes-10])
+		if err := c.Call(patience(t), schema.MethodInitialize, p, nil); err != nil {
+			wantCode(t, err, schema.CodeBusy)
+			refused++
+		}
+	}
+	if refused != 8 { // "/work" and two of these take less than maxClientNames
+		t.Errorf("%d of 10 directories were refused", refused)
+	}
+	var names bytes.Buffer
+	for _, client := range r.server.clients() {
+		names.WriteString(strings.Join(client.Directories, ""))
+	}
+	if names.Len() > maxClientNames {
+		t.Errorf("the directories of one client take %d bytes in a status", names.Len())
+	}
+	if err := c.Call(patience(t), schema.MethodStatus, nil, nil); err == nil {
+		t.Fatal("the test needs a status that cannot be answered")
+	}
+	var v schema.VersionResult
+	mustCall(t, r.connect(nil), schema.MethodVersion, nil, &v)
+	if v.Version != Version || v.PID != os.Getpid() || v.Protocol != protocol {
+		t.Errorf("the running release is %+v", v)
+	}
+}
+
+// What all clients together have not read is bounded, at the cost of those that
+// are behind.
+func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
+	r := newRig(t, &scriptedHost{})
+	c := r.open()
+	r.server.unread.Add(maxUnread + 1) // of other clients
+	mustCall(t, c, schema.MethodVersion, nil, nil)
+
+	stuck := newOutbox(writerFunc(func([]byte) (int, error) { select {} }), func(error) {})
+	stuck.all = &r.server.unread
+	if err := stuck.put(make([]byte, fairUnread+1)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(f.body), `"id":-7`) || !strings.Contains(string(f.body), "cancelled") {
-		t.Errorf("answered %s", f.body)
+	if err := stuck.put([]byte("more")); !errors.Is(err, errPeerStalled) {
+		t.Errorf("a peer that is behind gets more: %v", err)
 	}
-	near.Close()
-	wait(t, "the end of the connection", served)
+	stuck.close()
+	stuck.close()
+	if got := r.server.unread.Load(); got != maxUnread+1 {
+		t.Errorf("%d bytes wait, want the %d of the others", got, maxUnread+1)
+	}
 }
+
+func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }

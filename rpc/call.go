@@ -28,7 +28,7 @@ type call struct {
 	id     jsonrpc2.ID
 	notif  bool
 	bound  bound
-	bytes  int // size of params and attachment together
+	memory *reservation
 	within time.Duration
 
 	ctx      context.Context

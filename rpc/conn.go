@@ -33,16 +33,21 @@ type conn struct {
 
 	// quick holds a token for each running call that bypasses the lanes, such
 	// as status.
-	quick    chan struct{}
+	quick chan struct{}
+	// inLanes holds a token for each call of this connection that runs in a
+	// lane.
+	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
 
 	stopAsked chan struct{} // closed when the other end asked for shutdown
 
+	// mu guards calls, stopping, shutdown and client.
 	mu       sync.Mutex
 	calls    map[jsonrpc2.ID]*call
 	stopping bool
 	shutdown *jsonrpc2.ID // the shutdown request, answered after all other calls
 	client   clientInfo
+	names    reservation // for the directories of client
 }
 
 // maxQuickCalls bounds how many calls that bypass the lanes, such as status,
@@ -55,6 +60,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		log:       s.log,
 		ready:     make(chan struct{}),
 		quick:     make(chan struct{}, maxQuickCalls),
+		inLanes:   make(chan struct{}, maxRunningOfClient),
 		stopAsked: make(chan struct{}),
 		calls:     map[jsonrpc2.ID]*call{},
 	}
@@ -70,6 +76,9 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		c.rpc.Close()
 	})
 	c.stream.ended = make(chan struct{})
+	c.stream.memory = &memory{of: "the messages of this client", limit: maxClientMemory, sum: &s.memory}
+	c.names.of = &memory{of: "the directories of this client", limit: maxClientNames, sum: &s.names}
+	c.stream.out.all = &s.unread
 	c.rpc = jsonrpc2.NewConn(c.ctx, c.stream, c, c.stream.options()...)
 	close(c.ready)
 	return c
@@ -106,13 +115,18 @@ func rawParams(req *jsonrpc2.Request) json.Value {
 	return json.Value(*req.Params)
 }
 
-func attachmentOf(req *jsonrpc2.Request) []byte {
+// attachmentOf returns the attachment of a request. If there was no memory for
+// it, the error answers the request.
+func attachmentOf(req *jsonrpc2.Request) ([]byte, error) {
 	for _, f := range req.ExtraFields {
-		if f.Name == extraAttachment {
-			return f.Value.([]byte)
+		switch f.Name {
+		case extraAttachment:
+			return f.Value.([]byte), nil
+		case extraRefused:
+			return nil, refuse(schema.CodeBusy, "%v", f.Value)
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // dispatch decodes a call. It then hands the call to its session's lane or, for
@@ -125,10 +139,17 @@ func (c *conn) dispatch(req *jsonrpc2.Request) error {
 	if !ok {
 		return refuse(jsonrpc2.CodeMethodNotFound, "no such method")
 	}
-	params, attachment := rawParams(req), attachmentOf(req)
+	params := rawParams(req)
+	attachment, err := attachmentOf(req)
+	if err != nil {
+		return err
+	}
 	b, err := m.decode(params, attachment)
 	if err != nil {
 		return err
+	}
+	if len(b.session) > maxSessionBytes {
+		return tooLong("session", len(b.session), maxSessionBytes)
 	}
 	if p, ok := b.params.(*schema.InitializeParams); ok {
 		if err := c.admit(p); err != nil {
@@ -141,11 +162,12 @@ func (c *conn) dispatch(req *jsonrpc2.Request) error {
 	}
 	cl := &call{
 		conn: c, method: req.Method, id: req.ID, notif: req.Notif,
-		bound: b, bytes: len(params) + len(attachment), within: c.deadline(m, b),
+		bound: b, within: c.deadline(m, b),
 	}
 	if err := c.begin(cl); err != nil {
 		return err
 	}
+	cl.memory = c.stream.takeOver()
 	if err := c.submit(laneKey{harness, b.session}, cl); err != nil {
 		c.end(cl)
 		return err
@@ -192,6 +214,7 @@ func (c *conn) end(cl *call) {
 		cl.timer.Stop()
 	}
 	cl.cancel(nil)
+	cl.memory.release()
 	c.mu.Lock()
 	if !cl.notif {
 		delete(c.calls, cl.id)

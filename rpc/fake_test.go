@@ -126,7 +126,7 @@ func (h *scriptedHost) Disconnected(c host.Client) {
 
 // A logBuffer collects log lines.
 type logBuffer struct {
-	mu sync.Mutex
+	mu sync.Mutex // guards b
 	b  strings.Builder
 }
 

@@ -24,11 +24,15 @@ import (
 type frame struct {
 	body       []byte
 	attachment []byte
+	// refused is the reason why the attachment was read and thrown away, nil if
+	// it was not.
+	refused error
 }
 
 var (
 	errMalformedFrame = errors.New("malformed frame")
 	errOversizedFrame = errors.New("oversized frame")
+	errNoMemory       = errors.New("no room")
 )
 
 const (
@@ -44,21 +48,33 @@ const (
 	// firstGrowBytes bounds the memory that readExactly allocates because a
 	// header announces a length, before any of the bytes arrive.
 	firstGrowBytes = 4 << 20
+	// growth is the factor by which the memory then grows. A factor of 16 takes
+	// an attachment of any size with at most two copies, of a sixteenth each.
+	growth = 16
 )
 
-// readFrame reads the next frame. It returns io.EOF if the stream ends between
-// frames. If reading cannot go on, the error wraps errMalformedFrame,
-// errOversizedFrame or io.ErrUnexpectedEOF.
-func readFrame(r *bufio.Reader) (frame, error) {
+// readFrame reads the next frame, into memory that it reserves with mem. It
+// returns io.EOF if the stream ends between frames. If reading cannot go on, the
+// error wraps errMalformedFrame, errOversizedFrame, errNoMemory or
+// io.ErrUnexpectedEOF. If only the attachment finds no memory, reading goes on
+// behind it.
+func readFrame(r *bufio.Reader, mem *reservation) (frame, error) {
 	bodyBytes, attachmentBytes, err := readHeader(r)
 	if err != nil {
 		return frame{}, err
 	}
 	var f frame
-	if f.body, err = readExactly(r, bodyBytes); err != nil {
+	if f.body, _, err = readExactly(r, bodyBytes, mem); err != nil {
 		return frame{}, fmt.Errorf("frame body of %d bytes: %w", bodyBytes, err)
 	}
-	if f.attachment, err = readExactly(r, attachmentBytes); err != nil {
+	var read int
+	f.attachment, read, err = readExactly(r, attachmentBytes, mem)
+	if errors.Is(err, errNoMemory) {
+		f.refused = err
+		_, err = io.CopyN(io.Discard, r, int64(attachmentBytes-read))
+		err = noEOF(err)
+	}
+	if err != nil {
 		return frame{}, fmt.Errorf("frame attachment of %d bytes: %w", attachmentBytes, err)
 	}
 	return f, nil
@@ -125,27 +141,31 @@ func parseLength(name, value string, limit int) (int, error) {
 	return int(n), nil
 }
 
-// readExactly reads n bytes. Its memory grows fourfold as the bytes arrive. A
-// header with a false length therefore costs little, and a long attachment is
-// copied only once or twice.
-func readExactly(r io.Reader, n int) ([]byte, error) {
+// readExactly reads n bytes. Its memory grows as the bytes arrive, so a header
+// with a false length costs little. If there is no memory to grow, the error
+// wraps errNoMemory, and read is the number of bytes that have been read.
+func readExactly(r io.Reader, n int, mem *reservation) (content []byte, read int, err error) {
 	if n == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
-	buf := make([]byte, min(n, firstGrowBytes))
-	read := 0
-	for {
+	var buf []byte
+	for size := min(n, firstGrowBytes); ; size = min(n, growth*size) {
+		if err := mem.grow(size); err != nil {
+			mem.shrink(len(buf))
+			return nil, read, err
+		}
+		grown := make([]byte, size)
+		copy(grown, buf)
+		mem.shrink(len(buf))
+		buf = grown
 		m, err := io.ReadFull(r, buf[read:])
 		read += m
 		if err != nil {
-			return nil, noEOF(err)
+			return nil, read, noEOF(err)
 		}
 		if read == n {
-			return buf, nil
+			return buf, read, nil
 		}
-		grown := make([]byte, min(n, 4*len(buf)))
-		copy(grown, buf)
-		buf = grown
 	}
 }
 

@@ -17,7 +17,7 @@ func readAll(data string) ([]frame, error) {
 	r := bufio.NewReader(strings.NewReader(data))
 	var frames []frame
 	for {
-		f, err := readFrame(r)
+		f, err := readFrame(r, new(reservation))
 		if err != nil {
 			return frames, err
 		}
@@ -46,7 +46,7 @@ func TestFrameOnTheWire(t *testing.T) {
 			if diff := cmp.Diff(test.want, b.String()); diff != "" {
 				t.Errorf("wire (-want +got):\n%s", diff)
 			}
-			got, err := readFrame(bufio.NewReader(iotest.OneByteReader(&b)))
+			got, err := readFrame(bufio.NewReader(iotest.OneByteReader(&b)), new(reservation))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestBadFramesAreRefused(t *testing.T) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 			if len(frames) > 0 {
-				t.Errorf("got frames %q before the error", frames)
+				t.Errorf("got frames %v before the error", frames)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestLongAttachmentArrivesWhole(t *testing.T) {
 	for i := range want {
 		want[i] = byte(i * 31 >> 3)
 	}
-	got, err := readExactly(iotest.HalfReader(bytes.NewReader(want)), len(want))
+	got, _, err := readExactly(iotest.HalfReader(bytes.NewReader(want)), len(want), new(reservation))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
+	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -42,21 +43,62 @@ func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Harness != "" && p.Directory == "" {
 		return missing("directory")
 	}
+	if err := checkNames(p); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st := &c.client.status
 	if c.client.initialized && st.Harness != p.Harness {
 		return refuse(jsonrpc2.CodeInvalidRequest, "this connection is of harness %q, not %q", st.Harness, p.Harness)
 	}
+	isNew := p.Directory != "" && !slices.Contains(st.Directories, p.Directory)
+	if isNew {
+		if err := c.names.grow(len(json.Quote(p.Directory))); err != nil {
+			return refuse(schema.CodeBusy, "%v", err)
+		}
+	}
 	if !c.client.initialized {
 		*st = schema.ClientStatus{Client: p.Client, Version: p.ClientVersion, Harness: p.Harness, PID: p.PID}
 		c.client.initialized = true
 		c.client.timeouts = map[string]transformTimeouts{}
 	}
-	if p.Directory != "" && !slices.Contains(st.Directories, p.Directory) {
+	if isNew {
 		st.Directories = append(st.Directories, p.Directory)
 	}
 	return nil
+}
+
+const (
+	// maxNameBytes bounds the name and the version of a client.
+	maxNameBytes = 256
+	// maxPathBytes is the longest path of any system: 32,767 UTF-16 code units
+	// on Windows.
+	maxPathBytes = 96 << 10
+	// maxSessionBytes bounds the id of a session. OpenCode's have 30 bytes.
+	maxSessionBytes = 1 << 10
+)
+
+// checkNames refuses a client whose names would fill every status.
+func checkNames(p *schema.InitializeParams) error {
+	for _, name := range []struct {
+		field, value string
+		limit        int
+	}{
+		{"client", p.Client, maxNameBytes},
+		{"clientVersion", p.ClientVersion, maxNameBytes},
+		{"directory", p.Directory, maxPathBytes},
+		{"worktree", p.Worktree, maxPathBytes},
+	} {
+		if len(name.value) > name.limit {
+			return tooLong(name.field, len(name.value), name.limit)
+		}
+	}
+	return nil
+}
+
+func tooLong(field string, bytes, limit int) error {
+	return refuse(jsonrpc2.CodeInvalidParams, "params: /%s has %d bytes, at most %d", field, bytes, limit)
 }
 
 func versionMismatch(p *schema.InitializeParams) string {
@@ -86,6 +128,8 @@ func (c *conn) complete(params, result any) any {
 				"pid", p.PID, "enabled", r.Enabled, "reason", r.Reason)
 		}
 		return r
+	case schema.VersionResult:
+		return schema.VersionResult{Version: Version, Protocol: protocol, PID: os.Getpid()}
 	case schema.StatusResult:
 		r.Version, r.Protocol, r.PID = Version, protocol, os.Getpid()
 		r.StartedAt, r.Bugs = c.server.startedAt, bug.Count()

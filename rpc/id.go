@@ -18,12 +18,19 @@ import (
 // that string back into the client's own text.
 const foreignID = "\x00"
 
-// envelopeID returns an id as the library can hold it.
-func envelopeID(id json.Value) json.Value {
-	if isNull(id) || isLibraryID(id) {
-		return id
+// envelopeID returns an id as the library can hold it. An id that is neither a
+// number nor a string is an error that wraps errMalformedFrame.
+func envelopeID(id json.Value) (json.Value, error) {
+	if isNull(id) {
+		return id, nil
 	}
-	return json.Quote(foreignID + string(id))
+	if strings.ContainsRune("{[tf", rune(id[0])) {
+		return nil, fmt.Errorf("%w: id %.20q is neither a number nor a string", errMalformedFrame, string(id))
+	}
+	if isLibraryID(id) {
+		return id, nil
+	}
+	return json.Quote(foreignID + string(id)), nil
 }
 
 // isLibraryID reports whether the library keeps the id as it is. A string of a
@@ -42,7 +49,10 @@ func isLibraryID(id json.Value) bool {
 // call to be cancelled.
 func decodeID(id json.Value) (jsonrpc2.ID, error) {
 	var decoded jsonrpc2.ID
-	err := decoded.UnmarshalJSON(envelopeID(id))
+	known, err := envelopeID(id)
+	if err == nil {
+		err = decoded.UnmarshalJSON(known)
+	}
 	return decoded, err
 }
 

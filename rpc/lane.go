@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"sync"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -16,32 +17,34 @@ type laneKey struct {
 // its deadline is answered at once, but keeps its lane until its handler
 // returns. The next call of the session must not see half of its work.
 type lanes struct {
+	// mu guards waiting and bytes.
 	mu      sync.Mutex
 	waiting map[laneKey][]*call // a key is present while its lane's goroutine lives
-	bytes   int                 // size of all waiting calls
 
-	running chan struct{} // one token for each running call
+	running chan struct{} // one token for each call that works
 }
 
 const (
 	// maxLaneCalls bounds how many calls may wait in one session. A harness
 	// makes one request at a time; only its events arrive in bursts.
 	maxLaneCalls = 1024
-	// maxLaneBytes bounds the size of all waiting calls together.
-	maxLaneBytes = 1 << 30
 	// maxRunning bounds how many sessions work at the same time. A pass uses
-	// one processor for milliseconds only, but may wait for its harness in
-	// between.
+	// one processor for milliseconds only. While it waits for its harness, it
+	// gives its place to another session.
 	maxRunning = 64
+	// maxRunningOfClient bounds how many sessions of one client run at the same
+	// time, including those that wait for their harness.
+	maxRunningOfClient = 32
 )
 
 func newLanes() *lanes {
 	return &lanes{waiting: map[laneKey][]*call{}, running: make(chan struct{}, maxRunning)}
 }
 
-// submit queues c in the lane of its session. If that lane is full, or all
-// lanes together are, submit refuses the call. The caller then answers a
-// request with the refusal; it drops and logs a notification. The reader never
+// submit queues c in the lane of its session. If that lane is full, submit
+// refuses the call. The caller then answers a request with the refusal; it drops
+// and logs a notification. How much memory all waiting calls may take is bounded
+// where their frames are read, see memory. The reader never
 // waits for a lane, because the next frame may be a $/cancelRequest.
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
@@ -50,11 +53,7 @@ func (l *lanes) submit(key laneKey, c *call) error {
 	if len(queue) >= maxLaneCalls {
 		return refuse(schema.CodeBusy, "%d calls of this session are waiting", len(queue))
 	}
-	if l.bytes+c.bytes > maxLaneBytes && l.bytes > 0 {
-		return refuse(schema.CodeBusy, "calls with %d bytes are waiting", l.bytes)
-	}
 	l.waiting[key] = append(queue, c)
-	l.bytes += c.bytes
 	if !alive {
 		go l.run(key) // ends with the lane's last call, for which the call's connection waits
 	}
@@ -63,9 +62,29 @@ func (l *lanes) submit(key laneKey, c *call) error {
 
 func (l *lanes) run(key laneKey) {
 	for c := l.next(key); c != nil; c = l.next(key) {
-		l.running <- struct{}{}
-		c.run()
-		<-l.running
+		l.runOne(c)
+	}
+}
+
+// runOne runs c as soon as there is a place for it. A call whose time is over
+// needs no place, because it only has to return.
+func (l *lanes) runOne(c *call) {
+	if acquire(c.ctx, c.conn.inLanes) {
+		defer func() { <-c.conn.inLanes }()
+	}
+	p := &place{places: l.running, held: acquire(c.ctx, l.running)}
+	defer p.leave()
+	c.ctx = context.WithValue(c.ctx, placeKey{}, p)
+	c.run()
+}
+
+// acquire puts a token into ch. It reports false if ctx ends first.
+func acquire(ctx context.Context, ch chan<- struct{}) bool {
+	select {
+	case ch <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -84,6 +103,62 @@ func (l *lanes) next(key laneKey) *call {
 	// The slice stays in the map even when it is empty. The key's presence
 	// means that the lane's goroutine lives.
 	l.waiting[key] = queue[1:]
-	l.bytes -= c.bytes
 	return c
+}
+
+// A place is the right of a call to work. All calls together have maxRunning
+// places.
+type place struct {
+	places chan struct{}
+
+	mu      sync.Mutex
+	held    bool
+	waiting int // questions to the harness that have no answer yet
+	left    bool
+}
+
+type placeKey struct{}
+
+// leave gives the place back for good, because the call has returned.
+func (p *place) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = true
+	p.free()
+}
+
+// free gives the place back. The caller holds mu.
+func (p *place) free() {
+	if p.held {
+		p.held = false
+		<-p.places
+	}
+}
+
+// whileWaiting runs wait, which waits for the harness, and gives the place of
+// the call of ctx to another call meanwhile. A harness that does not answer
+// would otherwise take the places of all clients.
+func whileWaiting(ctx context.Context, wait func() error) error {
+	if p, ok := ctx.Value(placeKey{}).(*place); ok {
+		p.pause()
+		defer p.resume(ctx)
+	}
+	return wait()
+}
+
+func (p *place) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting++
+	p.free()
+}
+
+// resume takes a place again if the call still runs. A call whose time is over
+// goes on without one.
+func (p *place) resume(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting--; p.waiting == 0 && !p.left {
+		p.held = acquire(ctx, p.places)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // An outbox is the only writer of a connection. Queueing never waits for the
@@ -15,8 +16,10 @@ import (
 // the cancellations.
 type outbox struct {
 	w    io.Writer
-	fail func(error) // called once, when a write has failed
+	fail func(error)   // called once, when a write has failed
+	all  *atomic.Int64 // bytes in the outboxes of all connections; nil does not count them
 
+	// mu guards queue, queued, closed and err. changed waits with it.
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
 	queue   net.Buffers
@@ -29,6 +32,13 @@ type outbox struct {
 // connection is closed. While no more than that waits, put accepts a message of
 // any size.
 const maxOutboxBytes = 64 << 20
+
+const (
+	// maxUnread is how far all peers together may fall behind. Beyond it, the
+	// connections of those are closed that are behind with more than fairUnread.
+	maxUnread  = 512 << 20
+	fairUnread = 1 << 20
+)
 
 var errPeerStalled = errors.New("the other end does not read")
 
@@ -52,15 +62,25 @@ func (o *outbox) put(parts ...[]byte) error {
 		return net.ErrClosed
 	case o.queued > maxOutboxBytes:
 		return fmt.Errorf("%w: %d bytes wait", errPeerStalled, o.queued)
+	case o.queued > fairUnread && o.all != nil && o.all.Load() > maxUnread:
+		return fmt.Errorf("%w: %d bytes wait, and %d for all clients", errPeerStalled, o.queued, o.all.Load())
 	}
 	for _, p := range parts {
 		if len(p) > 0 {
 			o.queue = append(o.queue, p)
-			o.queued += len(p)
+			o.count(len(p))
 		}
 	}
 	o.changed.Broadcast()
 	return nil
+}
+
+// count notes that n more bytes wait. The caller holds mu.
+func (o *outbox) count(n int) {
+	o.queued += n
+	if o.all != nil {
+		o.all.Add(int64(n))
+	}
 }
 
 // backlog returns how many bytes wait to be written.
@@ -79,7 +99,7 @@ func (o *outbox) run() {
 		}
 		n, err := batch.WriteTo(o.w)
 		o.mu.Lock()
-		o.queued -= int(n)
+		o.count(-int(n))
 		if err != nil && o.err == nil {
 			o.err = fmt.Errorf("write: %w", err)
 		}
@@ -130,6 +150,13 @@ func (o *outbox) flush(ctx context.Context) error {
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
 	o.closed = true
+	if o.all != nil {
+		o.all.Add(-int64(o.queued))
+		o.all = nil // a write in progress still counts down queued
+	}
 	o.changed.Broadcast()
 }

@@ -62,7 +62,9 @@ func (p *peer) SessionChanged(st schema.SessionStatus) {
 func (p *peer) call(ctx context.Context, timeout time.Duration, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return request(ctx, p.conn.rpc, &p.conn.lastID, method, params, nil, result)
+	return whileWaiting(ctx, func() error {
+		return request(ctx, p.conn.rpc, &p.conn.lastID, method, params, nil, result)
+	})
 }
 
 // request calls the other end and decodes the answer into result, unless result

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -33,11 +34,15 @@ type Server struct {
 	grace     time.Duration
 	startedAt int64 // Unix ms
 	lanes     *lanes
+	memory    memory       // of frames
+	names     memory       // of open directories
+	unread    atomic.Int64 // bytes in all outboxes
 
 	stopOnce  sync.Once
 	stop      chan struct{}
 	stopCause string // valid when stop is closed
 
+	// mu guards conns.
 	mu    sync.Mutex
 	conns map[*conn]struct{}
 }
@@ -56,6 +61,8 @@ func NewServer(p Provider, o Options) *Server {
 		grace:     cmp.Or(o.Grace, DefaultGrace),
 		startedAt: o.Clock.Now(),
 		lanes:     newLanes(),
+		memory:    memory{of: "the messages of all clients", limit: maxFrameMemory},
+		names:     memory{of: "the directories of all clients", limit: maxNames},
 		stop:      make(chan struct{}),
 		conns:     map[*conn]struct{}{},
 	}
@@ -123,6 +130,9 @@ func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names.release()
 }
 
 // clients describes all initialized connections, in a stable order.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -30,6 +31,14 @@ type stream struct {
 	r   *bufio.Reader
 	out *outbox
 	log *slog.Logger
+
+	inFrame bool // whether the reader goroutine is within a frame
+
+	// memory bounds the frames that this end holds; nil does not.
+	memory *memory
+	// held is the memory of the last frame that was read, until a call takes it
+	// over or the next frame is read. Only the reader goroutine uses it.
+	held *reservation
 
 	// in is the message that ReadObject has read and that received is about to
 	// hand on. Both run on the connection's reader goroutine.
@@ -61,6 +70,7 @@ type message struct {
 	Error  json.Value `json:"error,omitzero"`
 
 	attachment []byte
+	refused    error // see frame
 }
 
 // These names of jsonrpc2 extra fields carry payloads past the library. They
@@ -68,19 +78,72 @@ type message struct {
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"
+	extraRefused    = "\x00refused"
 )
 
 // newStream returns a stream over rwc. It calls writeFailed once if a write
 // fails.
 func newStream(rwc io.ReadWriteCloser, log *slog.Logger, writeFailed func(error)) *stream {
-	return &stream{
+	s := &stream{
 		rwc: rwc,
-		r:   bufio.NewReaderSize(rwc, readBufferBytes),
 		out: newOutbox(rwc, writeFailed),
 		log: log,
 
 		closed: make(chan struct{}),
 	}
+	s.r = bufio.NewReaderSize(&stallGuard{from: rwc, within: &s.inFrame}, readBufferBytes)
+	return s
+}
+
+// stallTimeout bounds how long the rest of a frame may fail to arrive. The
+// memory of an unfinished frame would otherwise be lost to all other clients.
+// It is long, because a person may stop a harness for a moment (Ctrl-Z).
+const stallTimeout = time.Minute
+
+// A stallGuard reads from a connection, and fails if a frame that has begun does
+// not go on. A connection without deadlines, such as stdin, is not guarded.
+type stallGuard struct {
+	from   io.Reader
+	within *bool // whether a frame has begun
+}
+
+func (g *stallGuard) Read(p []byte) (int, error) {
+	if c, ok := g.from.(interface{ SetReadDeadline(time.Time) error }); ok {
+		var deadline time.Time
+		if *g.within {
+			deadline = time.Now().Add(stallTimeout)
+		}
+		_ = c.SetReadDeadline(deadline) // a connection that is closed says so when it is read
+	}
+	return g.from.Read(p)
+}
+
+// readNext reads the next frame and gives back the memory of the one before.
+func (s *stream) readNext() (frame, error) {
+	s.release()
+	s.inFrame = false
+	if _, err := s.r.Peek(1); err != nil {
+		return frame{}, err // io.EOF between two frames
+	}
+	s.inFrame = true
+	s.held = &reservation{of: s.memory}
+	return readFrame(s.r, s.held)
+}
+
+// release gives back the memory of the last frame, unless a call has taken it
+// over.
+func (s *stream) release() {
+	if s.held != nil {
+		s.held.release()
+		s.held = nil
+	}
+}
+
+// takeOver returns the memory of the last frame. The caller releases it.
+func (s *stream) takeOver() *reservation {
+	held := s.held
+	s.held = nil
+	return held
 }
 
 // options returns the options that a jsonrpc2.Conn over s needs.
@@ -96,6 +159,9 @@ func (s *stream) options() []jsonrpc2.ConnOpt {
 // ReadObject logs the error unless it is a normal end of the connection.
 func (s *stream) ReadObject(v any) error {
 	err := s.readObject(v)
+	if err != nil {
+		s.release()
+	}
 	if errors.Is(err, io.EOF) && s.ended != nil {
 		close(s.ended)
 		<-s.closed
@@ -108,11 +174,11 @@ func (s *stream) ReadObject(v any) error {
 
 func (s *stream) readObject(v any) error {
 	for {
-		f, err := readFrame(s.r)
+		f, err := s.readNext()
 		if err != nil {
 			return err
 		}
-		m := message{attachment: f.attachment}
+		m := message{attachment: f.attachment, refused: f.refused}
 		if err := json.Unmarshal(f.body, &m); err != nil {
 			return fmt.Errorf("%w: body: %w", errMalformedFrame, err)
 		}
@@ -137,7 +203,11 @@ func (s *stream) readObject(v any) error {
 // envelope returns the message without its payload, which is all that the
 // library needs to route it.
 func (m *message) envelope() ([]byte, error) {
-	bare := message{ID: envelopeID(m.ID)}
+	id, err := envelopeID(m.ID)
+	if err != nil {
+		return nil, err
+	}
+	bare := message{ID: id}
 	switch {
 	case m.Method != nil:
 		bare.Method = m.Method
@@ -166,6 +236,9 @@ func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 	if m.attachment != nil {
 		req.ExtraFields = []jsonrpc2.RequestField{{Name: extraAttachment, Value: m.attachment}}
+	}
+	if m.refused != nil {
+		req.ExtraFields = []jsonrpc2.RequestField{{Name: extraRefused, Value: m.refused}}
 	}
 }
 

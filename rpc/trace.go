@@ -48,6 +48,7 @@ type Recorder struct {
 	dial  Dial // nil records the frames alone
 	known exportedState
 
+	// mu guards file, buf and bad, so that each frame is one line.
 	mu   sync.Mutex
 	file *os.File
 	buf  *bufio.Writer
@@ -117,7 +118,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 	r := bufio.NewReaderSize(from, readBufferBytes)
 	for {
-		f, err := readFrame(r)
+		f, err := readFrame(r, new(reservation))
 		if err != nil {
 			return err
 		}

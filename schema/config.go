@@ -57,8 +57,8 @@ type Config struct {
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"more"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"more"`
-	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, from 0 to 1.
-	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=0.15,minimum=0.05,maximum=0.5" project:"less"`
+	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
+	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
 	// HistorianTimeoutMS bounds one call of the historian, in milliseconds.
 	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less"`
 	// CommitClusterTrigger starts the historian after clusters of commits.

@@ -24,6 +24,7 @@ const (
 // Methods for clients that read the state of the host, such as `magicctx-host
 // status`.
 const (
+	MethodVersion          = "version"
 	MethodStatus           = "status"
 	MethodSessionStatus    = "session/status"
 	MethodSessionSubscribe = "session/subscribe"
@@ -91,6 +92,7 @@ var Methods = []MethodType{
 	request[ToolExecuteParams, ToolExecuteResult](MethodToolExecute, FromShim),
 	request[CommandExecuteParams, CommandExecuteResult](MethodCommandExecute, FromShim),
 
+	request[VersionParams, VersionResult](MethodVersion, FromShim),
 	request[StatusParams, StatusResult](MethodStatus, FromShim),
 	request[SessionStatusParams, SessionStatus](MethodSessionStatus, FromShim),
 	request[SubscribeParams, Empty](MethodSessionSubscribe, FromShim),

@@ -1,5 +1,17 @@
 package schema
 
+// VersionParams asks which release is running.
+type VersionParams struct{}
+
+// VersionResult says which release is running. Unlike a status, a host can
+// answer it in every state: with a store that hangs, and with any number of
+// sessions.
+type VersionResult struct {
+	Version  string  `json:"version"`
+	Protocol Version `json:"protocol"`
+	PID      int     `json:"pid"`
+}
+
 // StatusParams asks for the state of the host.
 type StatusParams struct{}
 

@@ -24,13 +24,13 @@ import (
 type doctorCmd struct {
 	dataDirFlag
 	JSON bool `help:"Print JSON."`
-	Fix  bool `help:"Repair what is safe to repair: permissions, sockets and logs of dead hosts."`
+	Fix  bool `help:"Repair what is safe to repair: permissions, sockets and logs of dead hosts, and compaction while magicctx cannot work."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorCmd) Help() string {
 	return "Looks at program, host, harness, configuration, store, permissions and disk, and says what to do about what it finds. " +
-		"It changes nothing without --fix. The exit code is 1 when something does not work."
+		"It changes nothing without --fix. If magicctx cannot work even then, --fix gives OpenCode's own compaction back. The exit code is 1 when something does not work."
 }
 
 // errUnwell ends a doctor run that found something broken.
@@ -84,15 +84,30 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}
 	return doctor.Options{
 		Version: rpc.Version, Executable: executable,
-		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), Directory: project,
+		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), OtherDirs: otherDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: versionOf,
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
 			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
 		Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, places(project, dir)) },
-		Installed: func(ctx context.Context) (string, error) { return installed(ctx, places(project, dir)) },
+		Installed: func(ctx context.Context) (string, error) {
+			plugin, err := findPlugin(ctx, project, dir)
+			return plugin.File, err
+		},
+		PluginFile: func(ctx context.Context) (string, error) {
+			plugin, err := findPlugin(ctx, project, dir)
+			return plugin.Path, err
+		},
+		CompactionOff:     func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, places(project, dir)[0]) },
+		RestoreCompaction: func(ctx context.Context) error { return restoreCompaction(ctx, places(project, dir)) },
 	}, nil
+}
+
+// otherDirs returns the directories in which a host with another environment may have its socket.
+func otherDirs(dataDir string) []string {
+	usual := daemon.RuntimeDirs(dataDir)
+	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
 // versionTimeout bounds `opencode --version`: OpenCode unpacks itself on its first run.
@@ -121,39 +136,44 @@ func places(project, dataDir string) []install.Place {
 	return []install.Place{{Env: os.Getenv, DataDir: dataDir, Project: project}, {Env: os.Getenv, DataDir: dataDir}}
 }
 
-// conflicts plans an installation and throws the plan away, because planning finds every conflict.
-func conflicts(ctx context.Context, places []install.Place) ([]doctor.Conflict, error) {
-	var found []doctor.Conflict
-	for _, place := range slices.Backward(places) {
-		_, err := install.Install(ctx, install.Options{Place: place, Plugin: "@magicctx/opencode"})
-		var conflict *install.ConflictError
-		switch {
-		case errors.As(err, &conflict):
-			for _, c := range conflict.Conflicts {
-				if d := doctor.Conflict(c); !slices.Contains(found, d) {
-					found = append(found, d)
-				}
-			}
-		case err != nil:
-			return nil, err
-		}
+// conflicts returns the conflicts of the project and of the user.
+func conflicts(ctx context.Context, places []install.Place) (all []doctor.Conflict, err error) {
+	found, err := install.ConflictsAt(ctx, places...)
+	for _, c := range found {
+		all = append(all, doctor.Conflict(c))
 	}
-	return found, nil
+	return all, err
 }
 
-// installed returns the configuration that lists our plugin: the project's file if it does, else the
-// user's.
-func installed(ctx context.Context, places []install.Place) (string, error) {
+// findPlugin returns the entry that loads our plugin in the project, an empty one if there is none.
+func findPlugin(ctx context.Context, project, dataDir string) (install.Plugin, error) {
+	found, err := install.FindPlugin(ctx, places(project, dataDir)[0])
+	if found == nil {
+		return install.Plugin{}, err
+	}
+	return *found, err
+}
+
+// restoreCompaction gives OpenCode's compaction back wherever an installation has switched it off.
+func restoreCompaction(ctx context.Context, places []install.Place) error {
+	restored := false
 	for _, place := range places {
-		plan, err := install.Uninstall(ctx, place)
-		switch {
-		case err == nil:
-			return plan.File, nil
-		case !errors.Is(err, install.ErrNotInstalled):
-			return "", err
+		plan, err := install.RestoreCompaction(ctx, place)
+		if errors.Is(err, install.ErrNotInstalled) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		restored = restored || !plan.IsEmpty()
+		if err := plan.Apply(); err != nil {
+			return err
 		}
 	}
-	return "", nil
+	if !restored {
+		return errors.New("it was off before magicctx was installed; switch it on by hand")
+	}
+	return nil
 }
 
 func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {

@@ -67,6 +67,7 @@ const maxLogBytes = 10 << 20
 type logFile struct {
 	path string
 
+	// mu guards file and size.
 	mu   sync.Mutex
 	file *os.File
 	size int64

@@ -115,6 +115,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		kong.Name("magicctx-host"),
 		kong.Description("Keeps coding agent sessions alive beyond the model's window."),
 		kong.Vars{"version": rpc.Version},
+		replayVars(),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.UsageOnError(),

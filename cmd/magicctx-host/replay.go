@@ -9,9 +9,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view/page"
 	"github.com/magicctx/magicctx-host/internal/view/report"
@@ -22,11 +26,26 @@ type replayCmd struct {
 	JSON    bool   `help:"Print JSON."`
 	All     bool   `help:"Show every pass, not only the ones where something happened."`
 	HTML    string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
-	Mode    string `enum:",primary,primary-no-reduce,subagent,subagent-no-reduce" default:"" help:"Replay in another mode: primary, primary-no-reduce, subagent or subagent-no-reduce." placeholder:"MODE"`
-	Profile string `enum:",anthropic,bedrock,vertex,openai,copilot,openai-compatible,google,unknown" default:"" help:"Replay for a provider of another profile: anthropic, bedrock, vertex, openai, copilot, openai-compatible, google or unknown." placeholder:"NAME"`
+	Mode    string `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
+	Profile string `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
 	Window  int    `help:"Replay with a model whose prompts may have so many tokens." placeholder:"TOKENS"`
 	Recount *bool  `negatable:"" help:"Take the size of prompts from the replay, not from the trace; on with --mode, --profile, --window and --marks."`
 	Marks   bool   `help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
+}
+
+// replayVars are the values in the tags of replayCmd.
+func replayVars() kong.Vars {
+	profiles := replay.Profiles()
+	return kong.Vars{
+		"modes": strings.Join(mode.Names(), ","), "listed_modes": oneOf(mode.Names()),
+		"profiles": strings.Join(profiles, ","), "listed_profiles": oneOf(profiles),
+	}
+}
+
+// oneOf lists names for people, for example "a, b or c".
+func oneOf(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // errTruncated ends a replay of a file of which a part is missing.

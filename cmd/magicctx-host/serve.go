@@ -68,7 +68,10 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if cmd.IdleExit != nil {
 		idle = *cmd.IdleExit
 	}
-	log.Info("host started", "version", rpc.Version, "data", dir, "socket", endpoint.String())
+	log.Info("host started", "version", rpc.Version, "data", dir, "transport", listener.Transport(), "address", listener.Address())
+	if listener.Unrecorded != nil {
+		log.Warn("a shell with another environment may not find this host", "cause", listener.Unrecorded)
+	}
 	err = daemon.Serve(ctx, rpc.NewServer(h, rpc.Options{Log: log}), listener, daemon.ServeOptions{Log: log, Idle: idle})
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"sync"
@@ -69,6 +70,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if err != nil {
 		return err
 	}
+	log.Debug("connected to the host", "transport", host.RemoteAddr().Network(), "address", host.RemoteAddr().String())
 	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
@@ -79,7 +81,7 @@ func (cmd *stdioCmd) recorder(log *slog.Logger) (*rpc.Recorder, error) {
 	return rpc.NewRecorder(cmd.Trace, clock.System{}, log)
 }
 
-func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (io.ReadWriteCloser, error) {
+func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (net.Conn, error) {
 	endpoint, err := daemon.NewEndpoint(dir)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type provider struct {
 	story  story
 	window int // in tokens
 
+	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
 	cache promptcache.Cache // entries never expire, because a run must not depend on the machine's speed
 	sizes map[promptcache.Hash]int

@@ -52,6 +52,7 @@ type scene struct {
 	// isMounted is true if the data directory is a file system of its own.
 	isMounted bool
 
+	// mu guards notices and scripted.
 	mu      sync.Mutex
 	notices []string
 	// scripted are the steps that answer the next requests.

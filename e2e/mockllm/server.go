@@ -16,6 +16,7 @@ type Server struct {
 	http *httptest.Server
 	stop chan struct{} // Close closes it, which ends delays and hangs
 
+	// mu guards all fields below.
 	mu       sync.Mutex
 	rules    []Rule
 	queue    []Step

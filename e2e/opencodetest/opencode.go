@@ -137,6 +137,7 @@ func (o *OpenCode) Stop() error {
 type output struct {
 	listening chan string // receives the address once
 
+	// mu guards buf and sent.
 	mu   sync.Mutex
 	buf  bytes.Buffer
 	sent bool

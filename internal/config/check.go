@@ -83,11 +83,18 @@ func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 		return c.list(at, raw, r, into)
 	}
 	value, ok := r.scalar(raw, into.Type())
-	if !ok {
+	if !ok || isShare(at, raw) {
 		return c.reject(at, raw, r, into)
 	}
 	into.Set(value)
 	return true
+}
+
+// isShare reports whether a percentage was written as a share, for example 0.15 instead of 15. No
+// percentage of this configuration is meant to be 1 or less, except 0.
+func isShare(at path, raw any) bool {
+	n, ok := raw.(float64)
+	return ok && n > 0 && n <= 1 && strings.HasSuffix(at[0], "_percentage")
 }
 
 func (c *checker) mapping(at path, raw any, r rules, into reflect.Value) bool {
@@ -242,9 +249,18 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	default:
 		fallback = "using " + compact(into.Interface())
 	}
-	w.Message = fmt.Sprintf("%s: %s is %s, but takes %s%s; %s", file, w.Key, w.Value, w.Allowed, because[w.Key], fallback)
+	w.Message = fmt.Sprintf("%s: %s is %s, but takes %s%s; %s", file, w.Key, w.Value, w.Allowed, reason(at, raw), fallback)
 	c.warnings.add(w)
 	return false
+}
+
+// reason returns why a value is not allowed, if that is not obvious.
+func reason(at path, raw any) string {
+	if isShare(at, raw) {
+		share := raw.(float64)
+		return fmt.Sprintf(" (it is a percentage: a share of %.4g is written %.4g)", share, share*100)
+	}
+	return because[at.String()]
 }
 
 // because holds the reasons of the limits that users ask about.

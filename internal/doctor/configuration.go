@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/schema"
@@ -23,12 +25,15 @@ func (x *examination) plugin(ctx context.Context) {
 		x.warn("magicctx-host install opencode", "no configuration of OpenCode names the plugin")
 	default:
 		x.ok("OpenCode loads the plugin, see %s", file)
+		x.pluginFile(ctx)
 	}
 }
 
+var harnessNames = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessPi: "Pi"}
+
 func (x *examination) configuration(context.Context) {
 	told := map[string]bool{} // both harnesses read some of the same files; each warning is shown once
-	enabled := false
+	var off []string          // the harnesses for which magicctx is switched off
 	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
 		cfg, warnings := config.Load(config.Options{Harness: harness, Directory: x.Directory, Env: x.Env})
 		for _, w := range warnings {
@@ -37,11 +42,14 @@ func (x *examination) configuration(context.Context) {
 				x.warn("correct it in "+w.File, "%s", w.Message)
 			}
 		}
-		enabled = enabled || cfg.Enabled
+		if !cfg.Enabled {
+			off = append(off, harnessNames[harness])
+		}
 	}
 	switch {
-	case !enabled:
-		x.warn(`set "enabled" to true in magicctx.jsonc to use it here`, "magicctx is switched off in %s (enabled: false)", x.Directory)
+	case len(off) > 0:
+		x.warn(`set "enabled" to true in magicctx.jsonc to use it here`, "magicctx is switched off for %s in %s (enabled: false)", strings.Join(off, " and "), x.Directory)
+		x.findings[len(x.findings)-1].stops = slices.Contains(off, harnessNames[schema.HarnessOpenCode])
 	case len(told) == 0:
 		x.ok("the configuration is taken as written")
 	}

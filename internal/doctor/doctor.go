@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -32,6 +33,10 @@ type Finding struct {
 	Fixed   bool `json:"fixed,omitzero"`
 
 	fix func(context.Context) error
+	// stops is true if magicctx does not work because of this finding. Every Fail does.
+	stops bool
+	// isFallback is true if the fix is only for the case that something else stays broken.
+	isFallback bool
 }
 
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
@@ -43,11 +48,14 @@ type Options struct {
 	Version    string // of this program
 	Executable string // its path
 	DataDir    string
-	// RuntimeDirs are the directories in which a host may put its socket, preferred ones first.
+	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
 	RuntimeDirs []string
-	Directory   string // the project whose configuration counts
-	Env         func(string) string
-	Now         func() time.Time
+	// OtherDirs are further directories, in which the running host may have its socket: it may have
+	// started with another environment.
+	OtherDirs []string
+	Directory string // the project whose configuration counts
+	Env       func(string) string
+	Now       func() time.Time
 	// LookPath finds a program by name.
 	LookPath func(string) (string, error)
 	// VersionOf runs a program and returns the version that it prints.
@@ -64,6 +72,15 @@ type Options struct {
 	// Installed returns the harness's configuration that lists our plugin, empty if none does. nil
 	// skips the check.
 	Installed func(context.Context) (string, error)
+	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
+	// not known, for example for an npm package. nil skips the check.
+	PluginFile func(context.Context) (string, error)
+	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
+	// is on. nil skips the check.
+	CompactionOff func(context.Context) (string, error)
+	// RestoreCompaction switches the harness's own compaction on again, if the installation has switched
+	// it off.
+	RestoreCompaction func(context.Context) error
 }
 
 // timeout bounds each check. The check of a large store takes longest.
@@ -84,13 +101,14 @@ var checks = []struct {
 	{"permissions", (*examination).permissions},
 	{"leftovers", (*examination).leftovers},
 	{"disk", (*examination).disk},
+	{"compaction", (*examination).compaction}, // last, because it goes by the other findings
 }
 
 // Examine runs all checks. If ctx ends, it returns the findings so far and the error of ctx.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
 	for _, check := range checks {
-		found := o.run(ctx, check.name, check.run)
+		found := o.run(ctx, all, check.name, check.run)
 		if ctx.Err() != nil {
 			return all, fmt.Errorf("examine %s: %w", check.name, context.Cause(ctx))
 		}
@@ -101,12 +119,12 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 
 // run returns the findings of one check. A check reads files that a project has written, on disks that
 // may hang, so run does not rely on the check to notice its deadline.
-func (o Options) run(ctx context.Context, name string, check func(*examination, context.Context)) []Finding {
+func (o Options) run(ctx context.Context, before []Finding, name string, check func(*examination, context.Context)) []Finding {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
 	defer cancel()
 	done := make(chan []Finding, 1)
 	go func() {
-		x := &examination{Options: o, check: name}
+		x := &examination{Options: o, check: name, before: before}
 		check(x, limited)
 		done <- x.findings
 	}()
@@ -129,12 +147,20 @@ func (o Options) run(ctx context.Context, name string, check func(*examination, 
 const noticing = 200 * time.Millisecond
 
 // Repair applies the remedies that are safe, and notes the outcome in each finding. Its error joins the
-// failures.
+// failures. It applies fallbacks last, and only if magicctx still does not work by then.
 func Repair(ctx context.Context, findings []Finding) error {
+	err := repair(ctx, findings, func(f Finding) bool { return !f.isFallback })
+	if !stopped(findings) {
+		return err
+	}
+	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback }))
+}
+
+func repair(ctx context.Context, findings []Finding, isMeant func(Finding) bool) error {
 	var errs []error
 	for i := range findings {
 		f := &findings[i]
-		if f.fix == nil {
+		if f.fix == nil || !isMeant(*f) {
 			continue
 		}
 		if err := f.fix(ctx); err != nil {
@@ -144,6 +170,11 @@ func Repair(ctx context.Context, findings []Finding) error {
 		f.Fixed = true
 	}
 	return errors.Join(errs...)
+}
+
+// stopped reports whether magicctx does not work because of findings that are not fixed.
+func stopped(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return !f.Fixed && (f.stops || f.Level == Fail) })
 }
 
 // Worst returns the worst level among the findings that are not fixed.
@@ -165,6 +196,7 @@ func Worst(findings []Finding) Level {
 type examination struct {
 	Options
 	check    string
+	before   []Finding // of the checks before this one
 	findings []Finding
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -93,6 +94,7 @@ func exists(path string) bool {
 
 func write(t *testing.T, path, content string, mode os.FileMode) {
 	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	must(t, os.WriteFile(path, []byte(content), mode))
 	must(t, os.Chmod(path, mode)) // independent of the umask
 }
@@ -169,10 +171,8 @@ func TestFindings(t *testing.T) {
 			"host", Fail, "does not answer", "end its process, most likely", false,
 		},
 		{
-			"host where nobody looks", func(t *testing.T, o *Options) {
-				o.RuntimeDirs = []string{filepath.Join(o.DataDir, "better"), o.RuntimeDirs[0]}
-			},
-			"host", Fail, "has its socket in", "end process 4711", false,
+			"another program at the host's socket", func(t *testing.T, o *Options) { o.AskHost = answer(schema.StatusResult{}, daemon.ErrForeign) },
+			"host", Fail, "not a host of this user", "end that process", false,
 		},
 		{
 			"host in trouble", func(t *testing.T, o *Options) {
@@ -505,8 +505,159 @@ func TestFilesOfOthersAreTold(t *testing.T) {
 		t.Skipf("cannot give a file away: %v", err)
 	}
 	x.permissions(t.Context())
-	if f := x.findings[0]; f.Level != Fail || !strings.Contains(f.Message, "belongs to user 12345") || !strings.Contains(f.Remedy, "chown") || f.Fixable {
+	if f := x.findings[0]; f.Level != Fail || !strings.Contains(f.Message, "belongs to user 12345") || !strings.Contains(f.Remedy, "do not use it") || f.Fixable {
 		t.Errorf("found %+v", f)
+	}
+}
+
+// Anybody may create the directory for the sockets of another user, with a socket in it at which a
+// program waits for that user. No advice and no repair may make that directory the user's own.
+func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
+	o := well(t)
+	dir := o.RuntimeDirs[0]
+	listenAndDie(t, filepath.Join(dir, "0123abcd.sock"))
+	if err := os.Chown(dir, 12345, -1); err != nil {
+		t.Skipf("cannot give a directory away: %v", err)
+	}
+	must(t, os.Chmod(dir, 0o777))
+	o.AskHost = func(context.Context, string) (schema.StatusResult, error) {
+		return schema.StatusResult{}, daemon.ErrNoHost
+	}
+	findings := examine(t, o)
+	i := slices.IndexFunc(findings, func(f Finding) bool { return strings.Contains(f.Message, dir+" belongs to user 12345") })
+	if i < 0 {
+		t.Fatalf("the directory is not reported: %+v", findings)
+	}
+	if f := findings[i]; strings.Contains(f.Remedy, "chown") || !strings.Contains(f.Remedy, "do not use it") {
+		t.Errorf("advice: %q", f.Remedy)
+	}
+	if err := Repair(t.Context(), findings); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o777 || !exists(filepath.Join(dir, "0123abcd.sock")) {
+		t.Errorf("the repair has changed the directory: %v, %v", info, err)
+	}
+}
+
+// The running host has its socket where the environment of its first client put it.
+func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
+	o := well(t)
+	o.OtherDirs = o.RuntimeDirs[:1]
+	o.RuntimeDirs = []string{filepath.Join(filepath.Dir(o.DataDir), "better")}
+	for _, f := range examine(t, o) {
+		if f.Check == "host" && (f.Level != OK || !strings.Contains(f.Message, o.OtherDirs[0])) {
+			t.Errorf("found %+v", f)
+		}
+	}
+}
+
+// OpenCode has settings of its own, which Pi does not read.
+func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
+	o := well(t)
+	write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "opencode", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
+	found := false
+	for _, f := range examine(t, o) {
+		found = found || f.Check == "configuration" && f.Level == Warn && strings.Contains(f.Message, "switched off for OpenCode in")
+	}
+	if !found {
+		t.Errorf("not told: %+v", examine(t, o))
+	}
+}
+
+// A plugin that is gone, or that finds no host, does nothing at all.
+func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, o *Options, dir string)
+		level   Level
+		want    string
+	}{
+		"plugin gone":   {func(t *testing.T, _ *Options, dir string) { must(t, os.Remove(filepath.Join(dir, "index.js"))) }, Fail, "the plugin is gone"},
+		"no host":       {func(*testing.T, *Options, string) {}, Fail, "finds no host"},
+		"host recorded": {func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable) }, OK, "the plugin starts "},
+		"recorded host is gone": {
+			func(t *testing.T, o *Options, dir string) { recordHost(t, dir, o.Executable+".gone") },
+			Fail, "magicctx-host.gone",
+		},
+		"host on the PATH": {func(_ *testing.T, o *Options, _ string) {
+			o.LookPath = func(string) (string, error) { return o.Executable, nil }
+		}, OK, "the plugin starts "},
+		"host packaged": {func(t *testing.T, _ *Options, dir string) {
+			write(t, filepath.Join(dir, "..", "bin", hostName()), "", 0o700)
+		}, OK, "the plugin starts "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := well(t)
+			dir := filepath.Join(filepath.Dir(o.DataDir), "shim", "dist")
+			write(t, filepath.Join(dir, "index.js"), "", 0o600)
+			o.PluginFile = func(context.Context) (string, error) { return filepath.Join(dir, "index.js"), nil }
+			o.LookPath = func(name string) (string, error) {
+				if name == "opencode" {
+					return o.Executable, nil
+				}
+				return "", errors.New("not found")
+			}
+			test.prepare(t, &o, dir)
+			findings := examine(t, o)
+			if !slices.ContainsFunc(findings, func(f Finding) bool {
+				return f.Check == "plugin" && f.Level == test.level && strings.Contains(f.Message, test.want)
+			}) {
+				t.Errorf("no finding of level %s with %q: %+v", test.level, test.want, findings)
+			}
+		})
+	}
+}
+
+func recordHost(t *testing.T, dir, host string) {
+	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
+}
+
+// While magicctx does not work, nothing keeps sessions short. Doctor says so, and gives compaction back
+// only if its other repairs do not help.
+func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
+	for name, test := range map[string]struct {
+		harm     func(t *testing.T, o *Options)
+		off      bool
+		restored bool
+		want     string // "" if there is no warning
+	}{
+		"works":                   {func(*testing.T, *Options) {}, true, false, ""},
+		"works, but OpenCode too": {func(*testing.T, *Options) {}, false, false, "own compaction is on"},
+		"conflict": {func(_ *testing.T, o *Options) {
+			o.Conflicts = func(context.Context) ([]Conflict, error) {
+				return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+			}
+		}, true, true, "nothing keeps sessions below"},
+		"switched off": {func(t *testing.T, o *Options) {
+			write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "magicctx", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
+		}, true, true, "nothing keeps sessions below"},
+		"repaired": {func(t *testing.T, o *Options) { must(t, os.Chmod(o.DataDir, 0o500)) }, true, false, "nothing keeps sessions below"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := well(t)
+			restored := false
+			o.CompactionOff = func(context.Context) (string, error) {
+				if test.off {
+					return "/home/u/.config/opencode/opencode.json", nil
+				}
+				return "", nil
+			}
+			o.RestoreCompaction = func(context.Context) error {
+				restored = true
+				return nil
+			}
+			test.harm(t, &o)
+			findings := examine(t, o)
+			i := slices.IndexFunc(findings, func(f Finding) bool { return f.Check == "compaction" && f.Level == Warn })
+			if (i >= 0) != (test.want != "") || i >= 0 && !strings.Contains(findings[i].Message, test.want) {
+				t.Errorf("want a warning with %q: %+v", test.want, findings)
+			}
+			if err := Repair(t.Context(), findings); err != nil {
+				t.Error(err)
+			}
+			if restored != test.restored {
+				t.Errorf("compaction was given back: %t, want %t", restored, test.restored)
+			}
+		})
 	}
 }
 

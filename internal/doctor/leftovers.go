@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -19,7 +20,7 @@ const (
 
 func (x *examination) leftovers(ctx context.Context) {
 	before := len(x.findings)
-	for _, dir := range x.RuntimeDirs {
+	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {
 		x.sockets(ctx, dir)
 	}
 	x.logs()

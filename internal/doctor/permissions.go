@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
@@ -126,14 +127,31 @@ func (x *examination) private(path string) {
 	}
 }
 
-// isOurs finds files of another user. A run as root has usually left them.
+// isOurs finds files of another user.
 func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 	owner, known := ownerOf(info)
 	if known && owner != os.Getuid() {
-		find(fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), quote(path)), "%s belongs to user %d", path, owner)
+		find(x.foreignRemedy(path, owner), "%s belongs to user %d", path, owner)
 		return false
 	}
 	return true
+}
+
+// root is the user whose files are there because somebody ran magicctx with sudo.
+const root = 0
+
+// foreignRemedy never advises to take over the directory of another user. Anybody may have created it,
+// with a socket or a database inside that wait for a victim. Only root's files in the data directory can
+// be taken over, because root could have changed them anyway.
+func (x *examination) foreignRemedy(path string, owner int) string {
+	switch {
+	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):
+		return "do not use it; remove it, or have its owner or the administrator remove it: rm -r " + quote(path)
+	case owner == root:
+		return fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), quote(path))
+	default:
+		return "do not use it; move it away, or choose another directory with MAGIC_CONTEXT_DATA_DIR"
+	}
 }
 
 func chmod(path string, mode fs.FileMode) func(context.Context) error {

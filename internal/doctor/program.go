@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/rpc"
@@ -40,13 +41,14 @@ func (x *examination) host(ctx context.Context) {
 		x.fail("see the findings about permissions", "there is no directory for the host's socket, so none can start")
 		return
 	}
-	st, err := x.AskHost(ctx, dir)
+	st, at, err := x.anyHost(ctx, dir)
 	var refused *rpc.Error
 	switch {
 	case errors.Is(err, daemon.ErrNoHost):
-		if !x.elsewhere(ctx, dir) {
-			x.ok("no host is running; the next session starts one, with its socket in %s", dir)
-		}
+		x.ok("no host is running; the next session starts one, with its socket in %s", dir)
+		return
+	case errors.Is(err, daemon.ErrForeign):
+		x.fail("end that process, or have the administrator end it", "%v", err)
 		return
 	case errors.As(err, &refused) && refused.Code == schema.CodeVersion:
 		x.fail("end the running host (close all sessions, or end its process) and start again", "the running host speaks another protocol: %s", refused.Message)
@@ -63,7 +65,7 @@ func (x *examination) host(ctx context.Context) {
 		x.warn("nothing, if an update is under way: the host is replaced when a newer plugin connects; else "+endProcess(st.PID),
 			"the running host is version %s, this program is %s", st.Version, x.Version)
 	} else {
-		x.ok("the host runs (process %d), %d clients, %d sessions listed, its socket in %s", st.PID, len(st.Clients), len(st.Sessions), dir)
+		x.ok("the host runs (process %d), %d clients, %d sessions listed, its socket in %s", st.PID, len(st.Clients), len(st.Sessions), at)
 	}
 	for _, w := range st.Warnings {
 		switch {
@@ -80,19 +82,20 @@ func (x *examination) host(ctx context.Context) {
 	}
 }
 
-// elsewhere finds a host whose socket is in a directory that no new session looks into. When that host
-// started, the better directory was unfit. It still holds the store's lock.
-func (x *examination) elsewhere(ctx context.Context, dir string) bool {
-	for _, other := range x.RuntimeDirs {
-		if other == dir {
-			continue
+// anyHost asks the host of this data directory, wherever it has its socket, and returns that directory.
+// A session looks into the same directories before it starts a host.
+func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
+	var failed error
+	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {
+		st, err := x.AskHost(ctx, dir)
+		if err == nil {
+			return st, dir, nil
 		}
-		if st, err := x.AskHost(ctx, other); err == nil {
-			x.fail(endProcess(st.PID), "the running host has its socket in %s, but sessions look for it in %s", other, dir)
-			return true
+		if failed == nil || errors.Is(failed, daemon.ErrNoHost) {
+			failed = err
 		}
 	}
-	return false
+	return st, preferred, failed
 }
 
 func endProcess(pid int) string {

@@ -39,8 +39,9 @@ type lives struct {
 	// learning keeps changes in order while they are written. It is separate
 	// from mu, so that a status never waits for a write.
 	learning sync.Mutex
-	mu       sync.Mutex
-	known    map[schema.Model]route.Learned
+	// mu guards known.
+	mu    sync.Mutex
+	known map[schema.Model]route.Learned
 }
 
 // learnedLife returns the cache life that usage has shown for a model. If the

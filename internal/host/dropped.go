@@ -8,6 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
+// maxDroppedUnits bounds the dropped units in one answer.
+const maxDroppedUnits = 5000
+
 // droppedUnits lists the units that passes of the session have dropped, newest
 // decision first.
 func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.DroppedUnit, error) {
@@ -15,6 +18,7 @@ func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.Droppe
 	if err != nil {
 		return nil, err
 	}
+	rows = rows[:min(len(rows), maxDroppedUnits)]
 	messages := make(map[string]bool)
 	for _, r := range rows {
 		messages[r.MessageKey] = true
@@ -23,8 +27,8 @@ func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.Droppe
 	all := make([]schema.DroppedUnit, 0, len(rows))
 	for _, r := range rows {
 		u := schema.DroppedUnit{
-			Tag: r.Tag, Kind: r.Kind, Tool: r.Tool, About: about[r.UnitKey], Tokens: r.Tokens,
-			Partly: r.Edit.Kind == string(frozen.Skeleton), Pass: r.Edit.Pass, At: r.At, Cause: r.Cause, Rule: r.Edit.Payload,
+			Tag: r.Tag, Kind: r.Kind, Tool: shorten(r.Tool, maxShownName), About: about[r.UnitKey], Tokens: r.Tokens,
+			Partly: r.Edit.Kind == string(frozen.Skeleton), Pass: r.Edit.Pass, At: r.At, Cause: shorten(r.Cause, maxShownName), Rule: shorten(r.Edit.Payload, maxShownName),
 		}
 		if !u.Partly {
 			u.Tokens += r.InputTokens

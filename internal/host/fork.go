@@ -81,8 +81,8 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
 	from := original.Session
 	s.row.Epoch, s.row.System, s.row.TagCounter = from.Epoch, from.System, copied.TagCounter()
-	s.row.Setup = rowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)))
-	s.row.Episode = store.EpisodeState(copied.MovedEpisode(pipeline.Episode(from.Episode)))
+	s.row.Setup = rowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
+	s.row.Episode = rowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
 	s.row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
 
 	snap := store.Snapshot{Session: s.row}

@@ -103,7 +103,7 @@ func wireOf(t testing.TB, messages []json.Value, patches map[string]schema.Patch
 			t.Fatal(err)
 		}
 		m := codec.Decode(patched)
-		w := render.Wire(&m)
+		w := render.WireMessageOf(&m)
 		var b bytes.Buffer
 		for _, block := range w.Blocks {
 			fmt.Fprintf(&b, "%s %q %s %s %s %q %s %v\n", block.Kind, block.Text, block.ID, block.Name, block.Input, block.Raw, block.Signature, block.IsError)

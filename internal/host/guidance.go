@@ -4,6 +4,8 @@ import (
 	"embed"
 	"strings"
 	"text/template"
+
+	"github.com/magicctx/magicctx-host/internal/mode"
 )
 
 //go:embed prompts/*.md
@@ -17,15 +19,16 @@ const guidanceHeading = "## Magic Context"
 // guidanceFor returns the instructions that the model needs in a mode; "" if it
 // needs none. They contain no documents, profiles or memories, because those
 // would change the prefix.
-func guidanceFor(m mode, protectedTags int) string {
+func guidanceFor(m mode.Mode, protectedTags int) string {
 	var files []string
-	switch m {
-	case modePrimary:
-		files = []string{"primary.md", "reduce.md", "primary_closing.md"}
-	case modePrimaryNoReduce:
-		files = []string{"primary.md", "primary_closing.md"}
-	case modeSubagent:
+	switch {
+	case m.IsSubagent && m.Reduces:
 		files = []string{"subagent.md"}
+	case m.IsSubagent:
+	case m.Reduces:
+		files = []string{"primary.md", "reduce.md", "primary_closing.md"}
+	default:
+		files = []string{"primary.md", "primary_closing.md"}
 	}
 	var b strings.Builder
 	for _, f := range files {

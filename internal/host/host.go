@@ -48,6 +48,7 @@ type Host struct {
 	// damageTold says that a client was told about a damaged database.
 	damageTold atomic.Bool
 
+	// mu guards clients with their fields, configs and subscribers.
 	mu          sync.Mutex
 	clients     map[Client]*client
 	configs     map[directory]schema.Config

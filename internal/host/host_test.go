@@ -160,7 +160,7 @@ func (h *harness) wire() string {
 			h.t.Fatal(err)
 		}
 		m := codec.Decode(patched)
-		w := render.Wire(&m)
+		w := render.WireMessageOf(&m)
 		for _, block := range w.Blocks {
 			if block.Kind != render.CallBlock {
 				fmt.Fprintf(&b, "%s: %s\n", w.Key, block.Text)

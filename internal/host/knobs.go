@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 // knobs returns the settings for rules, for a pass in a session of the given mode. ctx is the pass's.
-func knobs(ctx context.Context, c schema.Config, m mode, directory string) rule.Knobs {
+func knobs(ctx context.Context, c schema.Config, m mode.Mode, directory string) rule.Knobs {
 	tools, paths := matcher(c.AutoDrop.ProtectedTools), matcher(c.AutoDrop.ProtectedPaths)
 	k := rule.Knobs{
 		ProtectedTags: c.ProtectedTags, ReasoningAge: c.ClearReasoningAge,
@@ -19,7 +20,7 @@ func knobs(ctx context.Context, c schema.Config, m mode, directory string) rule.
 		IsProtectedTool: remembered(ctx, func(name string) bool { return tools().MatchName(name) }),
 		IsProtectedPath: remembered(ctx, func(path string) bool { return paths().MatchPath(directory, path) }),
 	}
-	if c.CavemanTextCompression.Enabled && m == modePrimaryNoReduce {
+	if c.CavemanTextCompression.Enabled && !m.IsSubagent && !m.Reduces {
 		k.CompressFrom = c.CavemanTextCompression.MinChars
 	}
 	return k

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -13,10 +14,6 @@ import (
 // reminderMark opens a reminder. An output that already contains one, from us
 // or from the harness, gets no second one.
 const reminderMark = "<system-reminder>"
-
-// bytesPerToken estimates an output that is not counted yet. The next pass
-// counts it.
-const bytesPerToken = 4
 
 // A nudgeBaseline holds the figures of a pass that nudges are decided on.
 type nudgeBaseline struct {
@@ -71,7 +68,7 @@ type nudging struct {
 // the session's model cannot drop anything, there is no baseline.
 func (s *session) setNudgeBaseline(b nudgeBaseline) {
 	s.nudging = nudging{}
-	if mode(s.row.Mode).showsTags() {
+	if s.mode().Reduces {
 		s.nudging.baseline = &b
 	}
 }
@@ -142,7 +139,7 @@ func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams)
 		return "", err
 	}
 	n := &s.nudging
-	n.turnTokens += int(math.Round(float64(len(p.Output)) / bytesPerToken))
+	n.turnTokens += int(math.Round(float64(len(p.Output)) / pipeline.BytesPerToken)) // an estimate; the next pass counts the output
 	if n.hasReduced || strings.TrimSpace(p.Output) == "" || strings.Contains(p.Output, reminderMark) {
 		return "", nil
 	}

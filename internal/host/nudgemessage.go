@@ -32,7 +32,7 @@ func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, m
 	if !midTurn && m.Finish != finishStop || !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
 		return nil
 	}
-	if !midTurn && mode(s.row.Mode).isSubagent() {
+	if !midTurn && s.mode().IsSubagent {
 		return nil // a subagent's session ends with this step
 	}
 	told, err := h.told(ctx, s)

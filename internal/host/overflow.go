@@ -51,7 +51,7 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o overflow.Overflow) error {
 	now := h.Clock.Now()
 	at := now
-	if mode(s.row.Mode).isSubagent() {
+	if s.mode().IsSubagent {
 		at = 0
 	}
 	isNew, err := h.Store.MarkOverflow(ctx, s.key, s.row.Passes, at, o.PromptTokens)

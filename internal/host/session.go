@@ -58,7 +58,8 @@ type session struct {
 	wireTokens int
 	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
-	used  uint64
+	// used is the tick of the newest use. The mutex of the sessions guards it.
+	used uint64
 	// lastPass is the duration of the last pass in µs. It may be read without the lock.
 	lastPass atomic.Int64
 }
@@ -73,6 +74,7 @@ func (s *session) forget() {
 
 // sessions is a bounded set of sessions in memory.
 type sessions struct {
+	// mu guards byKey, tick and the field used of each session.
 	mu    sync.Mutex
 	byKey map[store.Key]*session
 	tick  uint64
@@ -191,7 +193,7 @@ func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 func (s *session) build(snap store.Snapshot, codec transcript.Codec) {
 	meta := metaFromRow(s.row)
 	s.pipe = pipeline.NewSession(pipeline.Config{
-		Options:   render.Options{Codec: codec, Prefixes: mode(s.row.Mode).showsTags()},
+		Options:   render.Options{Codec: codec, Prefixes: s.mode().Reduces},
 		CountText: tokens.Count, CountFile: tokens.Image,
 	}, meta, stateFromSnapshot(snap))
 }
@@ -200,7 +202,7 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	return pipeline.Meta{
 		Passes: r.Passes, Epoch: r.Epoch, At: r.LastPassAt, Model: schema.Model{Provider: r.Provider, ID: r.Model}, Agent: r.Agent,
 		Wire: chainFrom(r.WireMessages, r.WireChain), Raw: chainFrom(r.RawMessages, r.RawChain),
-		Episode: pipeline.Episode(r.Episode), Gauge: pipeline.Gauge(r.Gauge),
+		Episode: episodeFromRow(r.Episode), ReclaimUpTo: r.Setup.ReclaimUpTo, Gauge: pipeline.Gauge(r.Gauge),
 	}
 }
 
@@ -244,15 +246,29 @@ func stateFromSnapshot(snap store.Snapshot) *frozen.State {
 
 func setupFromRow(r store.SetupState) frozen.Setup {
 	return frozen.Setup{
-		Profile: r.Profile, Binds: r.Binds, Preamble: r.Preamble, Gaps: r.ShowGaps, ReclaimUpTo: r.ReclaimUpTo,
+		Profile: r.Profile, Binds: r.Binds, Preamble: r.Preamble, Gaps: r.ShowGaps,
 		Todo: frozen.Todo{MessageKey: r.TodoMessage, State: r.TodoState},
 	}
 }
 
-func rowFromSetup(s frozen.Setup) store.SetupState {
+func rowFromSetup(s frozen.Setup, reclaimUpTo int) store.SetupState {
 	return store.SetupState{
-		Profile: s.Profile, Binds: s.Binds, Preamble: s.Preamble, ShowGaps: s.Gaps, ReclaimUpTo: s.ReclaimUpTo,
+		Profile: s.Profile, Binds: s.Binds, Preamble: s.Preamble, ShowGaps: s.Gaps, ReclaimUpTo: reclaimUpTo,
 		TodoMessage: s.Todo.MessageKey, TodoState: s.Todo.State,
+	}
+}
+
+func episodeFromRow(r store.EpisodeState) pipeline.Episode {
+	return pipeline.Episode{
+		Relief: pipeline.Relief{Of: r.ReliefOf, Tokens: r.Relief},
+		Stuck:  pipeline.Stuck{Tag: r.StuckTag, Grace: r.StuckGrace, Band: r.StuckBand},
+	}
+}
+
+func rowFromEpisode(e pipeline.Episode) store.EpisodeState {
+	return store.EpisodeState{
+		ReliefOf: e.Relief.Of, Relief: e.Relief.Tokens,
+		StuckTag: e.Stuck.Tag, StuckGrace: e.Stuck.Grace, StuckBand: e.Stuck.Band,
 	}
 }
 

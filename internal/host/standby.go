@@ -37,15 +37,15 @@ type Standby struct {
 	// it has to end with the context.
 	opening chan struct{}
 
-	// gate has a token for each call of the host, and all tokens are taken to open or close the store.
+	// gate guards host and reason. It has a token for each call of the host, and all tokens are taken to open or close the store.
 	// It is a semaphore instead of a sync.RWMutex, because waiting for a call that does not return has
 	// to end with the context.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
 
-	// clientsMu is separate from gate, so that a client can connect or disconnect
-	// while calls are running.
+	// clientsMu guards clients. It is separate from gate, so that a client can
+	// connect or disconnect while calls are running.
 	clientsMu sync.Mutex
 	clients   map[Client][]schema.InitializeParams
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -29,6 +30,7 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 		return r, err
 	}
 	r.KnownSessions = known
+	r.Warnings = clipWarnings(r.Warnings)
 	for _, report := range reports {
 		r.Sessions = append(r.Sessions, h.statusOf(ctx, report))
 	}
@@ -76,6 +78,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	}
 	if st.Model.ID == "" {
 		st.Threshold = h.threshold(st)
+		clip(&st)
 		return st
 	}
 	facts := h.factsOf(ctx, st.Model)
@@ -95,13 +98,65 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 			st.Saved = &schema.Saving{Money: v.money(facts.price), Passes: v.passes}
 		}
 	}
+	clip(&st)
 	return st
 }
+
+// A status has to fit into one frame, whatever names the sessions have: they
+// come from harnesses and catalogues. An older host also wrote longer names to
+// the database.
+const (
+	maxShownName     = 1 << 10
+	maxShownPath     = 4 << 10
+	maxShownWarnings = 50
+)
+
+// shorten returns text with at most limit bytes, whole characters, and a mark if
+// it was longer.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "…"
+	end := limit - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}
+
+// clip shortens the names of a status.
+func clip(st *schema.SessionStatus) {
+	for _, name := range []*string{&st.Session, &st.Parent, &st.Model.Provider, &st.Model.ID, &st.LastCause, &st.Title} {
+		*name = shorten(*name, maxShownName)
+	}
+	if st.LastBust != nil {
+		st.LastBust.Cause = shorten(st.LastBust.Cause, maxShownName)
+	}
+	st.Directory = shorten(st.Directory, maxShownPath)
+}
+
+func clipWarnings(all []schema.Warning) []schema.Warning {
+	if len(all) > maxShownWarnings {
+		all = all[:maxShownWarnings]
+	}
+	for i := range all {
+		all[i].Directory = shorten(all[i].Directory, maxShownPath)
+		all[i].Message = shorten(all[i].Message, maxShownPath)
+	}
+	return all
+}
+
+// maxSubscriptions bounds the subscriptions of a client. `status --watch` has one.
+const maxSubscriptions = 64
 
 // Subscribe registers a client to hear of every matching pass.
 func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.subscribers[c]) >= maxSubscriptions {
+		return schema.Empty{}, invalid("this client has %d subscriptions", maxSubscriptions)
+	}
 	h.subscribers[c] = append(h.subscribers[c], p)
 	return schema.Empty{}, nil
 }

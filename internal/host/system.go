@@ -54,7 +54,7 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 		return unchanged, nil
 	}
 	system := append([]string(nil), p.System...)
-	text := guidanceFor(mode(s.row.Mode), cfg.ProtectedTags)
+	text := guidanceFor(s.mode(), cfg.ProtectedTags)
 	if guided && text != "" && !strings.Contains(strings.Join(system, "\n"), guidanceHeading) {
 		system = append(system, text)
 	}

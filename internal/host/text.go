@@ -65,7 +65,7 @@ func (h *Host) withoutImitations(ctx context.Context, c Client, session, text st
 		h.stored(err)
 		return "", err
 	}
-	if !mode(s.row.Mode).showsTags() {
+	if !s.mode().Reduces {
 		return text, nil // the model has seen no tag that it could imitate
 	}
 	if state.Setup.Binds {

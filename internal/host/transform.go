@@ -87,7 +87,6 @@ type pass struct {
 	readings pipeline.Readings
 	decision pipeline.Decision
 	wire     pipeline.Wire
-	thaw     func() // takes the decision back
 }
 
 // begin brings the session's transcript up to date.
@@ -140,7 +139,7 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	}
 	s.row.Directory, s.row.Parent = p.Directory, p.Parent
 	if s.row.Passes == 0 {
-		s.row.Mode = string(modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled))
+		s.row.Mode = modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
 	s.inherited = nil
 	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
@@ -226,7 +225,7 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
 		TTL:            ps.life.Life,
 		Route:          ps.life.Route,
-		Subagent:       mode(ps.s.row.Mode).isSubagent(),
+		Subagent:       ps.s.mode().IsSubagent,
 		Flush:          ps.s.row.ExplicitFlush,
 		Overflow:       ps.isOverflow(),
 		OverflowTokens: ps.s.row.OverflowTokens,
@@ -236,7 +235,7 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		Gaps:           ps.config.TemporalAwareness,
 		SystemPending:  ps.s.row.System.Pending,
 		SystemIsOld:    isEarlierDay(ps.s.row.System.At, ps.at),
-		Knobs:          knobs(ctx, ps.config, mode(ps.s.row.Mode), ps.params.Directory),
+		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
 	}
 }
 
@@ -276,7 +275,6 @@ func (ps *pass) nudgeBaseline() nudgeBaseline {
 }
 
 func (ps *pass) render(d pipeline.Decision) {
-	ps.thaw = ps.s.pipe.Freeze(d)
 	ps.wire = ps.s.pipe.Render(d)
 	if ps.wire.Err != nil {
 		bug.Reportf(ps.h.Log, "patch of session %s: %v", ps.s.key.Session, ps.wire.Err)
@@ -288,13 +286,12 @@ func (ps *pass) render(d pipeline.Decision) {
 
 // retreat makes the pass a steady one.
 func (ps *pass) retreat(cause pipeline.Cause) {
-	ps.thaw()
-	ps.decision = ps.decision.Steady(cause, ps.s.pipe)
+	ps.decision = ps.decision.Steady(cause)
 	ps.wire = ps.s.pipe.Render(ps.decision)
 }
 
 func (ps *pass) validate(w pipeline.Wire) []render.Violation {
-	return render.Validate(render.ProfileNamed(ps.decision.Setup.Profile), w.Rendered, w.Position)
+	return render.Validate(render.ProfileNamed(w.Setup.Profile), w.Rendered, w.Position)
 }
 
 // commitTimeout bounds the wait for another program's lock on the database: a
@@ -304,32 +301,19 @@ const commitTimeout = time.Second
 // commit stores the pass in one transaction and makes it the session's past.
 func (ps *pass) commit(ctx context.Context) error {
 	s, d, w := ps.s, ps.decision, ps.wire
-	row := s.row
-	row.Provider, row.Model, row.Agent = d.Model.Provider, d.Model.ID, d.Agent
-	row.LostBlocks, row.LostTokens = row.LostBlocks+w.LostBlocks, row.LostTokens+w.LostTokens
-	row.TagCounter, row.LastPassAt = s.pipe.State.TagCounter, ps.at
-	row.Setup, row.Episode, row.Gauge = rowFromSetup(d.Setup), store.EpisodeState(d.Episode), store.GaugeState(d.Gauge)
-	row.Passes++
-	if d.Verdict == schema.Hard {
-		row.Epoch++
+	after := s.pipe.After(d, w, ps.at)
+	row := ps.rowAfter(after)
+	after.Passes = row.Passes // a copy numbers its passes anew
+	c := store.PassCommit{
+		Session: row, Pass: ps.journalLine(row),
+		Units: rowsFromUnits(slices.Concat(s.unsaved, ps.fresh)), Stamped: s.pipe.Stamped(),
+		Drained: d.Drained, LostThinking: w.Lost,
+		FlushDone: row.ExplicitFlush,
+		RoomMade:  row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()),
 	}
-	if w.Bust {
-		row.Busts++
-	}
-	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
-	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
-	c := store.PassCommit{Session: row, Drained: d.Drained, FlushDone: row.ExplicitFlush, RoomMade: row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()), Pass: store.PassRow{
-		Pass: row.Passes, At: ps.at, Verdict: string(d.Verdict), Cause: string(d.Cause), Bust: w.Bust, BustCause: w.BustCause,
-		Messages: s.pipe.Len(), Kept: ps.params.Keep, WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes,
-		PrefixTokens: w.PrefixTokens, Chain: row.WireChain, EditsAdded: len(d.Edits), Pressure: d.Percent / 100,
-		HostUS: time.Since(ps.started).Microseconds(), SizeTokens: d.Size.Current, GoalTokens: d.Goal, Price: store.BustPrice(d.Price),
-		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
-	}, LostThinking: w.Lost}
 	for _, b := range s.pipe.Unstored() {
 		c.Thinking = append(c.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
 	}
-	c.Units = rowsFromUnits(slices.Concat(s.unsaved, ps.fresh))
-	c.Stamped = s.pipe.Stamped()
 	if s.inherited != nil {
 		c.Edits, c.Inherited = slices.Clip(s.inherited.edits), &s.inherited.rest
 		c.Thinking = append(c.Thinking, s.inherited.thinking...)
@@ -343,20 +327,64 @@ func (ps *pass) commit(ctx context.Context) error {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
 	}
 	s.unsaved, s.inherited = nil, nil
-	s.pipe.Saved()
-	s.pipe.Stored(w)
-	s.pipe.State.Dequeue(d.Drained)
+	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
+	s.pipe.Commit(d, w, after)
 	row.ExplicitFlush = false
 	if c.RoomMade {
 		row.OverflowAt = 0
 	}
 	s.row = row
-	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
-	s.pipe.Meta = pipeline.Meta{Passes: row.Passes, Epoch: row.Epoch, At: row.LastPassAt, Model: d.Model, Agent: d.Agent, Wire: w.Wire, Raw: w.Raw, Episode: d.Episode, Gauge: d.Gauge}
-	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", row.Passes, "verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
-		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits), "size", d.Size.Current, "goal", d.Goal,
-		"lostBlocks", w.LostBlocks, "removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast, "freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
+	ps.log()
 	return nil
+}
+
+// rowAfter returns the session's row after the pass.
+func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
+	row, w := ps.s.row, ps.wire
+	row.Passes++
+	row.Epoch = after.Epoch
+	row.LastPassAt = after.At
+	row.Provider, row.Model, row.Agent = after.Model.Provider, after.Model.ID, after.Agent
+	row.TagCounter = ps.s.pipe.State.TagCounter
+	row.Setup = rowFromSetup(w.Setup, after.ReclaimUpTo)
+	row.Episode, row.Gauge = rowFromEpisode(after.Episode), store.GaugeState(after.Gauge)
+	row.WireMessages, row.WireChain = w.Wire.Messages, textOf(w.Wire)
+	row.RawMessages, row.RawChain = w.Raw.Messages, textOf(w.Raw)
+	row.LostBlocks += w.LostBlocks
+	row.LostTokens += w.LostTokens
+	if w.Bust {
+		row.Busts++
+	}
+	return row
+}
+
+// journalLine returns the pass's line of the journal. Row is the session's row after
+// the pass.
+func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
+	d, w := ps.decision, ps.wire
+	return store.PassRow{
+		Pass: row.Passes, At: ps.at,
+		Verdict: string(d.Verdict), Cause: string(d.Cause),
+		Bust: w.Bust, BustCause: w.BustCause,
+		Messages: ps.s.pipe.Len(), Kept: ps.params.Keep,
+		WireMessages: w.Wire.Messages, WireTokens: w.Tokens, WireBytes: w.Bytes, PrefixTokens: w.PrefixTokens,
+		Chain:      row.WireChain,
+		EditsAdded: len(d.Edits),
+		Pressure:   d.Percent / 100, SizeTokens: d.Size.Current, GoalTokens: d.Goal,
+		Price:      store.BustPrice(d.Price),
+		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
+		HostUS: time.Since(ps.started).Microseconds(),
+	}
+}
+
+func (ps *pass) log() {
+	s, d, w := ps.s, ps.decision, ps.wire
+	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", s.row.Passes,
+		"verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
+		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits),
+		"size", d.Size.Current, "goal", d.Goal, "lostBlocks", w.LostBlocks,
+		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast,
+		"freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
 }
 
 // answer is the mutation that brings the client from its last one to this pass.

@@ -53,8 +53,9 @@ func (h *Host) window(ctx context.Context, m schema.Model, catalogue schema.Mode
 type uses struct {
 	// learning keeps changes in order while they are written.
 	learning sync.Mutex
-	mu       sync.Mutex
-	known    map[schema.Model]store.WindowRow
+	// mu guards known.
+	mu    sync.Mutex
+	known map[schema.Model]store.WindowRow
 }
 
 // use returns the experience with a model. If the store does not answer, the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +25,9 @@ type Conflict struct {
 // A ConflictError lists the reasons why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
+	// CompactionOff is the configuration in which an earlier installation has switched OpenCode's own
+	// compaction off, empty if none has.
+	CompactionOff string
 }
 
 // Error lists the conflicts, each with its remedy.
@@ -35,17 +37,10 @@ func (e *ConflictError) Error() string {
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s\n    %s\n    to solve it: %s", c.Where, c.Problem, c.Remedy)
 	}
+	if e.CompactionOff != "" {
+		fmt.Fprintf(&b, "\nOpenCode's own compaction is off in %s; until this is solved, magicctx-host doctor --fix gives it back", e.CompactionOff)
+	}
 	return b.String()
-}
-
-// competitors are plugins that rewrite the same messages. With two of them in one session, each pass of
-// one destroys the prefix that the other has cached.
-var competitors = []struct {
-	is      func(name string) bool
-	problem string
-}{
-	{func(name string) bool { return strings.Contains(name, "magic-context") }, "the TypeScript plugin %s does the same work"},
-	{func(name string) bool { return name == "@tarquinen/opencode-dcp" }, "the plugin %s prunes the same messages"},
 }
 
 var (
@@ -114,57 +109,29 @@ func pluginConflicts(ctx context.Context, d *document, dirs []string) (found []C
 			continue
 		}
 		spec := mustText(*entry)
-		name, err := pluginName(ctx, d.file, spec)
+		if isShim(spec) {
+			continue
+		}
+		c, err := competitorOf(ctx, d.file, spec)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range competitors {
-			if !isShim(spec) && c.is(name) {
-				found = append(found, Conflict{
-					Where:   d.position(*entry),
-					Problem: fmt.Sprintf(c.problem, spec),
-					Remedy:  fmt.Sprintf("remove %s from \"plugin\" in this file", json.Quote(spec)),
-				})
-			}
+		if c != nil {
+			found = append(found, Conflict{
+				Where:   d.position(*entry),
+				Problem: fmt.Sprintf(c.problem, spec),
+				Remedy:  fmt.Sprintf("remove %s from \"plugin\" in this file", json.Quote(spec)),
+			})
+		}
+		name, _, err := pluginName(ctx, d.file, spec)
+		if err != nil {
+			return nil, err
 		}
 		if slices.Contains(orchestrators, name) {
 			found = append(found, orchestratorConflicts(d.position(*entry), name, dirs)...)
 		}
 	}
 	return found, nil
-}
-
-// maxAbove bounds the directories above a plugin that are searched for its package.json.
-const maxAbove = 32
-
-// pluginName returns the name by which a plugin is known. If spec is a path, that is the name in its
-// package.json, and the path if there is no such name.
-func pluginName(ctx context.Context, file, spec string) (string, error) {
-	if name, ok := packageName(spec); ok {
-		return name, nil
-	}
-	if !isPath(spec) {
-		return spec, nil
-	}
-	path := pathOf(file, spec)
-	dir := path
-	for range maxAbove {
-		if ctx.Err() != nil {
-			return "", fmt.Errorf("look for the name of a plugin in %s: %w", file, context.Cause(ctx))
-		}
-		content, err := readFile(filepath.Join(dir, "package.json"))
-		var manifest struct {
-			Name string `json:"name"`
-		}
-		if err == nil && json.Unmarshal(content, &manifest) == nil && manifest.Name != "" {
-			return manifest.Name, nil
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	return path, nil
 }
 
 // orchestratorConflicts lists the hooks that no configuration of the orchestrator disables.
@@ -210,29 +177,4 @@ func listOf(d *document, key string) (list []string) {
 		}
 	}
 	return list
-}
-
-var script = regexp.MustCompile(`\.[tj]s$`)
-
-// discoveredConflicts finds competitors that OpenCode discovers in its plugin directories, without an
-// entry in a configuration.
-func discoveredConflicts(dirs []string) (found []Conflict) {
-	for _, dir := range dirs {
-		for _, sub := range []string{"plugin", "plugins"} {
-			entries, err := os.ReadDir(filepath.Join(dir, sub))
-			if err != nil {
-				continue
-			}
-			for _, e := range entries {
-				if script.MatchString(e.Name()) && strings.Contains(e.Name(), "magic-context") {
-					found = append(found, Conflict{
-						Where:   filepath.Join(dir, sub, e.Name()),
-						Problem: "OpenCode loads the TypeScript plugin from here",
-						Remedy:  "move this file out of the directory",
-					})
-				}
-			}
-		}
-	}
-	return found
 }

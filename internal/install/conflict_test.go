@@ -52,6 +52,44 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 			[]string{user + "opencode.json:1:13"},
 		},
 		{
+			"pruning from a checkout",
+			map[string]string{
+				user + "opencode.json":               `{"plugin": ["../../src/opencode-dcp/dist/index.js"]}`,
+				"/src/opencode-dcp/dist/index.js":    "",
+				"/src/opencode-dcp/dist/other.json":  "{}",
+				"/p/.opencode/plugins/unrelated.ts":  "",
+				"/p/.opencode/plugins/dcp-notes.txt": "",
+			},
+			true,
+			[]string{user + "opencode.json:1:13", "prunes the same messages"},
+		},
+		{
+			"pruning from a path of the project",
+			map[string]string{"/p/package.json": `{"name": "mine"}`, "/p/opencode.json": `{"plugin": ["./tools/dcp.ts"]}`, "/p/tools/dcp.ts": ""},
+			true,
+			[]string{"/p/opencode.json:1:13", "prunes the same messages"},
+		},
+		{
+			"pruning in the plugin directories",
+			map[string]string{
+				user + "plugins/opencode-dcp.js": "",
+				user + "plugin/prune.ts":         `export { default } from "@tarquinen/opencode-dcp"`,
+				"/p/.opencode/plugins/dcp.ts":    "",
+			},
+			true,
+			[]string{user + "plugin/prune.ts", user + "plugins/opencode-dcp.js", "/p/.opencode/plugins/dcp.ts", "move this file"},
+		},
+		{
+			"plugins that only mention it, in a directory of that name",
+			map[string]string{
+				"/p/package.json":  `{"name": "mine"}`,
+				"/p/opencode.json": `{"plugin": ["./dcp/index.ts", "./gone/dcp.ts"]}`,
+				"/p/dcp/index.ts":  `// works beside @tarquinen/opencode-dcp`,
+			},
+			true,
+			nil,
+		},
+		{
 			"orchestrator",
 			map[string]string{
 				user + "opencode.json":         `{"plugin": ["oh-my-openagent@3"]}`,

@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -120,30 +119,7 @@ func disable(d *document, spec string, f former) error {
 		}
 	}
 
-	compaction, err := compactionOf(d)
-	if err != nil || compaction == nil {
-		return err
-	}
-	for _, key := range slices.Backward(compactionKeys) {
-		m := member(compaction, key)
-		if m == nil || !isFalse(m.Value) {
-			continue
-		}
-		before, had := f.Compaction[key]
-		if !had {
-			removeMember(compaction, key)
-			continue
-		}
-		value, err := hujson.Parse(before)
-		if err != nil {
-			return fmt.Errorf("former value of compaction.%s: %w", key, err)
-		}
-		m.Value.Value = value.Value
-	}
-	if !f.HasCompaction && isBare(members{compaction}) {
-		removeMember(d.root, "compaction")
-	}
-	return nil
+	return restoreCompaction(d, f)
 }
 
 // maxPlugins bounds the work on a list that a repository wrote: several files are read for each plugin.

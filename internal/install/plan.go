@@ -131,7 +131,11 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if len(conflicts) > 0 {
-		return nil, &ConflictError{conflicts}
+		conflict := &ConflictError{Conflicts: conflicts}
+		if restore, err := RestoreCompaction(ctx, o.Place); err == nil && !restore.IsEmpty() {
+			conflict.CompactionOff = restore.File
+		}
+		return nil, conflict
 	}
 	earlier, err := p.vault.readRecord()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // Value is a raw JSON value. Slices of a decoded document alias its buffer.
 type Value = jsontext.Value
 
-// wire preserves the JSON that JavaScript wrote. Without PreserveRawStrings,
+// untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings,
 // JSON v2 would rewrite escapes. Without AllowInvalidUTF8, one lone surrogate
 // would fail a whole pass.
-var wire = jsonv2.JoinOptions(
+var untouched = jsonv2.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),
 	jsontext.AllowDuplicateNames(true),
 	jsontext.PreserveRawStrings(true),
@@ -24,27 +24,26 @@ var wire = jsonv2.JoinOptions(
 var Deterministic = jsonv2.Deterministic(true)
 
 // Marshal returns v as compact JSON. Map members are sorted.
-func Marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, wire, Deterministic) }
+func Marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, untouched, Deterministic) }
 
 // MarshalIndent returns v as JSON for people, indented by two blanks.
 func MarshalIndent(v any) ([]byte, error) {
-	return jsonv2.Marshal(v, wire, Deterministic, jsontext.WithIndent("  "))
+	return jsonv2.Marshal(v, untouched, Deterministic, jsontext.WithIndent("  "))
 }
 
 // Unmarshal decodes data into v. Raw values in v alias data.
-func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, wire) }
+func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, untouched) }
 
 // MarshalWrite writes v to w as compact JSON.
-func MarshalWrite(w io.Writer, v any) error { return jsonv2.MarshalWrite(w, v, wire, Deterministic) }
+func MarshalWrite(w io.Writer, v any) error {
+	return jsonv2.MarshalWrite(w, v, untouched, Deterministic)
+}
 
 // NewDecoder reads a stream of JSON values and is as lenient as Unmarshal.
-func NewDecoder(r io.Reader) *jsontext.Decoder { return jsontext.NewDecoder(r, wire) }
+func NewDecoder(r io.Reader) *jsontext.Decoder { return jsontext.NewDecoder(r, untouched) }
 
 // Quote returns s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) Value {
-	b, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // the only error is invalid UTF-8, and b already holds the replacement
-		return Value(b)
-	}
+	b, _ := jsontext.AppendQuote(nil, s) // the only error is invalid UTF-8, which b already replaces
 	return Value(b)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
+	"github.com/magicctx/magicctx-host/internal/mode"
 )
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
@@ -30,8 +31,9 @@ func TestJudgeTraces(t *testing.T) {
 		*whole = was
 	default: // the short trace, each profile in one mode
 		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace != "short.jsonl.gz" })
+		modes := mode.Names()
 		for i := range all {
-			if all[i].mode != Modes[i/len(Modes)%len(Modes)] {
+			if all[i].mode != modes[i/len(modes)%len(modes)] {
 				all[i].trace = ""
 			}
 		}

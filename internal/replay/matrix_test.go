@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/schema"
@@ -34,14 +35,14 @@ func anyways() []anyway {
 		{"long.jsonl.gz", "subagent-no-reduce", "openai", 64_000},
 	}
 	for i, profile := range render.Profiles {
-		for j, mode := range Modes {
+		for j, name := range mode.Names() {
 			window := []int{24_000, 32_000}[(i/2+j)%2]
-			all = append(all, anyway{"short.jsonl.gz", mode, profile.Name, window})
+			all = append(all, anyway{"short.jsonl.gz", name, profile.Name, window})
 			if *whole || (i+j)%2 == 0 {
-				all = append(all, anyway{edgeTrace, mode, profile.Name, window})
+				all = append(all, anyway{edgeTrace, name, profile.Name, window})
 			}
 			if *whole {
-				all = append(all, anyway{"long.jsonl.gz", mode, profile.Name, 2 * window})
+				all = append(all, anyway{"long.jsonl.gz", name, profile.Name, 2 * window})
 			}
 		}
 	}
@@ -144,12 +145,8 @@ func isForPressure(p *Pass) bool {
 
 func TestEachProfileHasAPackage(t *testing.T) {
 	for _, p := range render.Profiles {
-		name, ok := packages[p.Name]
-		if !ok || render.ProfileOf("replayed-1", name).Name != p.Name {
-			t.Errorf("%s is replayed as %q, which is %s", p.Name, name, render.ProfileOf("replayed-1", name).Name)
+		if got := render.ProfileOf("replayed-1", p.Package()).Name; got != p.Name {
+			t.Errorf("%s is replayed as %q, which is %s", p.Name, p.Package(), got)
 		}
-	}
-	if len(packages) != len(render.Profiles) {
-		t.Errorf("%d packages for %d profiles", len(packages), len(render.Profiles))
 	}
 }

@@ -32,15 +32,15 @@ func newMirror(codec transcript.Codec) *mirror {
 }
 
 // update makes the array equal to the array of the recorded shim.
-func (m *mirror) update(keep int, attachment json.Value) error {
+func (m *mirror) update(unchanged int, attachment json.Value) error {
 	var messages []json.Value
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return fmt.Errorf("messages: %w", err)
 	}
-	if keep < 0 || keep > len(m.entries) {
-		return fmt.Errorf("the trace keeps %d of %d messages", keep, len(m.entries))
+	if unchanged < 0 || unchanged > len(m.entries) {
+		return fmt.Errorf("the trace keeps %d of %d messages", unchanged, len(m.entries))
 	}
-	m.entries = m.entries[:keep]
+	m.entries = m.entries[:unchanged]
 	for _, raw := range messages {
 		m.entries = append(m.entries, mirrored{key: m.codec.Decode(raw).Key, raw: raw})
 	}
@@ -65,7 +65,7 @@ func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	all := make([]render.Rendered, 0, len(m.entries)+len(m.head))
 	for _, raw := range m.head {
 		d := m.codec.Decode(raw)
-		wire := render.Wire(&d)
+		wire := render.WireMessageOf(&d)
 		all = append(all, render.Rendered{Raw: wire, Wire: wire})
 	}
 	if w.Start > len(m.entries) {
@@ -89,7 +89,7 @@ func (m *mirror) render(e *mirrored) error {
 		return fmt.Errorf("message %s: %w", e.key, err)
 	}
 	before, after := m.codec.Decode(e.raw), m.codec.Decode(patched)
-	e.rendered = render.Rendered{Raw: render.Wire(&before), Wire: render.Wire(&after)}
+	e.rendered = render.Rendered{Raw: render.WireMessageOf(&before), Wire: render.WireMessageOf(&after)}
 	e.rendered.Raw.Hash() // every pass compares and bills copies of it, so the hash must be in the original
 	e.rendered.Wire.Hash()
 	e.fresh = true

@@ -2,27 +2,21 @@ package replay
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Modes are the modes in which a session can be replayed.
-var Modes = []string{"primary", "primary-no-reduce", "subagent", "subagent-no-reduce"}
-
-// packages maps each provider profile to a package of the AI SDK that leads to this profile.
-var packages = map[string]string{
-	"anthropic":         "@ai-sdk/anthropic",
-	"bedrock":           "@ai-sdk/amazon-bedrock",
-	"vertex":            "@ai-sdk/google-vertex/anthropic",
-	"openai":            "@ai-sdk/openai",
-	"copilot":           "@ai-sdk/github-copilot",
-	"openai-compatible": "@ai-sdk/openai-compatible",
-	"google":            "@ai-sdk/google",
-	"unknown":           "",
+// Profiles returns the names of the provider profiles for which a session can be replayed.
+func Profiles() []string {
+	names := make([]string, len(render.Profiles))
+	for i, p := range render.Profiles {
+		names[i] = p.Name
+	}
+	return names
 }
 
 // replayedParent is the parent id given to a session that had no parent when it was recorded.
@@ -31,42 +25,45 @@ const replayedParent = "ses_replayed"
 // overrides change a trace as if it had been recorded in another mode, or with another provider profile
 // or window. The zero value changes nothing.
 type overrides struct {
-	mode, profile string
-	window        int
+	mode    *mode.Mode      // nil for the recorded one
+	profile *render.Profile // nil for the recorded one
+	window  int
 	// recorded maps the name under which a provider is replayed to its name in the trace.
 	recorded map[string]string
 }
 
 func newOverrides(o Options) (*overrides, error) {
-	v := &overrides{mode: o.Mode, profile: o.Profile, window: o.Window, recorded: make(map[string]string)}
-	if o.Mode != "" && !slices.Contains(Modes, o.Mode) {
-		return nil, fmt.Errorf("unknown mode %q", o.Mode)
+	v := &overrides{window: o.Window, recorded: make(map[string]string)}
+	if o.Mode != "" {
+		m, err := mode.Parse(o.Mode)
+		if err != nil {
+			return nil, err
+		}
+		v.mode = &m
 	}
-	if _, ok := packages[o.Profile]; !ok && o.Profile != "" {
-		return nil, fmt.Errorf("unknown provider profile %q", o.Profile)
+	if o.Profile != "" {
+		p := render.ProfileNamed(o.Profile)
+		if p.Name != o.Profile {
+			return nil, fmt.Errorf("unknown provider profile %q", o.Profile)
+		}
+		v.profile = &p
 	}
 	return v, nil
 }
 
-func (v *overrides) isSubagent() bool {
-	return v.mode == "subagent" || v.mode == "subagent-no-reduce"
-}
-
-func (v *overrides) reduces() bool { return v.mode == "primary" || v.mode == "subagent" }
-
 // configure sets the configuration keys that decide the mode.
 func (v *overrides) configure(c *schema.Config) {
-	if v.mode != "" {
-		c.CtxReduceEnabled = v.reduces()
+	if v.mode != nil {
+		c.CtxReduceEnabled = v.mode.Reduces
 	}
 }
 
 // parent returns the parent to report for a session.
 func (v *overrides) parent(recorded string) string {
 	switch {
-	case v.mode == "":
+	case v.mode == nil:
 		return recorded
-	case !v.isSubagent():
+	case !v.mode.IsSubagent:
 		return ""
 	case recorded == "":
 		return replayedParent
@@ -77,12 +74,12 @@ func (v *overrides) parent(recorded string) string {
 // patch returns the changes to a message, except those to its usage.
 func (v *overrides) patch(m *transcript.Message) schema.Patch {
 	var patch schema.Patch
-	if path := providerPath(m); path != "" && v.profile != "" {
+	if path := providerPath(m); path != "" && v.profile != nil {
 		if name := v.provider(m.Model.Provider); name != m.Model.Provider {
 			patch = append(patch, schema.PatchOp{Op: "replace", Path: path, Value: json.Quote(name)})
 		}
 	}
-	if m.Role == transcript.User && v.reduces() && len(m.Tools) > 0 {
+	if m.Role == transcript.User && v.mode != nil && v.mode.Reduces && len(m.Tools) > 0 {
 		patch = append(patch, schema.PatchOp{Op: "remove", Path: "/info/tools"}) // these may forbid ctx_reduce
 	}
 	return patch
@@ -101,7 +98,7 @@ func providerPath(m *transcript.Message) string {
 // provider returns the name under which a provider is replayed. It is the recorded name, unless that
 // name leads to another profile than the wanted one.
 func (v *overrides) provider(recorded string) string {
-	if render.ProfileOf(recorded, packages[v.profile]).Name == v.profile {
+	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded
 	}
 	for name, of := range v.recorded {
@@ -134,8 +131,8 @@ func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLi
 	if v.window > 0 {
 		l.ContextTokens, l.InputTokens = v.window, 0
 	}
-	if v.profile != "" {
-		l.NPM = packages[v.profile]
+	if v.profile != nil {
+		l.NPM = v.profile.Package()
 	}
 	return l, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -29,18 +30,18 @@ func TestUnknownModesAndProfilesAreRefused(t *testing.T) {
 func TestModeOfATraceIsOverridden(t *testing.T) {
 	forbidden := strings.Replace(first, `"role":"user"`, `"role":"user","tools":{"ctx_reduce":false}`, 1)
 	child := strings.Replace(first, `"base":0`, `"parent":"p","base":0`, 1)
-	wire := func(trace, mode string) int {
-		report, err := Run(t.Context(), strings.NewReader(hello+trace), Options{Mode: mode})
+	wire := func(trace, name string) int {
+		report, err := Run(t.Context(), strings.NewReader(hello+trace), Options{Mode: name})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return report.Summary().Detail[0].WireTokens
 	}
 	for _, trace := range []string{first, forbidden, child} {
-		for _, mode := range Modes {
-			tagged := !strings.HasSuffix(mode, "-no-reduce")
-			if got := wire(trace, mode) > wire(first, "primary-no-reduce"); got != tagged {
-				t.Errorf("%s shows tags: %v, in %s", mode, got, trace)
+		for _, name := range mode.Names() {
+			tagged := !strings.HasSuffix(name, "-no-reduce")
+			if got := wire(trace, name) > wire(first, "primary-no-reduce"); got != tagged {
+				t.Errorf("%s shows tags: %v, in %s", name, got, trace)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 
 // retell returns the messages of a step with the overrides and the recounted usage.
 func (p *player) retell(ses *session, attachment json.Value) (json.Value, error) {
-	if p.overrides.mode == "" && p.overrides.profile == "" && !p.recount.on {
+	if p.overrides.mode == nil && p.overrides.profile == nil && !p.recount.on {
 		return attachment, nil
 	}
 	var messages []json.Value

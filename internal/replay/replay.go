@@ -267,9 +267,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 	}
 	ses := p.session(params.Session)
 	p.settle(ses)
-	keep := params.Keep
+	unchanged := params.Keep
 	if params.Base == 0 {
-		keep = 0
+		unchanged = 0
 	}
 	params.Parent = p.overrides.parent(params.Parent)
 	messages, err := p.retell(ses, s.attachment)
@@ -277,7 +277,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	held := len(ses.mirror.entries)
-	if err := ses.mirror.update(keep, messages); err != nil {
+	if err := ses.mirror.update(unchanged, messages); err != nil {
 		return err
 	}
 	// If the recorded call was a resync, this one is too. Otherwise the base is the revision in this
@@ -307,17 +307,31 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	// A session that begins with a history may have it from a fork, including its drops.
-	grew := held > 0 && keep >= held
-	if err := p.observe(ctx, ses, params, w, after, grew, elapsed); err != nil {
+	grew := held > 0 && unchanged >= held
+	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
+	if err != nil {
 		return err
 	}
 	p.checkState(s, params, ses, p.report.Passes[len(p.report.Passes)-1].Cause)
 	return nil
 }
 
+// A transformed pass is one whose mutation the player has applied.
+type transformed struct {
+	params schema.TransformParams
+	answer schema.WireMutation
+	// after is the array as it is sent.
+	after []render.Rendered
+	// grew says that the array only grew at its end.
+	grew bool
+	// elapsed is the duration of the call.
+	elapsed time.Duration
+}
+
 // observe checks a pass from the outside and adds it to the report.
-func (p *player) observe(ctx context.Context, ses *session, params schema.TransformParams, w schema.WireMutation, after []render.Rendered, grew bool, elapsed time.Duration) error {
-	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: params.Session}, ses.passes, 1)
+func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
+	id := t.params.Session
+	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: id}, ses.passes, 1)
 	if err != nil {
 		return err
 	}
@@ -326,32 +340,32 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	}
 	row := rows[0]
 	var st schema.SessionStatus
-	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: params.Session}, &st); err != nil {
+	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: id}, &st); err != nil {
 		return err
 	}
 	ses.passes = row.Pass
 	pass := &Pass{
-		Pass: len(p.report.Passes) + 1, Session: params.Session, Verdict: w.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
+		Pass: len(p.report.Passes) + 1, Session: id, Verdict: t.answer.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
 		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
-		HostMS: st.LastPassMS, CallMS: float64(elapsed.Microseconds()) / 1000,
+		HostMS: st.LastPassMS, CallMS: float64(t.elapsed.Microseconds()) / 1000,
 	}
 	p.report.Passes = append(p.report.Passes, pass)
 
-	isBust := commonPrefix(ses.before, after) < visible(ses.before)
+	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the wire before this one
 	if isBust != row.Bust && !isUnknown {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
 	}
-	for _, name := range broken(observation{w.Verdict, grew, ses.before, after, ses.dropped}) {
+	for _, name := range broken(observation{t.answer.Verdict, t.grew, ses.before, t.after, ses.dropped}) {
 		p.report.InvariantViolations = append(p.report.InvariantViolations, Finding{pass.Pass, name, ""})
 	}
-	model, npm := p.modelOf(ses.mirror, params)
+	model, npm := p.modelOf(ses.mirror, t.params)
 	profile := render.ProfileOf(model.Provider, npm)
 	ses.route = route.Of(model, npm)
 	pass.Route = ses.route.Name
-	for _, v := range render.Validate(profile, after, render.Whole(after, st.BindsThinking)) {
+	for _, v := range render.Validate(profile, t.after, render.Whole(t.after, st.BindsThinking)) {
 		p.report.ValidatorHits = append(p.report.ValidatorHits, Finding{pass.Pass, v.Rule, v.Message})
 	}
 	if model.ID != "" {
@@ -361,12 +375,12 @@ func (p *player) observe(ctx context.Context, ses *session, params schema.Transf
 	if p.overrides.window > 0 && st.ContextTokens == 0 {
 		return fmt.Errorf("a window of %d tokens is none that the host believes", p.overrides.window)
 	}
-	percent, _ := config.Threshold(p.configOf(params.Directory), model.Provider, model.ID, st.ContextTokens)
+	percent, _ := config.Threshold(p.configOf(t.params.Directory), model.Provider, model.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
 	ses.isSeen = true
-	ses.before, ses.pending, ses.at, ses.model = after, pass, p.clock.Now(), model.Provider+"/"+model.ID
+	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), model.Provider+"/"+model.ID
 	ses.wires, ses.raws = ses.wires[:0], ses.raws[:0]
-	for _, r := range after {
+	for _, r := range t.after {
 		ses.wires, ses.raws = append(ses.wires, r.Wire), append(ses.raws, r.Raw)
 	}
 	if p.watch != nil {

@@ -89,14 +89,6 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// An Undo holds the treatments that a call of Freeze replaced.
-type Undo []before
-
-type before struct {
-	tag       int
-	treatment Treatment
-}
-
 // Estimates, in tokens, of the rest of a unit after an edit: the size of a
 // placeholder, and the size of arguments that were shortened. Arguments of up
 // to 500 characters stay whole, hence 125 tokens.

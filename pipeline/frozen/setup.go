@@ -18,11 +18,6 @@ type Setup struct {
 	Gaps bool
 	// Todo is the synthetic todo list, if there is one.
 	Todo Todo
-	// ReclaimUpTo is the highest tag that a pass could already have dropped. A
-	// tool output is reclaimed only after such a pass, so that the model gets a
-	// chance to use it first. The number never shows on the wire, so it also
-	// moves on steady passes.
-	ReclaimUpTo int
 }
 
 // A Todo is a todo list that the wire shows again at the end of a message,

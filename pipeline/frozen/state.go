@@ -68,11 +68,15 @@ type State struct {
 // Such a drop would remove content that nobody has marked. The caller sets the
 // setup.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
-	s := &State{TagCounter: tagCounter, byKey: make(map[string]int, len(units)), byTag: make(map[int]int, len(units)), queued: make(map[int]bool), bindings: make(map[string]*Binding)}
+	s := &State{
+		TagCounter: tagCounter,
+		byKey:      make(map[string]int, len(units)), byTag: make(map[int]int, len(units)),
+		queued: make(map[int]bool), bindings: make(map[string]*Binding),
+	}
 	for _, u := range units {
 		s.insert(u)
 	}
-	s.Freeze(edits)
+	s.Commit(Additions{Edits: edits})
 	for _, d := range queue {
 		if u := s.ByTag(d.Tag); u != nil && u.Key == d.Key {
 			s.Enqueue(d)
@@ -129,31 +133,8 @@ func (s *State) Enqueue(drops ...QueuedDrop) {
 // Queued reports whether a drop of tag is queued.
 func (s *State) Queued(tag int) bool { return s.queued[tag] }
 
-// Freeze applies edits to their units and returns how to take them back. It
-// ignores tags that no unit has.
-func (s *State) Freeze(edits []Edit) Undo {
-	var undo Undo
-	for _, e := range edits {
-		if u := s.ByTag(e.Tag); u != nil {
-			undo = append(undo, before{e.Tag, u.Treatment})
-			u.Treatment = u.with(e)
-		}
-	}
-	return undo
-}
-
-// Thaw takes back a call of Freeze. The caller uses it for edits that could not
-// be stored, or that were only tried.
-func (s *State) Thaw(undo Undo) {
-	for i := len(undo) - 1; i >= 0; i-- {
-		if u := s.ByTag(undo[i].tag); u != nil {
-			u.Treatment = undo[i].treatment
-		}
-	}
-}
-
-// Dequeue removes the queued drops of the given tags.
-func (s *State) Dequeue(tags []int) {
+// dequeue removes the queued drops of the given tags.
+func (s *State) dequeue(tags []int) {
 	gone := make(map[int]bool, len(tags))
 	for _, t := range tags {
 		gone[t] = true

@@ -36,17 +36,12 @@ func TestTagsAreNeverGivenTwice(t *testing.T) {
 
 func TestAnEditIsForEver(t *testing.T) {
 	s := three(frozen.Edit{Tag: 2, Kind: frozen.Skeleton})
-	undo := s.Freeze([]frozen.Edit{{Tag: 2, Kind: frozen.Clamp}, {Tag: 99, Kind: frozen.Drop}, {Tag: 1, Kind: frozen.Drop}})
+	s.Commit(frozen.Additions{Edits: []frozen.Edit{{Tag: 2, Kind: frozen.Clamp}, {Tag: 99, Kind: frozen.Drop}, {Tag: 1, Kind: frozen.Drop}}})
 	if got := []frozen.EditKind{s.ByTag(1).Edit, s.ByTag(2).Edit, s.ByTag(4).Edit}; !slices.Equal(got, []frozen.EditKind{frozen.Drop, frozen.Skeleton, frozen.NoEdit}) {
 		t.Errorf("edits: %q", got)
 	}
 	if s.ByTag(99) != nil || s.ByKey("z") != nil {
 		t.Error("a unit nobody added is there")
-	}
-	// Thaw takes back only the edits of this very pass.
-	s.Thaw(undo)
-	if !s.ByTag(1).Active() || s.ByTag(2).Active() {
-		t.Errorf("after thawing: %q %q", s.ByTag(1).Edit, s.ByTag(2).Edit)
 	}
 }
 
@@ -57,9 +52,9 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	if diff := cmp.Diff(want, s.Queue()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s.Dequeue([]int{1, 7})
+	s.Commit(frozen.Additions{Drained: []int{1, 7}})
 	if s.Queued(1) || !s.Queued(2) || !s.Queued(4) {
-		t.Errorf("after dequeueing 1: %v", s.Queue())
+		t.Errorf("after draining 1: %v", s.Queue())
 	}
 }
 

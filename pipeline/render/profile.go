@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -11,6 +12,8 @@ import (
 // the strictest demands.
 type Profile struct {
 	Name string
+	// Packages lists the npm packages with which a harness reaches such providers.
+	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
 	DropsEmptyText bool
@@ -46,14 +49,38 @@ type Profile struct {
 
 // Profiles lists every provider profile. The last one is the fallback.
 var Profiles = []Profile{
-	{Name: "anthropic", DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4},
-	{Name: "bedrock", DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4},
-	{Name: "vertex", ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4},
-	{Name: "openai", ChecksSignatures: true, TakesSyntheticCalls: true},
-	{Name: "copilot", ChecksSignatures: true, LastIsUser: true, TakesSyntheticCalls: true},
-	{Name: "openai-compatible", LastIsUser: true, TakesSyntheticCalls: true},
-	{Name: "google", ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true},
-	{Name: "unknown", ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true},
+	{
+		Name: "anthropic", Packages: []string{"@ai-sdk/anthropic"},
+		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+	},
+	{
+		Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock"},
+		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+	},
+	{
+		Name: "vertex", Packages: []string{"@ai-sdk/google-vertex/anthropic"},
+		ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+	},
+	{
+		Name: "openai", Packages: []string{"@ai-sdk/openai", "@ai-sdk/azure"},
+		ChecksSignatures: true, TakesSyntheticCalls: true,
+	},
+	{
+		Name: "copilot", Packages: []string{"@ai-sdk/github-copilot"},
+		ChecksSignatures: true, LastIsUser: true, TakesSyntheticCalls: true,
+	},
+	{
+		Name: "openai-compatible", Packages: []string{"@ai-sdk/openai-compatible"},
+		LastIsUser: true, TakesSyntheticCalls: true,
+	},
+	{
+		Name: "google", Packages: []string{"@ai-sdk/google", "@ai-sdk/google-vertex"},
+		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true,
+	},
+	{
+		Name:             "unknown",
+		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true,
+	},
 }
 
 // LeavesOut reports whether the provider accepts a request in which this
@@ -67,20 +94,21 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
 // ProfileNamed returns the profile with that name, or the fallback.
-func ProfileNamed(name string) Profile { return profile(name) }
+func ProfileNamed(name string) Profile {
+	for _, p := range Profiles {
+		if p.Name == name {
+			return p
+		}
+	}
+	return Profiles[len(Profiles)-1]
+}
 
-// byNPM maps the npm package with which the harness reaches a provider to the
-// name of a profile.
-var byNPM = map[string]string{
-	"@ai-sdk/anthropic":               "anthropic",
-	"@ai-sdk/amazon-bedrock":          "bedrock",
-	"@ai-sdk/google-vertex/anthropic": "vertex",
-	"@ai-sdk/google-vertex":           "google",
-	"@ai-sdk/google":                  "google",
-	"@ai-sdk/openai":                  "openai",
-	"@ai-sdk/azure":                   "openai",
-	"@ai-sdk/github-copilot":          "copilot",
-	"@ai-sdk/openai-compatible":       "openai-compatible",
+// Package returns an npm package that leads to the profile, "" for the fallback.
+func (p Profile) Package() string {
+	if len(p.Packages) == 0 {
+		return ""
+	}
+	return p.Packages[0]
 }
 
 // ProfileOf returns the profile of a provider. If the provider's name contains
@@ -90,21 +118,14 @@ func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {
 	case strings.Contains(provider, "copilot"):
-		return profile("copilot")
+		return ProfileNamed("copilot")
 	case strings.Contains(provider, "bedrock"):
-		return profile("bedrock")
+		return ProfileNamed("bedrock")
 	}
-	if name, ok := byNPM[npm]; ok {
-		return profile(name)
-	}
-	return profile(provider)
-}
-
-func profile(name string) Profile {
 	for _, p := range Profiles {
-		if p.Name == name {
+		if slices.Contains(p.Packages, npm) {
 			return p
 		}
 	}
-	return Profiles[len(Profiles)-1]
+	return ProfileNamed(provider)
 }

@@ -54,7 +54,7 @@ func Whole(msgs []Rendered, binds bool) Position {
 	for before >= 0 && len(msgs[before].Raw.Blocks) == 0 {
 		before--
 	}
-	at.Continues = before >= 0 && msgs[before].Raw.Joins()
+	at.Continues = before >= 0 && msgs[before].Raw.FusesWithNext()
 	return at
 }
 
@@ -101,7 +101,7 @@ func lostThinking(p Profile, msgs []Rendered, at Position) (Violation, bool) {
 		if len(wire.Blocks) == 0 {
 			continue
 		}
-		isLoop := raw.Role == transcript.Assistant && !wire.Joins()
+		isLoop := raw.Role == transcript.Assistant && !wire.FusesWithNext()
 		thought := isLoop && raw.Blocks[0].Kind == ReasoningBlock && raw.Blocks[0].Signature != nil
 		return Violation{RuleThinking, wire.Key}, thought && wire.Blocks[0].Kind != ReasoningBlock
 	}

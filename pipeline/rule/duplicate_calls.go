@@ -11,7 +11,7 @@ func DuplicateCalls(v View, k Knobs) []frozen.Edit {
 	if !k.Deduplicate {
 		return nil
 	}
-	cutoff, lastStep := v.cutoff(k), v.steps()-k.TurnProtection
+	guard := v.guard(k, k.TurnProtection)
 	newest := make(map[uint64]int)
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
 		if it.Call != 0 && !it.Failed && !it.Open && u.Active() {
@@ -23,7 +23,7 @@ func DuplicateCalls(v View, k Knobs) []frozen.Edit {
 		if it.Call == 0 || it.Failed || it.Open || !u.Active() || newest[it.Call] == it.Tag {
 			return
 		}
-		if it.Tag > cutoff || m.Step > lastStep || k.protectsTool(u.Tool) || k.protectsPath(it.Path) {
+		if guard.protects(m, it, u) {
 			return
 		}
 		edits = append(edits, frozen.Edit{Tag: it.Tag, Kind: frozen.Drop})

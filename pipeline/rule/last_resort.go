@@ -13,17 +13,14 @@ const keptArcs = 3
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)
-	need := v.Need
-	var edits []frozen.Edit
+	drops := v.dropsUntilEnough()
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
-		if need <= 0 || u.Kind != frozen.ToolUnit || !u.Active() || it.Open || it.Tag >= keepFrom || it.Tag >= unread {
+		if drops.isEnough() || u.Kind != frozen.ToolUnit || !u.Active() || it.Open || it.Tag >= keepFrom || it.Tag >= unread {
 			return
 		}
-		e := frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}
-		need -= u.Freed(e)
-		edits = append(edits, e)
+		drops.add(u, frozen.Drop)
 	})
-	return edits
+	return drops.edits
 }
 
 // OldestTexts drops the oldest texts and files if no tool output is left to
@@ -31,25 +28,20 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 // stays, and so do units that age protects.
 func OldestTexts(v View, k Knobs) []frozen.Edit {
 	protectedFrom := min(newestActive(v.State, k.ProtectedTags), newestUserTag(v))
-	need := v.Need
-	var edits []frozen.Edit
+	drops := v.dropsUntilEnough()
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
-		if need <= 0 || u.Kind == frozen.ToolUnit || !u.Active() || it.Tag >= protectedFrom {
+		if drops.isEnough() || u.Kind == frozen.ToolUnit || !u.Active() || it.Tag >= protectedFrom {
 			return
 		}
-		e := frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}
-		if freed := u.Freed(e); freed > 0 {
-			need -= freed
-			edits = append(edits, e)
-		}
+		drops.addIfSmaller(u)
 	})
-	return edits
+	return drops.edits
 }
 
 // firstUnread returns the lowest tag of the answer whose results the model has
 // not read. If there is none, it returns a tag above all given ones.
 func firstUnread(v View) int {
-	lowest := v.State.TagCounter + 1
+	lowest := v.State.TagCounter() + 1
 	if m := v.unanswered(); m != nil {
 		for _, it := range m.Items {
 			lowest = min(lowest, it.Tag)
@@ -68,5 +60,5 @@ func newestUserTag(v View) int {
 			return lowest
 		}
 	}
-	return v.State.TagCounter + 1
+	return v.State.TagCounter() + 1
 }

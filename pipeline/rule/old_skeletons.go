@@ -9,14 +9,11 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // everything that has no more value.
 func OldSkeletons(v View, _ Knobs) []frozen.Edit {
 	skeletonFrom := newestTools(v.State, SkeletonWindow)
-	need := v.Need
-	var edits []frozen.Edit
+	drops := v.dropsUntilEnough()
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
-		if need > 0 && u.Edit == frozen.Skeleton && it.Tag < skeletonFrom {
-			e := frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}
-			need -= u.Freed(e)
-			edits = append(edits, e)
+		if !drops.isEnough() && u.Edit == frozen.Skeleton && it.Tag < skeletonFrom {
+			drops.add(u, frozen.Drop)
 		}
 	})
-	return edits
+	return drops.edits
 }

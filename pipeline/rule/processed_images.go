@@ -6,7 +6,7 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // content has been dropped: the answer already says what the model saw in them.
 func ProcessedImages(v View, k Knobs) []frozen.Edit {
 	dropped, cutoff := 0, v.cutoff(k)
-	for _, u := range v.State.Units() {
+	for u := range v.State.Units() {
 		if !u.Active() {
 			dropped = u.Tag
 		}
@@ -22,10 +22,7 @@ func ProcessedImages(v View, k Knobs) []frozen.Edit {
 		if !answered {
 			continue
 		}
-		highest := 0
-		for _, it := range m.Items {
-			highest = max(highest, it.Tag)
-		}
+		highest := newestTag(m)
 		for _, it := range m.Items {
 			if it.Image && highest <= dropped && it.Tag <= cutoff {
 				edits = append(edits, frozen.Edit{Tag: it.Tag, Kind: frozen.Drop})

@@ -48,29 +48,32 @@ func IsProtected(s *frozen.State, tag int, k Knobs) bool {
 
 // ProtectedFrom returns the lowest tag that age protects: a drop of an active
 // unit with this tag or a higher one has to wait.
-func ProtectedFrom(s *frozen.State, k Knobs) int { return newestActive(s, k.ProtectedTags) }
+func ProtectedFrom(s *frozen.State, k Knobs) int {
+	return newestActive(s.With(frozen.Additions{}), k.ProtectedTags)
+}
 
 // newestActive returns the tag of the n-th newest active unit. Age protects all
 // active units from this tag on. If there are fewer than n, the result is 0, so
 // that all of them are protected.
-func newestActive(s *frozen.State, n int) int {
+func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }
 
 // newestTools returns the tag of the n-th newest tool unit, dropped units
 // included, or 0 if there are fewer than n.
-func newestTools(s *frozen.State, n int) int {
+func newestTools(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }
 
-func newest(s *frozen.State, n int, counts func(*frozen.Unit) bool) int {
-	units := s.Units()
-	for i := len(units) - 1; i >= 0; i-- {
-		if !counts(&units[i]) {
+// newest returns the tag of the n-th newest unit that counts, or 0 if there are
+// fewer than n.
+func newest(s *frozen.Overlay, n int, counts func(*frozen.Unit) bool) int {
+	for u := range s.UnitsFromNewest() {
+		if !counts(u) {
 			continue
 		}
 		if n--; n == 0 {
-			return units[i].Tag
+			return u.Tag
 		}
 	}
 	return 0

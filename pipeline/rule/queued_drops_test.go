@@ -59,7 +59,7 @@ func TestQueuedDrops(t *testing.T) {
 		{"dropped tools count among the 20", "cC" + twenty[1:] + "t", []int{1}, 1, false, 0, "[{1 drop}]"},
 		{"texts do not", "ctttt" + twenty[1:] + "t", []int{1}, 1, false, 0, "[{1 skeleton}]"},
 	} {
-		v := rule.View{State: state(c.letters, c.queue...), PrefixIsGone: c.hard}
+		v := rule.View{State: state(c.letters, c.queue...).With(frozen.Additions{}), PrefixIsGone: c.hard}
 		if c.open != 0 {
 			v.Messages = []rule.Message{{Items: []rule.Item{{Tag: c.open, Facts: rule.Facts{Open: true}}}}}
 		}
@@ -84,7 +84,7 @@ func TestIsProtected(t *testing.T) {
 func TestProposeLeavesTheStateAsItWas(t *testing.T) {
 	s := state("tcTt", 1, 2, 3)
 	before := fmt.Sprintf("%+v %+v", s.Units(), s.Queue())
-	p := rule.Propose(rule.View{State: s}, rule.Knobs{ProtectedTags: 1})
+	p := rule.Propose(rule.View{State: s.With(frozen.Additions{})}, rule.Knobs{ProtectedTags: 1})
 	if got := fmt.Sprint(p.Edits); got != "[{1 drop} {2 skeleton}]" {
 		t.Errorf("edits %s", got)
 	}
@@ -106,7 +106,7 @@ func TestEarlierRulesWin(t *testing.T) {
 		}},
 	}
 	s := state("tt")
-	rule.Propose(rule.View{State: s}, rule.Knobs{})
+	rule.Propose(rule.View{State: s.With(frozen.Additions{})}, rule.Knobs{})
 	if !seen {
 		t.Error("the second rule sees the unit as active")
 	}

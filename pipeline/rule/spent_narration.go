@@ -10,8 +10,7 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 // again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
-	need := v.Need
-	var edits []frozen.Edit
+	drops := v.dropsUntilEnough()
 	for i := range v.Messages {
 		m := &v.Messages[i]
 		if m.Role != Assistant || !v.hasLostItsCalls(m) {
@@ -19,17 +18,13 @@ func SpentNarration(v View, k Knobs) []frozen.Edit {
 		}
 		for _, it := range m.Items {
 			u := v.State.ByTag(it.Tag)
-			if need <= 0 || u == nil || u.Kind != frozen.TextUnit || !u.Active() || it.Tag >= protectedFrom {
+			if drops.isEnough() || u == nil || u.Kind != frozen.TextUnit || !u.Active() || it.Tag >= protectedFrom {
 				continue
 			}
-			e := frozen.Edit{Tag: it.Tag, Kind: frozen.Drop}
-			if freed := u.Freed(e); freed > 0 {
-				need -= freed
-				edits = append(edits, e)
-			}
+			drops.addIfSmaller(u)
 		}
 	}
-	return edits
+	return drops.edits
 }
 
 // hasLostItsCalls reports whether the message called tools and none of their

@@ -9,7 +9,7 @@ func SupersededWrites(v View, k Knobs) []frozen.Edit {
 	if !k.ClampSupersededWrites {
 		return nil
 	}
-	cutoff, lastStep := v.cutoff(k), v.steps()-k.TurnProtection
+	guard := v.guard(k, k.TurnProtection)
 	newest := make(map[string]int)
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
 		if it.Path != "" && !it.Failed && !it.Open && u.Active() {
@@ -21,7 +21,7 @@ func SupersededWrites(v View, k Knobs) []frozen.Edit {
 		if !it.Writes || !it.LongInput || it.Failed || it.Open || u.Edit != frozen.NoEdit || newest[it.Path] <= it.Tag {
 			return
 		}
-		if it.Tag > cutoff || m.Step > lastStep || k.protectsTool(u.Tool) || k.protectsPath(it.Path) {
+		if guard.protects(m, it, u) {
 			return
 		}
 		edits = append(edits, frozen.Edit{Tag: it.Tag, Kind: frozen.Clamp})

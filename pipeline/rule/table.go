@@ -60,13 +60,14 @@ type Proposal struct {
 	Freed int
 	// By holds the tokens that each rule frees, by the name of the rule.
 	By map[string]int
+	// After is the state with the edits laid over it.
+	After *frozen.Overlay
 }
 
-// Propose asks the rules of the table up to the view's occasion. It leaves the
-// state as it was.
+// Propose asks the rules of the table up to the view's occasion.
 func Propose(v View, k Knobs) Proposal {
-	p := Proposal{By: make(map[string]int)}
-	var undo frozen.Undo
+	v.State = v.State.Clone()
+	p := Proposal{By: make(map[string]int), After: v.State}
 	thoughts, unread, separating, visible := v.thoughts(), v.unread(), v.separating(), v.items()
 	lastCalls := v.lastCalls()
 	for _, r := range Table {
@@ -106,9 +107,8 @@ func Propose(v View, k Knobs) Proposal {
 				p.By[r.Name] += freed
 			}
 			p.Edits, p.Rules = append(p.Edits, e), append(p.Rules, r.Name)
-			undo = append(undo, v.State.Freeze([]frozen.Edit{e})...)
+			v.State.Lay(e)
 		}
 	}
-	v.State.Thaw(undo)
 	return p
 }

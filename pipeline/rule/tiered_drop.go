@@ -43,11 +43,11 @@ func TieredDrop(v View, k Knobs) []frozen.Edit {
 		return nil
 	}
 	plan := tierPlan{
-		MaxTag: v.State.TagCounter, Protected: k.ProtectedTags,
+		MaxTag: v.State.TagCounter(), Protected: k.ProtectedTags,
 		Current: v.Goal.Current - freedSoFar(v), Ceiling: v.Goal.Ceiling, Target: v.Goal.Target,
 	}
 	items := v.items()
-	for _, u := range v.State.Units() {
+	for u := range v.State.Units() {
 		if !u.Active() {
 			continue
 		}

@@ -110,19 +110,20 @@ func TestTierReserve(t *testing.T) {
 
 // tiered returns a session of 40,000 tokens, of which 30,000 are in three tool
 // arcs. Age protects none of them.
-func tiered() View {
+func tiered() (View, *frozen.State) {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "1", Kind: frozen.ToolUnit, Tool: "edit", Tokens: 9_000, InputTokens: 1_000},
 		{Tag: 2, Key: "2", Kind: frozen.ToolUnit, Tool: "bash", Tokens: 10_000},
 		{Tag: 3, Key: "3", Kind: frozen.ToolUnit, Tool: "webfetch", Tokens: 10_000},
 		{Tag: 4, Key: "4", Kind: frozen.TextUnit, Tokens: 10_000},
 	}
-	v := View{State: frozen.NewState(0, units, nil, nil), Goal: Goal{Current: 40_000, Ceiling: 20_000, Target: 25_000, Measured: true}}
+	state := frozen.NewState(0, units, nil, nil)
+	v := View{State: state.With(frozen.Additions{}), Goal: Goal{Current: 40_000, Ceiling: 20_000, Target: 25_000, Measured: true}}
 	for tag := 1; tag <= 4; tag++ {
 		v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: tag, Facts: Facts{Path: fmt.Sprint("/", tag)}}}})
 	}
 	v.Need = v.Goal.Current - v.Goal.Target
-	return v
+	return v, state
 }
 
 func TestTieredDrop(t *testing.T) {
@@ -144,10 +145,11 @@ func TestTieredDrop(t *testing.T) {
 		}, "[{2 drop}]"},
 		{"nothing measured since the last bust (A29)", func(v *View, _ *Knobs) { v.Goal.Measured = false }, "[]"},
 		{"age protects", func(_ *View, k *Knobs) { k.ProtectedTags = 2 }, "[{2 drop}]"},
-		{"what is dropped", func(v *View, _ *Knobs) { v.State.Freeze([]frozen.Edit{{Tag: 2, Kind: frozen.Skeleton}}) }, "[{3 drop}]"},
+		{"what is dropped", func(v *View, _ *Knobs) { v.State.Lay(frozen.Edit{Tag: 2, Kind: frozen.Skeleton}) }, "[{3 drop}]"},
 		{"a protected path", func(_ *View, k *Knobs) { k.IsProtectedPath = func(p string) bool { return p == "/2" } }, "[{3 drop}]"},
 	} {
-		v, k := tiered(), Knobs{}
+		v, _ := tiered()
+		k := Knobs{}
 		c.change(&v, &k)
 		if got := fmt.Sprint(TieredDrop(v, k)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -158,7 +160,7 @@ func TestTieredDrop(t *testing.T) {
 // Bug class B13: units that cannot be dropped counted as freed, so too little
 // was freed.
 func TestBugB13OnlyWhatCanGoCounts(t *testing.T) {
-	v := tiered()
+	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 5_000
 	v.Messages[1].Items[0].Open = true
@@ -177,10 +179,11 @@ func TestBugB14TailIsAllThatIsActive(t *testing.T) {
 	// tools go. If the text were irreducible, the target would be
 	// 30,000+0.3·30,000 = 39,000, and nine tools would be enough.
 	text := frozen.Unit{Tag: 1, Key: "text", Kind: frozen.TextUnit, Tokens: 30_000}
-	v := View{State: frozen.NewState(0, []frozen.Unit{text}, nil, nil), Goal: Goal{Current: 80_000, Ceiling: 60_000, Target: 80_000, Measured: true}}
+	state := frozen.NewState(0, []frozen.Unit{text}, nil, nil)
+	v := View{State: state.With(frozen.Additions{}), Goal: Goal{Current: 80_000, Ceiling: 60_000, Target: 80_000, Measured: true}}
 	v.Messages = []Message{{Role: User, Items: []Item{{Tag: 1}}}}
 	for tag := 2; tag <= 11; tag++ {
-		v.State.Add(frozen.Unit{Key: fmt.Sprint(tag), Kind: frozen.ToolUnit, Tool: "bash", Tokens: 5_000})
+		state.Add(frozen.Unit{Key: fmt.Sprint(tag), Kind: frozen.ToolUnit, Tool: "bash", Tokens: 5_000})
 		v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: tag}}})
 	}
 	if got := TieredDrop(v, Knobs{}); len(got) != 10 {
@@ -189,7 +192,7 @@ func TestBugB14TailIsAllThatIsActive(t *testing.T) {
 
 	// The earlier rules have freed 3,500 of the 5,000 tokens of the goal. The
 	// remaining 1,500 are less than minReclaim, so nothing more goes.
-	v = tiered()
+	v, _ = tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 1_500
 	if got := TieredDrop(v, Knobs{}); len(got) > 0 {
@@ -199,8 +202,8 @@ func TestBugB14TailIsAllThatIsActive(t *testing.T) {
 
 // Bug class B16: drops of calls that no longer exist were kept.
 func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
-	v := tiered()
-	v.State.Setup.ReclaimUpTo = 4
+	v, _ := tiered()
+	v.ReclaimUpTo = 4
 	v.Messages[1].Items = nil
 	for name, propose := range map[string]func(View, Knobs) []frozen.Edit{"tiered drop": TieredDrop, "tool reclaim": ToolReclaim, "protected results": ProtectedResults} {
 		for _, e := range propose(v, Knobs{ProtectedTags: 1}) {
@@ -214,9 +217,9 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 // Bug class A30: the tiers jump over lower tags, and a cursor would count those
 // as done.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
-	v := tiered()
-	v.State.ByTag(1).Tool = "read"
-	v.State.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // spared as the newest fifth of its tier
+	v, state := tiered()
+	state.ByTag(1).Tool = "read"
+	state.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // spared as the newest fifth of its tier
 	v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: 5}}})
 	v.Goal = Goal{Current: 150_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 15_000
@@ -224,7 +227,9 @@ func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	if got := fmt.Sprint(first); got != "[{2 drop} {3 drop}]" {
 		t.Fatalf("first %s", got)
 	}
-	v.State.Freeze(first)
+	for _, e := range first {
+		v.State.Lay(e)
+	}
 	v.Goal.Current, v.Need = 145_000, 10_000
 	if got := fmt.Sprint(TieredDrop(v, Knobs{})); got != "[{1 drop}]" {
 		t.Errorf("second %s", got)

@@ -8,18 +8,15 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 func ToolReclaim(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	skeletonFrom := newestTools(v.State, SkeletonWindow)
-	need := v.Need
-	var edits []frozen.Edit
+	drops := v.dropsUntilEnough()
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
 		switch {
-		case need <= 0 || u.Kind != frozen.ToolUnit || !u.Active() || it.Open:
-		case it.Tag > v.State.Setup.ReclaimUpTo || it.Tag >= protectedFrom || v.State.Queued(it.Tag):
+		case drops.isEnough() || u.Kind != frozen.ToolUnit || !u.Active() || it.Open:
+		case it.Tag > v.ReclaimUpTo || it.Tag >= protectedFrom || v.State.Queued(it.Tag):
 		case k.protectsPath(it.Path):
 		default:
-			e := frozen.Edit{Tag: it.Tag, Kind: dropKind(u, skeletonFrom)}
-			need -= u.Freed(e)
-			edits = append(edits, e)
+			drops.add(u, dropKind(u, skeletonFrom))
 		}
 	})
-	return edits
+	return drops.edits
 }

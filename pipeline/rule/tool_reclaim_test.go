@@ -11,10 +11,9 @@ func TestToolReclaim(t *testing.T) {
 	read := call("read", 100)
 	k := rule.Knobs{ProtectedTags: 1}
 	// graced returns v after the grace of all units up to tag.
-	graced := func(tag int, v rule.View) rule.View { v.State.Setup.ReclaimUpTo = tag; return v }
+	graced := func(tag int, v rule.View) rule.View { v.ReclaimUpTo = tag; return v }
 	three := func() rule.View { return conversation(assistant(read, read, read), user(text(1))) }
-	queued := graced(4, three())
-	queued.State.Enqueue(frozen.QueuedDrop{Tag: 2})
+	queued := graced(4, conversation(assistant(read, read.queued(), read), user(text(1))))
 	invisible := graced(4, three())
 	invisible.Messages = invisible.Messages[1:]
 	// Of 21 tools only the first one is outside the skeleton window.

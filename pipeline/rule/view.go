@@ -8,7 +8,11 @@ const SkeletonWindow = 20
 
 // View is the read-only input of a rule.
 type View struct {
-	State *frozen.State
+	// State is the frozen state with the edits of earlier rules laid over it.
+	State *frozen.Overlay
+	// ReclaimUpTo is the highest tag that an earlier pass could already have
+	// dropped. The outputs up to this tag have had their grace.
+	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
 	// PrefixIsGone says that the provider has nothing cached of the session (a
@@ -288,7 +292,7 @@ func setOf(tags []int) map[int]bool {
 }
 
 // cutoff returns the highest tag that age alone no longer protects.
-func (v View) cutoff(k Knobs) int { return v.State.TagCounter - k.ProtectedTags }
+func (v View) cutoff(k Knobs) int { return v.State.TagCounter() - k.ProtectedTags }
 
 // steps returns the number of steps that the model has taken so far.
 func (v View) steps() int {

@@ -12,8 +12,9 @@ import (
 
 // A part describes one unit of a conversation.
 type part struct {
-	unit  frozen.Unit
-	facts rule.Facts
+	unit     frozen.Unit
+	facts    rule.Facts
+	isQueued bool
 }
 
 func text(tokens int) part {
@@ -28,6 +29,9 @@ func call(tool string, tokens int) part {
 
 // edited returns the part after an edit. Its facts stay.
 func (p part) edited(kind frozen.EditKind) part { p.unit.Edit = kind; return p }
+
+// queued returns the part with a queued drop.
+func (p part) queued() part { p.isQueued = true; return p }
 
 func (p part) knowing(f rule.Facts) part { p.facts = f; return p }
 
@@ -48,6 +52,7 @@ func (m turn) undroppable() turn { m.message.HasUndroppable = true; return m }
 func conversation(turns ...turn) rule.View {
 	var v rule.View
 	var units []frozen.Unit
+	var queue []frozen.QueuedDrop
 	step := 0
 	for _, m := range turns {
 		if m.message.Role == rule.Assistant {
@@ -58,11 +63,14 @@ func conversation(turns ...turn) rule.View {
 			p.unit.Tag = len(units) + 1
 			p.unit.Key = fmt.Sprint(p.unit.Tag)
 			units = append(units, p.unit)
+			if p.isQueued {
+				queue = append(queue, frozen.QueuedDrop{Tag: p.unit.Tag, Key: p.unit.Key})
+			}
 			m.message.Items = append(m.message.Items, rule.Item{Tag: p.unit.Tag, Facts: p.facts})
 		}
 		v.Messages = append(v.Messages, m.message)
 	}
-	v.State = frozen.NewState(0, units, nil, nil)
+	v.State = frozen.NewState(0, units, nil, queue).With(frozen.Additions{})
 	return v
 }
 

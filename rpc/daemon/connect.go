@@ -15,8 +15,8 @@ import (
 // dial takes microseconds, and the user is waiting, so the pause is short.
 const startPoll = 3 * time.Millisecond
 
-// Connect dials the host of the endpoint. If no host is running, Connect calls
-// start and then dials until the new host answers or ctx ends. The channel that
+// Connect dials the host of the endpoint's data directory, wherever it has its
+// socket. If no host is running, Connect calls start and then dials until the new host answers or ctx ends. The channel that
 // start returns receives when the new process ends. If the running host is of
 // an older release, Connect asks it to stop and starts a new one; the older
 // host's clients reconnect to the new host. However many processes connect at
@@ -37,7 +37,7 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return conn, err
 	}
 	if outdated := (*outdatedError)(nil); errors.As(err, &outdated) {
-		if err := outdated.takeOver(ctx, e); err != nil {
+		if err := outdated.takeOver(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -55,14 +55,14 @@ func needsStart(err error) bool {
 // dialCurrent is Dial, but returns an outdatedError if the running host is of
 // an older release.
 func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
-	version, err := hostVersion(ctx, e)
+	version, at, err := hostVersion(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	if isOlder(version, rpc.Version) {
-		return nil, &outdatedError{version}
+		return nil, &outdatedError{version, at}
 	}
-	return Dial(ctx, e)
+	return dialAt(ctx, at)
 }
 
 var errExitOK = errors.New("exit status 0")

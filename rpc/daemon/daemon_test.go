@@ -123,7 +123,7 @@ func TestStuckOlderHostIsNamedWithARemedy(t *testing.T) {
 	defer stuck.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err = (&outdatedError{"v0.9.0"}).takeOver(ctx, p.Endpoint)
+	err = (&outdatedError{"v0.9.0", p.Endpoint}).takeOver(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("asking a host that hangs got %v", err)
 	}
@@ -268,7 +268,19 @@ func TestWithoutSocketsATokenIsNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, strings.Repeat("0", 64)); err != nil {
+	defer conn.Close()
+	nonce := newNonce()
+	if _, err := io.WriteString(conn, nonce); err != nil {
+		t.Fatal(err)
+	}
+	hostNonce, err := readHex(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readHex(conn); err != nil { // the host's proof
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, proof("a guessed token", "client", nonce, hostNonce)); err != nil {
 		t.Fatal(err)
 	}
 	intruder := rpc.NewClient(conn, nil, nil)

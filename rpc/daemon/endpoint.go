@@ -11,17 +11,20 @@ import (
 	"strconv"
 )
 
-// An Endpoint is the place where clients reach the host of a data directory,
-// for example the socket $XDG_RUNTIME_DIR/magicctx/NAME.sock. Each data
-// directory has one endpoint.
+// An Endpoint is a place where clients may reach the host of a data directory,
+// for example the socket $XDG_RUNTIME_DIR/magicctx/NAME.sock.
 type Endpoint struct {
 	dir  string // the runtime directory
 	name string // names the data directory within dir
+	// data is the data directory. It is empty if the endpoint names only this
+	// one place; see Dial.
+	data string
 }
 
-// NewEndpoint returns the endpoint of the host of dataDir, whether or not a
-// host runs. It creates the runtime directory: the first of RuntimeDirs that is
-// usable.
+// NewEndpoint returns the endpoint at which this process would serve dataDir,
+// whether or not a host runs. It creates the runtime directory: the first of
+// RuntimeDirs that is usable. Dial also finds a host that another environment
+// has made to serve at another endpoint.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -31,11 +34,14 @@ func NewEndpoint(dataDir string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("no directory for the socket: %w", err)
 	}
-	return EndpointIn(dir, dataDir), nil
+	e := EndpointIn(dir, dataDir)
+	e.data = dataDir
+	return e, nil
 }
 
-// EndpointIn returns the endpoint of the host of dataDir in runtimeDir, one of
-// its RuntimeDirs. dataDir must be absolute. EndpointIn creates nothing.
+// EndpointIn returns the endpoint of the host of dataDir in one runtime
+// directory. Dial looks for the host there and nowhere else. dataDir must be
+// absolute. EndpointIn creates nothing.
 func EndpointIn(runtimeDir, dataDir string) Endpoint {
 	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
 		dataDir = real
@@ -59,8 +65,14 @@ func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock"
 // startLock is the path of the lock that a bridge holds while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-// RuntimeDirs returns the directories in which the host of dataDir may have its
-// socket, best first, whether or not they exist and are usable:
+// dataLock is the path of the second lock of a host. It keeps a host out that
+// another environment, for example one without XDG_RUNTIME_DIR, has given
+// another runtime directory.
+func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
+
+// RuntimeDirs returns the directories in which this process would put the
+// socket of the host of dataDir, best first, whether or not they exist and are
+// usable:
 //
 //	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
 //	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files
@@ -90,8 +102,10 @@ func CheckRuntimeDir(dir string) error {
 	return checkAccess(dir)
 }
 
-func temporaryRuntimeDir() string {
-	return filepath.Join(os.TempDir(), "magicctx-"+strconv.Itoa(os.Getuid()))
+func temporaryRuntimeDir() string { return runtimeDirBelow(os.TempDir()) }
+
+func runtimeDirBelow(temporary string) string {
+	return filepath.Join(temporary, "magicctx-"+strconv.Itoa(os.Getuid()))
 }
 
 // runtimeDir returns the first usable runtime directory. It examines the file

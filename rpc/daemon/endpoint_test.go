@@ -28,7 +28,7 @@ func TestEndpointMovesOnFromADirectoryThatIsUnfit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if looked := EndpointIn(want, data); looked != e {
+		if looked := EndpointIn(want, data); looked.String() != e.String() {
 			t.Errorf("a look finds %s, a host is at %s", looked, e)
 		}
 		if got := filepath.Dir(e.String()); got != want {

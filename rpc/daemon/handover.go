@@ -21,30 +21,47 @@ const handoverTimeout = rpc.DefaultGrace + 5*time.Second
 // answer needs no lane, so it comes at once from a healthy host.
 const probeTimeout = 5 * time.Second
 
-// hostVersion asks the running host for its version. A host that is about to
-// stop counts as absent, and the error is ErrNoHost.
-func hostVersion(ctx context.Context, e Endpoint) (string, error) {
+// hostVersion asks the running host for its version, and returns where that host
+// is. A host that is about to stop counts as absent, and the error is ErrNoHost.
+func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	conn, err := Dial(ctx, e)
+	conn, at, err := find(ctx, e)
 	if err != nil {
-		return "", err
+		return "", at, err
 	}
 	client := rpc.NewClient(conn, nil, nil)
 	defer client.Close(ctx)
-	var st schema.StatusResult
-	err = client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+	version, err = askVersion(ctx, client)
 	var refused *rpc.Error
 	switch {
 	case err == nil:
-		return st.Version, nil
+		return version, at, nil
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("the host does not answer: %w", err)
+		return "", at, fmt.Errorf("the host does not answer: %w", err)
 	case errors.As(err, &refused) && refused.Code != schema.CodeStopping:
-		return "", err
+		return "", at, err
 	default:
-		return "", fmt.Errorf("%w: %w", ErrNoHost, err)
+		return "", at, fmt.Errorf("%w: %w", ErrNoHost, err)
 	}
+}
+
+// codeMethodNotFound is JSON-RPC's code for a method that the host is too old to
+// know.
+const codeMethodNotFound = -32601
+
+// askVersion does not ask for the host's status, because a status can fail: it
+// reads the store, and names sessions and clients. Only a host that does not know
+// the method "version" is asked for its status.
+func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
+	var r schema.VersionResult
+	err := client.Call(ctx, schema.MethodVersion, schema.VersionParams{}, &r)
+	if refused := (*rpc.Error)(nil); !errors.As(err, &refused) || refused.Code != codeMethodNotFound {
+		return r.Version, err
+	}
+	var st schema.StatusResult
+	err = client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, &st)
+	return st.Version, err
 }
 
 // askToStop asks the host of the endpoint to stop, and waits until that host no
@@ -71,13 +88,20 @@ func askToStop(ctx context.Context, e Endpoint) error {
 			return err
 		}
 		conn.Close()
-		time.Sleep(startPoll)
+		select {
+		case <-time.After(startPoll):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the host to leave: %w", context.Cause(ctx))
+		}
 	}
 }
 
 // An outdatedError says that the running host is of an older release than this
 // build.
-type outdatedError struct{ version string }
+type outdatedError struct {
+	version string
+	at      Endpoint
+}
 
 func (e *outdatedError) Error() string {
 	return fmt.Sprintf("magicctx-host %s is running, this is %s", e.version, rpc.Version)
@@ -85,8 +109,8 @@ func (e *outdatedError) Error() string {
 
 // takeOver makes the older host stop. If that host has gone meanwhile, takeOver
 // succeeds.
-func (e *outdatedError) takeOver(ctx context.Context, at Endpoint) error {
-	if err := askToStop(ctx, at); err != nil && !errors.Is(err, ErrNoHost) {
+func (e *outdatedError) takeOver(ctx context.Context) error {
+	if err := askToStop(ctx, e.at); err != nil && !errors.Is(err, ErrNoHost) {
 		return fmt.Errorf("%w, and the older one does not make place: %w; end its process and try again", e, err)
 	}
 	return nil

@@ -19,6 +19,9 @@ const leftoverTimeout = time.Second
 // its own leftover. Lock files are not leftovers, because they stay for ever;
 // see lock.
 func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
+	if checkOwner(runtimeDir) != nil { // the files of another user are not ours to examine or remove
+		return nil, nil
+	}
 	entries, err := os.ReadDir(runtimeDir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -69,8 +72,9 @@ func endpointOf(path string) (Endpoint, bool) {
 	return Endpoint{}, false
 }
 
-// isServed reports whether a host listens at the endpoint. A dial that times
-// out counts as yes, because the system refuses at once if no process listens.
+// isServed reports whether a host listens at the endpoint, or is about to. A
+// dial that times out counts as yes, because the system refuses at once if no
+// process listens.
 func isServed(ctx context.Context, e Endpoint) bool {
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()

@@ -2,12 +2,8 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,8 +19,13 @@ import (
 type Listener struct {
 	net   net.Listener
 	uid   int    // the user who may connect to a Unix socket
-	token string // the secret that a TCP client must send
+	token string // the secret that both ends of a TCP connection must know
 	file  string // socket or token file, removed at the end
+
+	record string // file that names the runtime directory, removed at the end; "" if there is none
+	// Unrecorded is the reason why clients with another environment do not find
+	// this host, nil if they do.
+	Unrecorded error
 }
 
 var (
@@ -46,16 +47,17 @@ type HostLock struct {
 // the error is ErrRunning.
 func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
-		attempt, cancel := context.WithTimeout(ctx, lockPoll)
-		unlock, err := lock(attempt, e.hostLock())
-		cancel()
+		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
+			// The port in the token file of a dead host may belong to any other
+			// program by now. From here on the file would look alive.
+			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}
 		if !errors.Is(err, errLockHeld) {
 			return nil, err
 		}
-		if _, err := hostVersion(ctx, e); err == nil {
+		if _, _, err := hostVersion(ctx, e); err == nil {
 			return nil, ErrRunning
 		}
 		if ctx.Err() != nil {
@@ -64,13 +66,43 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	}
 }
 
+// tryLockHost takes both locks of a host, and waits only a moment for each. The
+// lock in the runtime directory comes first, so that clients see the host of
+// this endpoint as alive. The lock in the data directory keeps out a host with
+// another runtime directory. If the data directory cannot hold a lock file, for
+// example on a read-only disk, the first lock has to be enough.
+func tryLockHost(ctx context.Context, e Endpoint) (unlock func(), err error) {
+	unlockRuntime, err := lockSoon(ctx, e.hostLock())
+	if err != nil || e.data == "" {
+		return unlockRuntime, err
+	}
+	unlockData, err := lockSoon(ctx, e.dataLock())
+	switch {
+	case err == nil:
+		return func() { unlockData(); unlockRuntime() }, nil
+	case errors.Is(err, errLockHeld):
+		unlockRuntime()
+		return nil, err
+	default:
+		return unlockRuntime, nil
+	}
+}
+
+func lockSoon(ctx context.Context, path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPoll)
+	defer cancel()
+	return lock(ctx, path)
+}
+
 // Release lets another process become the host. Call it last, after all work
 // that two hosts must not do at the same time, such as closing the database.
 func (l *HostLock) Release() { l.unlock() }
 
 // Listen starts to listen. No other process can be listening, because this one
 // holds the host lock. An existing socket was therefore left behind by a host
-// that was killed, and is replaced.
+// that was killed, and is replaced. Listen also records where it listens, for
+// clients with another environment. If it cannot record that, it still serves
+// the clients that look in its directory.
 func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	listener, err := listenUnix(l.endpoint)
 	if err != nil {
@@ -78,6 +110,10 @@ func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if l.endpoint.data != "" {
+		listener.record = recordPath(l.endpoint.data)
+		listener.Unrecorded = l.endpoint.record()
 	}
 	return listener, nil
 }
@@ -99,7 +135,6 @@ func listenUnix(e Endpoint) (*Listener, error) {
 		l.Close()
 		return nil, err
 	}
-	os.Remove(e.tcp()) // left by a host that listened on TCP instead
 	return &Listener{net: l, uid: os.Getuid(), file: e.socket()}, nil
 }
 
@@ -109,8 +144,9 @@ func noSockets() bool { return os.Getenv("MAGICCTX_NO_SOCKETS") != "" }
 
 // tcpAddress is the content of the token file.
 type tcpAddress struct {
-	Address string `json:"address"`
-	Token   string `json:"token"`
+	Address   string `json:"address"`
+	Token     string `json:"token"`
+	Handshake int    `json:"handshake"`
 }
 
 func listenTCP(ctx context.Context, e Endpoint, noUnix error) (*Listener, error) {
@@ -118,10 +154,8 @@ func listenTCP(ctx context.Context, e Endpoint, noUnix error) (*Listener, error)
 	if err != nil {
 		return nil, errors.Join(noUnix, err)
 	}
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails
-	token := hex.EncodeToString(secret)
-	content, err := json.Marshal(tcpAddress{l.Addr().String(), token})
+	token := newNonce()
+	content, err := json.Marshal(tcpAddress{l.Addr().String(), token, handshakeVersion})
 	if err == nil {
 		err = writePrivate(e.tcp(), content)
 	}
@@ -151,82 +185,62 @@ func writePrivate(path string, content []byte) error {
 // goroutine, because the client may take its time to send its token.
 func (l *Listener) Accept() (net.Conn, error) { return l.net.Accept() }
 
-// tokenTimeout bounds the wait for the token on a new TCP connection.
-const tokenTimeout = 5 * time.Second
-
 // Check fails unless the client at the other end of conn may use this host.
 func (l *Listener) Check(conn net.Conn) error {
 	if socket, ok := conn.(*net.UnixConn); ok {
-		return checkPeer(socket, l.uid)
+		return checkClient(socket, l.uid)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(tokenTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err
 	}
-	sent := make([]byte, len(l.token))
-	if _, err := io.ReadFull(conn, sent); err != nil {
-		return fmt.Errorf("read token: %w", err)
+	if err := greetClient(conn, l.token); err != nil {
+		return fmt.Errorf("handshake: %w", err)
 	}
-	if subtle.ConstantTimeCompare(sent, []byte(l.token)) != 1 {
-		return errors.New("wrong token")
-	}
-	return conn.SetReadDeadline(time.Time{})
+	return conn.SetDeadline(time.Time{})
 }
 
-func checkPeer(socket *net.UnixConn, want int) error {
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var uid int
-	var uidErr error
-	if err := raw.Control(func(fd uintptr) { uid, uidErr = peerUID(int(fd)) }); err != nil {
-		return err
-	}
+func checkClient(socket *net.UnixConn, want int) error {
+	uid, err := uidOf(socket)
 	switch {
-	case errors.Is(uidErr, errors.ErrUnsupported):
+	case errors.Is(err, errors.ErrUnsupported):
 		return nil
-	case uidErr != nil:
-		return fmt.Errorf("peer of socket: %w", uidErr)
+	case err != nil:
+		return err
 	case uid != want:
 		return fmt.Errorf("user %d may not speak to the host of user %d", uid, want)
 	}
 	return nil
 }
 
+// uidOf returns the user at the other end of a Unix socket. Each system has its
+// own way to tell, see peerUID.
+func uidOf(socket *net.UnixConn) (uid int, err error) {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	if ctlErr := raw.Control(func(fd uintptr) { uid, err = peerUID(int(fd)) }); ctlErr != nil {
+		return 0, ctlErr
+	}
+	if err != nil {
+		return 0, fmt.Errorf("peer of socket: %w", err)
+	}
+	return uid, nil
+}
+
+// Transport is how clients reach the host: "unix" or "tcp".
+func (l *Listener) Transport() string { return l.net.Addr().Network() }
+
+// Address is the path of the socket, or the TCP address.
+func (l *Listener) Address() string { return l.net.Addr().String() }
+
 // Close accepts no further connections.
 func (l *Listener) Close() error {
 	err := l.net.Close() // removes a socket
-	if rmErr := os.Remove(l.file); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
-		err = errors.Join(err, rmErr)
+	for _, file := range []string{l.file, l.record} {
+		if rmErr := os.Remove(file); file != "" && rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
+			err = errors.Join(err, rmErr)
+		}
 	}
 	return err
-}
-
-// Dial connects to the running host. If no host is running, the error is
-// ErrNoHost.
-func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
-	var d net.Dialer
-	conn, unixErr := d.DialContext(ctx, "unix", e.socket())
-	if unixErr == nil {
-		return conn, nil
-	}
-	if err := refusePipe(e.tcp()); err != nil {
-		return nil, err
-	}
-	content, err := os.ReadFile(e.tcp())
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoHost, unixErr)
-	}
-	var at tcpAddress
-	if err := json.Unmarshal(content, &at); err != nil {
-		return nil, fmt.Errorf("read %s: %w", e.tcp(), err)
-	}
-	if conn, err = d.DialContext(ctx, "tcp", at.Address); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
-	}
-	if _, err := io.WriteString(conn, at.Token); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("send token: %w", err)
-	}
-	return conn, nil
 }

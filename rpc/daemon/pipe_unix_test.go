@@ -36,7 +36,11 @@ func TestB9NamedPipeHangsNoStart(t *testing.T) {
 			return err
 		}},
 	} {
-		path := filepath.Join(t.TempDir(), "e.tcp")
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o700); err != nil { // other modes are refused before the pipe is seen
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "e.tcp")
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -95,6 +95,7 @@ type idleTimer struct {
 	idle  time.Duration
 	timer *time.Timer
 
+	// mu guards present, the number of connected clients.
 	mu      sync.Mutex
 	present int
 }

@@ -267,7 +267,7 @@ func (quietHost) Disconnected(host.Client) {}
 
 // A logBuffer collects log lines.
 type logBuffer struct {
-	mu sync.Mutex
+	mu sync.Mutex // guards b
 	b  strings.Builder
 }
 

@@ -14,6 +14,7 @@ export const Method = {
   ToolExecute: "tool/execute",
   CommandExecute: "command/execute",
   Cancel: "$/cancelRequest",
+  Version: "version",
   Status: "status",
   SessionStatus: "session/status",
   SessionSubscribe: "session/subscribe",
@@ -777,6 +778,19 @@ export interface Version {
   minor: number
 }
 
+/** VersionParams asks which release is running. */
+export type VersionParams = Record<string, never>
+
+/**
+ * VersionResult says which release is running. Unlike a status, a host can answer it in every state: with a
+ * store that hangs, and with any number of sessions.
+ */
+export interface VersionResult {
+  version: string
+  protocol: Version
+  pid: number
+}
+
 /** Warning is a problem that a person should look at. */
 export interface Warning {
   /**
@@ -838,6 +852,7 @@ export interface HostCalls {
   "tool/after": { params: ToolAfterParams; result: ToolAfterResult }
   "tool/before": { params: ToolBeforeParams; result: ToolBeforeResult }
   "tool/execute": { params: ToolExecuteParams; result: ToolExecuteResult }
+  "version": { params: VersionParams; result: VersionResult }
 }
 
 /** The notifications that the host takes. */

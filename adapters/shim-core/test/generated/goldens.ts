@@ -480,6 +480,14 @@ export const hostCalls: HostCalls = {
     "title": "3 dropped",
     "output": "Dropped §3§ to §5§."
   } },
+  "version": { params: {}, result: {
+    "pid": 4711,
+    "protocol": {
+      "major": 1,
+      "minor": 0
+    },
+    "version": "v0.2.0"
+  } },
 }
 
 export const hostNotifications: HostNotifications = {
@@ -708,4 +716,5 @@ export const goldenFiles: Record<string, string> = {
   "tool/after": "method/tool.after.json",
   "tool/before": "method/tool.before.json",
   "tool/execute": "method/tool.execute.json",
+  "version": "method/version.json",
 }

@@ -53,7 +53,7 @@ type WireMessage struct {
 }
 
 // Wire reads the blocks of a patched message.
-func Wire(m *transcript.Message) WireMessage {
+func WireMessageOf(m *transcript.Message) WireMessage {
 	w := WireMessage{Key: m.Key, Role: m.Role}
 	if m.Hidden {
 		return w
@@ -85,12 +85,12 @@ func Wire(m *transcript.Message) WireMessage {
 	return w
 }
 
-// Joins reports whether a provider that merges consecutive assistant messages
+// FusesWithNext reports whether a provider that merges consecutive assistant messages
 // sees the next assistant message as a continuation of w. The results of an
 // answer's calls follow the whole answer, so one call anywhere in the last
 // answer of w keeps the two apart. For example, in `thinking, tool, text` the
 // result comes behind the text.
-func (w *WireMessage) Joins() bool {
+func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false
 	}

@@ -1,0 +1,43 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A good value is used. A bad one is replaced by its default, with a warning.
+func ExampleLoad() {
+	home, err := os.MkdirTemp("", "magicctx")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(home)
+	dir := filepath.Join(home, ".config", "magicctx")
+	file := filepath.Join(dir, "magicctx.jsonc")
+	content := `{ "protected_tags": 30, "history_budget_percentage": 0.2 }`
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	cfg, warnings := config.Load(config.Options{
+		Harness: schema.HarnessOpenCode,
+		Env:     func(name string) string { return map[string]string{"HOME": home}[name] },
+	})
+	fmt.Println(cfg.ProtectedTags, cfg.HistoryBudgetPercentage)
+	for _, w := range warnings {
+		fmt.Println(w.Key, "is", w.Value, "but", w.Allowed, "is allowed")
+	}
+	// Output:
+	// 30 15
+	// history_budget_percentage is 0.2 but a number from 5 to 50 is allowed
+}

@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+const reinstall = "run magicctx-host install opencode"
+
+// pluginFile checks that the harness can load the plugin, and that the plugin finds a host.
+func (x *examination) pluginFile(ctx context.Context) {
+	if x.PluginFile == nil {
+		return
+	}
+	path, err := x.PluginFile(ctx)
+	switch {
+	case err != nil:
+		x.fail("correct the file; the harness cannot read it either", "%v", err)
+		return
+	case path == "": // an npm package, which the harness keeps in its own cache
+		return
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		x.fail(reinstall, "the plugin is gone: %v", err)
+		return
+	}
+	if x.Env(NamedBy) != "" { // then a plugin tries no other program; see named
+		return
+	}
+	dir := path
+	if !info.IsDir() {
+		dir = filepath.Dir(path)
+	}
+	host, tried := x.hostBeside(dir)
+	if host == "" {
+		x.fail(reinstall+`, or put magicctx-host on the PATH`, "the plugin in %s finds no host; it looks at %s, and on the PATH", dir, strings.Join(tried, ", "))
+		return
+	}
+	x.ok("the plugin starts %s", host)
+}
+
+// hostBeside returns the program that the plugin in a directory starts, empty if there is none, and the
+// places that it tried. The plugin's own search is locateHost in adapters/shim-core/src/locate.ts.
+func (x *examination) hostBeside(dir string) (host string, tried []string) {
+	for _, candidate := range []string{
+		recordedHost(filepath.Join(dir, "host.json")),
+		packagedHost(dir),
+		filepath.Join(dir, "..", "bin", hostName()),
+	} {
+		if candidate == "" {
+			continue
+		}
+		if isProgram(candidate) {
+			return candidate, tried
+		}
+		tried = append(tried, candidate)
+	}
+	if found, err := x.LookPath("magicctx-host"); err == nil {
+		return found, tried
+	}
+	return "", tried
+}
+
+// maxRecordBytes is more than the record of a path has.
+const maxRecordBytes = 64 << 10
+
+// recordedHost returns the host that an installation has recorded beside the plugin.
+func recordedHost(file string) string {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRecordBytes {
+		return ""
+	}
+	content, err := os.ReadFile(file)
+	var record struct {
+		Host string `json:"host"`
+	}
+	if err != nil || json.Unmarshal(content, &record) != nil || !filepath.IsAbs(record.Host) {
+		return ""
+	}
+	return record.Host
+}
+
+// packagedHost returns the host of the npm package for this platform, as Node resolves it.
+func packagedHost(dir string) string {
+	system, processor := runtime.GOOS, runtime.GOARCH
+	if system == "windows" {
+		system = "win32"
+	}
+	if processor == "amd64" {
+		processor = "x64"
+	}
+	name := filepath.Join("node_modules", "@magicctx", "host-"+system+"-"+processor)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, name, "package.json")); err == nil {
+			return filepath.Join(dir, name, "bin", hostName())
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func hostName() string {
+	if runtime.GOOS == "windows" {
+		return "magicctx-host.exe"
+	}
+	return "magicctx-host"
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
+}
+
+// compaction compares OpenCode's own compaction with the other findings: exactly one of OpenCode and
+// magicctx has to keep sessions below the model's limit.
+func (x *examination) compaction(ctx context.Context) {
+	if x.CompactionOff == nil {
+		return
+	}
+	file, err := x.CompactionOff(ctx)
+	isStopped := stopped(x.before)
+	switch {
+	case err != nil:
+		x.fail("correct the file; the harness cannot read it either", "%v", err)
+	case file != "" && isStopped:
+		x.warn("switch it on until magicctx works again, and run magicctx-host install opencode then",
+			"nothing keeps sessions below the model's limit: magicctx does not work, and OpenCode's own compaction is off in %s", file)
+		if x.RestoreCompaction != nil {
+			x.fixable(x.RestoreCompaction)
+			x.findings[len(x.findings)-1].isFallback = true
+		}
+	case file == "" && !isStopped && x.isListed(ctx):
+		x.warn(reinstall, "OpenCode's own compaction is on, and shortens the sessions that magicctx keeps")
+	case file != "":
+		x.ok("OpenCode's own compaction is off, see %s", file)
+	}
+}
+
+func (x *examination) isListed(ctx context.Context) bool {
+	if x.Installed == nil {
+		return false
+	}
+	file, err := x.Installed(ctx)
+	return err == nil && file != ""
+}

@@ -1,0 +1,161 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/tailscale/hujson"
+)
+
+// A Plugin is the entry that makes OpenCode load the shim.
+type Plugin struct {
+	File string // the configuration
+	Spec string
+	// Path is the file or directory that OpenCode loads. It is empty for an npm package.
+	Path string
+}
+
+// FindPlugin returns the entry that loads the shim in the configurations that apply at the place, nil if
+// there is none. It does not matter who wrote the entry.
+func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
+	var found *Plugin
+	files, _ := p.inForce()
+	for _, file := range files {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("look for the plugin: %w", context.Cause(ctx))
+		}
+		d, err := readDocument(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		plugins, err := pluginsOf(d)
+		if err != nil {
+			return nil, err
+		}
+		if plugins == nil {
+			continue
+		}
+		installed := "" // the spec of an installation with a path of the user's choice
+		if v, err := p.vault(file); err == nil {
+			if r, err := v.readRecord(); err == nil && r != nil {
+				installed = r.Spec
+			}
+		}
+		i := ownEntry(file, plugins, installed)
+		if i < 0 {
+			continue
+		}
+		found = &Plugin{File: file, Spec: mustText(*specOf(&plugins.Elements[i]))}
+		if isPath(found.Spec) {
+			found.Path = pathOf(file, found.Spec)
+		}
+	}
+	return found, nil
+}
+
+// CompactionOff returns the configuration that switches OpenCode's own compaction off at the place, empty
+// if it is on.
+func CompactionOff(ctx context.Context, p Place) (file string, err error) {
+	files, _ := p.inForce()
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("look for the compaction settings: %w", context.Cause(ctx))
+		}
+		d, err := readDocument(f)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		compaction, err := compactionOf(d)
+		if err != nil {
+			return "", err
+		}
+		if compaction == nil {
+			continue
+		}
+		if m := member(compaction, compactionKeys[0]); m != nil {
+			if file = ""; isFalse(m.Value) {
+				file = f
+			}
+		}
+	}
+	return file, nil
+}
+
+// RestoreCompaction plans to give the settings of OpenCode's own compaction back the values that they had
+// before the installation. The plugin stays listed, and the next installation switches compaction off
+// again. If nothing is installed at the place, the error is ErrNotInstalled. If the user had switched
+// compaction off before the installation, the plan is empty.
+func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
+	file, r, err := place.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := place.newPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	p.Before, err = readFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.After = p.Before
+	d, err := parseDocument(file, p.Before)
+	if err != nil {
+		return nil, err
+	}
+	if err := restoreCompaction(d, r.Former); err != nil {
+		return nil, err
+	}
+	after := d.bytes()
+	if slices.Equal(after, p.Before) {
+		return p, nil
+	}
+	p.After = after
+	// The record describes the file as it is now. A removal therefore still finds the way back.
+	changed := *r
+	changed.Installed = hash(after)
+	p.record = &changed
+	return p, nil
+}
+
+// restoreCompaction gives the keys that an installation has switched off their former values. A value
+// that its author has changed again stays.
+func restoreCompaction(d *document, f former) error {
+	compaction, err := compactionOf(d)
+	if err != nil || compaction == nil {
+		return err
+	}
+	for _, key := range slices.Backward(compactionKeys) {
+		m := member(compaction, key)
+		if m == nil || !isFalse(m.Value) {
+			continue
+		}
+		before, had := f.Compaction[key]
+		if !had {
+			removeMember(compaction, key)
+			continue
+		}
+		value, err := hujson.Parse(before)
+		if err != nil {
+			return fmt.Errorf("former value of compaction.%s: %w", key, err)
+		}
+		m.Value.Value = value.Value
+	}
+	if !f.HasCompaction && isBare(members{compaction}) {
+		removeMember(d.root, "compaction")
+	}
+	return nil
+}

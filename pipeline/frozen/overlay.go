@@ -1,0 +1,130 @@
+package frozen
+
+import (
+	"iter"
+	"maps"
+)
+
+// Additions are what one busting pass adds to the frozen state. The zero value adds
+// nothing.
+type Additions struct {
+	Edits []Edit
+	// Setup is the session's setup from this pass on. It is nil if the setup stays as
+	// it is.
+	Setup *Setup
+	// Drained lists the tags whose queued drop is finished.
+	Drained []int
+}
+
+// Commit adds a to the state. It ignores tags that no unit has.
+func (s *State) Commit(a Additions) {
+	for _, e := range a.Edits {
+		if u := s.ByTag(e.Tag); u != nil {
+			u.Treatment = u.with(e)
+		}
+	}
+	if a.Setup != nil {
+		s.Setup = *a.Setup
+	}
+	if len(a.Drained) > 0 {
+		s.dequeue(a.Drained)
+	}
+}
+
+// An Overlay lays proposed additions over a state. It reads as if the state had them,
+// and never changes the state. To accept the additions, the caller commits them to the
+// state. To refuse them, it drops the overlay. For example, a pass renders with the
+// overlay of an edit, and if the edit cannot be stored, the state has never had it.
+type Overlay struct {
+	// Setup is the proposed setup, or the state's own if none is proposed.
+	Setup Setup
+
+	state *State
+	// edited holds a copy of each unit with a proposed edit, by tag. All other units
+	// are read from the state.
+	edited map[int]*Unit
+}
+
+// With returns an overlay of the state with a. The queue is shown with all its drops,
+// because Drained takes effect only when a is committed.
+func (s *State) With(a Additions) *Overlay {
+	o := &Overlay{Setup: s.Setup, state: s}
+	if a.Setup != nil {
+		o.Setup = *a.Setup
+	}
+	for _, e := range a.Edits {
+		o.Lay(e)
+	}
+	return o
+}
+
+// Clone returns a copy that takes further edits without changing o.
+func (o *Overlay) Clone() *Overlay {
+	return &Overlay{Setup: o.Setup, state: o.state, edited: maps.Clone(o.edited)}
+}
+
+// Lay adds a proposed edit to the overlay. It ignores a tag that no unit has.
+func (o *Overlay) Lay(e Edit) {
+	u := o.ByTag(e.Tag)
+	if u == nil {
+		return
+	}
+	edited := *u // a new copy, because a clone of the overlay may share the old one
+	edited.Treatment = u.with(e)
+	if o.edited == nil {
+		o.edited = make(map[int]*Unit)
+	}
+	o.edited[e.Tag] = &edited
+}
+
+// ByTag returns the unit with the given tag, or nil.
+func (o *Overlay) ByTag(tag int) *Unit {
+	if u := o.edited[tag]; u != nil {
+		return u
+	}
+	return o.state.ByTag(tag)
+}
+
+// ByKey returns the unit with the given key, or nil.
+func (o *Overlay) ByKey(key string) *Unit { return o.shown(o.state.ByKey(key)) }
+
+// shown returns the unit u of the state as the overlay shows it.
+func (o *Overlay) shown(u *Unit) *Unit {
+	if u != nil && len(o.edited) > 0 {
+		if edited := o.edited[u.Tag]; edited != nil {
+			return edited
+		}
+	}
+	return u
+}
+
+// Units returns all units, ascending by tag.
+func (o *Overlay) Units() iter.Seq[*Unit] {
+	return func(yield func(*Unit) bool) {
+		for i := range o.state.units {
+			if !yield(o.shown(&o.state.units[i])) {
+				return
+			}
+		}
+	}
+}
+
+// UnitsFromNewest returns all units, descending by tag.
+func (o *Overlay) UnitsFromNewest() iter.Seq[*Unit] {
+	return func(yield func(*Unit) bool) {
+		for i := len(o.state.units) - 1; i >= 0; i-- {
+			if !yield(o.shown(&o.state.units[i])) {
+				return
+			}
+		}
+	}
+}
+
+// TagCounter returns the highest tag ever given.
+func (o *Overlay) TagCounter() int { return o.state.TagCounter }
+
+// Queue returns the queued drops, oldest first. The slice belongs to the state.
+func (o *Overlay) Queue() []QueuedDrop { return o.state.queue }
+
+// Queued reports whether a drop of tag is queued.
+func (o *Overlay) Queued(tag int) bool { return o.state.Queued(tag) }

@@ -1,0 +1,28 @@
+package rule
+
+import "github.com/magicctx/magicctx-host/pipeline/frozen"
+
+// drops collects drops until they free as many tokens as a rule was asked for.
+type drops struct {
+	edits []frozen.Edit
+	// need is the number of tokens that are still to be freed.
+	need int
+}
+
+func (v View) dropsUntilEnough() drops { return drops{need: v.Need} }
+
+func (d *drops) isEnough() bool { return d.need <= 0 }
+
+// add drops u, as a skeleton or whole.
+func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
+	e := frozen.Edit{Tag: u.Tag, Kind: kind}
+	d.need -= u.Freed(e)
+	d.edits = append(d.edits, e)
+}
+
+// addIfSmaller drops u whole, unless its placeholder would be as large as u is.
+func (d *drops) addIfSmaller(u *frozen.Unit) {
+	if u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Drop}) > 0 {
+		d.add(u, frozen.Drop)
+	}
+}

@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LookDirs returns the directories in which a host of dataDir may have its
+// socket, whatever the environment was in which it started: the directory that
+// the host has recorded, the RuntimeDirs of this process, and those of a process
+// with or without XDG_RUNTIME_DIR and TMPDIR.
+func LookDirs(dataDir string) []string {
+	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
+	if runtime.GOOS == "linux" {
+		dirs = append(dirs, filepath.Join("/run/user", strconv.Itoa(os.Getuid()), "magicctx"))
+	}
+	if runtime.GOOS != "windows" {
+		dirs = append(dirs, runtimeDirBelow("/tmp"))
+	}
+	var all []string
+	for _, dir := range dirs {
+		if !slices.Contains(all, dir) {
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
+// Dial connects to the running host and makes sure that the host belongs to this
+// user. It looks in all LookDirs of the data directory, or only in the one
+// directory of an endpoint of EndpointIn. If no host is running, the error is
+// ErrNoHost.
+func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
+	conn, _, err := find(ctx, e)
+	return conn, err
+}
+
+// find is Dial, and also returns where the host is.
+func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
+	places := []Endpoint{e}
+	if e.data != "" {
+		for _, dir := range LookDirs(e.data) {
+			if dir != e.dir {
+				places = append(places, Endpoint{dir: dir, name: e.name})
+			}
+		}
+		places[0].data = ""
+	}
+	var noHost, failed error
+	for _, at := range places {
+		conn, err := dialAt(ctx, at)
+		switch {
+		case err == nil:
+			return conn, at, nil
+		case !errors.Is(err, ErrNoHost):
+			// A host that answers elsewhere is better than this one.
+			failed = errors.Join(failed, err)
+		case noHost == nil:
+			noHost = err
+		}
+	}
+	if failed != nil {
+		return nil, e, failed
+	}
+	return nil, e, noHost
+}
+
+// recordPath is the path of the file that names the runtime directory of the
+// running host. It lies in the data directory, which all clients of the host
+// know, whatever their environment is.
+func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
+
+// maxRecordBytes is more than a path has.
+const maxRecordBytes = 8 << 10
+
+// record notes the host's runtime directory for clients with another
+// environment.
+func (e Endpoint) record() error {
+	if e.data == "" {
+		return nil
+	}
+	if err := writePrivate(recordPath(e.data), []byte(e.dir+"\n")); err != nil {
+		return fmt.Errorf("record the directory of the socket: %w", err)
+	}
+	return nil
+}
+
+// recorded returns the directory that a host has recorded, none if no host has.
+// The record is only a hint: Dial makes sure that directory and host belong to
+// this user.
+func recorded(dataDir string) []string {
+	path := recordPath(dataDir)
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxRecordBytes))
+	dir := strings.TrimSuffix(string(content), "\n")
+	if err != nil || !filepath.IsAbs(dir) {
+		return nil
+	}
+	return []string{dir}
+}
