@@ -91,7 +91,8 @@ type Assessment struct {
 // the next passes. A steady pass has the zero value.
 type Additions struct {
 	frozen.Additions
-	// Reasons holds the reason of each edit, in the order of Edits.
+	// Reasons holds the reason of each edit, in the order of Edits. It shows nowhere on
+	// the wire; a person may ask for it.
 	Reasons []rule.Reason
 	// Relief is the relief after the bust. It is nil if the relief stays as it is.
 	Relief *Relief

@@ -55,3 +55,10 @@ func (m marks) bill(low int) float64 {
 	writing := max(0, m.price.Write-m.price.Read) * float64(max(0, low-m.prefix)) / steps
 	return reading + writing
 }
+
+// EstimateLowMark returns about the low mark that a pass would choose. It needs no
+// messages of the session, so it assumes that the rules can take everything behind
+// the prefix.
+func EstimateLowMark(high, prefix, growth int, price schema.Price) int {
+	return marks{high: high, floor: prefix, prefix: prefix, growth: growth, price: price}.low()
+}

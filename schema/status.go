@@ -39,6 +39,21 @@ type StatusResult struct {
 	KnownSessions int `json:"knownSessions,omitzero"`
 	// Warnings are problems that a person should look at, worst first.
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Saved is the money that magicctx has saved, summed over all sessions of
+	// the store whose model has a price. It is absent if no session has one.
+	Saved *Saving `json:"saved,omitzero"`
+}
+
+// Saving is an estimate of money, in $. docs/status.md says how it is made.
+type Saving struct {
+	// Money is the estimated difference to the same requests with nothing
+	// dropped. It is negative while a bust has not paid off yet.
+	Money float64 `json:"money"`
+	// Passes is the number of requests that the estimate covers.
+	Passes int `json:"passes"`
+	// UnpricedSessions counts the sessions that a sum leaves out, because the
+	// harness names no price for their models.
+	UnpricedSessions int `json:"unpricedSessions,omitzero"`
 }
 
 // Warning is a problem that a person should look at.
@@ -63,17 +78,22 @@ type ClientStatus struct {
 type SessionStatusParams struct {
 	Harness Harness `json:"harness" jsonschema:"enum=opencode,enum=pi"`
 	Session string  `json:"session"`
+	// Dropped asks for the units that passes have dropped.
+	Dropped bool `json:"dropped,omitzero"`
 }
 
 // SessionStatus is the state of one session after its last pass.
 type SessionStatus struct {
 	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
-	Mode    string  `json:"mode" jsonschema:"enum=primary,enum=primary-no-reduce,enum=subagent,enum=subagent-no-reduce"`
-	Model   Model   `json:"model"`
-	Epoch   int     `json:"epoch"`
-	Passes  int     `json:"passes"`
-	Busts   int     `json:"busts"`
+	// Title is the session's title as the harness reported it last. It is empty
+	// until the harness has reported one.
+	Title  string `json:"title,omitzero"`
+	Mode   string `json:"mode" jsonschema:"enum=primary,enum=primary-no-reduce,enum=subagent,enum=subagent-no-reduce"`
+	Model  Model  `json:"model"`
+	Epoch  int    `json:"epoch"`
+	Passes int    `json:"passes"`
+	Busts  int    `json:"busts"`
 	// LastVerdict and LastCause belong to the last pass.
 	LastVerdict Verdict `json:"lastVerdict,omitzero"`
 	LastCause   string  `json:"lastCause,omitzero"`
@@ -116,7 +136,8 @@ type SessionStatus struct {
 	LastPassBust bool `json:"lastPassBust,omitzero"`
 	// BustCauses counts the busts in the journal by cause, most frequent first.
 	BustCauses []CauseCount `json:"bustCauses,omitempty"`
-	// Tokens is the host's own count of the prompt, by source.
+	// Tokens splits the prompt by source. Its parts without Dropped add up to
+	// InputTokens, once the provider has reported that.
 	Tokens TokensBySource `json:"tokens,omitzero"`
 	// SizeTokens is the expected prompt size of the last pass before it
 	// decided. GoalTokens is the size that the pass wanted to get down to, or 0
@@ -126,6 +147,17 @@ type SessionStatus struct {
 	// LastPrice is the newest price of a bust in the journal, whether or not
 	// the bust was made.
 	LastPrice *PricedPass `json:"lastPrice,omitzero"`
+	// NextBust estimates the next bust under pressure. It is absent while the
+	// model's prompt limit is unknown.
+	NextBust *NextBust `json:"nextBust,omitzero"`
+	// LastBust is the newest bust of the journal.
+	LastBust *LastBust `json:"lastBust,omitzero"`
+	// Saved is absent if the harness names no price for the session's model, or
+	// if no request was measured yet.
+	Saved *Saving `json:"saved,omitzero"`
+	// DroppedUnits lists the dropped units, newest decision first. Only an
+	// answer to SessionStatusParams.Dropped has it.
+	DroppedUnits []DroppedUnit `json:"droppedUnits,omitempty"`
 	// BindsThinking says that the session's model binds its thinking to
 	// everything before it. LostThinkingBlocks counts the blocks that busts
 	// have invalidated. LostThinkingTokens estimates their size.
@@ -141,6 +173,61 @@ type SessionStatus struct {
 	// for a person, for example "Anthropic's default".
 	CacheLifeSource CacheLifeSource `json:"cacheLifeSource,omitzero" jsonschema:"enum=route,enum=config,enum=read,enum=missed,enum=harness"`
 	CacheLifeReason string          `json:"cacheLifeReason,omitzero"`
+}
+
+// NextBust estimates the next bust under pressure, in tokens.
+type NextBust struct {
+	// At is the prompt size from which a pass may bust: the high mark. Down is
+	// the size that it then frees down to: the low mark.
+	At   int `json:"at"`
+	Down int `json:"down"`
+	// Freed is At minus Down. Resent is the size of the messages that stay and
+	// may have to be written to the provider's cache again.
+	Freed  int `json:"freed"`
+	Resent int `json:"resent"`
+	// Cost is the extra price of writing Resent instead of reading it, in $. It
+	// is absent if the harness names no price for the model.
+	Cost *float64 `json:"cost,omitzero"`
+}
+
+// LastBust is a bust that was made.
+type LastBust struct {
+	Pass int   `json:"pass"`
+	At   int64 `json:"at"`
+	// Cause is the reason for the bust, for example "pressure".
+	Cause string `json:"cause"`
+	// Removed and Resent are 0 for a bust that took nothing, for example one
+	// that the harness has caused.
+	Removed int `json:"removed,omitzero"`
+	Resent  int `json:"resent,omitzero"`
+	// Cost is the extra price of writing Resent instead of reading it, in $. It
+	// is absent if the harness names no price for the model, and if the prefix
+	// was gone before the bust.
+	Cost *float64 `json:"cost,omitzero"`
+}
+
+// DroppedUnit is a piece of the conversation that is no longer sent.
+type DroppedUnit struct {
+	// Tag is the number that the model saw, for example 12 in §12§.
+	Tag  int    `json:"tag"`
+	Kind string `json:"kind" jsonschema:"enum=text,enum=file,enum=tool"`
+	// Tool is the name of the tool whose call was dropped.
+	Tool string `json:"tool,omitzero"`
+	// About is the path or the argument of a call, the name of a file, or the
+	// first words of a text. It is empty if the host does not hold the
+	// session's messages at the moment.
+	About  string `json:"about,omitzero"`
+	Tokens int    `json:"tokens"`
+	// Partly says that the call without its result is still sent.
+	Partly bool `json:"partly,omitzero"`
+	// Pass is the pass that dropped the unit. At and Cause are the time and the
+	// cause of that pass, absent if the journal no longer has it.
+	Pass  int    `json:"pass"`
+	At    int64  `json:"at,omitzero"`
+	Cause string `json:"cause,omitzero"`
+	// Rule names the rule that dropped the unit, for example "queued drops". It
+	// is absent for a drop that an older host made.
+	Rule string `json:"rule,omitzero"`
 }
 
 // PricedPass is a pass that estimated the price of a bust.
@@ -214,16 +301,20 @@ type CauseCount struct {
 	Count int    `json:"count"`
 }
 
-// TokensBySource splits the content of a session by its origin, in tokens as
-// the host counts them. A dropped unit counts only as Dropped. The exception is
+// TokensBySource splits the prompt of a session by its origin, in tokens. The
+// host counts each part and scales the messages to the provider's count. A
+// dropped unit counts only as Dropped, as the host counts it. The exception is
 // the input of a tool call that stays on the wire as a skeleton.
 type TokensBySource struct {
-	System      int64 `json:"system"`
-	Text        int64 `json:"text"`
-	Files       int64 `json:"files"`
-	ToolInputs  int64 `json:"toolInputs"`
-	ToolResults int64 `json:"toolResults"`
-	Dropped     int64 `json:"dropped"`
+	System int64 `json:"system"`
+	// ToolDefinitions is the rest of the prompt before its messages: mainly the
+	// definitions of the tools.
+	ToolDefinitions int64 `json:"toolDefinitions"`
+	Text            int64 `json:"text"`
+	Files           int64 `json:"files"`
+	ToolInputs      int64 `json:"toolInputs"`
+	ToolResults     int64 `json:"toolResults"`
+	Dropped         int64 `json:"dropped"`
 }
 
 // SubscribeParams asks for a session/changed notification after each pass.

@@ -34,9 +34,20 @@ type SessionReport struct {
 	Sums []UnitSums // one for each kind
 	// BustCauses counts the busts of the journal, most frequent cause first.
 	BustCauses []CauseCount
+	// Bust is the newest bust of the journal, or nil.
+	Bust *BustRow
 	// Priced is the newest pass of the journal with a price, whether or not it
 	// made the bust. It is nil if no pass has one.
 	Priced *PricedPass
+}
+
+// A BustRow is a bust of the journal. Resent and Removed are 0 for a pass that
+// added no edit.
+type BustRow struct {
+	Pass            int
+	At              int64
+	Verdict, Cause  string
+	Resent, Removed int
 }
 
 // A PricedPass is a pass that estimated the price of a bust. Bust says whether
@@ -53,6 +64,9 @@ var reportSumsSQL string
 
 //go:embed query/report_busts.sql
 var reportBustsSQL string
+
+//go:embed query/report_bust.sql
+var reportBustSQL string
 
 //go:embed query/report_priced.sql
 var reportPricedSQL string
@@ -120,6 +134,15 @@ func complete(c *sqlite3.Conn, r *SessionReport) error {
 	}
 	err = scan(c, reportBustsSQL, func(row *sqlite3.Stmt) {
 		r.BustCauses = append(r.BustCauses, CauseCount{Cause: row.ColumnText(0), Count: row.ColumnInt(1)})
+	}, r.Key.Harness, r.Key.Session)
+	if err != nil {
+		return err
+	}
+	err = scan(c, reportBustSQL, func(row *sqlite3.Stmt) {
+		r.Bust = &BustRow{Pass: row.ColumnInt(0), At: row.ColumnInt64(1), Verdict: row.ColumnText(2), Cause: row.ColumnText(3)}
+		if row.ColumnInt(4) > 0 {
+			r.Bust.Resent, r.Bust.Removed = row.ColumnInt(5), row.ColumnInt(6)
+		}
 	}, r.Key.Harness, r.Key.Session)
 	if err != nil {
 		return err

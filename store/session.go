@@ -64,6 +64,10 @@ type SessionRow struct {
 	// Written by SaveSystem.
 	System SystemState
 
+	// Title is the title that the harness shows for the session. Written by
+	// SaveTitle.
+	Title string
+
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
@@ -203,6 +207,7 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 			Own:    count(s, 51),
 			Base:   count(s, 52),
 		},
+		Title: s.ColumnText(53),
 	}
 }
 

@@ -172,6 +172,18 @@ func (fakeHost) Status(context.Context, host.Client, schema.StatusParams) (schem
 	}, nil
 }
 
+func (h fakeHost) SessionStatus(ctx context.Context, c host.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	all, err := h.Status(ctx, c, schema.StatusParams{})
+	st := all.Sessions[0]
+	if p.Session != st.Session {
+		return st, fmt.Errorf("session %q of %s is unknown", p.Session, p.Harness)
+	}
+	if p.Dropped {
+		st.DroppedUnits = []schema.DroppedUnit{{Tag: 12, Kind: "tool", Tool: "read", About: "main.go", Tokens: 2100, Pass: 7, Rule: "queued drops"}}
+	}
+	return st, err
+}
+
 func (h fakeHost) SessionExport(context.Context, host.Client, schema.SessionExportParams) (schema.SessionExport, error) {
 	return schema.SessionExport{Config: json.Value(`{}`), Tables: []schema.ExportedTable{}}, nil
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
@@ -23,8 +28,10 @@ const statusTimeout = 5 * time.Second
 
 type statusCmd struct {
 	dataDirFlag
-	JSON  bool `help:"Print JSON. With --watch one line for each change."`
-	Watch bool `help:"Keep showing it until q or ctrl-c."`
+	Session string `arg:"" optional:"" help:"Show this session only: its id, or the end of it."`
+	JSON    bool   `help:"Print JSON. With --watch one line for each change."`
+	Watch   bool   `help:"Keep showing it until q or ctrl-c. Arrow keys scroll, s sorts, / filters." xor:"way"`
+	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
 }
 
 // Run prints the status of the running host. It never starts a host.
@@ -47,15 +54,83 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if err != nil {
 		return unanswered(dir, err)
 	}
-	if cmd.JSON {
-		content, err := json.MarshalIndent(st)
-		if err != nil {
-			return err
+	page := view.Page{Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now()}
+	if cmd.Session == "" && !cmd.Dropped {
+		if cmd.JSON {
+			return printJSON(s.out, st)
 		}
-		_, err = fmt.Fprintf(s.out, "%s\n", format.CleanJSON(content))
+		return view.PrintStatus(s.out, st, page)
+	}
+	session, err := cmd.session(ctx, endpoint, st)
+	switch {
+	case err != nil:
+		return err
+	case cmd.JSON:
+		return printJSON(s.out, session)
+	case cmd.Dropped:
+		return view.PrintDropped(s.out, session, page)
+	}
+	return view.PrintSession(s.out, session, page)
+}
+
+// session asks for the session that the user named, or for the one that worked last.
+func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st schema.StatusResult) (schema.SessionStatus, error) {
+	p := schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: cmd.Session, Dropped: cmd.Dropped}
+	var named []schema.SessionStatus
+	for _, known := range st.Sessions {
+		if known.Session == cmd.Session {
+			named = []schema.SessionStatus{known}
+			break
+		}
+		if strings.HasSuffix(known.Session, cmd.Session) {
+			named = append(named, known)
+		}
+	}
+	switch {
+	case cmd.Session == "" && len(named) == 0:
+		return schema.SessionStatus{}, errors.New("there is no session yet")
+	case len(named) > 1 && cmd.Session != "":
+		return schema.SessionStatus{}, fmt.Errorf("%d sessions end in %q, for example %s and %s", len(named), cmd.Session, named[0].Session, named[1].Session)
+	case len(named) > 0:
+		p.Harness, p.Session = named[0].Harness, named[0].Session
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	client, err := greet(ctx, endpoint, nil)
+	if err != nil {
+		return schema.SessionStatus{}, err
+	}
+	defer client.Close(ctx)
+	var session schema.SessionStatus
+	if err := client.Call(ctx, schema.MethodSessionStatus, p, &session); err != nil {
+		return session, fmt.Errorf("ask for session %s: %w", p.Session, err)
+	}
+	return session, nil
+}
+
+func printJSON(w io.Writer, value any) error {
+	content, err := json.MarshalIndent(value)
+	if err != nil {
 		return err
 	}
-	return view.PrintStatus(s.out, st, time.Now())
+	_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
+	return err
+}
+
+// defaultWidth is the width of an output that is no terminal.
+const defaultWidth = 80
+
+// widthOf returns the number of columns of an output.
+func widthOf(w io.Writer) int {
+	if file, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width
+	}
+	return defaultWidth
 }
 
 func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
@@ -67,7 +142,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 		return errors.New("--watch draws on a terminal; where there is none use status --watch --json")
 	}
 	in, _ := s.in.(*os.File)
-	return watch(ctx, f, in, out)
+	return watch(ctx, f, in, out, view.Choice{Filter: cmd.Session})
 }
 
 // noHost returns the error that no host is running and, if the reason is visible, why none can start.

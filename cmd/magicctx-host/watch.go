@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -12,8 +14,8 @@ import (
 )
 
 // watch shows the host on the terminal out until ctx ends or the person at in quits. It restores the
-// terminal afterwards. in may be nil.
-func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
+// terminal afterwards. in may be nil. choice is the view at the start.
+func watch(ctx context.Context, f follower, in, out *os.File, choice view.Choice) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	restore, err := prepareTerminal(in, out)
@@ -25,8 +27,9 @@ func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 			err = restoreErr
 		}
 	}()
+	pressed := make(chan rune)
 	if in != nil && isTerminal(in) {
-		go quitOnKey(in, stop) // this goroutine ends with the process, because reading a terminal cannot be cancelled
+		go readKeys(ctx, in, pressed, stop) // this goroutine ends with the process, because reading a terminal cannot be cancelled
 	}
 	heard := make(chan news)
 	followed := make(chan struct{})
@@ -41,12 +44,12 @@ func watch(ctx context.Context, f follower, in, out *os.File) (err error) {
 	}()
 	defer func() { <-followed }()
 	defer stop()
-	return draw(ctx, out, heard)
+	return draw(ctx, out, heard, pressed, choice)
 }
 
-// draw redraws on news, after a resize, and each second.
-func draw(ctx context.Context, out *os.File, heard <-chan news) error {
-	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == ""}
+// draw redraws on news, on keys, after a resize, and each second.
+func draw(ctx context.Context, out *os.File, heard <-chan news, pressed <-chan rune, choice view.Choice) error {
+	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == "", Choice: choice}
 	resized, unnotify := notifyResize()
 	defer unnotify()
 	tick := time.NewTicker(time.Second)
@@ -64,6 +67,11 @@ func draw(ctx context.Context, out *os.File, heard <-chan news) error {
 			return nil
 		case n := <-heard:
 			v = v.Heard(n.status, n.away, time.Now())
+		case key := <-pressed:
+			var quits bool
+			if v.Choice, quits = v.Choice.Pressed(key, v.Choice.Matching(v.Status)); quits {
+				return nil
+			}
 		case <-resized:
 		case <-tick.C:
 		}
@@ -100,18 +108,62 @@ func prepareTerminal(in, out *os.File) (restore func() error, err error) {
 
 const ctrlC, ctrlD = 3, 4
 
-func quitOnKey(in *os.File, stop func()) {
-	keys := make([]byte, 16)
+// readKeys sends the keys of a terminal until the program ends.
+func readKeys(ctx context.Context, in *os.File, pressed chan<- rune, stop func()) {
+	read := make([]byte, 64)
 	for {
-		n, err := in.Read(keys)
+		n, err := in.Read(read)
 		if err != nil {
 			return
 		}
-		for _, key := range keys[:n] {
-			if key == 'q' || key == 'Q' || key == ctrlC || key == ctrlD {
+		for _, key := range keysOf(string(read[:n])) {
+			if key == ctrlC || key == ctrlD {
 				stop()
+				return
+			}
+			select {
+			case pressed <- key:
+			case <-ctx.Done():
 				return
 			}
 		}
 	}
+}
+
+// sequences are the bytes that terminals send for keys without a character (xterm and VT220).
+var sequences = []struct {
+	bytes string
+	key   rune
+}{
+	{"\x1b[A", view.KeyUp},
+	{"\x1bOA", view.KeyUp},
+	{"\x1b[B", view.KeyDown},
+	{"\x1bOB", view.KeyDown},
+	{"\x1b[5~", view.KeyPageUp},
+	{"\x1b[6~", view.KeyPageDown},
+	{"\x1b[H", view.KeyHome},
+	{"\x1b[1~", view.KeyHome},
+	{"\x1b[F", view.KeyEnd},
+	{"\x1b[4~", view.KeyEnd},
+	{"\x1b", view.KeyEscape},
+	{"\r", view.KeyEnter},
+	{"\n", view.KeyEnter},
+	{"\x7f", view.KeyBackspace},
+	{"\b", view.KeyBackspace},
+}
+
+// keysOf returns the keys of what a terminal has sent. A terminal sends the bytes of a key at once.
+func keysOf(sent string) (keys []rune) {
+next:
+	for sent != "" {
+		for _, s := range sequences {
+			if rest, ok := strings.CutPrefix(sent, s.bytes); ok {
+				keys, sent = append(keys, s.key), rest
+				continue next
+			}
+		}
+		r, size := utf8.DecodeRuneInString(sent)
+		keys, sent = append(keys, r), sent[size:]
+	}
+	return keys
 }

@@ -76,7 +76,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		code <- run(t.Context(), []string{"status", "--watch", "--data-dir", r.dir}, program, program, io.Discard, nil)
 	}()
 	var shown bytes.Buffer
-	seen(t, person, &shown, "opencode/ses_1 ·")
+	seen(t, person, &shown, "▸ses_1")
 	if !strings.HasPrefix(shown.String(), view.EnterScreen) {
 		t.Errorf("began with %.20q", &shown)
 	}
@@ -85,6 +85,17 @@ func TestWatchOnATerminal(t *testing.T) {
 	defer r.serve(newFake())()
 	seen(t, person, &shown, "up ")
 
+	for _, step := range []struct{ typed, shows string }{
+		{"/q", "filter: q"}, // letters go into the filter, so this does not quit
+		{"\r", "No session matches q."},
+		{"\x1b", "▸ses_1"},
+		{"s", "s sorts (fullest)"},
+	} {
+		if _, err := person.WriteString(step.typed); err != nil {
+			t.Fatal(err)
+		}
+		seen(t, person, &shown, step.shows)
+	}
 	if _, err := person.WriteString("xq"); err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,29 @@ func (o Options) configure() ([]string, error) {
 	return append(slices.Clone(o.Env), "OPENCODE_CONFIG_CONTENT="+string(content)), err
 }
 
+// Run runs `opencode run` with arguments until it ends. It returns what the process has
+// printed to its standard output, and its exit code.
+func Run(ctx context.Context, o Options, args ...string) (stdout string, code int, err error) {
+	bin, err := Binary(o.Repo)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := o.Home.writeConfig(config(o.MockURL, o)); err != nil {
+		return "", 0, fmt.Errorf("run opencode: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, append([]string{"run"}, args...)...)
+	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, o.Env...)
+	cmd.WaitDelay = stopTimeout
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return string(out), 0, fmt.Errorf("run opencode: %w", err)
+	}
+	return string(out), cmd.ProcessState.ExitCode(), nil
+}
+
 // Output returns everything that the process has printed.
 func (o *OpenCode) Output() string { return o.output.String() }
 

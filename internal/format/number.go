@@ -71,6 +71,31 @@ func Money(x float64) string {
 	return "<$0.0001"
 }
 
+// Dollars formats an amount of money in $ for a sentence, for example "$1.23",
+// "-$0.04" and "less than $0.01". Estimates need no more digits.
+func Dollars(x float64) string {
+	switch {
+	case x < 0:
+		return "-" + strings.TrimPrefix(Dollars(-x), "less than ")
+	case x == 0:
+		return "$0"
+	case x < 0.01:
+		return "less than $0.01"
+	case x >= 100:
+		return fmt.Sprintf("$%.0f", x)
+	}
+	return fmt.Sprintf("$%.2f", x)
+}
+
+// AboutDollars formats an estimate of money for a sentence, for example "about $1.23"
+// and "less than $0.01".
+func AboutDollars(x float64) string {
+	if text := Dollars(x); strings.HasPrefix(text, "less") {
+		return text
+	}
+	return "about " + Dollars(x)
+}
+
 // Percent formats a share in whole percent, for example "93%".
 func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
@@ -92,4 +117,14 @@ func Plural(n int, noun string) string {
 		noun += "s"
 	}
 	return noun
+}
+
+// Piece names a tagged piece of a conversation in one line, for example
+// "§12§ read src/main.go" and "§13§ text".
+func Piece(tag int, kind, about string) string {
+	text := fmt.Sprintf("§%d§ %s", tag, Clean(kind))
+	if about != "" {
+		text += " " + Clean(about)
+	}
+	return text
 }

@@ -1,12 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
 // The commands that a user may type.
@@ -17,7 +20,7 @@ const (
 
 var commands = []schema.CommandDefinition{
 	{Name: commandFlush, Description: "Apply all queued context reductions with the next message"},
-	{Name: commandStatus, Description: "Show how full the context is and what waits to be reduced"},
+	{Name: commandStatus, Description: "Show how full the context is, what was dropped and what waits to be reduced"},
 }
 
 // CommandExecute runs a command for the user.
@@ -29,39 +32,128 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 	}
 	switch p.Command {
 	case commandFlush:
-		s, err := h.sessions.lock(ctx, key)
-		if err != nil {
-			return none, err
-		}
-		defer s.unlock()
-		if err := h.Store.RequestFlush(ctx, key, h.Clock.Now()); err != nil {
-			h.stored(err)
-			return none, err
-		}
-		s.row.ExplicitFlush = true
-		return schema.CommandExecuteResult{
-			Title: "magicctx", Variant: "success",
-			Message: "Queued reductions are applied with the next request; the newest tags stay protected.",
-		}, nil
+		return h.flush(ctx, c, key, p.Directory)
 	case commandStatus:
-		st, err := h.SessionStatus(ctx, c, schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session})
-		if err != nil {
-			return none, err
-		}
-		return schema.CommandExecuteResult{Title: "magicctx", Variant: "info", Message: sentence(st)}, nil
+		return h.describe(ctx, key)
 	}
 	return none, invalid("there is no command %q", p.Command)
 }
 
-func sentence(s schema.SessionStatus) string {
-	window := "window unknown"
+// flush makes the next pass bust, and says what that bust would do if the pass came
+// now.
+func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
+	var none schema.CommandExecuteResult
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return none, err
+	}
+	defer s.unlock()
+	if err := h.Store.RequestFlush(ctx, key, h.Clock.Now()); err != nil {
+		h.stored(err)
+		return none, err
+	}
+	s.row.ExplicitFlush = true
+	text := "The next request applies the queued reductions; the newest tags stay protected. "
+	if s.pipe == nil {
+		text += "How much that frees is not known: no request of this session has reached the host since it started."
+	} else {
+		text += h.forecastFlush(ctx, c, s, directory)
+	}
+	return schema.CommandExecuteResult{Title: "Magic Context", Variant: "success", Message: text}, nil
+}
+
+// forecastFlush describes the bust that the next pass would make now. It asks the
+// pipeline for that decision and throws the decision away.
+func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, directory string) string {
+	m := s.pipe.Model()
+	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
+	ps.limits = h.modelLimits(ctx, c, directory, m)
+	ps.window = h.window(ctx, m, ps.limits)
+	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
+	d := s.pipe.Decide(ps.read(ctx))
+	waiting := len(s.pipe.State.Queue()) - len(d.Drained)
+	var text string
+	switch {
+	case len(d.Edits) == 0 || d.Price.Removed == 0:
+		text = "There is nothing to free now."
+	case d.Verdict == schema.Hard:
+		text = fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
+	default:
+		text = fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(d.Price.Removed), format.Tokens(d.Price.Resent))
+		if cost := h.factsOf(ctx, m).rewriting(d.Price.Resent); cost != nil {
+			text += ", which costs " + format.AboutDollars(*cost)
+		}
+		text += "."
+	}
+	if waiting > 0 {
+		text += fmt.Sprintf(" %s stay queued.", format.Count(waiting, "piece"))
+	}
+	return text
+}
+
+// shownDrops is the number of dropped units that /ctx-status lists.
+const shownDrops = 8
+
+func (h *Host) describe(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
+	report, found, err := h.Store.ReportOf(ctx, key)
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	result := schema.CommandExecuteResult{Title: "Magic Context", Variant: "info", Message: "This session has sent no request through magicctx yet."}
+	if !found || report.Passes == 0 {
+		return result, nil
+	}
+	st := h.statusOf(ctx, report)
+	if st.DroppedUnits, err = h.droppedUnits(ctx, key); err != nil {
+		return result, err
+	}
+	now := time.UnixMilli(h.Clock.Now())
+	lines := append(sentences(st, now), dropsOf(st, now)...)
+	result.Message = strings.Join(lines, "\n")
+	return result, nil
+}
+
+// sentences describes a session in a few lines.
+func sentences(s schema.SessionStatus, now time.Time) []string {
+	size := "the window is unknown"
 	if s.ContextTokens > 0 {
-		window = fmt.Sprintf("%.0f%% of %d tokens", s.Pressure*100, s.ContextTokens)
+		size = fmt.Sprintf("%s of %s", format.Percent(s.Pressure), format.Tokens(s.ContextTokens))
 	}
-	text := fmt.Sprintf("Context: %d tokens (%s). %d units, %d dropped, %d queued. %d passes, %d busts.",
-		s.InputTokens, window, s.Units, s.Dropped, s.Queued, s.Passes, s.Busts)
-	if s.CacheLifeReason == "" {
-		return text
+	lines := []string{fmt.Sprintf("Context: %s tokens (%s).", format.Tokens(s.InputTokens), size)}
+	if n := s.NextBust; n != nil {
+		text := fmt.Sprintf("Next bust: at %s; it frees about %s", format.Tokens(n.At), format.Tokens(n.Freed))
+		if n.Cost != nil {
+			text += " and costs " + format.AboutDollars(*n.Cost)
+		}
+		lines = append(lines, text+".")
 	}
-	return text + fmt.Sprintf(" Cache life %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason)
+	if b := s.LastBust; b != nil {
+		text := fmt.Sprintf("Last bust: %s ago (%s)", format.AgeOf(b.At, now), b.Cause)
+		if b.Removed > 0 {
+			text += ", removed " + format.Tokens(b.Removed)
+		}
+		lines = append(lines, text+fmt.Sprintf("; %s in %s.", format.Count(s.Busts, "bust"), format.Count(s.Passes, "pass")))
+	}
+	saved := "unknown, as this model has no price"
+	if s.Saved != nil {
+		saved = format.AboutDollars(s.Saved.Money)
+	}
+	lines = append(lines, fmt.Sprintf("Cache hits: %s. Saved: %s.", format.Percent(s.CacheHitRate), saved))
+	if s.CacheLifeReason != "" {
+		lines = append(lines, fmt.Sprintf("Cache life: %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason))
+	}
+	return lines
+}
+
+// dropsOf lists the newest dropped units.
+func dropsOf(s schema.SessionStatus, now time.Time) []string {
+	lines := []string{fmt.Sprintf("Dropped: %d of %s (%s tokens), %d queued.", s.Dropped, format.Count(s.Units, "piece"), format.Tokens(s.Tokens.Dropped), s.Queued)}
+	for i, u := range s.DroppedUnits {
+		if i == shownDrops {
+			more := len(s.DroppedUnits) - shownDrops
+			return append(lines, fmt.Sprintf("… %d more: magicctx-host status %s --dropped", more, format.Clean(s.Session)))
+		}
+		lines = append(lines, format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About)+"  "+format.Tokens(u.Tokens)+"  "+format.AgeOf(u.At, now)+"  "+u.Rule)
+	}
+	return lines
 }

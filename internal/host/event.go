@@ -39,8 +39,11 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 		return schema.Empty{}, err
 	}
 	switch e.Type {
+	case "session.created", "session.updated":
+		err = h.noteTitle(ctx, key, e.Properties.Info)
 	case "session.deleted":
 		h.sessions.remove(key)
+		h.titles.forget(key)
 		err = h.Store.DeleteSession(ctx, key)
 	case "message.removed":
 		err = h.forgetMessage(ctx, key, e.Properties.MessageID)

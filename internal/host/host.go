@@ -43,6 +43,8 @@ type Host struct {
 	revision atomic.Uint64
 	uses     uses
 	lives    lives
+	savings  savings
+	titles   titles
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
 	// trouble is the reason why the last write to the store failed. It is nil
@@ -84,6 +86,8 @@ func New(o Options) *Host {
 	}
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.uses.known = make(map[schema.Model]store.WindowRow)
+	h.savings.known = make(map[store.Key]saving)
+	h.titles.stored = make(map[store.Key]string)
 	h.lives.known = make(map[schema.Model]route.Learned)
 	// A revision must not recur after a restart, or a shim could take the base
 	// of another array for its own. Microseconds since 1970 stay below 2^53,

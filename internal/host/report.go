@@ -2,20 +2,22 @@ package host
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
-	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource splits the size of a session by the source of its content, for
-// example the system prompt or tool output.
+// tokensBySource splits the prompt of a session by the source of its content, for
+// example the system prompt or tool output. The provider reports only the size of the
+// whole prompt, so the parts are the host's counts. The part before the messages is
+// known from the gauge, and the messages are scaled so that all parts add up to the
+// reported size.
 func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	t := schema.TokensBySource{System: int64(s.System.SystemTokens)}
 	for _, sum := range s.Sums {
@@ -31,7 +33,77 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 		}
 		t.Dropped += sum.DroppedTokens + sum.DroppedInputTokens
 	}
+	prompt := int64(s.PromptTokens)
+	if prompt == 0 {
+		return t
+	}
+	messages := []*int64{&t.Text, &t.Files, &t.ToolInputs, &t.ToolResults}
+	counted := int64(0)
+	for _, part := range messages {
+		counted += *part
+	}
+	base := int64(s.Gauge.Base)
+	// Right after a bust, the newest reported prompt still held what has gone.
+	isMeasured := s.Last == nil || !s.Last.Bust || s.Last.Usage != nil
+	if base == 0 || base > prompt || counted == 0 || isMeasured && !isSameContent(prompt-base, counted) {
+		base = max(min(t.System, prompt), prompt-counted)
+	}
+	t.System = min(t.System, base)
+	t.ToolDefinitions = base - t.System
+	scale(messages, counted, prompt-base)
 	return t
+}
+
+// isSameContent reports whether two counts can be of the same content. Vocabularies
+// differ by at most a factor of two.
+func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
+
+// scale changes parts that add up to sum so that they add up to goal. The largest
+// part takes what rounding leaves over.
+func scale(parts []*int64, sum, goal int64) {
+	largest, left := parts[0], goal
+	for _, part := range parts {
+		if sum > 0 {
+			*part = *part * goal / sum
+		}
+		left -= *part
+		if *part > *largest {
+			largest = part
+		}
+	}
+	*largest += left
+}
+
+// nextBust estimates the next bust under pressure. A pass chooses the low mark only
+// when it busts, from the messages that it then has. So this is the mark that it would
+// choose if everything behind the prefix could go.
+func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts modelFacts) *schema.NextBust {
+	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
+		return nil
+	}
+	base := int(st.Tokens.System + st.Tokens.ToolDefinitions)
+	high := int(st.Threshold * float64(st.ContextTokens))
+	down := min(high, int(h.knownConfig(st).LowMarkPercentage/100*float64(st.ContextTokens)))
+	if down <= 0 {
+		growth := max(1, (st.InputTokens+int(st.Tokens.Dropped)-base)/st.Passes)
+		down = pipeline.EstimateLowMark(high, min(base, high), growth, facts.price)
+	}
+	n := &schema.NextBust{At: high, Down: down, Freed: high - down, Resent: max(0, down-base)}
+	n.Cost = facts.rewriting(n.Resent)
+	return n
+}
+
+// lastBust describes the newest bust of the journal. A hard pass found the prefix gone,
+// so its bust cost nothing.
+func lastBust(b *store.BustRow, facts modelFacts) *schema.LastBust {
+	if b == nil {
+		return nil
+	}
+	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cmp.Or(b.Cause, "unknown"), Removed: b.Removed, Resent: b.Resent}
+	if b.Verdict == string(schema.Soft) && b.Resent > 0 {
+		last.Cost = facts.rewriting(b.Resent)
+	}
+	return last
 }
 
 // hitRate is the share of all prompt tokens that the provider read from its
@@ -69,16 +141,6 @@ func (h *Host) knownConfig(st schema.SessionStatus) schema.Config {
 		return cfg
 	}
 	return defaultConfig
-}
-
-// knownLife is cacheLife computed from the store alone. It does not ask the
-// harness.
-func (h *Host) knownLife(ctx context.Context, st schema.SessionStatus) route.Belief {
-	row, _, err := h.Store.Limits(ctx, st.Model.Provider, st.Model.ID)
-	if err != nil {
-		h.Log.Warn("limits of a model not read", "provider", st.Model.Provider, "model", st.Model.ID, "error", err)
-	}
-	return h.cacheLife(ctx, string(st.Harness), h.knownConfig(st), st.Model, row.NPM)
 }
 
 var defaultConfig = config.Default()

@@ -273,12 +273,17 @@ func rowFromEpisode(e pipeline.Episode) store.EpisodeState {
 }
 
 func editFromRow(r store.EditRow) frozen.Edit {
-	level, _ := strconv.Atoi(r.Payload) // only a compression has a level
+	level := 0
+	if r.Kind == string(frozen.Compress) {
+		level, _ = strconv.Atoi(r.Payload)
+	}
 	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
 }
 
-func rowFromEdit(e frozen.Edit, pass int) store.EditRow {
-	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass}
+// rowFromEdit returns the stored form of an edit. Its payload is the level of a
+// compression, and the rule behind any other edit, which only a person reads.
+func rowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
+	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass, Payload: rule}
 	if e.Level > 0 {
 		row.Payload = strconv.Itoa(e.Level)
 	}

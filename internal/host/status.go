@@ -34,10 +34,12 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 	for _, report := range reports {
 		r.Sessions = append(r.Sessions, h.statusOf(ctx, report))
 	}
-	return r, nil
+	r.Saved, err = h.saved(ctx)
+	return r, err
 }
 
-// SessionStatus reports on one session.
+// SessionStatus reports on one session. It lists the dropped units if the caller
+// asks for them.
 func (h *Host) SessionStatus(ctx context.Context, _ Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	report, found, err := h.Store.ReportOf(ctx, key)
@@ -47,7 +49,11 @@ func (h *Host) SessionStatus(ctx context.Context, _ Client, p schema.SessionStat
 	if !found {
 		return schema.SessionStatus{}, invalid("session %q of %s is unknown", p.Session, p.Harness)
 	}
-	return h.statusOf(ctx, report), nil
+	st := h.statusOf(ctx, report)
+	if p.Dropped {
+		st.DroppedUnits, err = h.droppedUnits(ctx, key)
+	}
+	return st, err
 }
 
 func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.SessionStatus {
@@ -58,7 +64,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		Epoch: s.Epoch, Passes: s.Passes, Busts: s.Busts, LastPassAt: s.LastPassAt,
 		InputTokens: s.PromptTokens, Units: s.Units, Dropped: s.Dropped, Queued: s.Queued,
 		CacheRead: s.CacheRead, CacheWrite: s.CacheWrite, CacheFresh: s.InputTokens,
-		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s),
+		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
 	}
@@ -70,16 +76,28 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	if p := s.Priced; p != nil {
 		st.LastPrice = &schema.PricedPass{Pass: p.Pass, Cause: p.Cause, Bust: p.Bust, Price: schema.BustPrice(p.Price)}
 	}
-	if st.Model.ID != "" {
-		w := h.knownWindow(ctx, st.Model)
-		st.ContextTokens, st.LimitSource, st.LimitAt = w.Tokens, w.Source, w.At
-		b := h.knownLife(ctx, st)
-		st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
+	if st.Model.ID == "" {
+		st.Threshold = h.threshold(st)
+		clip(&st)
+		return st
 	}
+	facts := h.factsOf(ctx, st.Model)
+	st.ContextTokens, st.LimitSource, st.LimitAt = facts.window.Tokens, facts.window.Source, facts.window.At
+	b := h.cacheLife(ctx, s.Key.Harness, h.knownConfig(st), st.Model, facts.row.NPM)
+	st.CacheLifeMS, st.CacheRoute, st.CacheLifeSource, st.CacheLifeReason = b.Life.Milliseconds(), b.Route.Name, b.Source, b.Reason()
 	if st.ContextTokens > 0 {
 		st.Pressure = float64(st.InputTokens) / float64(st.ContextTokens)
 	}
 	st.Threshold = h.threshold(st)
+	st.NextBust, st.LastBust = h.nextBust(st, s, facts), lastBust(s.Bust, facts)
+	if facts.isPriced {
+		v, err := h.savingOf(ctx, s.Key, s.Passes, facts.limit())
+		if err != nil {
+			h.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
+		} else if v.passes > 0 {
+			st.Saved = &schema.Saving{Money: v.money(facts.price), Passes: v.passes}
+		}
+	}
 	clip(&st)
 	return st
 }
@@ -109,8 +127,11 @@ func shorten(text string, limit int) string {
 
 // clip shortens the names of a status.
 func clip(st *schema.SessionStatus) {
-	for _, name := range []*string{&st.Session, &st.Parent, &st.Model.Provider, &st.Model.ID, &st.LastCause} {
+	for _, name := range []*string{&st.Session, &st.Parent, &st.Model.Provider, &st.Model.ID, &st.LastCause, &st.Title} {
 		*name = shorten(*name, maxShownName)
+	}
+	if st.LastBust != nil {
+		st.LastBust.Cause = shorten(st.LastBust.Cause, maxShownName)
 	}
 	st.Directory = shorten(st.Directory, maxShownPath)
 }

@@ -94,6 +94,7 @@ func TestStatusTellsWhatTheContextIsMadeOf(t *testing.T) {
 	want := schema.TokensBySource{
 		System: 321, Text: int64(tokens.Count(prompt)), ToolResults: int64(tokens.Count(output)), ToolInputs: s.Tokens.ToolInputs,
 	}
+	want.ToolDefinitions = 10_000 - want.System - want.Text - want.ToolResults - want.ToolInputs
 	if diff := cmp.Diff(want, s.Tokens); diff != "" {
 		t.Errorf("tokens (-want +got):\n%s", diff)
 	}
@@ -105,6 +106,44 @@ func TestStatusTellsWhatTheContextIsMadeOf(t *testing.T) {
 	}
 	if s.Pressure != 0.1 || s.Threshold != 0.65 || s.Directory != "/p" {
 		t.Errorf("pressure %v of threshold %v in %q, want 0.1 of 0.65 in /p", s.Pressure, s.Threshold, s.Directory)
+	}
+}
+
+// The provider reports only the whole prompt, and counts with another vocabulary.
+func TestPartsOfThePromptAddUpToIt(t *testing.T) {
+	sums := []store.UnitSums{
+		{Kind: "text", Tokens: 1000, DroppedTokens: 100},
+		{Kind: "file", Tokens: 333},
+		{Kind: "tool", Tokens: 5000, InputTokens: 700, DroppedTokens: 2000, DroppedInputTokens: 50},
+	}
+	for _, test := range []struct {
+		name         string
+		prompt, base int
+		system       int
+		wantBefore   int64 // system prompt and tool definitions
+	}{
+		{"not measured yet", 0, 0, 400, 400},
+		{"no gauge yet", 6000, 0, 400, 6000 - 900 - 333 - 3000 - 650},
+		{"the provider counts more", 7000, 1500, 400, 1500},
+		{"the provider counts less", 5000, 1500, 400, 1500},
+		{"the gauge is of another prompt", 90_000, 1500, 400, 90_000 - 900 - 333 - 3000 - 650},
+		{"less than the messages", 3000, 9000, 400, 400},
+		{"less than the system prompt", 300, 0, 400, 300},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := store.SessionReport{Sums: sums}
+			r.PromptTokens, r.Gauge.Base, r.System.SystemTokens = test.prompt, test.base, test.system
+			got := tokensBySource(r)
+			if sum := got.System + got.ToolDefinitions + got.Text + got.Files + got.ToolInputs + got.ToolResults; test.prompt > 0 && sum != int64(test.prompt) {
+				t.Errorf("the parts add up to %d, want %d: %+v", sum, test.prompt, got)
+			}
+			if before := got.System + got.ToolDefinitions; before != test.wantBefore || got.Dropped != 2150 {
+				t.Errorf("%d before the messages, want %d; dropped %d", before, test.wantBefore, got.Dropped)
+			}
+			if min(got.System, got.ToolDefinitions, got.Text, got.Files, got.ToolInputs, got.ToolResults) < 0 {
+				t.Errorf("a negative part: %+v", got)
+			}
+		})
 	}
 }
 

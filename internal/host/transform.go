@@ -318,8 +318,8 @@ func (ps *pass) commit(ctx context.Context) error {
 		c.Edits, c.Inherited = slices.Clip(s.inherited.edits), &s.inherited.rest
 		c.Thinking = append(c.Thinking, s.inherited.thinking...)
 	}
-	for _, e := range d.Edits {
-		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes))
+	for i, e := range d.Edits {
+		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes, d.Reasons[i].Rule))
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(ps.h.CommitTimeout, commitTimeout))
 	defer cancel()

@@ -48,16 +48,6 @@ func (h *Host) window(ctx context.Context, m schema.Model, catalogue schema.Mode
 	return believe(catalogue, 0, h.use(ctx, m))
 }
 
-// knownWindow is window computed from the store alone. It does not ask the
-// harness.
-func (h *Host) knownWindow(ctx context.Context, m schema.Model) window {
-	row, _, err := h.Store.Limits(ctx, m.Provider, m.ID)
-	if err != nil {
-		h.Log.Warn("limits of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
-	}
-	return believe(limitsFromRow(row), row.At, h.use(ctx, m))
-}
-
 // uses caches the experience with the models of this process as the store has
 // it: refusals and accepted prompts. This host is its only writer.
 type uses struct {

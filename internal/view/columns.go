@@ -77,15 +77,22 @@ func tail(s string, n int) string {
 	return "…" + string(runes[first:])
 }
 
-// eighths are the blocks that fill a cell from its left side, in steps of one eighth.
-var eighths = []rune(" ▏▎▍▌▋▊▉")
-
-// bar draws a share as a bar of n cells. A share above 1 fills the bar.
-func bar(share float64, n int) string {
-	full := max(0, min(int(share*float64(n)*8+0.5), n*8))
-	s := strings.Repeat("█", full/8)
-	if full%8 > 0 {
-		s += string(eighths[full%8])
+// folded breaks s between words into lines of at most n columns. It cuts a word that is
+// longer than a line.
+func folded(s string, n int) []string {
+	n = max(n, 8)
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		word = cut(word, n)
+		switch {
+		case line == "":
+			line = word
+		case columns(line)+1+columns(word) <= n:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
 	}
-	return s
+	return append(lines, line)
 }

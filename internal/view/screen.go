@@ -18,6 +18,8 @@ type Live struct {
 	Away      string
 	AwaySince time.Time
 	Color     bool
+	// Choice is what the person at the terminal has chosen to see.
+	Choice Choice
 }
 
 // Heard returns the live data after an answer of the host. If status is nil, the host does not answer,
@@ -37,35 +39,9 @@ func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Liv
 // Screen lays out its lines for at least this size. A smaller terminal gets the same drawing and shows
 // a part of it.
 const (
-	minWidth  = 64
+	minWidth  = 36
 	minHeight = 8
 )
-
-// maxWarningLines bounds the warnings on the screen. The status command lists them all.
-const maxWarningLines = 3
-
-// Screen draws live data as at most height lines of at most width columns, without a newline at the
-// end.
-func Screen(v Live, width, height int, now time.Time) string {
-	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, Painter: Painter(v.Color)}
-	s.header(v)
-	switch {
-	case v.Status == nil:
-		s.line("")
-		s.line(" " + cut(format.Clean(v.Away), s.width-1))
-		s.line(" Waiting for a host: it starts with the first session.")
-	case len(v.Status.Sessions) == 0:
-		s.line("")
-		s.line(" No session yet. They appear here with their first message.")
-	default:
-		s.sessions(v.Status)
-	}
-	for len(s.lines) < s.height-1 {
-		s.line("")
-	}
-	s.line(s.Paint(Faint, " q quits"))
-	return strings.Join(s.lines, "\n")
-}
 
 // A screen is an unfinished drawing.
 type screen struct {
@@ -80,49 +56,154 @@ func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight
 // room returns the number of free lines above the footer.
 func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 
-func (s *screen) header(v Live) {
-	name, facts := " magicctx", ""
-	if st := v.Status; st != nil {
-		name += " " + format.Clean(st.Version)
-		facts = strings.Join([]string{
-			format.Count(len(st.Clients), "client"), format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Bytes(st.StoreBytes) + " stored",
-		}, " · ")
+// Screen draws live data as at most height lines of at most width columns, without a newline at the
+// end.
+func Screen(v Live, width, height int, now time.Time) string {
+	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, Painter: Painter(v.Color)}
+	s.away(v)
+	if v.Status != nil {
+		s.troubles(*v.Status)
+		s.header(*v.Status, v.Away != "")
 	}
-	state := ""
-	switch st := v.Status; {
-	case st == nil:
-	case v.Away != "":
-		state = " · away"
+	switch {
+	case v.Status == nil:
+		s.line(s.Paint(Strong, " magicctx"))
+		s.line("")
+		s.paragraph(Plain, " ", format.Clean(v.Away))
+		s.paragraph(Plain, " ", "Waiting for a host: it starts with the first session.")
+	case len(v.Status.Sessions) == 0:
+		s.noSession()
 	default:
-		state = " · up " + format.AgeOf(st.StartedAt, s.now) + " · " + format.Bytes(st.MemoryBytes)
+		s.sessions(*v.Status, v.Choice)
 	}
-	gap := s.width - columns(name) - columns(state) - columns(facts)
-	if gap < 2 {
-		facts = ""
+	if most := s.height - 1; len(s.lines) > most {
+		s.lines = s.lines[:most]
 	}
-	s.line(s.Paint(Strong, cut(name, s.width-columns(state))) + state + strings.Repeat(" ", max(0, gap)) + facts)
-	if v.Status == nil {
-		return
+	for len(s.lines) < s.height-1 {
+		s.line("")
 	}
-	if v.Away != "" {
-		s.line(s.Paint(Alarm, cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", format.Age(s.now.Sub(v.AwaySince)), format.Clean(v.Away)), s.width)))
-	}
-	s.warnings(v.Status.Warnings)
+	s.line(s.Paint(Faint, cut(" "+v.Choice.help(), s.width)))
+	return strings.Join(s.lines, "\n")
 }
 
-func (s *screen) warnings(all []schema.Warning) {
-	shown := all
-	if len(all) > maxWarningLines {
-		shown = all[:maxWarningLines-1]
+func (s *screen) noSession() {
+	s.line("")
+	s.paragraph(Plain, " ", "No session yet. Sessions appear here with their first message.")
+}
+
+// paragraph draws a text in as many lines as it needs, behind a margin.
+func (s *screen) paragraph(c Colour, margin, text string) {
+	for _, line := range folded(text, s.width-columns(margin)-1) {
+		s.line(s.Paint(c, margin+line))
+		margin = strings.Repeat(" ", columns(margin))
 	}
-	for _, w := range shown {
-		c := Notice
-		if w.Source != "config" {
-			c = Alarm
+}
+
+func (s *screen) away(v Live) {
+	if v.Status != nil && v.Away != "" {
+		s.line(s.Paint(Alarm, cut(fmt.Sprintf(" The host has been away for %s, trying again (%s). It said last:", format.Age(s.now.Sub(v.AwaySince)), format.Clean(v.Away)), s.width)))
+	}
+}
+
+// maxWarningLines bounds the lines of warnings on a live screen. The status command prints them all.
+const maxWarningLines = 4
+
+// troubles draws what is broken: first, in red, and with the remedy. Warnings about a configuration
+// follow in yellow.
+func (s *screen) troubles(st schema.StatusResult) {
+	broken, odd := split(st)
+	if len(broken) > 0 {
+		s.paragraph(Alarm, " ✗ ", "magicctx is not working. Remedy: magicctx-host doctor")
+	}
+	from := len(s.lines)
+	for _, text := range broken {
+		s.paragraph(Alarm, "   ", text)
+	}
+	for _, text := range odd {
+		s.paragraph(Notice, " ! ", text)
+	}
+	if s.height > 0 && len(s.lines) > from+maxWarningLines {
+		s.lines = s.lines[:from+maxWarningLines-1]
+		s.line(s.Paint(Notice, cut(" ! and more: magicctx-host status", s.width)))
+	}
+}
+
+// split returns the causes for which nothing works, and the other warnings.
+func split(st schema.StatusResult) (broken, odd []string) {
+	isListed := false
+	for _, w := range st.Warnings {
+		text := format.Clean(w.Message)
+		isListed = isListed || st.Reason != "" && strings.Contains(w.Message, st.Reason)
+		if w.Source == "config" {
+			odd = append(odd, text)
+		} else {
+			broken = append(broken, text)
 		}
-		s.line(s.Paint(c, cut(" ! "+format.Clean(w.Message), s.width)))
 	}
-	if more := len(all) - len(shown); more > 0 {
-		s.line(s.Paint(Notice, fmt.Sprintf(" ! and %d more; all of them: magicctx-host status", more)))
+	if !st.Enabled && !isListed {
+		broken = append([]string{format.Clean(st.Reason)}, broken...)
+	}
+	return broken, odd
+}
+
+// header draws one line about the host.
+func (s *screen) header(st schema.StatusResult, isAway bool) {
+	facts := []string{" magicctx " + format.Clean(st.Version)}
+	if isAway {
+		facts = append(facts, "away")
+	} else {
+		facts = append(facts, "up "+format.AgeOf(st.StartedAt, s.now))
+	}
+	if st.Saved != nil {
+		facts = append(facts, "saved "+format.AboutDollars(st.Saved.Money))
+	}
+	facts = append(facts, format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Count(len(st.Clients), "client"),
+		format.Bytes(st.MemoryBytes)+" memory", format.Bytes(st.StoreBytes)+" stored", fmt.Sprintf("process %d", st.PID))
+	name := cut(facts[0], s.width)
+	facts[0] = name
+	s.line(s.Paint(Strong, name) + cutRest(facts, s.width))
+}
+
+// The least heights of the list of sessions, and of the card above it as a summary.
+const (
+	listLines    = 4
+	summaryLines = 10
+)
+
+// sessions draws the card of one session and the list of all, as far as there is room.
+func (s *screen) sessions(st schema.StatusResult, c Choice) {
+	shown := c.apply(st.Sessions)
+	if len(shown) == 0 {
+		s.line("")
+		s.paragraph(Plain, " ", "No session matches "+format.Clean(c.Filter)+".")
+		return
+	}
+	selected := min(max(c.Selected, 0), len(shown)-1)
+	card := *s
+	card.lines = nil
+	card.card(shown[selected])
+	if list := min(len(shown)+2, 8); s.room() < len(card.lines)+list {
+		card.lines = nil
+		card.summary(shown[selected])
+	}
+	if s.room() >= len(card.lines)+listLines {
+		s.lines = append(s.lines, card.lines...)
+	}
+	s.line("")
+	s.listTitles()
+	known := max(st.KnownSessions, len(st.Sessions))
+	if c.Filter != "" {
+		known = len(shown)
+	}
+	rows := min(len(shown), max(1, s.room()))
+	if rows < known && rows > 1 && rows == s.room() {
+		rows--
+	}
+	first := min(max(0, selected-rows+1), len(shown)-rows)
+	for i, session := range shown[first : first+rows] {
+		s.row(session, first+i == selected)
+	}
+	if more := known - rows; more > 0 && s.room() > 0 {
+		s.line(s.Paint(Faint, fmt.Sprintf(" … %d more", more)))
 	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,16 +33,21 @@ func statusOf(sessions int) *schema.StatusResult {
 		Clients: []schema.ClientStatus{{Client: "opencode-shim"}, {Client: "magicctx-host status"}},
 	}
 	models := []string{"claude-opus-4-5", "gpt-5.2-codex", "openrouter/moonshotai/kimi-k2-thinking"}
-	causes := []string{"", "threshold", "", "model-switch"}
+	titles := []string{"Fix the flaky parser test", "Landing page: new hero section and a rather long title", "", "Why does the build cache miss?"}
+	causes := []string{"", "pressure", "", "model-changed"}
 	for n := range sessions {
+		prompt := 61_000 + (71_000*n)%130_000
+		cost := 0.0575
 		s := schema.SessionStatus{
 			Harness: schema.HarnessOpenCode, Session: fmt.Sprintf("ses_5a1f%06x", 7919*n), Directory: "/home/u/work/" + []string{"magicctx", "website", "a-rather-long-project-name"}[n%3],
-			Mode: "primary", Model: schema.Model{Provider: "anthropic", ID: models[n%3]}, Epoch: 1 + n%4, Passes: 212 - 3*n,
+			Title: titles[n%4], Mode: "primary", Model: schema.Model{Provider: "anthropic", ID: models[n%3]}, Epoch: 1 + n%4, Passes: 212 - 3*n,
 			Busts: n % 4, LastVerdict: schema.Steady, LastPassAt: before(time.Duration(12+n*n*90) * time.Second), LastPassMS: 1.9, Messages: 640 - 9*n,
-			InputTokens: 6_000 + (71_000*n)%190_000, ContextTokens: 200_000, LimitSource: schema.LimitCatalogue, LimitAt: before(time.Hour), Threshold: 0.65, Units: 913, Dropped: 402, Queued: n % 3,
+			InputTokens: prompt, ContextTokens: 200_000, LimitSource: schema.LimitCatalogue, LimitAt: before(time.Hour), Threshold: 0.65, Units: 913, Dropped: 402, Queued: n % 3,
 			CacheLifeMS: 300_000, CacheRoute: "anthropic", CacheLifeSource: schema.CacheLifeRoute, CacheLifeReason: "Anthropic's default",
 			CacheRead: 4_120_000, CacheWrite: 310_000, CacheFresh: 12_000, CacheHitRate: 0.927,
-			Tokens: schema.TokensBySource{System: 11_800, Text: 38_200, ToolInputs: 9100, ToolResults: 61_000, Dropped: 212_400},
+			Tokens:   schema.TokensBySource{System: 3_800, ToolDefinitions: 8_100, Text: 14_200, ToolInputs: 5_100, ToolResults: int64(prompt) - 31_200, Dropped: 212_400},
+			NextBust: &schema.NextBust{At: 130_000, Down: 62_000, Freed: 68_000, Resent: 50_000, Cost: &cost},
+			Saved:    &schema.Saving{Money: 3.21 - 0.4*float64(n%9), Passes: 211},
 		}
 		s.Pressure = float64(s.InputTokens) / float64(s.ContextTokens)
 		if cause := causes[n%4]; cause != "" {
@@ -49,57 +55,113 @@ func statusOf(sessions int) *schema.StatusResult {
 			s.BustCauses = []schema.CauseCount{{Cause: cause, Count: s.Busts}}
 		}
 		if n%5 == 4 {
-			s.Parent, s.Mode = "ses_5a1f000000", "subagent"
+			s.Parent, s.Mode, s.Saved, s.NextBust.Cost = "ses_5a1f000000", "subagent", nil, nil
 		}
 		st.Sessions = append(st.Sessions, s)
+	}
+	if sessions > 0 {
+		st.Saved = &schema.Saving{Money: 41.5, Passes: 5030}
+		cost := 0.0265
+		s := &st.Sessions[0]
+		s.Busts, s.BustCauses, s.Queued = 3, []schema.CauseCount{{Cause: "pressure", Count: 2}, {Cause: "model-changed", Count: 1}}, 4
+		s.SizeTokens = 61_400
+		s.LastBust = &schema.LastBust{Pass: 177, At: before(34 * time.Minute), Cause: "pressure", Removed: 66_300, Resent: 23_100, Cost: &cost}
+		s.LastPrice = &schema.PricedPass{Pass: 211, Cause: "not-worth-it", Price: schema.BustPrice{Resent: 28_800, Removed: 1700, BreakEven: 193.8, Forecast: 23}}
 	}
 	return st
 }
 
+// broken is the status of a host that cannot write.
+func broken() *schema.StatusResult {
+	st := statusOf(2)
+	reason := "the database cannot be written: the disk is full; free some space, the host tries again by itself"
+	st.Enabled, st.Reason = false, reason
+	st.Warnings = []schema.Warning{
+		{Source: "store", Message: "nothing can be stored, so sessions pass unchanged: " + reason},
+		{Source: "config", Directory: "/home/u/work/website", Message: "execute_threshold_percentage is 95; at most 80 is possible, so 65 is used"},
+	}
+	return st
+}
+
+// golden compares got with a file, or writes the file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
 func TestScreens(t *testing.T) {
-	busy := statusOf(1)
-	s := &busy.Sessions[0]
-	s.InputTokens, s.Pressure = 61_000, 0.305
-	s.Busts, s.BustCauses, s.Queued = 3, []schema.CauseCount{{Cause: "threshold", Count: 2}, {Cause: "model-switch", Count: 1}}, 4
-	s.SizeTokens, s.GoalTokens = 61_400, 38_000
-	s.LastPrice = &schema.PricedPass{Pass: 211, Cause: "not-worth-it", Price: schema.BustPrice{Resent: 28_800, Removed: 1700, BreakEven: 193.8, Forecast: 23}}
-	warned := statusOf(2)
-	warned.Warnings = []schema.Warning{
-		{Source: "store", Message: "nothing can be stored, so sessions pass unchanged: the database cannot be written: the disk is full"},
-		{Source: "config", Message: "one"},
-		{Source: "config", Message: "two"},
-		{Source: "config", Message: "three"},
+	many := statusOf(2)
+	for n := range 5 {
+		many.Warnings = append(many.Warnings, schema.Warning{Source: "config", Message: fmt.Sprintf("problem %d of the configuration", n+1)})
 	}
 	fresh := statusOf(1)
+	fresh.Saved = nil
 	fresh.Sessions[0] = schema.SessionStatus{Harness: schema.HarnessOpenCode, Session: "ses_new", Mode: "primary"}
 	for _, test := range []struct {
 		name string
 		view Live
 	}{
 		{"none", Live{Status: statusOf(0)}},
-		{"one", Live{Status: busy}},
+		{"one", Live{Status: statusOf(1)}},
 		{"thirty", Live{Status: statusOf(30)}},
-		{"warnings", Live{Status: warned}},
+		{"broken", Live{Status: broken()}},
+		{"warnings", Live{Status: many}},
 		{"fresh", Live{Status: fresh}},
 		{"away", Live{Status: statusOf(3), Away: "no host is running", AwaySince: noon.Add(-75 * time.Second)}},
 		{"waiting", Live{Away: "no host is running for /data", AwaySince: noon}},
+		{"scrolled", Live{Status: statusOf(30), Choice: Choice{Selected: 17, Sort: 1}}},
+		{"filtered", Live{Status: statusOf(30), Choice: Choice{Filter: "hero", IsTyping: true}}},
 	} {
-		for _, size := range []struct{ width, height int }{{80, 24}, {120, 40}} {
-			name := fmt.Sprintf("%s-%d", test.name, size.width)
+		for _, size := range []struct{ width, height int }{{40, 20}, {80, 24}, {200, 50}} {
+			name := fmt.Sprintf("live-%s-%d", test.name, size.width)
 			t.Run(name, func(t *testing.T) {
-				got := Screen(test.view, size.width, size.height, noon) + "\n"
-				file := filepath.Join("testdata", "screen", name+".txt")
-				if *update {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file)
-				if err != nil {
+				golden(t, filepath.Join("testdata", "screen", name+".txt"), Screen(test.view, size.width, size.height, noon)+"\n")
+			})
+		}
+	}
+}
+
+func TestPrintedStatus(t *testing.T) {
+	dropped := statusOf(1).Sessions[0]
+	dropped.DroppedUnits = []schema.DroppedUnit{
+		{Tag: 812, Kind: "tool", Tool: "read", About: "internal/view/screen.go", Tokens: 2140, Pass: 177, At: before(34 * time.Minute), Cause: "pressure", Rule: "queued drops"},
+		{Tag: 790, Kind: "tool", Tool: "bash", About: "go test ./... 2>&1 | tail -60", Tokens: 4021, Partly: true, Pass: 177, At: before(34 * time.Minute), Cause: "pressure", Rule: "tool reclaim"},
+		{Tag: 13, Kind: "text", Tokens: 350, Pass: 12, Cause: ""},
+	}
+	bare := statusOf(1).Sessions[0]
+	bare.Dropped, bare.Tokens.Dropped = 0, 0
+	for _, width := range []int{40, 80, 200} {
+		for name, print := range map[string]func(io.Writer, Page) error{
+			"none":         func(w io.Writer, p Page) error { return PrintStatus(w, *statusOf(0), p) },
+			"one":          func(w io.Writer, p Page) error { return PrintStatus(w, *statusOf(1), p) },
+			"thirty":       func(w io.Writer, p Page) error { return PrintStatus(w, *statusOf(30), p) },
+			"broken":       func(w io.Writer, p Page) error { return PrintStatus(w, *broken(), p) },
+			"session":      func(w io.Writer, p Page) error { return PrintSession(w, statusOf(2).Sessions[1], p) },
+			"dropped":      func(w io.Writer, p Page) error { return PrintDropped(w, dropped, p) },
+			"dropped-none": func(w io.Writer, p Page) error { return PrintDropped(w, bare, p) },
+		} {
+			name := fmt.Sprintf("%s-%d", name, width)
+			t.Run(name, func(t *testing.T) {
+				var b strings.Builder
+				if err := print(&b, Page{Width: width, Now: noon}); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(string(want), got); diff != "" {
-					t.Errorf("screen (-want +got):\n%s", diff)
+				golden(t, filepath.Join("testdata", "screen", name+".txt"), b.String())
+				for line := range strings.Lines(b.String()) {
+					if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+						t.Errorf("%d columns: %q", n, line)
+					}
 				}
 			})
 		}
@@ -127,6 +189,8 @@ func TestScreenAlwaysFits(t *testing.T) {
 			if len(v.Status.Sessions) > 0 {
 				s := &v.Status.Sessions[0]
 				s.Directory, s.Session, s.Model.ID, s.LastCause = text.Draw(r, "directory"), text.Draw(r, "session"), text.Draw(r, "model"), text.Draw(r, "cause")
+				s.Title, v.Choice.Filter, v.Choice.IsTyping = text.Draw(r, "title"), rapid.SampledFrom([]string{"", "a", "\x1b[2J"}).Draw(r, "filter"), rapid.Bool().Draw(r, "typing")
+				v.Choice.Selected, v.Choice.Sort = rapid.IntRange(0, 50).Draw(r, "selected"), rapid.IntRange(0, 3).Draw(r, "sort")
 				s.Pressure, s.Threshold = rapid.Float64Range(0, 3).Draw(r, "pressure"), rapid.Float64Range(0, 1).Draw(r, "threshold")
 				s.InputTokens, s.Busts, s.LastPassAt = number.Draw(r, "tokens"), rapid.IntRange(0, 99_999).Draw(r, "busts"), rapid.Int64Range(0, noon.UnixMilli()).Draw(r, "at")
 			}
@@ -135,7 +199,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 		coloured := Screen(v, width, height, noon)
 		v.Color = false
 		plain := Screen(v, width, height, noon)
-		if diff := cmp.Diff(plain, spaceAtEnd.ReplaceAllString(escape.ReplaceAllString(coloured, ""), "")); diff != "" {
+		if diff := cmp.Diff(solid(plain), spaceAtEnd.ReplaceAllString(escape.ReplaceAllString(coloured, ""), "")); diff != "" {
 			r.Errorf("colours change more than colours:\n%s", diff)
 		}
 		lines := strings.Split(plain, "\n")
@@ -153,6 +217,18 @@ func TestScreenAlwaysFits(t *testing.T) {
 	})
 }
 
+// solid draws the parts of the bar and of its legend as they are drawn with colours.
+func solid(text string) string {
+	for _, part := range sources(schema.TokensBySource{}) {
+		text = barCells.ReplaceAllStringFunc(text, func(cells string) string { return strings.ReplaceAll(cells, string(part.plain), "█") })
+		text = strings.ReplaceAll(text, string(part.plain)+" "+part.name, "█ "+part.name)
+	}
+	return text
+}
+
+// barCells matches the lines of a bar.
+var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%=│·]+$`)
+
 func TestColourMeansSomething(t *testing.T) {
 	st := statusOf(1)
 	s := &st.Sessions[0]
@@ -167,7 +243,7 @@ func TestColourMeansSomething(t *testing.T) {
 		{0.30, true, "\x1b[33msteady"},
 	} {
 		s.Pressure, s.LastPassBust = test.pressure, test.bust
-		got := Screen(Live{Status: st, Color: true}, 80, 24, noon)
+		got := Screen(Live{Status: st, Color: true}, 160, 30, noon)
 		if test.want == "" && (strings.Contains(got, "\x1b[33m") || strings.Contains(got, "\x1b[31m")) || !strings.Contains(got, test.want) {
 			t.Errorf("pressure %v, bust %t: want %q in\n%q", test.pressure, test.bust, test.want, got)
 		}
@@ -213,21 +289,6 @@ func TestCacheLifeNamesItsSource(t *testing.T) {
 	}
 }
 
-func TestStatusTellsEachCacheLifeOnce(t *testing.T) {
-	st := statusOf(4)
-	st.Sessions[1].CacheLifeMS, st.Sessions[1].CacheLifeReason = 2_400_000, "learned: a prefix was read after 40 min"
-	st.Sessions[2].CacheLifeReason = ""
-	var b strings.Builder
-	if err := PrintStatus(&b, *st, noon); err != nil {
-		t.Fatal(err)
-	}
-	_, lives, _ := strings.Cut(b.String(), "\n\nanthropic/claude")
-	want := "-opus-4-5  cache life 5 min (Anthropic's default)\nanthropic/gpt-5.2-codex    cache life 40 min (learned: a prefix was read after 40 min)\n"
-	if lives != want {
-		t.Errorf("got %q, want %q in\n%s", lives, want, b.String())
-	}
-}
-
 func TestColumns(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{cut("magicctx", 5), "magi…"}, {tail("magicctx", 5), "…cctx"}, {left("日本語", 5), "日本…"}, {left("日本語", 4), "日… "}, {right("ab", 4), "  ab"},
@@ -236,4 +297,75 @@ func TestColumns(t *testing.T) {
 			t.Errorf("got %q, want %q", test.got, test.want)
 		}
 	}
+}
+
+func TestKeysScrollSortAndFilter(t *testing.T) {
+	st := statusOf(12)
+	press := func(keys string) Choice {
+		t.Helper()
+		var c Choice
+		for _, key := range keys {
+			var quits bool
+			if c, quits = c.Pressed(key, c.Matching(st)); quits {
+				t.Errorf("%q quits", keys)
+			}
+		}
+		return c
+	}
+	up, down, page, end, esc, enter, back := string(KeyUp), string(KeyDown), string(KeyPageDown), string(KeyEnd), string(KeyEscape), string(KeyEnter), string(KeyBackspace)
+	for _, test := range []struct {
+		keys string
+		want Choice
+	}{
+		{down + down + up, Choice{Selected: 1}},
+		{up, Choice{}},
+		{page + page, Choice{Selected: 11}},
+		{end + "k", Choice{Selected: 10}},
+		{"js", Choice{Sort: 1}},
+		{"ssss", Choice{}},
+		{"/quoka", Choice{Filter: "quoka", IsTyping: true}}, // a q in a filter quits nothing
+		{"/hex" + back + "ro" + enter + "j", Choice{Filter: "hero", Selected: 1}},
+		{"/hero" + enter + esc, Choice{}},
+		{"/zz" + enter + "jjj", Choice{Filter: "zz"}},
+	} {
+		if got := press(test.keys); got != test.want {
+			t.Errorf("%q: got %+v, want %+v", test.keys, got, test.want)
+		}
+	}
+	if _, quits := (Choice{}).Pressed('q', 1); !quits {
+		t.Error("q does not quit")
+	}
+	for _, s := range (Choice{Filter: "HERO"}).apply(st.Sessions) {
+		if !strings.Contains(s.Title, "hero") {
+			t.Errorf("%q matches hero", s.Title)
+		}
+	}
+	byPressure := (Choice{Sort: 1}).apply(st.Sessions)
+	for i := range byPressure[1:] {
+		if byPressure[i].Pressure < byPressure[i+1].Pressure {
+			t.Errorf("pressure %v stands before %v", byPressure[i].Pressure, byPressure[i+1].Pressure)
+		}
+	}
+}
+
+// The parts of the bar have the share of their tokens, and every mark stays visible.
+func TestBarShowsEachPartAndMark(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		part := rapid.Int64Range(0, 300_000)
+		st := schema.SessionStatus{ContextTokens: 200_000, Threshold: 0.65, Tokens: schema.TokensBySource{System: part.Draw(r, "system"), Text: part.Draw(r, "text"), ToolResults: part.Draw(r, "results")}}
+		st.NextBust = &schema.NextBust{Down: 50_000}
+		s := screen{width: rapid.IntRange(minWidth, 160).Draw(r, "width")}
+		s.bar(st)
+		cells := []rune(strings.TrimPrefix(s.lines[0], " "))
+		if n := min(s.width-2, maxBar); len(cells) != n {
+			r.Fatalf("%d cells, want %d: %q", len(cells), n, s.lines[0])
+		}
+		if got := strings.Count(s.lines[0], "│"); got != 3 && promptOf(st.Tokens) <= 200_000 {
+			r.Errorf("%d marks, want 3: %q", got, s.lines[0])
+		}
+		whole := max(200_000, promptOf(st.Tokens))
+		if want, got := float64(promptOf(st.Tokens))/float64(whole)*float64(len(cells)), float64(len(cells)-strings.Count(s.lines[0], "·")); got < want-4 || got > want+4 {
+			r.Errorf("%v of %d cells are filled, want about %v: %q", got, len(cells), want, s.lines[0])
+		}
+	})
 }

@@ -1,91 +1,121 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PrintStatus prints the status of the host with all its sessions.
-func PrintStatus(w io.Writer, st schema.StatusResult, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "host\t%s, process %d, up %s, %s of memory\n", format.Clean(st.Version), st.PID, format.AgeOf(st.StartedAt, now), format.Bytes(st.MemoryBytes))
-	fmt.Fprintf(t, "store\t%s, schema %d, %s\n", format.Clean(st.Database), st.StoreSchema, format.Bytes(st.StoreBytes))
-	if !st.Enabled {
-		fmt.Fprintf(t, "disabled\t%s\n", format.Clean(st.Reason))
-	}
-	for _, w := range st.Warnings {
-		fmt.Fprintf(t, "warning\t%s\n", format.Clean(w.Message))
-	}
-	for _, c := range st.Clients {
-		fmt.Fprintf(t, "client\t%s %s, process %d\n", format.Clean(c.Client), format.Clean(c.Version), c.PID)
-		for _, d := range c.Directories {
-			fmt.Fprintf(t, "\t%s\n", format.Clean(d))
-		}
-	}
-	if err := t.Flush(); err != nil || len(st.Sessions) == 0 {
-		return err
-	}
-	fmt.Fprintln(t, "\nSESSION\tMODEL\tPRESSURE\tTOKENS\tWINDOW\tHITS\tPASSES\tBUSTS\tLAST\tAGO")
-	for _, s := range st.Sessions {
-		last := string(s.LastVerdict)
-		if s.LastCause != "" {
-			last += " (" + format.Clean(s.LastCause) + ")"
-		}
-		fmt.Fprintf(t, "%s/%s\t%s/%s\t%s\t%d\t%s\t%s\t%d\t%d\t%s\t%s\n",
-			s.Harness, format.Clean(s.Session), format.Clean(s.Model.Provider), format.Clean(s.Model.ID), percentOf(s), s.InputTokens, shortWindowOf(s), hitOf(s),
-			s.Passes, s.Busts, cmp.Or(last, "-"), format.AgeOf(s.LastPassAt, now))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if err := printContents(w, st.Sessions); err != nil {
-		return err
-	}
-	return printCacheLives(w, st.Sessions)
+// maxRows is the number of sessions that a printed status lists.
+const maxRows = 10
+
+// A Page is where a status is printed.
+type Page struct {
+	// Width is the number of columns. No line is longer, unless Width is below 36.
+	Width int
+	Color bool
+	Now   time.Time
 }
 
-// printCacheLives prints how long the cached prefixes of each model live, with the reason.
-func printCacheLives(w io.Writer, sessions []schema.SessionStatus) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	told := map[string]bool{}
-	for _, s := range sessions {
-		line := format.Clean(s.Model.Provider) + "/" + format.Clean(s.Model.ID) + "\tcache life " + cacheLifeOf(s)
-		if s.CacheLifeReason == "" || told[line] {
-			continue
-		}
-		if len(told) == 0 {
-			fmt.Fprintln(t)
-		}
-		told[line] = true
-		fmt.Fprintln(t, line)
-	}
-	return t.Flush()
+func (p Page) screen() screen {
+	return screen{width: max(p.Width, minWidth), now: p.Now, Painter: Painter(p.Color)}
 }
 
-// printContents prints for each session which sources its context consists of.
-func printContents(w io.Writer, sessions []schema.SessionStatus) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	var names []string
-	for _, part := range sources(schema.TokensBySource{}) {
-		names = append(names, strings.ToUpper(part.name))
+func (s *screen) print(w io.Writer) error {
+	_, err := fmt.Fprintln(w, strings.Join(s.lines, "\n"))
+	return err
+}
+
+// PrintStatus prints the status of the host: what is broken, the session that worked last, and a list
+// of all sessions.
+func PrintStatus(w io.Writer, st schema.StatusResult, p Page) error {
+	s := p.screen()
+	s.troubles(st)
+	s.header(st, false)
+	if len(st.Sessions) == 0 {
+		s.noSession()
+		return s.print(w)
 	}
-	fmt.Fprintf(t, "\n%s\tDROPPED\tQUEUED\t  SESSION, BUSTS BY CAUSE\n", strings.Join(names, "\t"))
-	for _, s := range sessions {
-		for _, part := range sources(s.Tokens) {
-			fmt.Fprintf(t, "%s\t", format.Tokens(part.tokens))
-		}
-		name := fmt.Sprintf("%s/%s", s.Harness, format.Clean(s.Session))
-		if causes := causesOf(s); causes != "" {
-			name += ": " + causes
-		}
-		fmt.Fprintf(t, "%s\t%d\t  %s\n", format.Tokens(s.Tokens.Dropped), s.Queued, name)
+	s.card(st.Sessions[0])
+	s.line("")
+	s.listTitles()
+	rows := min(len(st.Sessions), maxRows)
+	for _, session := range st.Sessions[:rows] {
+		s.row(session, false)
 	}
-	return t.Flush()
+	if more := max(st.KnownSessions, len(st.Sessions)) - rows; more > 0 {
+		s.line(s.Paint(Faint, fmt.Sprintf(" … %d more", more)))
+	}
+	return s.print(w)
+}
+
+// PrintSession prints the status of one session.
+func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
+	s := p.screen()
+	s.card(st)
+	s.lines = s.lines[1:] // the card begins with an empty line
+	return s.print(w)
+}
+
+// PrintDropped prints what the passes of a session have dropped, newest decision first.
+func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
+	s := p.screen()
+	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
+	s.line(" " + cut("dropped: "+droppedOf(st), s.width-2))
+	if len(st.DroppedUnits) == 0 {
+		return s.print(w)
+	}
+	const tokens, age, rule, maxPiece = 6, 6, 22, 90
+	piece := s.width - 2 - (2 + tokens) - (2 + age)
+	showsRule := piece >= 24+2+rule
+	if showsRule {
+		piece -= 2 + rule
+	}
+	piece = min(piece, maxPiece)
+	s.line("")
+	titles := " " + left("PIECE", piece) + "  " + right("TOKENS", tokens) + "  " + right("AGO", age)
+	if showsRule {
+		titles += "  " + left("RULE", rule)
+	}
+	s.line(s.Paint(Faint, titles))
+	isBare, isUnruled := false, false
+	for _, u := range st.DroppedUnits {
+		isBare, isUnruled = isBare || u.About == "", isUnruled || u.Rule == ""
+		line := " " + left(pieceOf(u), piece) + "  " + right(format.Tokens(u.Tokens), tokens) + "  " + right(format.AgeOf(u.At, s.now), age)
+		if showsRule {
+			line += "  " + left(ruleOf(u), rule)
+		}
+		s.line(line)
+	}
+	s.line("")
+	if isBare {
+		s.paragraph(Faint, " ", "Files and first words are known only while the host has the session in memory, that is after a request since its start.")
+	}
+	if isUnruled {
+		s.paragraph(Faint, " ", "A piece without a rule was dropped by a host that did not record rules yet.")
+	}
+	return s.print(w)
+}
+
+func pieceOf(u schema.DroppedUnit) string {
+	kind := u.Kind
+	if u.Tool != "" {
+		kind = u.Tool
+	}
+	text := format.Piece(u.Tag, kind, u.About)
+	if u.Partly {
+		text += " (result only)"
+	}
+	return text
+}
+
+func ruleOf(u schema.DroppedUnit) string {
+	if u.Rule == "" {
+		return "-"
+	}
+	return format.Clean(u.Rule)
 }

@@ -10,5 +10,6 @@ SELECT
 	overflow_at, overflow_pass,
 	binds, preamble, agent, lost_blocks, lost_tokens,
 	system_text, system_preamble, system_pending, system_at,
-	overflow_tokens, gauge_of, gauge_tokens, gauge_own, gauge_base
+	overflow_tokens, gauge_of, gauge_tokens, gauge_own, gauge_base,
+	title
 FROM sessions

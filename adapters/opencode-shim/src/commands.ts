@@ -2,9 +2,25 @@ import { asError, Method, type CommandExecuteResult, type InitializeResult } fro
 import { timeoutMS, type Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
-/** Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. */
-class CommandDone extends Error {
+/**
+ * Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. To
+ * OpenCode's server (Effect) it is also an empty HTTP response with the status 204, so the server sends that and logs
+ * no error. A server that does not know this form answers with the status 500 and logs a stack, which does no harm
+ * beyond that.
+ */
+export class CommandDone extends Error {
   override name = "MagicctxCommandDone"
+  readonly "~effect/http/HttpServerResponse" = "~effect/http/HttpServerResponse"
+  readonly status = 204
+  readonly statusText = undefined
+  readonly headers = {}
+  readonly cookies = { cookies: {} }
+  readonly body = { _tag: "Empty" }
+}
+
+/** Thrown after a command has failed. OpenCode logs it. */
+class CommandFailed extends Error {
+  override name = "MagicctxCommandFailed"
 }
 
 /** Registers the host's commands and hidden agents with OpenCode. */
@@ -37,8 +53,33 @@ export function isOurCommand(registered: InitializeResult | undefined, name: str
 /** Runs a command of the host and shows its result. Always throws, to end the command. */
 export async function command(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<never> {
   const { title, message, variant } = await execute(instance, input)
+  const isFailure = variant === "error"
+  if (isRunOf(process.argv, input.command)) await printAndExit(message, input.sessionID, isFailure)
   await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant } }).catch(() => {})
-  throw new CommandDone(message)
+  throw isFailure ? new CommandFailed(message) : new CommandDone(message)
+}
+
+/**
+ * Whether this process was started only to run the command, as in `opencode run --command ctx-status`. There nobody
+ * sees a toast. (With --attach the command runs in the server, which is another process.)
+ */
+export function isRunOf(argv: readonly string[], name: string): boolean {
+  const args = argv.slice(2)
+  const named = args.some((arg, i) => arg === `--command=${name}` || (arg === "--command" && args[i + 1] === name))
+  return args[0] === "run" && named && !args.includes("--interactive") && !args.includes("-i")
+}
+
+/**
+ * Prints the result of a command and ends OpenCode. `opencode run` would wait for the turn of the model that a command
+ * of its own starts, and for which there is no reason here.
+ */
+async function printAndExit(message: string, sessionID: string, isFailure: boolean): Promise<never> {
+  const args = process.argv
+  const isJSON = args.includes("--format=json") || args[args.indexOf("--format") + 1] === "json"
+  const event = { type: isFailure ? "error" : "text", timestamp: Date.now(), sessionID, part: { type: "text", text: message } }
+  const out = isFailure && !isJSON ? process.stderr : process.stdout
+  await new Promise((written) => out.write((isJSON ? JSON.stringify(event) : message) + "\n", written))
+  process.exit(isFailure ? 1 : 0)
 }
 
 async function execute(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<CommandExecuteResult> {

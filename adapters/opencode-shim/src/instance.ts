@@ -2,6 +2,7 @@ import { asError, Code, Method, Passes, ProtocolMajor, ProtocolMinor, Registrati
 import { handlers } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
 import { message } from "./generated/message.ts"
+import { Notices } from "./notices.ts"
 import { Sessions } from "./sessions.ts"
 
 /** Deadlines of all calls except passes, in ms. */
@@ -18,13 +19,14 @@ export class Instance {
   readonly log: Log
   private readonly lease: Lease
   private readonly opening: Opening
+  private readonly notices = new Notices((message, duration) => {
+    this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning", duration } }).catch(() => {})
+  })
   private readonly registrations = new Registrations(`opencode-shim-${shimVersion}`)
   /** Warnings for OpenCode's log, while OpenCode accepts no calls yet. */
   private unlogged: string[] = []
   /** Notices for the screen, while nobody is known to look at it. */
-  private unshown: Array<() => string> = []
   private acceptsCalls = false
-  private hasUser = false
   /** The reason why the host does not work, as the shim has shown it to the user; undefined while the host works. */
   private trouble: string | undefined
   private mustAskAgain = false
@@ -171,23 +173,16 @@ export class Instance {
     return this.enabled?.hooks.includes(method) ?? false
   }
 
-  /**
-   * Shows a text to the user, as soon as somebody looks at the screen: OpenCode shows a toast only to clients that are
-   * connected at that moment.
-   */
+  /** Shows a text to the user, as soon as somebody looks at the screen. */
   private showNotice(text: string, isTrouble = true): void {
     this.warn(text)
     // OpenCode has not told its configuration yet if it is still starting.
-    this.unshown.push(() => text + (isTrouble ? this.compactionNotice : ""))
-    if (this.hasUser) this.showNotices()
+    this.notices.add(() => text + (isTrouble ? this.compactionNotice : ""))
   }
 
   /** Shows the waiting notices. The user has sent a prompt, so somebody looks at the screen. */
   showNotices(): void {
-    this.hasUser = true
-    for (const message of this.unshown.splice(0)) {
-      this.client.tui.showToast({ body: { title: "magicctx", message: message(), variant: "warning" } }).catch(() => {})
-    }
+    this.notices.userIsHere()
   }
 
   /**

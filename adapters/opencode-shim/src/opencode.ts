@@ -46,7 +46,7 @@ export interface Client {
     prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
     promptAsync(o: { path: { id: string }; body: PromptBody }): Response<unknown>
   }
-  tui: { showToast(o: { body: { title?: string; message: string; variant: string } }): Response<unknown> }
+  tui: { showToast(o: { body: { title?: string; message: string; variant: string; duration?: number } }): Response<unknown> }
 }
 
 export interface PromptBody {

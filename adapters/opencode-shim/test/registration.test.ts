@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { setImmediate } from "node:timers/promises"
 import { test, type TestContext } from "node:test"
 import type { Config } from "../src/opencode.ts"
+import { isRunOf } from "../src/commands.ts"
 import { fake, load, pass, user } from "./fake-opencode.ts"
 
 const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }
@@ -75,9 +76,25 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
+test("only a process that was started to run the command prints its result and ends", () => {
+  const opencode = (...args: string[]) => ["bun", "/opencode", ...args]
+  for (const [argv, expected] of [
+    [opencode("run", "--command", "ctx-status"), true],
+    [opencode("run", "--session", "ses_1", "--command=ctx-status", "now"), true],
+    [opencode("run", "--command", "ctx-flush"), false],
+    [opencode("run", "please run ctx-status"), false],
+    [opencode("run", "--interactive", "--command", "ctx-status"), false],
+    [opencode("serve"), false],
+    [opencode("/project", "--command", "ctx-status"), false],
+    [opencode(), false],
+  ] as const) {
+    assert.equal(isRunOf(argv, "ctx-status"), expected, argv.join(" "))
+  }
+})
+
 test("a command that fails shows the error and still ends without a turn", async (t) => {
   const { hooks, opencode } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
-  await assert.rejects(hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] }), { name: "MagicctxCommandDone" })
+  await assert.rejects(hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] }), { name: "MagicctxCommandFailed" })
   assert.deepEqual(opencode.toasts, [{ message: "/ctx-status: database is locked", variant: "error" }])
 })
 

@@ -170,6 +170,35 @@ export interface CommandExecuteResult {
   variant: "info" | "success" | "warning" | "error"
 }
 
+/** DroppedUnit is a piece of the conversation that is no longer sent. */
+export interface DroppedUnit {
+  /** tag is the number that the model saw, for example 12 in §12§. */
+  tag: number
+  kind: "text" | "file" | "tool"
+  /** tool is the name of the tool whose call was dropped. */
+  tool?: string
+  /**
+   * about is the path or the argument of a call, the name of a file, or the first words of a text. It is
+   * empty if the host does not hold the session's messages at the moment.
+   */
+  about?: string
+  tokens: number
+  /** partly says that the call without its result is still sent. */
+  partly?: boolean
+  /**
+   * pass is the pass that dropped the unit. At and Cause are the time and the cause of that pass, absent if
+   * the journal no longer has it.
+   */
+  pass: number
+  at?: number
+  cause?: string
+  /**
+   * rule names the rule that dropped the unit, for example "queued drops". It is absent for a drop that an
+   * older host made.
+   */
+  rule?: string
+}
+
 /** Empty is the result of methods that only confirm. */
 export type Empty = Record<string, never>
 
@@ -269,6 +298,22 @@ export interface InitializeResult {
   resyncTimeoutMs: number
 }
 
+/** LastBust is a bust that was made. */
+export interface LastBust {
+  pass: number
+  at: number
+  /** cause is the reason for the bust, for example "pressure". */
+  cause: string
+  /** removed and Resent are 0 for a bust that took nothing, for example one that the harness has caused. */
+  removed?: number
+  resent?: number
+  /**
+   * cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names
+   * no price for the model, and if the prefix was gone before the bust.
+   */
+  cost?: number
+}
+
 /** LimitSource is the source of a model's prompt limit. */
 export type LimitSource = "catalogue" | "usage" | "overflow" | "default" | "config"
 
@@ -328,6 +373,27 @@ export interface ModelLimitsParams {
   model: Model
 }
 
+/** NextBust estimates the next bust under pressure, in tokens. */
+export interface NextBust {
+  /**
+   * at is the prompt size from which a pass may bust: the high mark. Down is the size that it then frees down
+   * to: the low mark.
+   */
+  at: number
+  down: number
+  /**
+   * freed is At minus Down. Resent is the size of the messages that stay and may have to be written to the
+   * provider's cache again.
+   */
+  freed: number
+  resent: number
+  /**
+   * cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names
+   * no price for the model.
+   */
+  cost?: number
+}
+
 /** NotifyShowParams shows a short notice to the user. */
 export interface NotifyShowParams {
   directory: string
@@ -367,6 +433,22 @@ export interface PricedPass {
   price: BustPrice
 }
 
+/** Saving is an estimate of money, in $. docs/status.md says how it is made. */
+export interface Saving {
+  /**
+   * money is the estimated difference to the same requests with nothing dropped. It is negative while a bust
+   * has not paid off yet.
+   */
+  money: number
+  /** passes is the number of requests that the estimate covers. */
+  passes: number
+  /**
+   * unpricedSessions counts the sessions that a sum leaves out, because the harness names no price for their
+   * models.
+   */
+  unpricedSessions?: number
+}
+
 /** SessionExport is the host's state that concerns a session. */
 export interface SessionExport {
   config: unknown
@@ -396,6 +478,11 @@ export interface SessionExportParams {
 export interface SessionStatus {
   harness: Harness
   session: string
+  /**
+   * title is the session's title as the harness reported it last. It is empty until the harness has reported
+   * one.
+   */
+  title?: string
   mode: "primary" | "primary-no-reduce" | "subagent" | "subagent-no-reduce"
   model: Model
   epoch: number
@@ -451,7 +538,10 @@ export interface SessionStatus {
   lastPassBust?: boolean
   /** bustCauses counts the busts in the journal by cause, most frequent first. */
   bustCauses?: CauseCount[]
-  /** tokens is the host's own count of the prompt, by source. */
+  /**
+   * tokens splits the prompt by source. Its parts without Dropped add up to InputTokens, once the provider
+   * has reported that.
+   */
   tokens?: TokensBySource
   /**
    * sizeTokens is the expected prompt size of the last pass before it decided. GoalTokens is the size that
@@ -461,6 +551,21 @@ export interface SessionStatus {
   goalTokens?: number
   /** lastPrice is the newest price of a bust in the journal, whether or not the bust was made. */
   lastPrice?: PricedPass
+  /**
+   * nextBust estimates the next bust under pressure. It is absent while the model's prompt limit is unknown.
+   */
+  nextBust?: NextBust
+  /** lastBust is the newest bust of the journal. */
+  lastBust?: LastBust
+  /**
+   * saved is absent if the harness names no price for the session's model, or if no request was measured yet.
+   */
+  saved?: Saving
+  /**
+   * droppedUnits lists the dropped units, newest decision first. Only an answer to
+   * SessionStatusParams.Dropped has it.
+   */
+  droppedUnits?: DroppedUnit[]
   /**
    * bindsThinking says that the session's model binds its thinking to everything before it.
    * LostThinkingBlocks counts the blocks that busts have invalidated. LostThinkingTokens estimates their
@@ -487,6 +592,8 @@ export interface SessionStatus {
 export interface SessionStatusParams {
   harness: Harness
   session: string
+  /** dropped asks for the units that passes have dropped. */
+  dropped?: boolean
 }
 
 /**
@@ -527,6 +634,11 @@ export interface StatusResult {
   knownSessions?: number
   /** warnings are problems that a person should look at, worst first. */
   warnings?: Warning[]
+  /**
+   * saved is the money that magicctx has saved, summed over all sessions of the store whose model has a
+   * price. It is absent if no session has one.
+   */
+  saved?: Saving
 }
 
 /** SubscribeParams asks for a session/changed notification after each pass. */
@@ -568,12 +680,14 @@ export interface TextCompleteResult {
 }
 
 /**
- * TokensBySource splits the content of a session by its origin, in tokens as the host counts them. A dropped
- * unit counts only as Dropped. The exception is the input of a tool call that stays on the wire as a
- * skeleton.
+ * TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and
+ * scales the messages to the provider's count. A dropped unit counts only as Dropped, as the host counts it.
+ * The exception is the input of a tool call that stays on the wire as a skeleton.
  */
 export interface TokensBySource {
   system: number
+  /** toolDefinitions is the rest of the prompt before its messages: mainly the definitions of the tools. */
+  toolDefinitions: number
   text: number
   files: number
   toolInputs: number

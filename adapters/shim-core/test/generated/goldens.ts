@@ -106,10 +106,12 @@ export const hostCalls: HostCalls = {
   } },
   "session/status": { params: {
     "harness": "opencode",
-    "session": "ses_1"
+    "session": "ses_1",
+    "dropped": true
   }, result: {
     "harness": "opencode",
     "session": "ses_1",
+    "title": "Fix the parser",
     "mode": "primary",
     "model": {
       "provider": "anthropic",
@@ -147,6 +149,7 @@ export const hostCalls: HostCalls = {
     ],
     "tokens": {
       "system": 5000,
+      "toolDefinitions": 4000,
       "text": 20000,
       "files": 1000,
       "toolInputs": 9000,
@@ -167,6 +170,40 @@ export const hostCalls: HostCalls = {
         "thinking": 800
       }
     },
+    "nextBust": {
+      "at": 130000,
+      "down": 62000,
+      "freed": 68000,
+      "resent": 50000,
+      "cost": 0.25
+    },
+    "lastBust": {
+      "pass": 40,
+      "at": 1770000000000,
+      "cause": "pressure",
+      "removed": 25000,
+      "resent": 30000,
+      "cost": 0.15
+    },
+    "saved": {
+      "money": 1.5,
+      "passes": 39,
+      "unpricedSessions": 1
+    },
+    "droppedUnits": [
+      {
+        "tag": 12,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "partly": true,
+        "pass": 40,
+        "at": 1770000000000,
+        "cause": "pressure",
+        "rule": "queued drops"
+      }
+    ],
     "bindsThinking": true,
     "lostThinkingBlocks": 4,
     "lostThinkingTokens": 1200,
@@ -282,6 +319,7 @@ export const hostCalls: HostCalls = {
       {
         "harness": "opencode",
         "session": "ses_1",
+        "title": "Fix the parser",
         "mode": "primary",
         "model": {
           "provider": "anthropic",
@@ -319,6 +357,7 @@ export const hostCalls: HostCalls = {
         ],
         "tokens": {
           "system": 5000,
+          "toolDefinitions": 4000,
           "text": 20000,
           "files": 1000,
           "toolInputs": 9000,
@@ -339,6 +378,40 @@ export const hostCalls: HostCalls = {
             "thinking": 800
           }
         },
+        "nextBust": {
+          "at": 130000,
+          "down": 62000,
+          "freed": 68000,
+          "resent": 50000,
+          "cost": 0.25
+        },
+        "lastBust": {
+          "pass": 40,
+          "at": 1770000000000,
+          "cause": "pressure",
+          "removed": 25000,
+          "resent": 30000,
+          "cost": 0.15
+        },
+        "saved": {
+          "money": 1.5,
+          "passes": 39,
+          "unpricedSessions": 1
+        },
+        "droppedUnits": [
+          {
+            "tag": 12,
+            "kind": "tool",
+            "tool": "read",
+            "about": "src/main.go",
+            "tokens": 900,
+            "partly": true,
+            "pass": 40,
+            "at": 1770000000000,
+            "cause": "pressure",
+            "rule": "queued drops"
+          }
+        ],
         "bindsThinking": true,
         "lostThinkingBlocks": 4,
         "lostThinkingTokens": 1200,
@@ -357,7 +430,12 @@ export const hostCalls: HostCalls = {
         "directory": "/p",
         "message": "unknown key"
       }
-    ]
+    ],
+    "saved": {
+      "money": 12.5,
+      "passes": 500,
+      "unpricedSessions": 2
+    }
   } },
   "text/complete": { params: {
     "session": "ses_1",
@@ -510,6 +588,7 @@ export const shimNotifications: ShimNotifications = {
   "session/changed": {
     "harness": "opencode",
     "session": "ses_1",
+    "title": "Fix the parser",
     "mode": "primary",
     "model": {
       "provider": "anthropic",
@@ -547,6 +626,7 @@ export const shimNotifications: ShimNotifications = {
     ],
     "tokens": {
       "system": 5000,
+      "toolDefinitions": 4000,
       "text": 20000,
       "files": 1000,
       "toolInputs": 9000,
@@ -567,6 +647,40 @@ export const shimNotifications: ShimNotifications = {
         "thinking": 800
       }
     },
+    "nextBust": {
+      "at": 130000,
+      "down": 62000,
+      "freed": 68000,
+      "resent": 50000,
+      "cost": 0.25
+    },
+    "lastBust": {
+      "pass": 40,
+      "at": 1770000000000,
+      "cause": "pressure",
+      "removed": 25000,
+      "resent": 30000,
+      "cost": 0.15
+    },
+    "saved": {
+      "money": 1.5,
+      "passes": 39,
+      "unpricedSessions": 1
+    },
+    "droppedUnits": [
+      {
+        "tag": 12,
+        "kind": "tool",
+        "tool": "read",
+        "about": "src/main.go",
+        "tokens": 900,
+        "partly": true,
+        "pass": 40,
+        "at": 1770000000000,
+        "cause": "pressure",
+        "rule": "queued drops"
+      }
+    ],
     "bindsThinking": true,
     "lostThinkingBlocks": 4,
     "lostThinkingTokens": 1200,

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Notices } from "../src/notices.ts"
+
+// OpenCode shows one toast at a time, so the second notice waits until the first has been seen.
+test("two warnings are two visible notices, one after the other", () => {
+  const shown: string[] = []
+  const timers: Array<() => void> = []
+  const notices = new Notices((text) => shown.push(text), (body) => timers.push(body))
+  notices.add(() => "one is odd")
+  notices.add(() => "two is odd")
+  assert.deepEqual(shown, [], "nobody looks yet")
+  notices.userIsHere()
+  notices.userIsHere()
+  assert.deepEqual(shown, ["one is odd"])
+  timers.shift()!()
+  assert.deepEqual(shown, ["one is odd", "two is odd"])
+  notices.add(() => "three is odd")
+  assert.equal(shown.length, 2)
+  timers.shift()!()
+  timers.shift()!()
+  assert.deepEqual(shown, ["one is odd", "two is odd", "three is odd"])
+  assert.deepEqual(timers, [])
+})

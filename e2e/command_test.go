@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+)
+
+// Nobody sees a toast of `opencode run`, so the commands print their answer there. And a command that
+// worked leaves no error in OpenCode's log, although a plugin can end a command only by an exception.
+func TestCommandsOutsideTheTUI(t *testing.T) {
+	suite.Needs(t)
+	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	o := w.withPlugin()
+	oc := w.start(o)
+	session := w.session(oc)
+	w.play(session, mockllm.Say("It says 41."))
+	w.prompt(oc, session, "What is the answer?")
+	for _, command := range []string{"ctx-status", "ctx-flush"} {
+		body := map[string]string{"command": command, "arguments": ""}
+		if err := oc.Call(w.ctx, http.MethodPost, "/session/"+session+"/command", body, nil); err != nil {
+			t.Errorf("/%s: %v", command, err)
+		}
+	}
+	for _, test := range []struct{ command, says string }{
+		{"ctx-status", "Next bust: at "},
+		{"ctx-flush", "There is nothing to free now."},
+	} {
+		out, code, err := opencodetest.Run(w.ctx, o, "--session", session, "--command", test.command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code != 0 || !strings.Contains(out, test.says) {
+			t.Errorf("%s: exit code %d, want %q in\n%s", test.command, code, test.says, out)
+		}
+	}
+	if n := len(w.requests(session)); n != 1 {
+		t.Errorf("%d requests, want only that of the prompt", n)
+	}
+	for name, text := range w.logs() {
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, "level=ERROR") || strings.Contains(line, "MagicctxCommand") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func (h *harness) command(name string) string {
+	h.t.Helper()
+	r, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Directory: "/p", Command: name})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r.Message
+}
+
+func (h *harness) dropped() []schema.DroppedUnit {
+	h.t.Helper()
+	st, err := h.host.SessionStatus(h.t.Context(), h, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: testSession, Dropped: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return st.DroppedUnits
+}
+
+// The command asks the same code for the bust that the next pass asks, so both must
+// name the same figures.
+func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
+	h := turn(t)
+	if got := h.command(commandFlush); !strings.Contains(got, "There is nothing to free now.") {
+		t.Errorf("before any drop: %s", got)
+	}
+	h.drop("call_1", "2")
+	h.limits.Price = schema.Price{Fresh: 1000, Write: 1250, Read: 100}
+	said := h.command(commandFlush)
+	h.pass()
+	p := h.journal()[len(h.journal())-1]
+	if p.Cause != "flush" || p.Price.Removed == 0 {
+		t.Fatalf("the pass freed %d, cause %q", p.Price.Removed, p.Cause)
+	}
+	if want := fmt.Sprintf("frees about %s tokens and sends about %s again", format.Tokens(p.Price.Removed), format.Tokens(p.Price.Resent)); !strings.Contains(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}
+
+func TestFlushOfASessionThatIsNotInMemorySaysSo(t *testing.T) {
+	h := turn(t)
+	h.restart()
+	if got := h.command(commandFlush); !strings.Contains(got, "not known") {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestDroppedUnitsNameTheirRule(t *testing.T) {
+	h := turn(t)
+	if got := h.dropped(); len(got) != 0 {
+		t.Fatalf("dropped before any bust: %+v", got)
+	}
+	h.drop("call_1", "2")
+	h.command(commandFlush)
+	h.pass()
+	got := h.dropped()
+	if len(got) != 1 {
+		t.Fatalf("%d units, want the one that was marked: %+v", len(got), got)
+	}
+	u, pass := got[0], h.journal()[len(h.journal())-1]
+	if u.Tag != 2 || u.Tool != "read" || u.Rule != "queued drops" || u.Pass != pass.Pass || u.At != pass.At || u.Cause != "flush" || u.Tokens == 0 || !strings.Contains(u.About, `"f"`) {
+		t.Errorf("got %+v, dropped by %+v", u, pass)
+	}
+	if text := h.command(commandStatus); !strings.Contains(text, "§2§ read") || !strings.Contains(text, "queued drops") {
+		t.Errorf("/ctx-status says:\n%s", text)
+	}
+	h.restart()
+	if got := h.dropped(); len(got) != 1 || got[0].About != "" || got[0].Rule != u.Rule || got[0].Tokens != u.Tokens {
+		t.Errorf("after a restart: %+v, want the same without its first words", got)
+	}
+}
+
+func TestStatusOfASessionWithoutAPassIsNoError(t *testing.T) {
+	if got := newHarness(t).command(commandStatus); !strings.Contains(got, "no request") {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestStatusShowsTheTitleOfTheHarness(t *testing.T) {
+	h := newHarness(t)
+	rename := func(title string) {
+		t.Helper()
+		event := fmt.Appendf(nil, `{"type":"session.updated","properties":{"info":{"id":%q,"title":%q}}}`, testSession, title)
+		if _, err := h.host.Event(t.Context(), h, schema.EventParams{Session: testSession, Directory: "/p", Event: event}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename("too early") // the store does not know the session yet, and a title must not create it
+	if n := len(h.status().Sessions); n != 0 {
+		t.Fatalf("%d sessions by a title", n)
+	}
+	h.user("u1", "hello")
+	h.pass()
+	for _, title := range []string{"too early", "Greeting", "Greeting"} {
+		rename(title)
+		if got := h.status().Sessions[0].Title; got != title {
+			t.Errorf("title %q, want %q", got, title)
+		}
+	}
+	h.restart()
+	h.pass()
+	if got := h.status().Sessions[0].Title; got != "Greeting" {
+		t.Errorf("title %q after a restart and a pass", got)
+	}
+}

@@ -1,0 +1,56 @@
+package host
+
+import (
+	"context"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// maxDroppedUnits bounds the dropped units in one answer.
+const maxDroppedUnits = 5000
+
+// droppedUnits lists the units that passes of the session have dropped, newest
+// decision first.
+func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.DroppedUnit, error) {
+	rows, err := h.Store.DroppedUnits(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	rows = rows[:min(len(rows), maxDroppedUnits)]
+	messages := make(map[string]bool)
+	for _, r := range rows {
+		messages[r.MessageKey] = true
+	}
+	about := h.sessions.about(key, messages)
+	all := make([]schema.DroppedUnit, 0, len(rows))
+	for _, r := range rows {
+		u := schema.DroppedUnit{
+			Tag: r.Tag, Kind: r.Kind, Tool: shorten(r.Tool, maxShownName), About: about[r.UnitKey], Tokens: r.Tokens,
+			Partly: r.Edit.Kind == string(frozen.Skeleton), Pass: r.Edit.Pass, At: r.At, Cause: shorten(r.Cause, maxShownName), Rule: shorten(r.Edit.Payload, maxShownName),
+		}
+		if !u.Partly {
+			u.Tokens += r.InputTokens
+		}
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+// about describes units of a session by their keys. The store holds no content, so it
+// describes nothing if the session is not in memory. It does not wait for a pass, and
+// describes nothing in the middle of one either.
+func (ss *sessions) about(key store.Key, messages map[string]bool) map[string]string {
+	ss.mu.Lock()
+	s, ok := ss.byKey[key]
+	ss.mu.Unlock()
+	if !ok || !s.tryLock() {
+		return nil
+	}
+	defer s.unlock()
+	if s.pipe == nil {
+		return nil
+	}
+	return s.pipe.About(messages)
+}

@@ -1,0 +1,167 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A saving compares the passes of a session with the same passes in which nothing was
+// dropped, in tokens. docs/status.md describes the estimate.
+type saving struct {
+	// upTo is the last pass that the saving covers. passes counts those with a
+	// reported usage.
+	upTo, passes int
+	// dropped is the number of tokens that the next prompt would hold in addition.
+	dropped int
+	// notRead and notWritten are the tokens that requests did not have to read from
+	// the provider's cache or write to it. rewritten are those that busts of a live
+	// prefix made the provider write again.
+	notRead, notWritten, rewritten int64
+}
+
+// add returns the saving with one more pass. Without magicctx a prompt could not have
+// grown beyond the window, so what would not fit is not counted.
+func (v saving) add(p store.BilledPass, window int) saving {
+	v.upTo = p.Pass
+	if p.BustCause == pipeline.BustTranscript {
+		v.dropped = 0 // the harness took messages back, and perhaps the dropped ones with them
+	}
+	v.dropped += p.Removed
+	prompt := p.Usage.Input + p.Usage.CacheRead + p.Usage.CacheWrite
+	if prompt == 0 {
+		return v
+	}
+	v.passes++
+	more := int64(max(0, min(v.dropped, window-prompt)))
+	switch {
+	case p.Verdict == string(schema.Hard): // the prefix was gone, so it had to be written
+		v.notWritten += more
+	default:
+		v.notRead += more
+		if p.Bust {
+			v.rewritten += int64(min(p.Resent, p.Usage.Input+p.Usage.CacheWrite))
+		}
+	}
+	return v
+}
+
+func (v saving) money(p schema.Price) float64 {
+	return (float64(v.notRead)*p.Read + float64(v.notWritten)*p.Write - float64(v.rewritten)*(p.Write-p.Read)) / tokensPerPrice
+}
+
+// tokensPerPrice is the number of tokens that a catalogue's price is for.
+const tokensPerPrice = 1_000_000
+
+// savings caches the savings of all sessions, so that a status reads only the passes
+// since the last one.
+type savings struct {
+	mu    sync.Mutex
+	known map[store.Key]saving
+}
+
+// savingOf returns the saving of a session whose newest pass is number passes. That
+// pass itself is left out, because its usage may not be known yet.
+func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) (saving, error) {
+	h.savings.mu.Lock()
+	v := h.savings.known[key]
+	h.savings.mu.Unlock()
+	if v.upTo >= passes { // the session was deleted, and another one has its id
+		v = saving{}
+	}
+	if v.upTo == passes-1 {
+		return v, nil
+	}
+	// Nobody else waits for this: two statuses at once read the same rows twice.
+	rows, err := h.Store.BilledPasses(ctx, key, v.upTo, passes)
+	if err != nil {
+		return v, err
+	}
+	for _, row := range rows {
+		v = v.add(row, window)
+	}
+	h.savings.mu.Lock()
+	h.savings.known[key] = v
+	h.savings.mu.Unlock()
+	return v, nil
+}
+
+// saved returns the saving of all sessions in money. It is nil if no session has a
+// price.
+func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
+	all, err := h.Store.Totals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts := make(map[schema.Model]modelFacts)
+	var sum schema.Saving
+	isPriced := false
+	for _, s := range all {
+		m := schema.Model{Provider: s.Provider, ID: s.Model}
+		f, ok := facts[m]
+		if !ok {
+			f = h.factsOf(ctx, m)
+			facts[m] = f
+		}
+		if !f.isPriced {
+			sum.UnpricedSessions++
+			continue
+		}
+		v, err := h.savingOf(ctx, s.Key, s.Passes, f.limit())
+		if err != nil {
+			return nil, err
+		}
+		isPriced = true
+		sum.Money += v.money(f.price)
+		sum.Passes += v.passes
+	}
+	if !isPriced {
+		return nil, nil
+	}
+	return &sum, nil
+}
+
+// modelFacts are the facts about a model that a status needs, from the store alone.
+type modelFacts struct {
+	row    store.LimitsRow
+	window window
+	// price is per million tokens. It holds mere ratios unless isPriced.
+	price    schema.Price
+	isPriced bool
+}
+
+// limit returns the size that no prompt exceeds.
+func (f modelFacts) limit() int {
+	if f.window.Tokens > 0 {
+		return f.window.Tokens
+	}
+	return pipeline.DefaultLimitTokens
+}
+
+// factsOf returns the facts about a model. A catalogue without prices, as that of a
+// subscription, leaves the model unpriced.
+func (h *Host) factsOf(ctx context.Context, m schema.Model) modelFacts {
+	row, _, err := h.Store.Limits(ctx, m.Provider, m.ID)
+	if err != nil {
+		h.Log.Warn("limits of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
+	}
+	r := route.Of(m, row.NPM).Believe(nil, h.learnedLife(ctx, m), 0).Route
+	return modelFacts{
+		row: row, window: believe(limitsFromRow(row), row.At, h.use(ctx, m)),
+		price: r.Price(limitsFromRow(row).Price), isPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0,
+	}
+}
+
+// rewriting returns the extra price of writing tokens to the provider's cache that
+// could have been read from it. It is nil for a model without a price.
+func (f modelFacts) rewriting(tokens int) *float64 {
+	if !f.isPriced {
+		return nil
+	}
+	cost := float64(tokens) * max(0, f.price.Write-f.price.Read) / tokensPerPrice
+	return &cost
+}

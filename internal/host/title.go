@@ -1,0 +1,51 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// maxTitleRunes bounds a stored title. OpenCode's own titles have at most 100
+// characters.
+const maxTitleRunes = 200
+
+// titles caches the stored titles, because a harness reports a session's title with
+// each of its changes.
+type titles struct {
+	mu     sync.Mutex
+	stored map[store.Key]string
+}
+
+func (t *titles) forget(key store.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.stored, key)
+}
+
+// noteTitle stores the title that the harness shows for a session. A session without
+// a pass is not in the store yet, and gets its title with a later event.
+func (h *Host) noteTitle(ctx context.Context, key store.Key, info json.Value) error {
+	var session struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal(info, &session) != nil || session.Title == "" {
+		return nil
+	}
+	title := session.Title
+	if runes := []rune(title); len(runes) > maxTitleRunes {
+		title = string(runes[:maxTitleRunes])
+	}
+	h.titles.mu.Lock()
+	defer h.titles.mu.Unlock()
+	if h.titles.stored[key] == title {
+		return nil
+	}
+	isKnown, err := h.Store.SaveTitle(ctx, key, title)
+	if err == nil && isKnown {
+		h.titles.stored[key] = title
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A source is a part of a prompt, for example the results of tools.
+type source struct {
+	name   string
+	tokens int64
+	colour Colour
+	// plain fills the bar where there are no colours.
+	plain rune
+}
+
+func sources(t schema.TokensBySource) []source {
+	return []source{
+		{"system prompt", t.System, "38;5;67", '█'},
+		{"tool definitions", t.ToolDefinitions, "38;5;109", '▓'},
+		{"text", t.Text, "38;5;108", '▒'},
+		{"files", t.Files, "38;5;139", '%'},
+		{"tool inputs", t.ToolInputs, "38;5;179", '='},
+		{"tool results", t.ToolResults, "38;5;173", '░'},
+	}
+}
+
+// promptOf returns the size of the prompt that the parts add up to.
+func promptOf(t schema.TokensBySource) (sum int64) {
+	for _, part := range sources(t) {
+		sum += part.tokens
+	}
+	return sum
+}
+
+// fill returns n cells of a part.
+func (s *screen) fill(part source, n int) string {
+	cell := part.plain
+	if s.Painter {
+		cell = '█'
+	}
+	return s.Paint(part.colour, strings.Repeat(string(cell), n))
+}
+
+// A mark is a prompt size at which something happens.
+type mark struct {
+	name   string
+	tokens int64
+	colour Colour
+}
+
+// forcePressure is the pressure from which a pass may bust in the middle of a turn.
+const forcePressure = 0.85
+
+func marksOf(st schema.SessionStatus) []mark {
+	if st.ContextTokens == 0 || st.Threshold <= 0 {
+		return nil
+	}
+	window := float64(st.ContextTokens)
+	marks := []mark{{"bust", int64(st.Threshold * window), Strong}, {"force", int64(forcePressure * window), Faint}}
+	if n := st.NextBust; n != nil {
+		marks = append([]mark{{"low", int64(n.Down), Faint}}, marks...)
+	}
+	return marks
+}
+
+// maxBar is the number of cells from which a longer bar shows nothing more.
+const maxBar = 118
+
+// bar draws the window in two lines: the prompt, coloured by content, with the marks on
+// it, and under it the names of the marks. Without a known window, the prompt fills the
+// bar.
+func (s *screen) bar(st schema.SessionStatus) {
+	cells := min(s.width-2, maxBar)
+	parts, prompt := sources(st.Tokens), promptOf(st.Tokens)
+	whole := max(int64(st.ContextTokens), prompt, 1)
+	at := func(tokens int64) int { return int(min(tokens, whole) * int64(cells) / whole) }
+	marks := marksOf(st)
+	isMark := make(map[int]mark)
+	for _, m := range marks {
+		isMark[min(at(m.tokens), cells-1)] = m
+	}
+	var line strings.Builder
+	sum, cell := int64(0), 0
+	draw := func(to int, paint func(n int) string) {
+		for cell < to {
+			if m, ok := isMark[cell]; ok {
+				line.WriteString(s.Paint(m.colour, "│"))
+				cell++
+				continue
+			}
+			n := cell + 1
+			for n < to {
+				if _, ok := isMark[n]; ok {
+					break
+				}
+				n++
+			}
+			line.WriteString(paint(n - cell))
+			cell = n
+		}
+	}
+	for _, part := range parts {
+		sum += part.tokens
+		draw(at(sum), func(n int) string { return s.fill(part, n) })
+	}
+	draw(cells, func(n int) string { return s.Paint(Faint, strings.Repeat("·", n)) })
+	s.line(" " + line.String())
+	s.line(" " + s.markNames(marks, at, cells))
+}
+
+// markNames names the marks under their places, behind or before the place. A name that
+// finds no room is left out; the name of the high mark comes first.
+func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
+	line := []rune(strings.Repeat(" ", cells))
+	isFree := func(from, n int) bool {
+		return from >= 0 && from+n <= cells && strings.TrimSpace(string(line[max(0, from-1):min(cells, from+n+1)])) == ""
+	}
+	for _, wanted := range []string{"bust", "low", "force"} {
+		for _, m := range marks {
+			if m.name != wanted {
+				continue
+			}
+			name := []rune(m.name + " " + format.Tokens(m.tokens))
+			for _, from := range []int{at(m.tokens), at(m.tokens) - len(name) + 1} {
+				if isFree(from, len(name)) {
+					copy(line[from:], name)
+					break
+				}
+			}
+		}
+	}
+	return s.Paint(Faint, strings.TrimRight(string(line), " "))
+}
+
+// legend names the parts of the bar that hold anything.
+func (s *screen) legend(t schema.TokensBySource) {
+	var entries, painted []string
+	for _, part := range sources(t) {
+		if part.tokens == 0 {
+			continue
+		}
+		text := part.name + " " + format.Tokens(part.tokens)
+		entries = append(entries, "█ "+text)
+		painted = append(painted, s.fill(part, 1)+" "+text)
+	}
+	s.flow(entries, painted)
+}
+
+// flow puts entries side by side, in as many lines as they need. painted holds them
+// with their colours.
+func (s *screen) flow(entries, painted []string) {
+	line, used := "", 0
+	for i, entry := range entries {
+		if used > 0 && used+3+columns(entry) > s.width-2 {
+			s.line(" " + line)
+			line, used = "", 0
+		}
+		if used > 0 {
+			line, used = line+"   ", used+3
+		}
+		line, used = line+painted[i], used+columns(entry)
+	}
+	if used > 0 {
+		s.line(" " + line)
+	}
+}
+
+// fullness describes the prompt beside the window, for example "61k of 200k tokens (31%)".
+func fullness(st schema.SessionStatus) string {
+	switch {
+	case st.InputTokens == 0:
+		return "no request measured yet"
+	case st.ContextTokens == 0:
+		return format.Tokens(st.InputTokens) + " tokens of an unknown window"
+	}
+	return fmt.Sprintf("%s of %s tokens (%s)", format.Tokens(st.InputTokens), format.Tokens(st.ContextTokens), format.Percent(st.Pressure))
+}

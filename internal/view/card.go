@@ -1,0 +1,292 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// labelColumns is the width of the labels that stand left of a session's facts.
+const labelColumns = 13
+
+// card draws everything that is known about one session.
+func (s *screen) card(st schema.SessionStatus) {
+	s.picture(st)
+	s.facts(st)
+}
+
+// picture draws the title of a session, and its context as a bar.
+func (s *screen) picture(st schema.SessionStatus) {
+	s.line("")
+	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))
+	about := []string{fullness(st), modelOf(st), projectOf(st), format.Clean(st.Session)}
+	s.line(" " + s.Paint(pressureColour(st), cut(fullness(st), s.width-2)) + s.Paint(Faint, cutRest(about, s.width-2)))
+	if st.InputTokens == 0 && promptOf(st.Tokens) == 0 {
+		return
+	}
+	s.bar(st)
+	s.legend(st.Tokens)
+}
+
+// cutRest joins all but the first text with dots, as far as they fit behind it.
+func cutRest(texts []string, width int) string {
+	rest, used := "", columns(texts[0])
+	for _, text := range texts[1:] {
+		if text == "" || text == "-" || used+3+columns(text) > width {
+			continue
+		}
+		rest, used = rest+" · "+text, used+3+columns(text)
+	}
+	return rest
+}
+
+func (s *screen) facts(st schema.SessionStatus) {
+	s.line("")
+	for _, f := range []struct{ label, text string }{
+		{"next bust", nextBustOf(st)},
+		{"last bust", lastBustOf(st, s.now)},
+		{"busts", bustsOf(st)},
+		{"cache hits", cacheOf(st)},
+		{"saved", savedOf(st)},
+		{"dropped", droppedOf(st)},
+		{"window", windowOf(st, s.now)},
+		{"cache life", cacheLifeOf(st)},
+		{"last price", priceOf(st.LastPrice)},
+		{"thinking", thinkingOf(st)},
+		{"last pass", lastOf(st, s.now)},
+	} {
+		if f.text != "" {
+			s.fact(f.label, f.text)
+		}
+	}
+}
+
+// summary draws the card in a few lines.
+func (s *screen) summary(st schema.SessionStatus) {
+	s.picture(st)
+	s.fact("next bust", cut(nextBustOf(st), s.width-labelColumns-1))
+	s.fact("cache hits", cut(cacheOf(st), s.width-labelColumns-1))
+	s.fact("saved", cut(savedOf(st), s.width-labelColumns-1))
+}
+
+// fact draws a text beside its label, in as many lines as it needs.
+func (s *screen) fact(label, text string) {
+	for i, line := range folded(text, s.width-labelColumns-1) {
+		if i > 0 {
+			label = ""
+		}
+		s.line(" " + s.Paint(Faint, left(label, labelColumns-1)) + line)
+	}
+}
+
+func titleOf(st schema.SessionStatus) string {
+	title := strings.TrimSpace(format.Clean(st.Title))
+	if title == "" {
+		title = projectOf(st)
+	}
+	if title == "-" {
+		title = format.Clean(st.Session)
+	}
+	if st.Parent != "" {
+		return "↳ " + title
+	}
+	return title
+}
+
+func projectOf(st schema.SessionStatus) string {
+	if st.Directory == "" {
+		return "-"
+	}
+	return format.Clean(path.Base(strings.ReplaceAll(st.Directory, `\`, "/")))
+}
+
+func modelOf(st schema.SessionStatus) string {
+	return format.Clean(cmp.Or(path.Base(cmp.Or(st.Model.ID, "-")), "-"))
+}
+
+func nextBustOf(st schema.SessionStatus) string {
+	n := st.NextBust
+	if n == nil {
+		return "unknown until the window is known"
+	}
+	text := fmt.Sprintf("at %s: frees about %s, re-sends about %s", format.Tokens(n.At), format.Tokens(n.Freed), format.Tokens(n.Resent))
+	if st.Pressure >= st.Threshold && st.Threshold > 0 {
+		text = "due" + text[len("at "+format.Tokens(n.At)):]
+	}
+	text += ", costs " + costOf(n.Cost)
+	if st.Queued > 0 {
+		text += fmt.Sprintf("; %s marked by the model", format.Count(st.Queued, "piece"))
+	}
+	return text
+}
+
+// costOf names an estimated cost. A model without a price has an unknown one.
+func costOf(dollars *float64) string {
+	if dollars == nil {
+		return "an unknown amount"
+	}
+	return format.AboutDollars(*dollars)
+}
+
+// reasons says in plain words why a bust was made.
+var reasons = map[string]string{
+	"pressure":           "because the prompt had reached the threshold",
+	"force":              "because the prompt had reached 85% of the window",
+	"overflow":           "because the provider had refused the prompt as too long",
+	"idle":               "after a pause longer than the cache lives",
+	"model-changed":      "because the model had changed",
+	"preamble-changed":   "because tools or system prompt had changed",
+	"system-changed":     "because the system prompt had changed",
+	"transcript-changed": "because the harness had changed sent messages",
+	"flush":              "because you asked for it",
+}
+
+func lastBustOf(st schema.SessionStatus, now time.Time) string {
+	b := st.LastBust
+	if b == nil {
+		return "none yet"
+	}
+	reason := reasons[b.Cause]
+	if reason == "" {
+		reason = "cause: " + format.Clean(b.Cause)
+	}
+	text := format.AgeOf(b.At, now) + " ago, " + reason
+	if b.Removed > 0 {
+		text += fmt.Sprintf("; it freed %s and re-sent %s", format.Tokens(b.Removed), format.Tokens(b.Resent))
+	}
+	if b.Cost != nil {
+		text += " for " + format.AboutDollars(*b.Cost)
+	}
+	return text
+}
+
+func bustsOf(st schema.SessionStatus) string {
+	passes := format.Count(st.Passes, "pass")
+	if st.Busts == 0 {
+		return "none in " + passes
+	}
+	text := fmt.Sprintf("%d in %s", st.Busts, passes)
+	if causes := causesOf(st); causes != "" {
+		text += ": " + causes
+	}
+	return text
+}
+
+func causesOf(st schema.SessionStatus) string {
+	var causes []string
+	for _, c := range st.BustCauses {
+		causes = append(causes, fmt.Sprintf("%s %d", format.Clean(c.Cause), c.Count))
+	}
+	return strings.Join(causes, ", ")
+}
+
+func cacheOf(st schema.SessionStatus) string {
+	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
+		return "nothing reported yet"
+	}
+	return fmt.Sprintf("%s: %s read, %s written, %s fresh", hitOf(st),
+		format.Tokens(st.CacheRead), format.Tokens(st.CacheWrite), format.Tokens(st.CacheFresh))
+}
+
+func hitOf(st schema.SessionStatus) string {
+	if st.CacheRead+st.CacheWrite+st.CacheFresh == 0 {
+		return "-"
+	}
+	return format.Percent(st.CacheHitRate)
+}
+
+func savedOf(st schema.SessionStatus) string {
+	if st.Saved == nil {
+		return "unknown: the harness names no price, or nothing was measured yet"
+	}
+	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), format.Count(st.Saved.Passes, "request"))
+}
+
+func droppedOf(st schema.SessionStatus) string {
+	if st.Dropped == 0 {
+		return fmt.Sprintf("nothing of %s", format.Count(st.Units, "piece"))
+	}
+	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
+}
+
+// windowOf returns the limit of a prompt and the source of that limit.
+func windowOf(st schema.SessionStatus, now time.Time) string {
+	size := format.Tokens(st.ContextTokens)
+	when := ""
+	if st.LimitAt > 0 {
+		when = " " + format.AgeOf(st.LimitAt, now) + " ago"
+	}
+	switch {
+	case st.ContextTokens == 0 && st.LimitSource == schema.LimitDefault:
+		return "unknown to the harness's catalogue"
+	case st.ContextTokens == 0:
+		return "unknown"
+	case st.LimitSource == schema.LimitOverflow:
+		return size + ", learned from a refused prompt" + when
+	case st.LimitSource == schema.LimitUsage:
+		return "at least " + size + ", as a prompt of that size was accepted" + when
+	case st.LimitSource == schema.LimitCatalogue:
+		return size + ", by the harness's catalogue"
+	case st.LimitSource == schema.LimitConfig:
+		return size + ", as configured"
+	}
+	return size
+}
+
+// cacheLifeOf returns how long the host expects an unused prefix to stay cached, with the reason. It is
+// "" for a session without a model, and for an older host that does not report it.
+func cacheLifeOf(st schema.SessionStatus) string {
+	if st.CacheLifeReason == "" {
+		return ""
+	}
+	return format.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + format.Clean(st.CacheLifeReason) + ")"
+}
+
+// priceOf returns the newest price that a pass has weighed.
+func priceOf(p *schema.PricedPass) string {
+	if p == nil {
+		return "none weighed yet"
+	}
+	text := Price(p.Price)
+	if !p.Bust {
+		return "waits: " + text
+	}
+	return text
+}
+
+// thinkingOf returns the thinking that busts have cost.
+func thinkingOf(st schema.SessionStatus) string {
+	switch {
+	case !st.BindsThinking:
+		return ""
+	case st.LostThinkingBlocks == 0:
+		return "bound to the prompt; all of it still valid"
+	}
+	return fmt.Sprintf("bound to the prompt; busts have cost %s, about %s", format.Count(st.LostThinkingBlocks, "block"), format.Tokens(st.LostThinkingTokens))
+}
+
+func lastOf(st schema.SessionStatus, now time.Time) string {
+	if st.Passes == 0 {
+		return "none yet"
+	}
+	text := fmt.Sprintf("%s ago, %s", format.AgeOf(st.LastPassAt, now), st.LastVerdict)
+	if st.LastCause != "" {
+		text += " (" + format.Clean(st.LastCause) + ")"
+	}
+	if st.LastPassMS > 0 {
+		text += fmt.Sprintf(", took %.1f ms", st.LastPassMS)
+	}
+	text += ", " + format.Count(st.Messages, "message")
+	if st.SizeTokens > 0 {
+		text += "; expected a prompt of " + format.Tokens(st.SizeTokens)
+	}
+	if st.GoalTokens > 0 {
+		text += ", wanted " + format.Tokens(st.GoalTokens)
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A column is one column of the list of sessions.
+type column struct {
+	title   string
+	width   int
+	isRight bool
+	cell    func(*screen, schema.SessionStatus) (text string, colour Colour)
+}
+
+// listColumns are the columns behind the title, in their order. rank orders them by
+// importance: on a narrow screen those with the highest rank go first.
+var listColumns = []struct {
+	rank int
+	column
+}{
+	{5, column{"MODEL", 18, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return modelOf(st), Plain }}},
+	{7, column{"PROJECT", 14, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return projectOf(st), Plain }}},
+	{1, column{"FULL", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return percentOf(st), pressureColour(st) }}},
+	{3, column{"TOKENS", 6, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return format.Tokens(st.InputTokens), Plain }}},
+	{6, column{"DROPPED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) {
+		return format.Tokens(st.Tokens.Dropped), Plain
+	}}},
+	{2, column{"HITS", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return hitOf(st), Plain }}},
+	{4, column{"BUSTS", 5, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return dashIfZero(st.Busts), Plain }}},
+	{2, column{"SAVED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return shortSavedOf(st), Plain }}},
+	{8, column{"LAST", 22, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
+		text := string(cmp.Or(st.LastVerdict, "-"))
+		if st.LastCause != "" {
+			text += " (" + format.Clean(st.LastCause) + ")"
+		}
+		if st.LastPassBust {
+			return text, Notice
+		}
+		return text, Plain
+	}}},
+	{0, column{"AGO", 6, true, func(s *screen, st schema.SessionStatus) (string, Colour) {
+		return format.AgeOf(st.LastPassAt, s.now), Plain
+	}}},
+}
+
+// The title of a session takes the columns that the others leave, within these bounds.
+const (
+	minTitle = 16
+	maxTitle = 72
+)
+
+// layout returns the width of the title, and the columns that fit beside it.
+func (s *screen) layout() (title int, shown []column) {
+	free := s.width - 2 - minTitle
+	fits := make(map[int]bool)
+	for rank := 0; rank <= len(listColumns); rank++ {
+		for i, c := range listColumns {
+			if c.rank == rank && c.width+2 <= free {
+				free -= c.width + 2
+				fits[i] = true
+			}
+		}
+	}
+	for i, c := range listColumns {
+		if fits[i] {
+			shown = append(shown, c.column)
+		}
+	}
+	return min(minTitle+free, maxTitle), shown
+}
+
+func (s *screen) listTitles() {
+	title, shown := s.layout()
+	line := " " + left("SESSION", title)
+	for _, c := range shown {
+		line += "  " + c.pad(c.title)
+	}
+	s.line(s.Paint(Faint, line))
+}
+
+func (c column) pad(text string) string {
+	if c.isRight {
+		return right(text, c.width)
+	}
+	return left(text, c.width)
+}
+
+// row draws one session in one line.
+func (s *screen) row(st schema.SessionStatus, isSelected bool) {
+	title, shown := s.layout()
+	name := left(titleOf(st), title)
+	line := " " + name
+	if isSelected {
+		line = s.Paint(Strong, "▸"+name)
+	}
+	for _, c := range shown {
+		text, colour := c.cell(s, st)
+		line += "  " + s.Paint(colour, c.pad(text))
+	}
+	s.line(line)
+}
+
+func pressureColour(st schema.SessionStatus) Colour {
+	switch {
+	case st.Pressure >= forcePressure:
+		return Alarm
+	case st.Threshold > 0 && st.Pressure >= st.Threshold:
+		return Notice
+	}
+	return Plain
+}
+
+func percentOf(st schema.SessionStatus) string {
+	if st.ContextTokens == 0 {
+		return "?"
+	}
+	return format.Percent(st.Pressure)
+}
+
+func shortSavedOf(st schema.SessionStatus) string {
+	if st.Saved == nil {
+		return "?"
+	}
+	return strings.Replace(format.Dollars(st.Saved.Money), "less than ", "<", 1)
+}
+
+func dashIfZero(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A BilledPass is the part of a pass in the journal that its bill depends on.
+type BilledPass struct {
+	Pass      int
+	Verdict   string
+	Bust      bool
+	BustCause string
+	// Resent and Removed are the price of the bust, in tokens. They are 0 for a
+	// pass that added no edit.
+	Resent, Removed int
+	// Usage is zero if the provider has reported none.
+	Usage Usage
+}
+
+// A SessionTotal is what the sum over all sessions needs of one of them.
+type SessionTotal struct {
+	Key             Key
+	Provider, Model string
+	Passes          int
+}
+
+//go:embed query/billed_passes.sql
+var billedPassesSQL string
+
+// BilledPasses returns the passes of a session that follow pass
+// number after and precede pass number before, oldest first.
+func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
+	var passes []BilledPass
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
+			p := BilledPass{
+				Pass: row.ColumnInt(0), Verdict: row.ColumnText(1), Bust: row.ColumnBool(2), BustCause: row.ColumnText(3),
+				Usage: Usage{Input: row.ColumnInt(7), CacheRead: row.ColumnInt(8), CacheWrite: row.ColumnInt(9)},
+			}
+			if row.ColumnBool(4) {
+				p.Resent, p.Removed = row.ColumnInt(5), row.ColumnInt(6)
+			}
+			passes = append(passes, p)
+		}, key.Harness, key.Session, after, before)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read bill of %s: %w", key, err)
+	}
+	return passes, nil
+}
+
+// Totals returns all sessions with a pass.
+func (s *Store) Totals(ctx context.Context) ([]SessionTotal, error) {
+	var all []SessionTotal
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, `SELECT harness, session_id, provider, model, passes FROM sessions WHERE passes > 0`, func(row *sqlite3.Stmt) {
+			all = append(all, SessionTotal{Key{row.ColumnText(0), row.ColumnText(1)}, row.ColumnText(2), row.ColumnText(3), row.ColumnInt(4)})
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	return all, nil
+}
+
+// A DroppedRow is a unit that an edit took off the wire.
+type DroppedRow struct {
+	UnitRow
+	Edit EditRow
+	// At and Cause belong to the pass of the edit. At is 0 if the journal no
+	// longer has that pass.
+	At    int64
+	Cause string
+}
+
+//go:embed query/dropped_units.sql
+var droppedUnitsSQL string
+
+// DroppedUnits returns the dropped units of a session, newest decision first.
+func (s *Store) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, error) {
+	var all []DroppedRow
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, droppedUnitsSQL, func(row *sqlite3.Stmt) {
+			all = append(all, DroppedRow{
+				UnitRow: UnitRow{
+					Tag: row.ColumnInt(0), Kind: row.ColumnText(1), Tool: row.ColumnText(2), Tokens: row.ColumnInt(3), InputTokens: row.ColumnInt(4),
+					UnitKey: row.ColumnText(5), MessageKey: row.ColumnText(6),
+				},
+				Edit: EditRow{Tag: row.ColumnInt(0), Kind: row.ColumnText(7), Pass: row.ColumnInt(8), Payload: row.ColumnText(9)},
+				At:   row.ColumnInt64(10), Cause: row.ColumnText(11),
+			})
+		}, key.Harness, key.Session)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read dropped units of %s: %w", key, err)
+	}
+	return all, nil
+}
+
+// SaveTitle stores the title of a session. isKnown is false if the store does
+// not have the session; then nothing is stored.
+func (s *Store) SaveTitle(ctx context.Context, key Key, title string) (isKnown bool, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		n, err := tx.exec(`UPDATE sessions SET title = ?3 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, title)
+		isKnown = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("save title of %s: %w", key, err)
+	}
+	return isKnown, nil
+}
