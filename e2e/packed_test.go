@@ -35,7 +35,7 @@ func TestPackedPluginWorks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(edited); !strings.Contains(text, "@magicctx/opencode") || !strings.Contains(text, "// mine") {
+	if text := string(edited); !strings.Contains(text, "/opencode-shim/index.js") || !strings.Contains(text, "// mine") {
 		t.Fatalf("opencode.jsonc after install:\n%s", text)
 	}
 
@@ -71,7 +71,7 @@ func (w *world) installPacked() string {
 	w.t.Helper()
 	packed, installed := filepath.Join(w.root, "packed"), filepath.Join(w.root, "installed")
 	// The build needs the caches in the home of the developer who runs the test.
-	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--current", "--out", packed)
+	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--out", packed)
 	cmd.Dir = product.Repo
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("pack: %v\n%s", err, out)

@@ -1,7 +1,8 @@
 // Packs the packages that users install: the OpenCode shim, and the host for each platform.
 //
-//   node packaging/pack.mjs                      all platforms, to dist/npm
-//   node packaging/pack.mjs --current --out DIR  this machine's platform, to DIR
+//   node packaging/pack.mjs            this machine's platform, to dist/npm
+//   node packaging/pack.mjs --all      all platforms
+//   node packaging/pack.mjs --out DIR  to DIR
 //
 // The version comes from adapters/opencode-shim/package.json. The same sources, Go, npm and Node produce the same
 // bytes.
@@ -83,9 +84,9 @@ function tarball(folder, out) {
 const run = (program, args, options) => execFileSync(program, args, { ...options, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] })
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({ options: { current: { type: "boolean" }, out: { type: "string" } } })
+  const { values } = parseArgs({ options: { all: { type: "boolean" }, out: { type: "string" } } })
   const isHere = ({ os, cpu }) => os === process.platform && cpu === process.arch
-  const chosen = platforms.filter((platform) => !values.current || isHere(platform))
+  const chosen = platforms.filter((platform) => values.all || isHere(platform))
   const out = resolve(values.out ?? join(repository, "dist", "npm"))
   try {
     for (const { path, size, unpackedSize } of pack(chosen, out)) {

@@ -87,6 +87,16 @@ test("npx magicctx-host runs the packaged host, and exits as it does", () => {
   assert.equal(status, 2, stderr)
 })
 
+test("npx @magicctx/opencode installs, with arguments and without", () => {
+  const { status, stdout, stderr } = run("npx", ["@magicctx/opencode"])
+  // There is no terminal to ask on, so it shows the change and stops.
+  assert.equal(status, 1, stdout + stderr)
+  assert.match(stdout, /opencode-shim\/index\.js/)
+  assert.match(stderr, /no terminal to ask on/)
+  assert.equal(run("npx", ["@magicctx/opencode", "install", "opencode", "--dry-run"]).status, 0)
+  assert.ok(!stdout.includes('"@magicctx/opencode'), "the configuration would name a package that is not registered")
+})
+
 // Calls the plugin as OpenCode does, and prints the names of the tools that the plugin got from its host.
 const harness = `
   const { default: plugin } = await import(${JSON.stringify(pathToFileURL(join(shimDir, "dist", "index.js")).href)})

@@ -91,6 +91,8 @@ type Assessment struct {
 // the next passes. A steady pass has the zero value.
 type Additions struct {
 	frozen.Additions
+	// Reasons holds the reason of each edit, in the order of Edits.
+	Reasons []rule.Reason
 	// Relief is the relief after the bust. It is nil if the relief stays as it is.
 	Relief *Relief
 	// FreedBy counts the freed tokens by rule, for example "tiered drop".
@@ -163,9 +165,12 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 
 	v := s.view(profile, setup.Binds)
 	v.PrefixIsGone = isHard
-	goal := s.goal(a, r, limit)
+	lost := s.lostWith(setup)
+	left := a // as the pass finds the wire: thinking that is lost anyway needs no room
+	left.Size.Current -= lost
+	goal := s.goal(left, r, limit)
 	v.Goal = inOwnTokens(goal, a.perToken)
-	v.Occasion = occasionOf(a, goal)
+	v.Occasion = occasionOf(left, goal)
 	p := rule.Propose(v, r.Knobs)
 	freed := int(a.perToken * float64(p.Freed))
 	if v.Occasion > rule.AnyBust {
@@ -188,13 +193,13 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	if !isHard && !isWorthIt(a, r, freed, limit) {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
-	a.Stuck = s.stuckIf(a.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
+	a.Stuck = s.stuckIf(left.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
 	if !r.Subagent {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), p.After)
 	}
 	return Decision{a, Additions{
 		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freed+s.lostWith(setup), len(p.Edits)), FreedBy: p.By,
+		Relief:    s.reliefAfter(a.Size, freed+lost, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
 	}}
 }
 

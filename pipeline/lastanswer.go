@@ -60,9 +60,9 @@ func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 }
 
 // hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
-// that has become the last answer of its turn, behind other answers with calls. If it vanished, one of these would be the
-// last answer, and it would have to begin with thinking. The host does not know whether
-// the next request switches thinking on.
+// that has become the last answer of its turn, behind other answers with calls. If it
+// vanished, one of these would be the last answer, and it would have to begin with
+// thinking. The host does not know whether the next request switches thinking on.
 //
 // An empty answer gets its text only once the user has spoken behind it. At the end of the
 // array, a text would ask the provider to continue an answer.

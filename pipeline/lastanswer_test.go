@@ -126,7 +126,7 @@ func TestAnswerBehindCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// J17: of the calls of an answer that has to keep one, the newest was dropped first, and
+// F9: of the calls of an answer that has to keep one, the newest was dropped first, and
 // another one stood as a skeleton. When that skeleton left as well, the newest call came
 // back.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
@@ -142,7 +142,7 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// J18: an answer with an empty text ended a turn. It left, because the provider refuses
+// F10: an answer with an empty text ended a turn. It left, because the provider refuses
 // empty texts. So the step before it became the last answer, which has calls and does not
 // begin with thinking.
 func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {

@@ -144,10 +144,10 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// J19: the user went on with a model that binds its thinking. All thinking of the session
-// left the wire, but the next passes believed that it was still there. In the second case
-// the model had bound its thinking before, and the system prompt changed. In the third,
-// the answer with the thinking had left already, and its thinking with it.
+// F11: the user went on with a model that binds its thinking. All thinking of the session
+// left the wire, but the pass made room for it, and the next passes believed that it was
+// still there. In the second case the model had bound its thinking before, and the
+// preamble changed. In the third, a call had left already, and its thinking with it.
 func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -166,7 +166,10 @@ func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 			s.happen("assistant t1..t20 (tool-calls): call bash d# {} -> \"o\"\nassistant a2: done")
 			s.happen("user u2: n\n" + c.dropped + "flush")
 			s.happen("assistant a3 (60%): think signed \"{40000 y}\" | done")
-			s.happen("user u3 (m2): n\n" + c.dropped)
+			s.happen("user u3 (m2): n")
+			if makesRoom := s.w.decision.Goal > 0; makesRoom != (c.want > 45_000) {
+				t.Errorf("the pass wants to get down to %d tokens, and its wire has %d without the thinking", s.w.decision.Goal, c.want)
+			}
 			s.happen("assistant a4: so\nuser u4: n")
 			if got := s.w.decision.Size.Current; got < c.want || got > c.want+200 {
 				t.Errorf("the pass believes in %d tokens, want %d and the newest messages", got, c.want)

@@ -22,13 +22,16 @@ package schema
 //	add      add values to the user's list
 //
 // A project that trusted_projects lists may set all keys but the first kind.
+//
+// A key with the tag effect:"none" is accepted and checked, because files for later versions and for the
+// original plugin hold it, but nothing reads it yet. Whoever sets it gets a warning.
 type Config struct {
 	// Schema names the JSON Schema of this file, for editors.
 	Schema string `json:"$schema,omitempty" project:"any"`
 	// Enabled turns magicctx on.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// AutoUpdate allows the harness to install newer versions. User file only.
-	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never"`
+	AutoUpdate bool `json:"auto_update" jsonschema:"default=true" project:"never" effect:"none"`
 	// TrustedProjects lists directories whose project file may set every key that is not for the user file only: for example
 	// define commands, choose models, and choose the service to which text is sent for embedding. "~/" is the home directory. User file only.
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
@@ -58,33 +61,33 @@ type Config struct {
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"more"`
 	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
-	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
+	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less" effect:"none"`
 	// HistorianTimeoutMS bounds one call of the historian, in milliseconds.
-	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less"`
+	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less" effect:"none"`
 	// CommitClusterTrigger starts the historian after clusters of commits.
-	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger"`
+	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger" effect:"none"`
 	// SystemPromptInjection adds the guidance to the system prompt.
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
-	SQLite SQLite `json:"sqlite" project:"never"`
-	// TemporalAwareness marks gaps of more than five minutes, and dates compartments.
+	SQLite SQLite `json:"sqlite" project:"never" effect:"none"`
+	// TemporalAwareness shows the model pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"any"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
-	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
+	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off" effect:"none"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
 	// Embedding chooses how text becomes vectors for semantic search.
-	Embedding Embedding `json:"embedding" project:"trusted"`
+	Embedding Embedding `json:"embedding" project:"trusted" effect:"none"`
 	// Memory configures the memories that last beyond a session.
-	Memory Memory `json:"memory"`
+	Memory Memory `json:"memory" effect:"none"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
-	Historian Historian `json:"historian"`
+	Historian Historian `json:"historian" effect:"none"`
 	// Dreamer is the hidden agent that tends knowledge at night. Without this block it is disabled.
-	Dreamer Dreamer `json:"dreamer"`
+	Dreamer Dreamer `json:"dreamer" effect:"none"`
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.
-	Sidekick Sidekick `json:"sidekick"`
+	Sidekick Sidekick `json:"sidekick" effect:"none"`
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
-	Command map[string]Command `json:"command,omitempty" project:"trusted"`
+	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
 	// TransformTimeoutMS bounds one pass, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,12 +13,13 @@ import (
 
 // dataDirFlag is the flag that names the directory of the host's state.
 type dataDirFlag struct {
-	DataDir string `help:"Directory of the database and the logs." type:"path" env:"MAGIC_CONTEXT_DATA_DIR" placeholder:"DIR"`
+	DataDir string `help:"Directory of the database and the logs ($$MAGIC_CONTEXT_DATA_DIR)." type:"path" placeholder:"DIR"`
 }
 
 // resolve returns the absolute data directory.
 func (f dataDirFlag) resolve() (string, error) {
-	dir := f.DataDir
+	// kong would take a variable that is set and empty for the working directory.
+	dir := cmp.Or(f.DataDir, os.Getenv("MAGIC_CONTEXT_DATA_DIR"))
 	if dir == "" {
 		if testing.Testing() {
 			return "", errors.New("a test must name its data directory")

@@ -101,6 +101,10 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		},
 		CompactionOff:     func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, places(project, dir)[0]) },
 		RestoreCompaction: func(ctx context.Context) error { return restoreCompaction(ctx, places(project, dir)) },
+		Shim: func(context.Context) ([]doctor.ShimProblem, error) {
+			return shimProblems(install.Place{DataDir: dir, Env: os.Getenv})
+		},
+		RenewShim: func(context.Context) error { return renewShim(install.Place{DataDir: dir, Env: os.Getenv}) },
 	}, nil
 }
 
@@ -174,6 +178,26 @@ func restoreCompaction(ctx context.Context, places []install.Place) error {
 		return errors.New("it was off before magicctx was installed; switch it on by hand")
 	}
 	return nil
+}
+
+func shimProblems(place install.Place) (found []doctor.ShimProblem, err error) {
+	shim, err := carriedShim(place)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := place.ShimProblems(shim)
+	for _, p := range problems {
+		found = append(found, doctor.ShimProblem(p))
+	}
+	return found, err
+}
+
+func renewShim(place install.Place) error {
+	shim, err := carriedShim(place)
+	if err != nil {
+		return err
+	}
+	return place.RenewShim(shim)
 }
 
 func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {

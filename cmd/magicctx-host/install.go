@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/bundle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
-	"github.com/magicctx/magicctx-host/rpc"
 )
 
 // placeFlags choose the configuration to edit and whether to ask first.
@@ -36,7 +38,7 @@ func (f placeFlags) place() (install.Place, error) {
 
 type installCmd struct {
 	placeFlags
-	Plugin string `help:"Shim to install: a file, a directory or an npm package. By default the one that came with this program." placeholder:"PATH"`
+	Plugin string `help:"Shim to install: a file, a directory or an npm package. By default the one that this program carries." placeholder:"PATH"`
 }
 
 // Help implements kong.HelpProvider.
@@ -51,11 +53,16 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	plugin, err := cmd.plugin()
+	options := install.Options{Place: place}
+	if cmd.Plugin != "" {
+		options.Plugin, err = install.PluginSpec(cmd.Plugin)
+	} else {
+		options.Shim, err = carriedShim(place)
+	}
 	if err != nil {
 		return err
 	}
-	plan, err := install.Install(ctx, install.Options{Place: place, Plugin: plugin, IsChosen: cmd.Plugin != ""})
+	plan, err := install.Install(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -66,15 +73,21 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	return cmd.carryOut(ctx, s, plan, "Installed. Restart OpenCode to load the plugin.")
 }
 
-func (cmd *installCmd) plugin() (string, error) {
-	if cmd.Plugin != "" {
-		return install.PluginSpec(cmd.Plugin)
-	}
+// carriedShim returns the plugin for OpenCode that this program carries, which starts this program.
+func carriedShim(place install.Place) (install.Shim, error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return "", err
+		return install.Shim{}, fmt.Errorf("find this program: %w", err)
 	}
-	return install.ShimSpec(executable, rpc.Version)
+	invoked, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		invoked, err = filepath.Abs(invoked)
+	}
+	if err != nil {
+		invoked = executable
+	}
+	s := install.Shim{Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject}
+	return s, s.UseHost(place, executable, invoked)
 }
 
 type uninstallCmd struct {

@@ -66,18 +66,31 @@ type hostOptions struct {
 
 // cli is the command line.
 type cli struct {
-	Version  kong.VersionFlag `help:"Print the version and exit."`
-	LogLevel slog.Level       `help:"Log level: debug, info, warn or error." default:"info" env:"MAGICCTX_LOG_LEVEL"`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
+	LogLevel    slog.Level       `help:"Log level: debug, info, warn or error." default:"info" env:"MAGICCTX_LOG_LEVEL"`
 
 	Serve  serveCmd  `cmd:"" help:"Serve harnesses over a socket until the last one has left."`
 	Stdio  stdioCmd  `cmd:"" help:"Speak the protocol on stdin and stdout. Harness plugins start this."`
 	Status statusCmd `cmd:"" help:"Show what the running host is doing."`
 	Doctor doctorCmd `cmd:"" help:"Look for what is wrong with this installation, and repair it."`
 	Replay replayCmd `cmd:"" help:"Run a recorded session again and report what it did to cache and bill."`
+	Trace  traceCmd  `cmd:"" help:"Record sessions for replay, or stop that."`
 	Schema schemaCmd `cmd:"" help:"Print a JSON Schema."`
 
 	Install   installCmd   `cmd:"" help:"Add the plugin to a harness's configuration."`
 	Uninstall uninstallCmd `cmd:"" help:"Undo install."`
+
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands in a shell."`
+	Man        manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
+}
+
+type versionCmd struct{}
+
+// Run prints the version as --version does.
+func (versionCmd) Run(s streams) error {
+	_, err := fmt.Fprintln(s.out, rpc.Version)
+	return err
 }
 
 // streams are the standard streams of a command.
@@ -125,6 +138,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		printError(stderr, err)
 		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
 	if err != nil {

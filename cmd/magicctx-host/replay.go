@@ -22,15 +22,19 @@ import (
 )
 
 type replayCmd struct {
-	Trace   string `arg:"" help:"Trace to replay, as recorded with MAGICCTX_TRACE; may be compressed with gzip." type:"existingfile"`
+	dataDirFlag
+	Trace   string `arg:"" optional:"" help:"Trace to replay, as recorded after magicctx-host trace on; may be compressed with gzip." type:"existingfile"`
+	Last    bool   `help:"Replay the newest recorded trace."`
 	JSON    bool   `help:"Print JSON."`
 	All     bool   `help:"Show every pass, not only the ones where something happened."`
 	HTML    string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
 	Mode    string `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
 	Profile string `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`
-	Window  int    `help:"Replay with a model whose prompts may have so many tokens." placeholder:"TOKENS"`
-	Recount *bool  `negatable:"" help:"Take the size of prompts from the replay, not from the trace; on with --mode, --profile, --window and --marks."`
-	Marks   bool   `help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
+	Window  tokens `help:"Replay with a model whose prompts may have so many tokens, for example 64000 or 64k." placeholder:"TOKENS"`
+	Marks   bool   `xor:"sizes" help:"Print what the session costs at the water marks and at their neighbours, too; replays the trace several times."`
+	// AsRecorded excludes Marks, because the recorded sizes belong to the marks of the recording.
+	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`
+	Recount    bool `hidden:"" help:"Does nothing: the default since --as-recorded exists."`
 }
 
 // replayVars are the values in the tags of replayCmd.
@@ -56,6 +60,9 @@ var errFindings = errors.New("the replay found what must not be, see above")
 
 // Run replays a recorded session against a fresh store and prints a report.
 func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
+	if err := cmd.choose(s); err != nil {
+		return err
+	}
 	o := cmd.options(c, s)
 	f, err := os.Open(cmd.Trace)
 	if err != nil {
@@ -68,15 +75,16 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	}
 	summary := played.Summary()
 	if cmd.Marks {
-		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, o)
+		summary.Marks, err = replay.RunMarks(ctx, func() (io.ReadCloser, error) { return os.Open(cmd.Trace) }, summary, o)
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", cmd.Trace, err)
 		}
 	}
 	if cmd.HTML != "" {
 		if err := cmd.writePage(summary); err != nil {
-			return err
+			return fmt.Errorf("write the page: %w", err)
 		}
+		fmt.Fprintf(s.err, "Wrote %s; open it in a browser.\n", format.Clean(cmd.HTML))
 	}
 	if err := cmd.print(s.out, summary); err != nil {
 		return err
@@ -90,13 +98,30 @@ func (cmd *replayCmd) Run(ctx context.Context, c *cli, s streams) error {
 	return nil
 }
 
+// choose sets the trace to replay.
+func (cmd *replayCmd) choose(s streams) error {
+	switch {
+	case cmd.Last && cmd.Trace != "":
+		return errors.New("name a trace, or --last, not both")
+	case !cmd.Last && cmd.Trace == "":
+		return errors.New("name the trace to replay, or --last for the newest recorded one")
+	case !cmd.Last:
+		return nil
+	}
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	if cmd.Trace, err = newestTrace(traceDirs(dir)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "Replaying %s.\n", format.Clean(cmd.Trace))
+	return nil
+}
+
 func (cmd *replayCmd) options(c *cli, s streams) replay.Options {
 	o := replay.Options{
-		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: cmd.Window,
-		Recount: cmd.Mode != "" || cmd.Profile != "" || cmd.Window != 0,
-	}
-	if cmd.Recount != nil {
-		o.Recount = *cmd.Recount
+		Log: slog.New(slog.DiscardHandler), Mode: cmd.Mode, Profile: cmd.Profile, Window: int(cmd.Window), AsRecorded: cmd.AsRecorded,
 	}
 	if c.LogLevel < slog.LevelInfo {
 		o.Log = newLogger(s.err, c.LogLevel)

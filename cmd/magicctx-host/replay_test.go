@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
 func TestReplayWritesPage(t *testing.T) {
@@ -24,6 +27,22 @@ func TestReplayWritesPage(t *testing.T) {
 	}
 	if !strings.HasPrefix(out.String(), "{") {
 		t.Errorf("--html changes what is printed: %.100s", out.String())
+	}
+}
+
+// The report and the table of --marks are two views of one replay, so the chosen marks cost what the report says.
+func TestMarksAgreeWithTheReport(t *testing.T) {
+	trace := filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz")
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"replay", "--json", "--marks", trace}, strings.NewReader(""), &out, &errs, newFakeHost); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	var s replay.Summary
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Marks) == 0 || !s.Marks[0].Chosen || s.Marks[0].Bill != s.Bill || s.Marks[0].Tokens != s.Tokens || s.Bill <= 0 {
+		t.Errorf("the report has $%v and %+v, the marks have %+v", s.Bill, s.Tokens, s.Marks)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const startTimeout = 30 * time.Second
 type stdioCmd struct {
 	dataDirFlag
 	Solo  bool   `help:"Serve in this process instead of connecting to the shared host."`
-	Trace string `help:"Record every message into a file in this directory." env:"MAGICCTX_TRACE" type:"path" placeholder:"DIR"`
+	Trace string `help:"Record every message into a file in this directory ($$MAGICCTX_TRACE)." type:"path" placeholder:"DIR"`
 }
 
 // Run connects the harness at our stdin and stdout to a host.
@@ -47,7 +48,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return err
 	}
 	log := newLogger(s.err, c.LogLevel)
-	rec, err := cmd.recorder(log)
+	rec, err := cmd.recorder(dir, log)
 	if err != nil {
 		return err
 	}
@@ -74,11 +75,20 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
-func (cmd *stdioCmd) recorder(log *slog.Logger) (*rpc.Recorder, error) {
-	if cmd.Trace == "" {
+// recorder returns the recorder of this connection, nil if traces are off.
+func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) (*rpc.Recorder, error) {
+	switch dir := cmp.Or(cmd.Trace, os.Getenv(traceVariable)); {
+	case dir != "":
+		return rpc.NewRecorder(dir, clock.System{}, log)
+	case !isTraceOn(dataDir):
 		return nil, nil
 	}
-	return rpc.NewRecorder(cmd.Trace, clock.System{}, log)
+	rec, err := rpc.NewRecorder(traceDir(dataDir), clock.System{}, log)
+	if err != nil { // a recording that was switched on some time ago must not keep the host from working
+		log.Warn("no trace is recorded", "cause", err)
+		return nil, nil
+	}
+	return rec, nil
 }
 
 func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (net.Conn, error) {

@@ -29,7 +29,7 @@ func newProgress(out io.Writer, v variant, turns int) *progress {
 }
 
 func (p *progress) turn(turn int, t tally) {
-	line := fmt.Sprintf("%s: turn %d of %d, %d requests, %d busts, $ %s, %s", p.name, turn, p.turns,
+	line := fmt.Sprintf("%s: turn %d of %d, %d requests, %d busts, %s, %s", p.name, turn, p.turns,
 		t.Requests, len(t.Busts), format.Money(t.bill()), time.Since(p.start).Round(time.Second))
 	switch {
 	case p.terminal:

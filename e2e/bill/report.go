@@ -151,9 +151,9 @@ func (r report) rows() []row {
 		{"tokens written", count(func(f figure) int { return f.Written }), ""},
 		{"tokens read", count(func(f figure) int { return f.Read }), ""},
 		{"tokens of output", count(func(f figure) int { return f.Output }), ""},
-		{"bill of the prompts, $", func(f figure) string { return format.Money(f.Bill) }, ""},
+		{"bill of the prompts", func(f figure) string { return format.Money(f.Bill) }, ""},
 		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", maxRatio)},
-		{"bill with output, $", func(f figure) string { return format.Money(f.WithOutput) }, ""},
+		{"bill with output", func(f figure) string { return format.Money(f.WithOutput) }, ""},
 		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
 	}
 	if len(r.Runs) == 0 || r.Runs[0].Thinking == nil {

@@ -69,10 +69,10 @@ func TestReportComparesBills(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"                          OpenCode    magicctx      bound",
-		"turns answered            60 of 60    60 of 60        all",
-		"tokens written           1,000,000   2,000,000",
-		"busts                            9           9       ≤ 30",
+		"                        OpenCode    magicctx      bound",
+		"turns answered          60 of 60    60 of 60        all",
+		"tokens written         1,000,000   2,000,000",
+		"busts                          9           9       ≤ 30",
 		"magicctx's journal: 9 × pressure",
 		"missed: the hit rate of 25.0% is below 94.0%",
 		"missed: the bill is 1.53 times OpenCode's, more than 1.10",

@@ -393,7 +393,7 @@ export class Judge {
   }
 
   /** The provider of a binding model checks each thinking block against the prompt before it. */
-  private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain }: Verdict, outcome: Attempt["outcome"]): void {
+  private bindings(chain: Chain, raw: readonly Turn[], { isBust, isGood, rawChain, passes }: Verdict, outcome: Attempt["outcome"]): void {
     const invalid: Block[] = []
     const sent = new Set<string>()
     const starts = new Map<string, bigint>() // the digest before the blocks of a message
@@ -417,6 +417,9 @@ export class Judge {
       const what = same < 0 ? "another system prompt" : same < was.blocks.length ? `a prompt whose block ${same} was ${show(was.blocks[same])} and is ${show(chain.blocks[same])}` : "another answer"
       this.report("binding-invalid", `${invalid.length} of ${sent.size} thinking blocks are bound to another prefix, first that of ${invalid[0]!.message}, to ${what}`)
     }
+    // With another model or agent the host takes all thinking for invalid. If only the newest answer has thinking, nothing
+    // of the last request changes with it, so that such a pass is no bust.
+    const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lostThinking.has(block.signature)) continue
@@ -424,7 +427,7 @@ export class Judge {
         // it.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
-        if (isValid && !isBust && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
+        if (isValid && !isBust && !isNewPreamble && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
         this.lostThinking.add(block.signature)
       }
     }

@@ -497,7 +497,9 @@ export class World {
     for (const { block, bytes: its } of chain.blocks) {
       const isCall = block.kind === "result" || block.kind === "call"
       if (isCall && !calls.includes(block.id) && block.message !== rows.at(-1)!.id) bytes -= Math.max(0, its - 200)
-      if (!isCall && !kept.has(block.message)) bytes -= Math.max(0, its - 40)
+      // An answer that stays keeps its signed thinking, and the text that stands for it keeps the answer.
+      const isSigned = block.kind === "thinking" && block.signature !== ""
+      if (!isCall && !isSigned && !kept.has(block.message)) bytes -= Math.max(0, its - 40)
     }
     return tokensOf(bytes, this.scale)
   }

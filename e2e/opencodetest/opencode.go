@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
 )
 
 // Options describe the OpenCode to start.
@@ -35,6 +38,9 @@ type Options struct {
 	Config map[string]any
 	// Env holds additional environment entries ("KEY=value").
 	Env []string
+	// Inline passes the generated configuration in a variable and without a list of plugins, so that the
+	// files in the home are only the user's.
+	Inline bool
 }
 
 // startTimeout is generous: a cold start takes 2-7 s on a loaded 2-core machine.
@@ -60,13 +66,14 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Home.writeConfig(config(o.MockURL, o)); err != nil {
+	env, err := o.configure()
+	if err != nil {
 		return nil, fmt.Errorf("start opencode: %w", err)
 	}
 
 	out := &output{listening: make(chan string, 1)}
 	cmd := exec.CommandContext(ctx, bin, "serve", "--hostname", "127.0.0.1", "--port", "0")
-	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, o.Env...)
+	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	// A grandchild that inherited the pipes must not keep Wait from returning.
 	cmd.WaitDelay = stopTimeout
@@ -88,6 +95,18 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	case <-time.After(startTimeout):
 		return nil, errors.Join(fmt.Errorf("start opencode: not listening after %s\n%s", startTimeout, out), oc.Stop())
 	}
+}
+
+// configure hands the generated configuration to OpenCode. It returns the environment entries of the
+// process.
+func (o Options) configure() ([]string, error) {
+	c := config(o.MockURL, o)
+	if !o.Inline {
+		return o.Env, o.Home.writeConfig(c)
+	}
+	delete(c, "plugin")
+	content, err := json.Marshal(c)
+	return append(slices.Clone(o.Env), "OPENCODE_CONFIG_CONTENT="+string(content)), err
 }
 
 // Output returns everything that the process has printed.

@@ -9,17 +9,17 @@ import { chromium } from "playwright-core"
 const [executablePath, pages, screens] = process.argv.slice(2)
 const quiet = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
-// Colours move nothing, so the dark ones are looked at once.
-const views = [[360, "light"], [800, "light"], [1400, "light"], [800, "dark"]]
+// Phones, half a screen and a laptop. Colours move nothing, so a dark page is only looked at.
+const views = [[360, 800, "dark"], [400, 800, "light"], [800, 900, "light"], [1280, 900, "light"], [1280, 900, "dark"]]
 
 mkdirSync(screens, { recursive: true })
 const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args: quiet }) // with a profile of its own
 const problems = []
 try {
   await Promise.all(readdirSync(pages).map(async (file) => {
-    for (const [width, colorScheme] of views) {
-      const view = `${file.replace(".html", "")}-${width}-${colorScheme}`
-      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: "reduce" })
+    for (const [width, height, colorScheme] of views) {
+      const view = `${file.replace(".html", "")}-${width}x${height}-${colorScheme}`
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" })
       for (const problem of await visit(await context.newPage(), join(pages, file), view)) problems.push(`${view}: ${problem}`)
       await context.close()
     }
@@ -38,10 +38,12 @@ async function visit(page, file, view) {
   page.on("request", (request) => request.isNavigationRequest() || found.push(`asks for ${request.url()}`))
   const url = pathToFileURL(file).href
   await page.goto(url)
-  await page.screenshot({ path: join(screens, view + ".png"), fullPage: true })
+  await page.screenshot({ path: join(screens, view + "-top.png") }) // the part that people see first
   found.push(...(await page.evaluate(layoutProblems)))
+  found.push(...(await openingProblems(page)))
   if (view.endsWith("dark")) return found // it behaves the same
   found.push(...(await keyboardProblems(page)))
+  found.push(...(await bustProblems(page, view)))
   found.push(...(await pointerProblems(page)))
   found.push(...(await sessionProblems(page, view)))
   return found
@@ -53,15 +55,54 @@ function layoutProblems() {
   if (document.documentElement.scrollWidth > innerWidth) found.push(`is ${document.documentElement.scrollWidth} px wide`)
   for (const e of document.querySelectorAll(".scroll")) if (e.scrollWidth > e.clientWidth) found.push(`scrolls sideways: ${e.textContent.trim().slice(0, 40)}`)
   const rects = (selector) =>
-    [...document.querySelectorAll(selector)].map((e) => ({ text: e.textContent, r: e.getBoundingClientRect() })).filter(({ r }) => r.width > 0)
+    [...document.querySelectorAll(selector)] // closed details have rectangles, too
+      .filter((e) => e.checkVisibility())
+      .map((e) => ({ text: e.textContent.trim().slice(0, 60), r: e.getBoundingClientRect() }))
+      .filter(({ r }) => r.width > 0)
   const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1
-  for (const group of [".stage b, .caption", ".key div, .causes li, .facts, .headline > *", ".tile"]) {
+  for (const group of [".plot b, .axis b, .caption", ".key div, .legend, .caption > b, .facts, .headline > *", ".tile, .sentence", "summary > *", ".told div, .detail p, .detail table"]) {
     const all = rects(group)
     all.forEach((a, i) => all.slice(i + 1).forEach((b) => overlap(a.r, b.r) && found.push(`"${a.text}" lies on "${b.text}"`)))
   }
-  for (const { text, r } of rects(".stage b, .tile dd, .key div")) {
+  for (const { text, r } of rects(".stage b, .tile dd, .key div, .legend, .sentence, summary > *, .told dd, .detail td")) {
     if (r.left < 0 || r.right > innerWidth) found.push(`"${text}" is cut off`)
   }
+  return found
+}
+
+/** The sentence is the first thing to read, and stands on the first screen. */
+async function openingProblems(page) {
+  const sentence = page.locator(".sentence")
+  const box = await sentence.boundingBox()
+  const text = await sentence.textContent()
+  return [
+    ...(box && box.y + box.height < page.viewportSize().height ? [] : ["the sentence is not on the first screen"]),
+    ...(/^\d+ (of \d+ )?requests? .*\$.*\.$/.test(text) ? [] : [`opens with "${text}"`]),
+  ]
+}
+
+/** A bust tells its story on a click, and with the keyboard: Page Up and Enter from the chart, Enter on its row. */
+async function bustProblems(page, view) {
+  const session = page.locator(".session:not([hidden])")
+  const rows = session.locator("details")
+  const n = await rows.count()
+  if (n === 0) return []
+  const found = []
+  await rows.first().locator("summary").click()
+  if (!(await rows.first().locator(".told").isVisible())) found.push("a click on a bust shows nothing")
+  const wanted = (await rows.first().locator(".pass").textContent()).trim()
+  const headline = await session.locator(".headline output").textContent()
+  if (!headline.startsWith(wanted + ",")) found.push(`a click on ${wanted} chooses "${headline}"`)
+  found.push(...(await page.evaluate(layoutProblems)))
+  await page.screenshot({ path: join(screens, view + ".png"), fullPage: true })
+  await page.keyboard.press("Enter")
+  if (await rows.first().locator(".told").isVisible()) found.push("enter on an open bust does not close it")
+  await session.locator(".stage").focus()
+  await page.keyboard.press("Home")
+  await page.keyboard.press("PageDown")
+  await page.keyboard.press("Enter")
+  if (!(await rows.first().locator(".told").isVisible())) found.push("enter in the chart does not show the bust")
+  if (!(await rows.first().locator("summary").evaluate((e) => e === document.activeElement))) found.push("the bust that enter shows has no focus")
   return found
 }
 
@@ -75,7 +116,7 @@ async function keyboardProblems(page) {
   const found = []
   if ((await at()) !== Math.max(last - 1, 1)) found.push(`arrow left goes from ${last} to ${await at()}`)
   await page.keyboard.press("PageUp")
-  const headline = await page.locator(".session:not([hidden]) output").textContent()
+  const headline = await page.locator(".session:not([hidden]) .headline output").textContent()
   const busts = await page.locator(".session:not([hidden]) .bust").count()
   if (busts > 0 && !headline.includes("bust: ")) found.push(`page up shows "${headline}"`)
   if ((await stage.getAttribute("aria-valuetext")) !== headline) found.push("a screen reader hears another pass than is shown")

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view/page"
 )
 
-const browserTimeout = 3 * time.Minute
+const browserTimeout = 6 * time.Minute
 
 // browser returns the executable of a Chromium.
 func browser() (string, error) {

@@ -67,13 +67,28 @@ func (w *writer) add(p *replay.Pass) {
 	s := &w.summary
 	s.Detail = append(s.Detail, p)
 	s.Passes = len(s.Detail)
+	s.Prompts.Window, s.Prompts.Largest, s.Prompts.RawLargest = window, max(s.Prompts.Largest, p.Tokens.Prompt()), max(s.Prompts.RawLargest, p.Raw.Prompt())
+	if p.Raw.Prompt() > window && s.Prompts.RawRefusedAt == 0 {
+		s.Prompts.RawRefusedAt = p.Pass
+	}
 	s.Tokens.Read, s.Tokens.Written = s.Tokens.Read+p.Tokens.Read, s.Tokens.Written+p.Tokens.Write
 	s.RawTokens.Read += p.Raw.Read
 	s.Bill, s.RawBill = s.Bill+p.Bill, s.RawBill+p.RawBill
 }
 
 func (w *writer) bust(p *replay.Pass) {
-	w.summary.Busts = append(w.summary.Busts, replay.Bust{Pass: p.Pass, Verdict: p.Verdict, Cause: p.BustCause})
+	o := replay.Outcome{Resent: 20_000, Removed: 30_000, Cost: 0.07, Gain: 0.009 * float64(p.Pass%40)}
+	if o.Gain >= o.Cost {
+		o.PaidOffAt, o.NeededAt = p.Pass+8, p.Pass+20
+	}
+	w.summary.Busts = append(w.summary.Busts, replay.Bust{Pass: p.Pass, Verdict: p.Verdict, Cause: p.BustCause, Outcome: o})
+	for i := range p.Pass % 60 {
+		u := replay.Taken{Tag: i + 1, Edit: "drop", Rule: "tool reclaim", Unit: "tool", Tool: "read", Label: "/home/somebody/projects/harbour/internal/ledger/entry_with_a_long_name_test.go", Tokens: 3000 - 40*i}
+		if i%3 == 0 {
+			u.Unit, u.Tool, u.Label, u.Rule = "text", "", "First of all, look at the ledger of the harbour "+hostile, "queued drops"
+		}
+		p.Taken = append(p.Taken, u)
+	}
 }
 
 // thirtySessions returns sessions of one to some hundreds of passes.
@@ -113,6 +128,7 @@ func brokenSession() replay.Summary {
 		}
 	}
 	w.summary.InvariantViolations = []replay.Finding{{Pass: 40, Rule: "steady is append-only"}}
+	w.summary.Overflows = []replay.Overflow{{Pass: 12, Prompt: 64_001, Window: window}, {Pass: 50, Prompt: 70_000, Window: window}, {Pass: 51, Prompt: 71_000, Window: window}}
 	w.summary.ValidatorHits = []replay.Finding{{Pass: 41, Rule: hostile, Detail: "msg " + hostile}}
 	return w.summary
 }

@@ -149,10 +149,10 @@ func (c *checker) list(at path, raw any, r rules, into reflect.Value) bool {
 }
 
 func (c *checker) tooMany(at path, ignored int) {
-	file, _ := c.origin(at)
+	from := c.origin(at)
 	c.warnings.add(Warning{
-		File: file, Key: at.String(), Allowed: fmt.Sprintf("at most %d patterns", maxPatterns),
-		Message: fmt.Sprintf("%s: %s has more than %d patterns; the last %d are ignored", file, at, maxPatterns, ignored),
+		File: from.file, Line: from.line(at), Key: at.String(), Allowed: fmt.Sprintf("at most %d patterns", maxPatterns),
+		Message: fmt.Sprintf("%s: %s has more than %d patterns; the last %d are ignored", from.place(at), at, maxPatterns, ignored),
 	})
 }
 
@@ -176,8 +176,8 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	setDefaults(into)
 	c.ignored = append(c.ignored, at[0])
 	c.forget(at[0])
-	file, _ := c.origin(at)
-	c.warnings.add(Warning{File: file, Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", file, at)})
+	from := c.origin(at)
+	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", from.place(at), at)})
 }
 
 // forget makes an ignored block count as absent.
@@ -220,10 +220,10 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 		// The fallback is "off" and not the default, because the local provider would replace all
 		// stored vectors.
 		at := path{"embedding", "provider"}
-		file, _ := c.origin(at)
+		from := c.origin(at)
 		c.warnings.add(Warning{
-			File: file, Key: at.String(), Value: `"openai-compatible"`, Allowed: "needs embedding.endpoint and embedding.model",
-			Message: fmt.Sprintf("%s: embedding.provider is openai-compatible, which needs embedding.endpoint and embedding.model; embedding is off", file),
+			File: from.file, Line: from.line(at), Key: at.String(), Value: `"openai-compatible"`, Allowed: "needs embedding.endpoint and embedding.model",
+			Message: fmt.Sprintf("%s: embedding.provider is openai-compatible, which needs embedding.endpoint and embedding.model; embedding is off", from.place(at)),
 		})
 		e.Provider = "off"
 	}
@@ -238,9 +238,9 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	if c.warnings.full() {
 		return false
 	}
-	file, substituted := c.origin(at)
-	w := Warning{File: file, Key: at.String(), Allowed: r.allowed(into.Type())}
-	w.Value = show(at[len(at)-1], raw, substituted)
+	from := c.origin(at)
+	w := Warning{File: from.file, Line: from.line(at), Key: at.String(), Allowed: r.allowed(into.Type())}
+	w.Value = show(at[len(at)-1], raw, from.substituted[at.String()])
 	fallback := "ignored"
 	switch {
 	case into.Kind() == reflect.Struct || into.IsZero():
@@ -249,7 +249,7 @@ func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	default:
 		fallback = "using " + compact(into.Interface())
 	}
-	w.Message = fmt.Sprintf("%s: %s is %s, but takes %s%s; %s", file, w.Key, w.Value, w.Allowed, reason(at, raw), fallback)
+	w.Message = fmt.Sprintf("%s: %s is %s, but takes %s%s; %s", from.place(at), w.Key, w.Value, w.Allowed, reason(at, raw), fallback)
 	c.warnings.add(w)
 	return false
 }
@@ -272,24 +272,22 @@ func (c *checker) unknown(at path, known []string) {
 	if c.warnings.full() {
 		return
 	}
-	file, _ := c.origin(at)
-	message := fmt.Sprintf("%s: %s is not a known key", file, at)
+	from := c.origin(at)
+	message := fmt.Sprintf("%s: %s is not a known key", from.place(at), at)
 	if name := nearest(at[len(at)-1], known); name != "" {
 		message += fmt.Sprintf("; did you mean %s?", name)
 	}
-	c.warnings.add(Warning{File: file, Key: at.String(), Message: message})
+	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }
 
-// origin returns the file from which the value at the path came, and whether that file got it by
-// substitution.
-func (c *checker) origin(at path) (file string, substituted bool) {
-	for _, lv := range c.levels {
-		if _, ok := lookup(lv.tree, at); ok {
-			return lv.file, lv.substituted[at.String()]
+// origin returns the level from which the value at the path came.
+func (c *checker) origin(at path) *level {
+	for ; len(at) > 0; at = at[:len(at)-1] { // a required key may be missing; its parent has an origin
+		for _, lv := range c.levels {
+			if _, ok := lookup(lv.tree, at); ok {
+				return lv
+			}
 		}
 	}
-	if len(at) > 1 { // a required key may be missing; its parent has an origin
-		return c.origin(at[:len(at)-1])
-	}
-	return "", false
+	return &level{}
 }

@@ -19,7 +19,7 @@ func ExampleLoad() {
 	defer os.RemoveAll(home)
 	dir := filepath.Join(home, ".config", "magicctx")
 	file := filepath.Join(dir, "magicctx.jsonc")
-	content := `{ "protected_tags": 30, "history_budget_percentage": 0.2 }`
+	content := `{ "protected_tags": 30, "low_mark_percentage": 0.3 }`
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		fmt.Println(err)
 		return
@@ -33,11 +33,11 @@ func ExampleLoad() {
 		Harness: schema.HarnessOpenCode,
 		Env:     func(name string) string { return map[string]string{"HOME": home}[name] },
 	})
-	fmt.Println(cfg.ProtectedTags, cfg.HistoryBudgetPercentage)
+	fmt.Println(cfg.ProtectedTags, cfg.LowMarkPercentage)
 	for _, w := range warnings {
 		fmt.Println(w.Key, "is", w.Value, "but", w.Allowed, "is allowed")
 	}
 	// Output:
-	// 30 15
-	// history_budget_percentage is 0.2 but a number from 5 to 50 is allowed
+	// 30 0
+	// low_mark_percentage is 0.3 but a number from 0 to 75 is allowed
 }

@@ -102,7 +102,7 @@ func (l *loader) read(candidates []string) level {
 		}
 		l.warnShadowed(file, candidates[i+1:])
 		lv := level{file: file}
-		if lv.tree, err = parseFile(file); err != nil {
+		if lv.tree, lv.lines, err = parseFile(file); err != nil {
 			l.warnings.add(Warning{File: file, Message: fmt.Sprintf("%s: %v; the file is ignored", file, err)})
 			return lv
 		}
@@ -129,29 +129,35 @@ func (l *loader) warnShadowed(file string, others []string) {
 	}
 }
 
-func parseFile(file string) (object, error) {
+// parseFile returns the settings in a file, and the line of each key by its path.
+func parseFile(file string) (object, map[string]int, error) {
 	data, err := readRegular(file, maxFileBytes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	document, err := jsonc.Parse(data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	lines := jsonc.Lines(data, document)
 	document.Standardize()
 	var tree any
 	if err := json.Unmarshal(document.Pack(), &tree); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	settings, ok := tree.(object)
 	if !ok {
-		return nil, fmt.Errorf("%s where an object belongs", describe(tree))
+		return nil, nil, fmt.Errorf("%s where an object belongs", describe(tree))
 	}
-	return settings, nil
+	named := make(map[string]int, len(lines))
+	for _, l := range lines {
+		named[path(l.Path).String()] = l.Line
+	}
+	return settings, named, nil
 }
 
 // readRegular reads a regular file. It neither waits on pipes nor reads devices.

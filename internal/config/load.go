@@ -1,8 +1,11 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -24,6 +27,8 @@ type level struct {
 	substituted map[string]bool
 	// named holds the top-level keys as the author wrote them, before old keys were moved.
 	named map[string]bool
+	// lines holds the line of each key, by its path as the author wrote it.
+	lines map[string]int
 }
 
 // An object is a decoded JSON object. Its values are objects, []any, string, float64, bool or nil.
@@ -45,7 +50,28 @@ func Load(o Options) (schema.Config, []Warning) {
 		l.restrict(&project, &user, l.trusts(&user, o.Directory))
 	}
 	c := checker{levels: []*level{&project, &user}, warnings: &l.warnings}
-	return c.config(merge(user.tree, project.tree)), l.warnings.list
+	cfg := c.config(merge(user.tree, project.tree))
+	l.warnNoEffect(&user)
+	l.warnNoEffect(&project)
+	return cfg, l.warnings.list
+}
+
+// warnNoEffect warns once about all keys of a file that nothing reads yet.
+func (l *loader) warnNoEffect(lv *level) {
+	var idle []string
+	for _, f := range fieldsOf(reflect.TypeFor[schema.Config]()) {
+		if _, ok := lv.tree[f.name]; !ok || !f.rules.hasNoEffect {
+			continue
+		}
+		name := f.name
+		if line := lv.line(path{f.name}); line > 0 {
+			name = fmt.Sprintf("%s (line %d)", name, line)
+		}
+		idle = append(idle, name)
+	}
+	if len(idle) > 0 {
+		l.warnings.add(Warning{File: lv.file, Message: fmt.Sprintf("%s: this version does not read these keys yet: %s", lv.file, strings.Join(idle, ", "))})
+	}
 }
 
 // Default returns the configuration that applies without any file.

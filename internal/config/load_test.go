@@ -111,8 +111,8 @@ func TestWarningHasItsParts(t *testing.T) {
 	write(t, filepath.Join(dir, "magicctx.jsonc"), `{"protected_tags": 500}`)
 	_, got := Load(Options{Directory: dir, Env: noEnv})
 	want := []Warning{{
-		File: filepath.Join(dir, "magicctx.jsonc"), Key: "protected_tags", Value: "500", Allowed: "a whole number from 1 to 100",
-		Message: filepath.Join(dir, "magicctx.jsonc") + ": protected_tags is 500, but takes a whole number from 1 to 100; using 20",
+		File: filepath.Join(dir, "magicctx.jsonc"), Line: 1, Key: "protected_tags", Value: "500", Allowed: "a whole number from 1 to 100",
+		Message: filepath.Join(dir, "magicctx.jsonc") + ":1: protected_tags is 500, but takes a whole number from 1 to 100; using 20",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -168,12 +168,12 @@ func TestHostileFilesAreBounded(t *testing.T) {
 func TestUserFileIsNotTheProjectsToo(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, ".config", "opencode")
-	write(t, filepath.Join(dir, "magicctx.jsonc"), `{"sqlite": {"cache_size_mb": 100}}`)
+	write(t, filepath.Join(dir, "magicctx.jsonc"), `{"idle_exit_minutes": 100}`)
 	cfg, warnings := Load(Options{Harness: schema.HarnessOpenCode, Directory: dir, Env: func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}})
-	if cfg.SQLite.CacheSizeMB != 100 || len(warnings) != 0 {
-		t.Errorf("cache_size_mb = %d, warnings %v", cfg.SQLite.CacheSizeMB, warnings)
+	if cfg.IdleExitMinutes != 100 || len(warnings) != 0 {
+		t.Errorf("idle_exit_minutes = %d, warnings %v", cfg.IdleExitMinutes, warnings)
 	}
 }
 

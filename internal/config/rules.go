@@ -23,6 +23,7 @@ type rules struct {
 	isAgentBlock bool
 	isPattern    bool   // for CompilePatterns
 	project      string // what a project's file may do with the key
+	hasNoEffect  bool   // nothing reads the key yet
 }
 
 // A field is one key of an object.
@@ -50,7 +51,7 @@ func fieldsOf(t reflect.Type) []field {
 func parseRules(tag reflect.StructTag) rules {
 	// Without an explicit maximum, whole numbers are limited to 32 bits: they count milliseconds and
 	// tokens, which later code multiplies.
-	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", project: tag.Get("project")}
+	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {

@@ -71,7 +71,26 @@ func (l *loader) keepTokens(lv *level) {
 
 func (l *loader) warnKey(lv *level, at path, message string) {
 	key := at.String()
-	l.warnings.add(Warning{File: lv.file, Key: key, Message: fmt.Sprintf("%s: %s: %s", lv.file, key, message)})
+	l.warnings.add(Warning{File: lv.file, Line: lv.line(at), Key: key, Message: fmt.Sprintf("%s: %s: %s", lv.place(at), key, message)})
+}
+
+// line returns the line of the key at the path, or of the nearest object around it. It is 0 if no key of
+// the path is in the file under its present name.
+func (lv *level) line(at path) int {
+	for ; len(at) > 0; at = at[:len(at)-1] {
+		if line, ok := lv.lines[at.String()]; ok {
+			return line
+		}
+	}
+	return 0
+}
+
+// place returns file:line of the key at the path, which terminals turn into a link.
+func (lv *level) place(at path) string {
+	if line := lv.line(at); line > 0 {
+		return fmt.Sprintf("%s:%d", lv.file, line)
+	}
+	return lv.file
 }
 
 // walkStrings replaces every string below value with the result of f, in the order of the keys, and

@@ -12,6 +12,8 @@ import (
 // A Warning reports a part of a file that was not used as written.
 type Warning struct {
 	File string
+	// Line is the line of the key in the file, 0 if it is unknown.
+	Line int
 	// Key is the path of the key. It is empty if the warning is about the whole file.
 	Key string
 	// Value is the rejected value. It is empty if the key itself is the problem. For objects, lists and

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,6 +27,27 @@ func (x *examination) plugin(ctx context.Context) {
 	default:
 		x.ok("OpenCode loads the plugin, see %s", file)
 		x.pluginFile(ctx)
+	}
+	x.shim(ctx)
+}
+
+// shim examines the plugin that install has put into the data directory.
+func (x *examination) shim(ctx context.Context) {
+	if x.Shim == nil {
+		return
+	}
+	found, err := x.Shim(ctx)
+	if err != nil {
+		x.fail("run magicctx-host install opencode", "%v", err)
+		return
+	}
+	for _, p := range found {
+		report := x.warn
+		if p.IsFatal {
+			report = x.fail
+		}
+		report(fmt.Sprintf("%s install opencode", x.Executable), "%s", p.Problem)
+		x.fixable(x.RenewShim)
 	}
 }
 

@@ -43,7 +43,7 @@ type Finding struct {
 type Conflict struct{ Where, Problem, Remedy string }
 
 // Options describe the machine to examine and the ways to reach other processes. Timeout,
-// Conflicts and Installed are optional.
+// Conflicts, Installed and Shim are optional.
 type Options struct {
 	Version    string // of this program
 	Executable string // its path
@@ -81,6 +81,18 @@ type Options struct {
 	// RestoreCompaction switches the harness's own compaction on again, if the installation has switched
 	// it off.
 	RestoreCompaction func(context.Context) error
+	// Shim finds what is wrong with the plugin that install has put into the data directory. nil skips
+	// the check.
+	Shim func(context.Context) ([]ShimProblem, error)
+	// RenewShim installs the plugin of this program there.
+	RenewShim func(context.Context) error
+}
+
+// A ShimProblem is something that is wrong with an installed plugin. IsFatal means that the plugin finds
+// no host.
+type ShimProblem struct {
+	Problem string
+	IsFatal bool
 }
 
 // timeout bounds each check. The check of a large store takes longest.

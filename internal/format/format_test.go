@@ -30,12 +30,12 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%d bytes are %q, want %q", n, got, want)
 		}
 	}
-	for x, want := range map[float64]string{0: "0.0000", 0.01234: "0.0123", 1.234: "1.23", 123.4: "123"} {
+	for x, want := range map[float64]string{0: "$0", 0.000001: "<$0.0001", 0.00123: "$0.0012", 0.00999: "$0.010", 0.01234: "$0.012", 0.0999: "$0.10", 0.7789: "$0.78", 1.234: "$1.23", 123.4: "$123"} {
 		if got := Money(x); got != want {
-			t.Errorf("$ %v are %q, want %q", x, got, want)
+			t.Errorf("%v dollars are %q, want %q", x, got, want)
 		}
 	}
-	for got, want := range map[string]string{Percent(0.927): "93%", FinePercent(0.9274): "92.7%", Count(1, "session"): "1 session", Count(0, "session"): "0 sessions", Count(2, "pass"): "2 passes"} {
+	for got, want := range map[string]string{Percent(0.927): "93%", FinePercent(0.9274): "92.7%", Count(1, "session"): "1 session", Count(0, "session"): "0 sessions", Count(2, "pass"): "2 passes", Plural(1, "bust") + Plural(2, "bust"): "bustbusts"} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

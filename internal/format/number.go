@@ -52,16 +52,23 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d KB", (n+1023)>>10)
 }
 
-// Money formats an amount in $ with at least three significant digits, for
-// example "0.0123", "1.23" and "123".
+// Money formats an amount in US dollars, with at least two significant digits
+// unless it is below $0.0001. Examples are "$0.0012", "$0.012", "$1.23" and
+// "$123".
 func Money(x float64) string {
 	switch {
+	case x == 0:
+		return "$0"
 	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x < 1:
-		return fmt.Sprintf("%.4f", x)
+		return fmt.Sprintf("$%.0f", x)
+	case x >= 0.0995:
+		return fmt.Sprintf("$%.2f", x)
+	case x >= 0.00995:
+		return fmt.Sprintf("$%.3f", x)
+	case x >= 0.00005:
+		return fmt.Sprintf("$%.4f", x)
 	}
-	return fmt.Sprintf("%.2f", x)
+	return "<$0.0001"
 }
 
 // Percent formats a share in whole percent, for example "93%".
@@ -73,12 +80,16 @@ func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share)
 
 // Count formats a number with its noun, for example "1 session", "2 sessions"
 // and "2 passes".
-func Count(n int, noun string) string {
+func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
+
+// Plural returns the form of a noun that fits a number, for example "pass" for 1
+// and "passes" for 0 and 2.
+func Plural(n int, noun string) string {
 	if n != 1 {
 		if strings.HasSuffix(noun, "s") {
 			noun += "e"
 		}
 		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return noun
 }

@@ -40,7 +40,7 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 		}
 		s.row.ExplicitFlush = true
 		return schema.CommandExecuteResult{
-			Title: "Magic Context", Variant: "success",
+			Title: "magicctx", Variant: "success",
 			Message: "Queued reductions are applied with the next request; the newest tags stay protected.",
 		}, nil
 	case commandStatus:
@@ -48,7 +48,7 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 		if err != nil {
 			return none, err
 		}
-		return schema.CommandExecuteResult{Title: "Magic Context", Variant: "info", Message: sentence(st)}, nil
+		return schema.CommandExecuteResult{Title: "magicctx", Variant: "info", Message: sentence(st)}, nil
 	}
 	return none, invalid("there is no command %q", p.Command)
 }

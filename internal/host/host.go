@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/route"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.
 	CommitTimeout time.Duration
+	// Taken is called after each stored pass that has added edits, with the number
+	// of the pass and its edits. A replay uses it to show them; nil calls nothing.
+	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
 // A Host answers the hooks of all harness processes of a user. Its methods are

@@ -334,6 +334,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		row.OverflowAt = 0
 	}
 	s.row = row
+	if ps.h.Taken != nil && len(d.Edits) > 0 {
+		ps.h.Taken(s.key.Session, row.Passes, s.pipe.Taken(d))
+	}
 	ps.log()
 	return nil
 }

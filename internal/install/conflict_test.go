@@ -175,43 +175,6 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	}
 }
 
-func TestShimSpec(t *testing.T) {
-	tests := []struct{ name, program, shim, want string }{
-		{"repository", "/repo/bin/magicctx-host", "/repo/adapters/opencode-shim/dist/index.js", ""},
-		{"npm, side by side", "/lib/node_modules/@magicctx/host-linux-x64/bin/magicctx-host", "/lib/node_modules/@magicctx/opencode/dist/index.js", ""},
-		{
-			"npm, nested", "/lib/node_modules/@magicctx/opencode/node_modules/@magicctx/host-linux-x64/bin/magicctx-host",
-			"/lib/node_modules/@magicctx/opencode/dist/index.js", "",
-		},
-		{"npm, in the package", "/lib/node_modules/@magicctx/opencode/bin/magicctx-host", "/lib/node_modules/@magicctx/opencode/dist/index.js", ""},
-		{
-			"npx", "/.npm/_npx/1a2b/node_modules/@magicctx/host-linux-x64/bin/magicctx-host",
-			"/.npm/_npx/1a2b/node_modules/@magicctx/opencode/dist/index.js", "@magicctx/opencode@1.2.3",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			h := newHome(t)
-			root, err := filepath.EvalSymlinks(h.root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h.write(root+tt.program, "")
-			if got, err := ShimSpec(root+tt.program, "1.2.3"); !errors.Is(err, ErrNoShim) {
-				t.Errorf("without a shim it is %s (%v)", got, err)
-			}
-			h.write(root+tt.shim, "")
-			want := tt.want
-			if want == "" {
-				want = root + filepath.FromSlash(tt.shim)
-			}
-			if got, err := ShimSpec(root+tt.program, "1.2.3"); got != want || err != nil {
-				t.Errorf("got %s (%v), want %s", got, err, want)
-			}
-		})
-	}
-}
-
 func TestSameSpec(t *testing.T) {
 	tests := []struct {
 		a, b string

@@ -36,7 +36,9 @@ type Plan struct {
 	record *record // an installation writes it, a removal deletes it
 	vault  vault
 	remove bool
-	backup []byte // the backup to write; nil writes none
+	backup []byte    // the backup to write; nil writes none
+	files  []ownFile // files of the shim to write
+	shim   []string  // files of the shim that a removal deletes
 }
 
 // An Effect is a file that a plan writes or deletes.
@@ -71,33 +73,49 @@ func (p *Plan) Effects() []Effect {
 		} else if !bytes.Equal(p.After, p.Before) {
 			writes(p.Real)
 		}
+		if p.ownsLoader() {
+			deletes(p.record.Loader)
+		}
+		for _, file := range p.shim {
+			deletes(file)
+		}
 		deletes(p.vault.record)
 		deletes(p.vault.backup)
 	default:
+		for _, f := range p.files {
+			writes(f.path)
+		}
+		if p.record == nil { // the configuration is as it has to be
+			break
+		}
 		if p.Settings != nil {
-			writes(p.Settings.schemaFile)
+			if p.Settings.schemaFile != "" {
+				writes(p.Settings.schemaFile)
+			}
 			writes(p.Settings.File)
 		}
 		if p.backup != nil {
 			writes(p.vault.backup)
 		}
 		writes(p.vault.record)
-		writes(p.Real)
+		if !bytes.Equal(p.After, p.Before) {
+			writes(p.Real)
+		}
 	}
 	return all
 }
 
 // IsEmpty reports whether there is nothing to do.
-func (p *Plan) IsEmpty() bool { return p.record == nil }
+func (p *Plan) IsEmpty() bool { return p.record == nil && len(p.files) == 0 }
 
 // Options are the inputs of Install.
 type Options struct {
 	Place
-	// Plugin is the plugin spec of the shim.
+	// Plugin is the plugin spec of a shim that the user named. It replaces an entry that loads the shim
+	// from another path. Empty means Shim.
 	Plugin string
-	// IsChosen is true if the user named the plugin. Then it replaces an entry that loads the shim from
-	// another path.
-	IsChosen bool
+	// Shim is the shim to install if the user named none.
+	Shim Shim
 }
 
 // Install plans to add the shim to OpenCode's configuration. If a person has to solve a problem first,
@@ -147,21 +165,62 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	if earlier == nil {
 		earlier = new(record)
 	}
-	replace := func(entry string) bool { return o.IsChosen || isStale(file, entry) }
-	if err := enable(d, o.Plugin, earlier.Spec, replace); err != nil {
+	spec, isChosen := o.Plugin, o.Plugin != ""
+	var files []ownFile
+	if !isChosen {
+		if files, spec, err = o.shimFiles(o.Shim, p.Real); err != nil {
+			return nil, err
+		}
+	}
+	// An entry that an earlier installation wrote is ours to replace. One that the user wrote stays.
+	replace := func(entry string) bool {
+		return isChosen || isStale(file, entry) || earlier.Spec != "" && sameSpec(file, entry, earlier.Spec)
+	}
+	if err := enable(d, spec, earlier.Spec, replace); err != nil {
 		return nil, err
+	}
+	plugins, err := pluginsOf(d)
+	if err != nil {
+		return nil, err
+	}
+	entry := mustText(*specOf(&plugins.Elements[ownEntry(file, plugins, spec, earlier.Spec)]))
+	usesShim := !isChosen && sameSpec(file, entry, spec)
+	if usesShim {
+		p.files = files
+	} else if !isChosen {
+		p.Notes = append(p.Notes, fmt.Sprintf("OpenCode loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", entry))
 	}
 	after := d.bytes()
 	if bytes.Equal(after, p.Before) {
 		p.After = p.Before
+		p.renewLoader(earlier)
 		return p, nil
 	}
 	p.After = after
-	if err := p.recordInstallation(d, o.Plugin, earlier); err != nil {
+	if err := p.recordInstallation(d, spec, earlier); err != nil {
 		return nil, err
+	}
+	p.record.UsesShim = usesShim
+	if usesShim && o.Project != "" {
+		if p.record.Loader, err = o.loaderFile(); err != nil {
+			return nil, err
+		}
+		p.record.LoaderHash = hash(o.Shim.Loader)
 	}
 	p.Settings, err = newSettings(o)
 	return p, err
+}
+
+// renewLoader records the hash of a loader that is written anew into a project whose configuration
+// stays.
+func (p *Plan) renewLoader(earlier *record) {
+	for _, f := range p.files {
+		if earlier.Loader != "" && f.path == earlier.Loader {
+			renewed := *earlier
+			renewed.LoaderHash = hash(f.content)
+			p.record = &renewed
+		}
+	}
 }
 
 // newPlan returns an empty plan for a file. A project's file must lie in the project: its directory may
@@ -234,6 +293,11 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		return nil, err
 	}
 	p.record, p.remove = r, true
+	if r.UsesShim {
+		if p.shim, err = place.shimToRemove(p.vault); err != nil {
+			return nil, err
+		}
+	}
 	p.Before, err = readFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && r.IsNew:
@@ -309,6 +373,15 @@ func (p *Plan) ownsSettings() bool {
 	return err == nil && hash(content) == p.record.SettingsHash
 }
 
+// ownsLoader reports whether the loader in the project still has the content that we wrote.
+func (p *Plan) ownsLoader() bool {
+	if p.record.Loader == "" {
+		return false
+	}
+	content, err := readOwn(p.record.Loader)
+	return err == nil && hash(content) == p.record.LoaderHash
+}
+
 // Apply makes the change. If somebody has edited the file in the meantime, it returns ErrChanged.
 func (p *Plan) Apply() error {
 	if p.IsEmpty() {
@@ -322,6 +395,15 @@ func (p *Plan) Apply() error {
 	}
 	if p.remove {
 		return p.applyRemoval()
+	}
+	// The plugin goes first: the configuration must not name one that does not exist.
+	for _, f := range p.files {
+		if err := f.write(); err != nil {
+			return err
+		}
+	}
+	if p.record == nil {
+		return nil
 	}
 	perm := fs.FileMode(0o644)
 	if info, err := os.Stat(p.File); err == nil {
@@ -337,6 +419,9 @@ func (p *Plan) Apply() error {
 	// cannot be undone.
 	if err := p.vault.write(p.record, p.backup); err != nil {
 		return err
+	}
+	if bytes.Equal(p.After, p.Before) {
+		return nil
 	}
 	if err := p.verify(); err != nil {
 		return err
@@ -358,6 +443,14 @@ func (p *Plan) applyRemoval() error {
 		err = replaceFile(p.Real, p.After, 0o644)
 	}
 	if err != nil {
+		return err
+	}
+	if p.ownsLoader() {
+		if err := removeOwn([]string{p.record.Loader}); err != nil {
+			return err
+		}
+	}
+	if err := removeOwn(p.shim); err != nil {
 		return err
 	}
 	return p.vault.forget()

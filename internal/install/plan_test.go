@@ -322,7 +322,18 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// An entry for another copy of the shim is replaced if the user named a plugin or if that copy is gone.
+// carried is a shim that a program carries.
+func (h *home) carried() Shim {
+	host := filepath.Join(h.root, "bin", "magicctx-host")
+	h.write(host, "")
+	if err := os.Chmod(host, 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	return Shim{Bundle: []byte("bundle 1"), Loader: []byte("loader 1"), Host: host}
+}
+
+// An entry for another copy of the shim, which the user has listed, is replaced if the user named a
+// plugin or if that copy is gone.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
@@ -330,11 +341,12 @@ func TestOneShimOnly(t *testing.T) {
 	file := filepath.Join(h.dir, "opencode.json")
 	content := `{"plugin": [["` + filepath.ToSlash(old) + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
 	h.write(file, content)
-	if plan := h.install(); !plan.IsEmpty() {
-		t.Errorf("a shim that is there is replaced:\n%s", plan.Diff(false))
+	h.Plugin, h.Shim = "", h.carried()
+	if plan := h.install(); !plan.IsEmpty() || len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], old) {
+		t.Errorf("a shim that is there is replaced, or not named: %q\n%s", plan.Notes, plan.Diff(false))
 	}
 
-	h.IsChosen = true
+	h.Plugin = shim
 	h.apply(h.install())
 	want := `{"plugin": [["` + shim + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
 	if got := h.read(file); got != want {
@@ -345,11 +357,12 @@ func TestOneShimOnly(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, content)
 	}
 
-	h.IsChosen = false
+	h.Plugin = ""
 	if err := os.Remove(old); err != nil {
 		t.Fatal(err)
 	}
 	h.apply(h.install())
+	want = `{"plugin": [["` + filepath.ToSlash(h.shimFile(bundleName)) + `", {"x": 1}]], "compaction": {"auto": false, "prune": false}}`
 	if got := h.read(file); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -358,13 +371,12 @@ func TestOneShimOnly(t *testing.T) {
 // The record identifies a plugin that has an unknown name.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
-	h.Plugin, h.IsChosen = "/my/own.js", true
+	h.Plugin = "/my/own.js"
 	h.apply(h.install())
-	h.Plugin, h.IsChosen = "@magicctx/opencode", false
-	// /my/own.js does not exist, so the default replaces it.
+	h.Plugin, h.Shim = "", h.carried()
 	plan := h.install()
 	h.apply(plan)
-	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{"@magicctx/opencode"}) {
+	if got := decode(t, h.read(plan.File))["plugin"]; !cmp.Equal(got, []any{h.shimFile(bundleName)}) {
 		t.Errorf("plugin is %v", got)
 	}
 	h.uninstall()

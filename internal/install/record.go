@@ -30,6 +30,11 @@ type record struct {
 	// Settings is the path of the magicctx.jsonc that was created, and SettingsHash its hash.
 	Settings     string `json:"settings,omitempty"`
 	SettingsHash string `json:"settings_hash,omitempty"`
+	// UsesShim is true if the plugin is the shim in the data directory.
+	UsesShim bool `json:"uses_shim,omitzero"`
+	// Loader is the path of the loader that was written into the project, and LoaderHash its hash.
+	Loader     string `json:"loader,omitempty"`
+	LoaderHash string `json:"loader_hash,omitempty"`
 }
 
 // A vault holds the record and the backup of one edited file.

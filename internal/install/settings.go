@@ -17,12 +17,12 @@ import (
 )
 
 // Settings is a magicctx.jsonc that holds every default as a comment. It comes with the JSON Schema
-// that it names, so that editors know the keys without a network.
+// that it names, so that editors know the keys without a network. The file of a project names none.
 type Settings struct {
 	File    string
 	Content []byte
 
-	schemaFile string
+	schemaFile string // empty for none
 	schema     []byte
 }
 
@@ -51,12 +51,13 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("place the settings: %w", err)
 	}
-	s := &Settings{
-		File:       file,
-		schemaFile: filepath.Join(o.DataDir, "magicctx.schema.json"),
-		schema:     content,
+	s := &Settings{File: file}
+	schemaURL := ""
+	if o.Project == "" { // a file that may be committed names no path of this machine
+		s.schemaFile, s.schema = filepath.Join(o.DataDir, "magicctx.schema.json"), content
+		schemaURL = fileURL(s.schemaFile)
 	}
-	s.Content, err = settingsTemplate(content, fileURL(s.schemaFile), o.Project != "")
+	s.Content, err = settingsTemplate(content, schemaURL, o.Project != "")
 	return s, err
 }
 
@@ -65,11 +66,14 @@ func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
 	}
+	if s.schema == nil {
+		return replaceFile(s.File, s.Content, 0o644)
+	}
 	// The host creates its data directory with the same mode.
 	if err := makeDirectory(filepath.Dir(s.schemaFile), 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
-	if err := replaceFile(s.schemaFile, s.schema, 0o644); err != nil {
+	if err := replaceFile(s.schemaFile, s.schema, 0o600); err != nil {
 		return err
 	}
 	return replaceFile(s.File, s.Content, 0o644)
@@ -83,7 +87,7 @@ func fileURL(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// settingsTemplate returns a configuration in which every key is a comment, with its description and
+// settingsTemplate returns a configuration in which every key that has an effect is a comment, with its description and
 // default from the JSON Schema.
 func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
@@ -98,7 +102,9 @@ func settingsTemplate(jsonSchema []byte, schemaURL string, isProject bool) ([]by
 	w.line("// The settings of magicctx. Every key is shown with its default:")
 	w.line("// to change one, remove the slashes in front of it.")
 	w.line("{")
-	w.line("  %q: %s,", "$schema", json.Quote(schemaURL))
+	if schemaURL != "" {
+		w.line("  %q: %s,", "$schema", json.Quote(schemaURL))
+	}
 	for _, m := range objectAt(root, "properties").Members {
 		name, _ := text(m.Name)
 		if name != "$schema" {
@@ -131,6 +137,9 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value,
 	field, ok := fieldNamed(owner, name)
 	if may := field.Tag.Get("project"); !ok || w.isProject && (may == "never" || may == "trusted") {
 		return // most projects are not trusted, and their file may not set these keys
+	}
+	if field.Tag.Get("effect") == "none" {
+		return
 	}
 	if describe == "  " {
 		w.line("")

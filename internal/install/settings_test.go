@@ -35,14 +35,19 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	uncommented := regexp.MustCompile(`(?m)^  // ( *("|//|}))`).ReplaceAllString(content, "  $1")
 	h.write(plan.Settings.File, uncommented)
 	want := config.Default()
-	// The dreamer and the sidekick run as soon as a file has a block for them.
-	want.Dreamer.Disable, want.Sidekick.Disable = false, false
 	if diff := cmp.Diff(want, h.load()); diff != "" {
 		t.Errorf("the defaults in the comments are wrong:\n%s\n%s", uncommented, diff)
 	}
-	for _, key := range []string{`"protected_tags": 20`, `"promotion_threshold": 3`, `"skip_signatures": ["`} {
+	for _, key := range []string{`"protected_tags": 20`, `"skip_signatures": ["`} {
 		if !strings.Contains(uncommented, key) {
 			t.Errorf("%s is missing", key)
+		}
+	}
+
+	// Keys that nothing reads would be empty promises.
+	for _, key := range []string{`"historian"`, `"embedding"`, `"memory"`, `"auto_update"`, `"sqlite"`} {
+		if strings.Contains(content, key) {
+			t.Errorf("%s has no effect, and is shown", key)
 		}
 	}
 

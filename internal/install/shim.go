@@ -1,47 +1,238 @@
 package install
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// bundle is the path of the built shim inside its package.
-var bundle = filepath.Join("dist", "index.js")
+// A Shim is the plugin that a program carries, and the program that the plugin starts.
+type Shim struct {
+	// Bundle is the plugin. It lies in the data directory.
+	Bundle []byte
+	// Loader loads the bundle from the data directory of the user who runs it. It lies in a project.
+	Loader []byte
+	// Host is the absolute path of the program that the plugin starts.
+	Host string
+	// Program is the content of Host if Host is a copy in the data directory, else nil.
+	Program []byte
+}
 
-// ErrNoShim means that there is no shim near the program.
-var ErrNoShim = errors.New("no shim for OpenCode near the program; build it, or name it with --plugin")
+// The names below a data directory, and below the .opencode of a project. isShim knows the directory.
+const (
+	shimDirectory = "opencode-shim"
+	bundleName    = "index.js"
+	hostRecord    = "host.json"
+)
 
-// ShimSpec returns the plugin spec of the shim that belongs to the program at executable. It is the
-// absolute path of the shim in the same repository, or in the npm package beside the program. A program
-// that npx runs lies in a cache that may be gone tomorrow, so the spec is then the npm package with
-// this version.
-func ShimSpec(executable, version string) (string, error) {
-	program, err := filepath.EvalSymlinks(executable)
+// hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
+// new installation mends a running harness.
+type hostOf struct {
+	Host string `json:"host"`
+}
+
+func (p Place) shimFile(name string) string { return filepath.Join(p.DataDir, shimDirectory, name) }
+
+// An ownFile is a file of ours that a plan writes.
+type ownFile struct {
+	path    string
+	content []byte
+	perm    fs.FileMode
+}
+
+// differs reports whether the file does not exist with this content.
+func (f ownFile) differs() (bool, error) {
+	content, err := readOwn(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return !bytes.Equal(content, f.content), err
+}
+
+func (f ownFile) write() error {
+	if err := makeDirectory(filepath.Dir(f.path), f.perm|(f.perm&0o444)>>2); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	return replaceFile(f.path, f.content, f.perm)
+}
+
+// shimFiles returns the files of the shim that are missing or of another version, and the spec of the
+// plugin for the configuration file.
+func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec string, err error) {
+	record, err := json.MarshalIndent(hostOf{s.Host})
 	if err != nil {
-		return "", fmt.Errorf("find the shim: %w", err)
+		return nil, "", err
 	}
-	for dir := filepath.Dir(program); ; dir = filepath.Dir(dir) {
-		for _, candidate := range []string{
-			filepath.Join(dir, "adapters", "opencode-shim", bundle),
-			filepath.Join(dir, filepath.FromSlash(shimPackage), bundle),
-			filepath.Join(dir, "node_modules", filepath.FromSlash(shimPackage), bundle),
-		} {
-			if !isFile(candidate) {
-				continue
-			}
-			if strings.Contains(filepath.ToSlash(candidate), "/_npx/") {
-				return shimPackage + "@" + version, nil
-			}
-			return candidate, nil
+	spec = p.shimFile(bundleName)
+	all := []ownFile{{spec, s.Bundle, 0o600}, {p.shimFile(hostRecord), append(record, '\n'), 0o600}}
+	if s.Program != nil {
+		all = append(all, ownFile{s.Host, s.Program, 0o700})
+	}
+	if p.Project != "" {
+		loader, err := p.loaderFile()
+		if err != nil {
+			return nil, "", err
 		}
-		if dir == filepath.Dir(dir) {
-			return "", ErrNoShim
+		all = append(all, ownFile{loader, s.Loader, 0o644})
+		// The configuration may be committed, so it names no path of this machine.
+		relative, err := filepath.Rel(filepath.Dir(configuration), loader)
+		if err != nil {
+			return nil, "", fmt.Errorf("name the plugin: %w", err)
+		}
+		spec = "./" + filepath.ToSlash(relative)
+	}
+	for _, f := range all {
+		differs, err := f.differs()
+		if err != nil {
+			return nil, "", err
+		}
+		if differs {
+			files = append(files, f)
 		}
 	}
+	return files, spec, nil
+}
+
+// loaderFile returns the path of the loader in the project. A directory of the project may be a link
+// that leads out of it.
+func (p Place) loaderFile() (string, error) {
+	file := filepath.Join(p.Project, ".opencode", shimDirectory, bundleName)
+	for dir := filepath.Dir(file); dir != p.Project; dir = filepath.Dir(dir) {
+		if isLink(dir) {
+			return "", fmt.Errorf("%s is a link; remove it, or install for all projects", dir)
+		}
+	}
+	return file, nil
+}
+
+// shimToRemove returns the files of the shim in the data directory, none if another installation uses
+// them.
+func (p Place) shimToRemove(v vault) ([]string, error) {
+	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("look for other installations: %w", err)
+	}
+	for _, other := range records {
+		if other != v.record {
+			return nil, nil
+		}
+	}
+	return []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}, nil
+}
+
+// removeOwn removes files of ours, and their directories if nothing else is in them.
+func removeOwn(files []string) error {
+	for _, file := range files {
+		if err := removeFile(file); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		os.Remove(filepath.Dir(file)) // fails while the directory holds something else
+	}
+	return nil
+}
+
+// inCache matches programs that may be gone tomorrow: those that npx and `go run` start.
+var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
+
+// UseHost makes the shim start the program at executable. If that lies in a cache that may be emptied,
+// the shim starts a copy in the data directory. invoked is the path by which the program was started. It
+// is preferred if it is the same file: it may be a link that stays when the program is updated.
+func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
+	if inCache.MatchString(filepath.ToSlash(executable)) {
+		s.Host = p.programCopy()
+		if s.Program, err = os.ReadFile(executable); err != nil {
+			return fmt.Errorf("copy the program: %w", err)
+		}
+		return nil
+	}
+	if filepath.IsAbs(invoked) && isSameFile(invoked, executable) {
+		s.Host = invoked
+		return nil
+	}
+	s.Host, err = filepath.Abs(executable)
+	return err
+}
+
+// programCopy is the path of a copy of the program in the data directory.
+func (p Place) programCopy() string {
+	name := "magicctx-host"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(p.DataDir, "bin", name)
+}
+
+func isSameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// A ShimProblem is something that keeps an installed shim from working, or from being the one of this
+// program.
+type ShimProblem struct {
+	Problem string
+	// IsFatal means that no host starts.
+	IsFatal bool
+}
+
+// ShimProblems examines the shim in the data directory. s is the one that this program would install.
+// If no installation uses the data directory's shim, there are no problems.
+func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
+	bundle, err := readOwn(p.shimFile(bundleName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the plugin: %w", err)
+	}
+	var found []ShimProblem
+	if !bytes.Equal(bundle, s.Bundle) {
+		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin in %s is of another version than this program", p.shimFile(bundleName))})
+	}
+	content, err := readOwn(p.shimFile(hostRecord))
+	var record hostOf
+	if err == nil {
+		err = json.Unmarshal(content, &record)
+	}
+	info, statErr := os.Stat(record.Host)
+	switch {
+	case err != nil || !filepath.IsAbs(record.Host):
+		found = append(found, ShimProblem{fmt.Sprintf("%s does not say which host the plugin starts", p.shimFile(hostRecord)), true})
+	case statErr != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		found = append(found, ShimProblem{fmt.Sprintf("the plugin starts %s, which is gone or cannot be executed", record.Host), true})
+	case !isSameFile(record.Host, s.Host):
+		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin starts another program than this one: %s", record.Host)})
+	}
+	return found, nil
+}
+
+// RenewShim writes the files of the shim in the data directory that are missing or differ.
+func (p Place) RenewShim(s Shim) error {
+	p.Project = "" // the loader of a project needs no renewal: it loads the bundle of any version
+	files, _, err := p.shimFiles(s, "")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := f.write(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var npmSpec = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9_~-][a-z0-9._~-]*(@.+)?$`)
@@ -63,9 +254,4 @@ func PluginSpec(named string) (string, error) {
 		return named, nil
 	}
 	return "", fmt.Errorf("plugin: %w", err)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }

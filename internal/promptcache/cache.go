@@ -32,7 +32,10 @@ type Block struct {
 // to the size of the prompt. Output is the size of the answer, which a Cache
 // does not know.
 type Tokens struct {
-	Fresh, Write, Read, Output int
+	Fresh  int `json:"fresh"`
+	Write  int `json:"written"`
+	Read   int `json:"read"`
+	Output int `json:"output,omitzero"`
 }
 
 // Prompt returns the size of the prompt.

@@ -310,7 +310,8 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 			t.Errorf("%s: decisions (-recorded +replayed):\n%s", c.name, diff)
 		}
 		s := report.Summary()
-		if !s.IsClean() || len(s.Missing) > 0 {
+		// The scripted usage grows above the window, so overflows are no concern of this test.
+		if s.Findings() > len(s.Overflows) || len(s.Missing) > 0 {
 			t.Errorf("%s: missing %q, %d unexplained, %v", c.name, s.Missing, s.UnexplainedBusts, s.InvariantViolations)
 		}
 		for _, p := range s.Detail {
@@ -334,7 +335,7 @@ func gist(answers []schema.WireMutation) []string {
 func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	t.Helper()
 	var answers []schema.WireMutation
-	report, err := Run(t.Context(), bytes.NewReader(trace), Options{Answered: func(m schema.WireMutation) { answers = append(answers, m) }})
+	report, err := Run(t.Context(), bytes.NewReader(trace), Options{AsRecorded: true, Answered: func(m schema.WireMutation) { answers = append(answers, m) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func TestSummaryIsCleanOnlyWithoutFindings(t *testing.T) {
 	if !s.IsClean() || s.Passes != 3 || s.Messages != 3 || s.Bill != 3 || s.RawBill != 6 {
 		t.Errorf("%+v", s)
 	}
-	if diff := cmp.Diff([]Bust{{Pass: 2, Verdict: schema.Soft, Cause: "pressure"}}, s.Busts); diff != "" {
+	if diff := cmp.Diff([]Bust{{Pass: 2, Verdict: schema.Soft, Cause: "pressure", Outcome: Outcome{PaidOffAt: 2}}}, s.Busts); diff != "" {
 		t.Errorf("busts (-want +got):\n%s", diff)
 	}
 	if s.Tokens != (Tokens{3, 6, 9}) || s.RawTokens != (Tokens{30, 60, 90}) || s.HostMS != (Times{2, 3, 3}) {

@@ -70,7 +70,7 @@ func (a anyway) judge(t *testing.T, j *judge.Judge) {
 		}
 		last[s.Session] = send
 	}
-	if _, err := Run(t.Context(), f, Options{Mode: a.mode, Profile: a.profile, Window: a.window, Recount: true, Watch: watch}); err != nil {
+	if _, err := Run(t.Context(), f, Options{Mode: a.mode, Profile: a.profile, Window: a.window, Watch: watch}); err != nil {
 		t.Fatal(err)
 	}
 	for _, send := range last {

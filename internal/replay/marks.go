@@ -74,9 +74,6 @@ func (m Marks) neighbours(low float64) []Marks {
 	return all
 }
 
-// mostNeighbours is the number of neighbours of marks that are not near a bound.
-const mostNeighbours = 4
-
 // meanLow returns the average low mark of the busts of a replay, in whole percent of the window. It is
 // 0 if there was no such bust.
 func meanLow(passes []*Pass) float64 {
@@ -103,10 +100,11 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the marks of its options and at their neighbours; the first bill is the
-// one at its own marks. It recounts usage, because the recorded usage belongs to the recorded marks.
-// RunMarks calls open once for each run. o.Progress counts the steps of all runs together.
-func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), o Options) ([]MarksBill, error) {
+// RunMarks replays a trace at the marks around those of its options. The first bill is that of own, which
+// is the replay at the marks of o. RunMarks calls open once for each run. o.Progress counts the steps of
+// all runs together. RunMarks ignores o.AsRecorded, because the recorded usage belongs to the recorded
+// marks, so own must not be the summary of such a replay.
+func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {
 		return nil, err
@@ -114,28 +112,26 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), o Options
 	if o.Config != nil {
 		base = *o.Config
 	}
-	all := []Marks{chosen(base)}
-	runs := 1 + mostNeighbours
+	bills := []MarksBill{billAt(chosen(base), own)}
+	all := chosen(base).neighbours(meanLow(own.Detail))
 	progress := o.Progress
-	var bills []MarksBill
-	for i := 0; i < len(all); i++ {
-		m := all[i]
+	for i, m := range all {
 		c := m.at(base)
-		o.Config, o.Recount = &c, true
+		o.Config, o.AsRecorded = &c, false
 		if progress != nil {
-			o.Progress = func(done, steps int) { progress(i*steps+done, runs*steps) }
+			o.Progress = func(done, steps int) { progress(i*steps+done, len(all)*steps) }
 		}
 		s, err := runOnce(ctx, open, o)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m, err)
 		}
-		bills = append(bills, MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill})
-		if i == 0 {
-			all = append(all, m.neighbours(meanLow(s.Detail))...)
-			runs = len(all)
-		}
+		bills = append(bills, billAt(m, s))
 	}
 	return bills, nil
+}
+
+func billAt(m Marks, s Summary) MarksBill {
+	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill}
 }
 
 func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options) (Summary, error) {

@@ -85,7 +85,7 @@ func (a anyway) replay(t *testing.T) Summary {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	report, err := Run(t.Context(), f, Options{Mode: a.mode, Profile: a.profile, Window: a.window, Recount: true})
+	report, err := Run(t.Context(), f, Options{Mode: a.mode, Profile: a.profile, Window: a.window})
 	if err != nil {
 		t.Fatal(err)
 	}

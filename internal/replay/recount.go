@@ -24,6 +24,13 @@ type recount struct {
 	began  bool
 }
 
+// learn takes the number of unseen tokens from the first answer. Last is the simulated usage of its pass.
+func (r *recount) learn(m *transcript.Message, last *promptcache.Tokens) {
+	if !r.began && last != nil && m.Role == transcript.Assistant && m.Usage.Prompt() > 0 {
+		r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
+	}
+}
+
 func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
@@ -39,9 +46,7 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 		if last == nil {
 			return nil
 		}
-		if !r.began {
-			r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
-		}
+		r.learn(m, last)
 		t = *last
 		if t.Read > 0 { // definitions of tools come first in a prompt, so they are read if anything is
 			t.Read += r.unseen
@@ -65,7 +70,8 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 
 // retell returns the messages of a step with the overrides and the recounted usage.
 func (p *player) retell(ses *session, attachment json.Value) (json.Value, error) {
-	if p.overrides.mode == nil && p.overrides.profile == nil && !p.recount.on {
+	isAsRecorded := p.overrides.mode == nil && p.overrides.profile == nil && !p.recount.on
+	if isAsRecorded && p.recount.began {
 		return attachment, nil
 	}
 	var messages []json.Value
@@ -74,11 +80,15 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	}
 	for i, raw := range messages {
 		m := ses.mirror.codec.Decode(raw)
+		p.recount.learn(&m, ses.counted)
 		patched, err := render.Apply(raw, append(p.overrides.patch(&m), p.recount.patch(&m, ses.counted)...))
 		if err != nil {
 			return nil, fmt.Errorf("message %s: %w", m.Key, err)
 		}
 		messages[i] = patched
+	}
+	if isAsRecorded {
+		return attachment, nil
 	}
 	return json.Marshal(messages)
 }

@@ -34,9 +34,10 @@ type Options struct {
 	// provider of that profile, with a model of that window. "" and 0 keep the recorded values.
 	Mode, Profile string
 	Window        int
-	// Recount replaces the usage that the trace reports by the count of the simulated provider, so that
-	// pressure results from the replayed prompts.
-	Recount bool
+	// AsRecorded keeps the usage that the trace reports. It belongs to the prompts of the recording: if
+	// the replayed ones are larger, their passes see too little pressure. Without AsRecorded, the usage is
+	// that of the simulated provider, and pressure results from the replayed prompts.
+	AsRecorded bool
 	// Progress is called after each pass with the number of finished steps and of all steps.
 	Progress func(done, all int)
 	// Answered is called with the host's answer of each pass.
@@ -100,6 +101,7 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		p.lacks("%s", what)
 	}
 	p.report.finish()
+	p.report.unseen = p.recount.unseen
 	return p.report, nil
 }
 
@@ -110,6 +112,7 @@ type player struct {
 	store    *store.Store
 	client   *rpc.Client
 	sessions map[string]*session
+	taken    taken
 	price    schema.Price
 	report   *Report
 
@@ -166,7 +169,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	p := &player{
 		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{},
 		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
-		overrides: over, recount: newRecount(o.Recount), watch: o.Watch, answered: o.Answered,
+		overrides: over, recount: newRecount(!o.AsRecorded), watch: o.Watch, answered: o.Answered,
 	}
 	if o.Config != nil {
 		p.config, p.isConfigGiven = *o.Config, true
@@ -180,6 +183,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig:    p.loadConfig,
+		Taken:         p.taken.add,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
@@ -348,7 +352,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 		Pass: len(p.report.Passes) + 1, Session: id, Verdict: t.answer.Verdict, Cause: row.Cause, Bust: row.Bust, BustCause: row.BustCause,
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
 		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
-		HostMS: st.LastPassMS, CallMS: float64(t.elapsed.Microseconds()) / 1000,
+		HostMS: st.LastPassMS, CallMS: float64(t.elapsed.Microseconds()) / 1000, Taken: p.taken.of(id, row.Pass),
 	}
 	p.report.Passes = append(p.report.Passes, pass)
 
@@ -415,6 +419,7 @@ func (p *player) settle(ses *session) {
 	}
 	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.route, ses.system, ses.wires)
 	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.route, ses.rawSystem, ses.raws)
+	ses.pending.price = p.price
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)
 	ses.counted = &ses.pending.Tokens

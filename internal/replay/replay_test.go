@@ -60,7 +60,7 @@ func TestRecordedSessionsReplayClean(t *testing.T) {
 			}
 			s := report.Summary()
 			if !s.IsClean() {
-				t.Errorf("%d unexplained busts, %v, %v", s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits)
+				t.Errorf("%d unexplained busts, %v, %v, %v", s.UnexplainedBusts, s.InvariantViolations, s.ValidatorHits, s.Overflows)
 			}
 			transforms := 0
 			for _, line := range readSteps(t, file) {

@@ -43,13 +43,18 @@ type Pass struct {
 	ThresholdTokens int `json:"thresholdTokens"`
 	// Model is provider/model, empty if no message names one. Route names the caching rules by which
 	// the simulated provider treats that model.
-	Model   string  `json:"model,omitempty"`
-	Route   string  `json:"route,omitempty"`
+	Model string `json:"model,omitempty"`
+	Route string `json:"route,omitempty"`
+	// Bill and RawBill are in the currency of the summary.
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
+	// Taken lists the edits that the pass has added.
+	Taken []Taken `json:"taken,omitempty"`
 	// HostMS is the time inside the pass, CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
+
+	price schema.Price
 }
 
 // A Bust is a pass whose wire did not extend the previous one.
@@ -59,6 +64,8 @@ type Bust struct {
 	Cause   string         `json:"cause"`
 	// Price is the price of a bust that the pass made for its own gain, zero for other busts.
 	Price schema.BustPrice `json:"price,omitzero"`
+	// Outcome is what the bust really cost and gained up to the end of the trace.
+	Outcome Outcome `json:"outcome"`
 }
 
 // A Finding is a violated invariant.
@@ -96,11 +103,16 @@ type Summary struct {
 	UnexplainedBusts    int       `json:"unexplainedBusts"`
 	InvariantViolations []Finding `json:"invariantViolations"`
 	ValidatorHits       []Finding `json:"validatorHits"`
-	Tokens              Tokens    `json:"tokens"`
-	RawTokens           Tokens    `json:"rawTokens"`
-	Bill                float64   `json:"bill"`
-	RawBill             float64   `json:"rawBill"`
-	HostMS              Times     `json:"hostMs"`
+	// Overflows lists the prompts that exceed the window.
+	Overflows []Overflow `json:"overflows"`
+	Prompts   Prompts    `json:"prompts"`
+	Tokens    Tokens     `json:"tokens"`
+	RawTokens Tokens     `json:"rawTokens"`
+	// Currency is that of Bill, RawBill and all other amounts of money: USD.
+	Currency string  `json:"currency"`
+	Bill     float64 `json:"bill"`
+	RawBill  float64 `json:"rawBill"`
+	HostMS   Times   `json:"hostMs"`
 	// LostBlocks and LostTokens are the sums of the thinking that busts have invalidated.
 	LostBlocks int `json:"lostBlocks,omitzero"`
 	LostTokens int `json:"lostTokens,omitzero"`
@@ -118,6 +130,8 @@ type Report struct {
 	Missing             []string
 	IsTruncated         bool
 	sessions            []func()
+	// unseen is the number of tokens of each prompt that the trace does not show.
+	unseen int
 }
 
 // finish bills the passes that are still pending.
@@ -129,10 +143,12 @@ func (r *Report) finish() {
 
 // Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated}
 	s.Missing = append(s.Missing, r.Missing...)
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)
 	s.ValidatorHits = append(s.ValidatorHits, r.ValidatorHits...)
+	s.Prompts, s.Overflows = promptsOf(r.Passes, r.unseen)
+	outcomes := outcomesOf(r.Passes, r.unseen)
 	var times []float64
 	for _, p := range r.Passes {
 		s.Messages = max(s.Messages, p.Messages)
@@ -141,7 +157,7 @@ func (r *Report) Summary() Summary {
 			s.Routes = append(s.Routes, p.Route)
 		}
 		if p.Bust {
-			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.PriceOfBust()})
+			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.PriceOfBust(), outcomes[p]})
 		}
 		if p.Bust && p.BustCause == pipeline.BustUnexplained {
 			s.UnexplainedBusts++
@@ -156,10 +172,16 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-// IsClean reports whether the replay has no findings.
-func (s Summary) IsClean() bool {
-	return s.UnexplainedBusts == 0 && len(s.InvariantViolations) == 0 && len(s.ValidatorHits) == 0
+// currency is the currency of model prices: catalogues quote US dollars.
+const currency = "USD"
+
+// Findings counts the findings of the replay.
+func (s Summary) Findings() int {
+	return s.UnexplainedBusts + len(s.InvariantViolations) + len(s.ValidatorHits) + len(s.Overflows)
 }
+
+// IsClean reports whether the replay has no findings.
+func (s Summary) IsClean() bool { return s.Findings() == 0 }
 
 // ReadShare returns the share of the prompts that the provider read from its cache. It is NaN if there
 // was no prompt.

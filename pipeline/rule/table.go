@@ -54,12 +54,21 @@ var Table = []Rule{
 // A Proposal holds the edits of all rules that were asked.
 type Proposal struct {
 	Edits []frozen.Edit
+	// Reasons holds the reason of each edit, in the order of Edits.
+	Reasons []Reason
 	// Freed estimates how many tokens the edits take off the wire.
 	Freed int
 	// By holds the tokens that each rule frees, by the name of the rule.
 	By map[string]int
 	// After is the state with the edits laid over it.
 	After *frozen.Overlay
+}
+
+// A Reason says which rule has proposed an edit, for example "tool reclaim", and how
+// many tokens the edit takes off the wire by our estimate.
+type Reason struct {
+	Rule  string
+	Freed int
 }
 
 // Propose asks the rules of the table up to the view's occasion.
@@ -104,7 +113,7 @@ func Propose(v View, k Knobs) Proposal {
 			if freed > 0 {
 				p.By[r.Name] += freed
 			}
-			p.Edits = append(p.Edits, e)
+			p.Edits, p.Reasons = append(p.Edits, e), append(p.Reasons, Reason{r.Name, freed})
 			v.State.Lay(e)
 		}
 	}

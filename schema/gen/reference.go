@@ -39,7 +39,7 @@ A project's file is untrusted, because a repository that was only cloned may shi
 
 A project that ` + "`trusted_projects`" + ` lists may set every key except those with "no". The user's ` + "`embedding.api_key`" + ` is never sent to an endpoint that a project chose.
 
-An invalid value is ignored with a warning that names the file, the key and the allowed values. ` + "`magicctx-host doctor`" + ` shows the warnings. "By model" means that one value, or an object with the keys ` + "`default`, `provider/model` or `model`" + `, may be given.
+An invalid value is ignored with a warning that names the file, the line, the key and the allowed values. ` + "`magicctx-host doctor`" + ` shows the warnings. "By model" means that one value, or an object with the keys ` + "`default`, `provider/model` or `model`" + `, may be given.
 
 | key | default | meaning | may a project set it? |
 | --- | --- | --- | --- |
@@ -52,13 +52,28 @@ func reference(src source) ([]byte, error) {
 	if err := referenceRows(&b, src, "", "", reflect.TypeFor[schema.Config]()); err != nil {
 		return nil, err
 	}
+	b.WriteString("\n## Keys without effect\n\nThese keys are known, and nothing reads them yet. A warning names those that you set: " + withoutEffect() + ".\n")
 	return []byte(b.String()), nil
 }
 
-// referenceRows writes a row for each key of t. outer is the rule for projects of an object around t.
+// withoutEffect lists the keys that nothing reads.
+func withoutEffect() string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[schema.Config]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); effectOf(f) != "" {
+			names = append(names, "`"+name+"`")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// referenceRows writes a row for each key of t that has an effect. outer is the rule for projects of an object around t.
 func referenceRows(b *strings.Builder, src source, prefix, outer string, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {
+			continue
+		}
+		if effectOf(f) != "" {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

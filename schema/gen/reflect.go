@@ -79,8 +79,19 @@ func inJSON(t reflect.Type, field, comment string) string {
 		return comment
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name + " " + rest
+	return effectOf(f) + name + " " + rest
 }
+
+// effectOf returns a warning that a key has no effect yet, empty if it has one.
+func effectOf(f reflect.StructField) string {
+	if f.Tag.Get("effect") == "none" {
+		return noEffect + " "
+	}
+	return ""
+}
+
+// noEffect begins the description of a key that nothing reads.
+const noEffect = "Has no effect yet."
 
 // allowBareValues changes the schema of each field with a bare tag, in t and in
 // the structs inside it. The schema then also accepts a single value instead of

@@ -16,12 +16,21 @@ else {
   process.exitCode = 1
 }
 
+/**
+ * The arguments for the host. `npx @magicctx/opencode` runs this file without any, and whoever types that wants to
+ * install; the host asks before it changes something.
+ */
+function args(): string[] {
+  const given = process.argv.slice(2)
+  return given.length === 0 && process.env.npm_command === "exec" ? ["install", "opencode"] : given
+}
+
 function launch(path: string): void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
   // The handlers come before the spawn: a signal in between would end this process and leave the host running. A
   // terminal's Ctrl-C also reaches the host directly, and a second signal does not disturb it.
   for (const signal of signals) process.on(signal, () => child.kill(signal))
-  const child = spawn(path, process.argv.slice(2), { stdio: "inherit" })
+  const child = spawn(path, args(), { stdio: "inherit" })
   child.on("error", (err) => {
     console.error(`magicctx-host: ${path}: ${err.message}`)
     process.exit(1)

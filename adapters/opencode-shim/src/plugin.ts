@@ -10,6 +10,12 @@ import { definition, tools } from "./tools.ts"
 /** How long OpenCode's start may wait for the host, in ms. Tools cannot be registered later. */
 const startMS = 2_000
 
+/**
+ * The directories for which a plugin of ours works. The loader that `install --project` writes into a project looks here,
+ * so that the plugin of a user who has installed it for all projects is not called twice.
+ */
+const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
+
 let log: Log | undefined // one for the process; opened with the first directory, not by the import
 
 /** The plugin function. OpenCode calls it once for each directory. */
@@ -17,6 +23,7 @@ export async function server(input: PluginInput): Promise<Hooks> {
   const processLog = (log ??= openLog("opencode-shim"))
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url), processLog), processLog))
   const instance = new Instance(input, lease, processLog)
+  working.add(input.directory)
   return hooks(instance, await instance.opened(startMS))
 }
 
@@ -30,7 +37,10 @@ function hooks(instance: Instance, registered: InitializeResult | undefined): Ho
         instance.isCompactionOff = config.compaction?.auto === false
         if (registered) register(config, registered)
       }),
-    dispose: () => instance.guard("dispose", () => instance.dispose()),
+    dispose: () => {
+      working.delete(instance.directory)
+      return instance.guard("dispose", () => instance.dispose())
+    },
     event: (input) => instance.guard("event", () => event(instance, input)),
     tool: tools(instance, registered),
     "tool.definition": definition(registered),

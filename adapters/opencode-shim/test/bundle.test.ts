@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { pathToFileURL } from "node:url"
@@ -28,4 +29,10 @@ test("the bundle is one plugin, and the host that it starts keeps no process ali
   assert.deepEqual(JSON.parse(stdout), { exports: ["default"], plugin: ["id", "server"], id: "magicctx", text: "§u1§ one" })
   assert.equal(stderr, "", "nothing is printed over the harness's screen")
   await fake.until((entries) => entries.at(-1)?.end === true)
+})
+
+test("the bundle that the host embeds is fresh", () => {
+  const built = readFileSync(join(repository, "adapters", "opencode-shim", "dist", "index.js"))
+  const embedded = readFileSync(join(repository, "internal", "bundle", "opencode-shim.js"))
+  assert.ok(built.equals(embedded), "internal/bundle/opencode-shim.js is stale: run npm run generate, then build again")
 })

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import type { Readable, Writable } from "node:stream"
+import { asError } from "./connection.ts"
 import type { Log } from "./log.ts"
 
 /** How long a child may take to end when it is asked to, in ms. Then it is killed. */
@@ -25,14 +26,11 @@ const lastErrorLineMS = 100
 /** Starts `<path> stdio`. The child does not keep this process alive; its stderr goes to the log's file. */
 export function startHost(path: string, log: Log): Child {
   const extra = (process.env.MAGICCTX_HOST_ARGS ?? "").split(/\s+/).filter(Boolean)
-  const child = spawn(path, ["stdio", ...extra], {
-    stdio: ["pipe", "pipe", "pipe"],
-    windowsHide: true,
-  })
+  const child = spawned(path, ["stdio", ...extra])
   unref(child)
   const lastLine = lastErrorLine(child.stderr!, log)
   const ended = new Promise<string>((resolve) => {
-    child.once("error", (err) => resolve(`${path}: ${err.message}`))
+    child.once("error", (err) => resolve(cannotStart(path, err)))
     child.once("exit", (code, signal) => {
       // The last line of stderr names the cause; the exit code only says that there was an error.
       const report = () => resolve(lastLine() || `the host ended with ${signal ?? `code ${code}`}`)
@@ -55,6 +53,19 @@ export function startHost(path: string, log: Log): Child {
       void ended.then(() => clearTimeout(kill))
     },
   }
+}
+
+/** Starts a program. Bun throws where Node emits an error, for example for a file that is no program. */
+function spawned(path: string, args: string[]): ChildProcess {
+  try {
+    return spawn(path, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true })
+  } catch (err) {
+    throw new Error(cannotStart(path, asError(err)))
+  }
+}
+
+function cannotStart(path: string, { message }: Error): string {
+  return `${path} cannot be started (${message}). Put a working magicctx-host in its place, or run "magicctx-host install opencode" with another one`
 }
 
 function unref(child: ChildProcess): void {

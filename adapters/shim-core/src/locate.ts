@@ -1,13 +1,17 @@
-import { accessSync, constants, statSync } from "node:fs"
+import { accessSync, constants, readFileSync, statSync } from "node:fs"
 import { createRequire } from "node:module"
 import { delimiter, dirname, isAbsolute, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export const binaryName = process.platform === "win32" ? "magicctx-host.exe" : "magicctx-host"
 
+/** The file beside the bundle in which `magicctx-host install` records the host to start. */
+const recordName = "host.json"
+
 /**
- * Returns the path of the host: $MAGICCTX_HOST, else the host that was packaged with the bundle at bundleURL, else
- * the one on PATH. Throws an error that lists the places it tried.
+ * Returns the path of the host: $MAGICCTX_HOST, else the host that `magicctx-host install` recorded beside the bundle at
+ * bundleURL, else the host that was packaged with the bundle, else the one on PATH. Throws an error that says what to do,
+ * or lists the places it tried.
  */
 export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.env): string {
   if (env.MAGICCTX_HOST) {
@@ -15,6 +19,8 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.e
     if (isExecutable(env.MAGICCTX_HOST)) return env.MAGICCTX_HOST
     throw new Error(`MAGICCTX_HOST names ${env.MAGICCTX_HOST}, which is not an executable file`)
   }
+  const recorded = recordedHost(bundleURL)
+  if (recorded && isExecutable(recorded)) return recorded
   const tried: string[] = []
   const packaged = packagedHost(bundleURL, tried)
   if (packaged) return packaged
@@ -22,7 +28,18 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.e
     // A relative entry like "." would run any file that a project brings along.
     if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
   }
+  if (recorded) throw new Error(`${recorded} is gone, or cannot be executed. Wherever magicctx-host is now, run "magicctx-host install opencode" there`)
   throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
+}
+
+/** Returns the path that `magicctx-host install` recorded beside the bundle at bundleURL; undefined if there is none. */
+function recordedHost(bundleURL: string): string | undefined {
+  try {
+    const { host } = JSON.parse(readFileSync(join(dirname(fileURLToPath(bundleURL)), recordName), "utf8")) as { host?: unknown }
+    return typeof host === "string" && isAbsolute(host) ? host : undefined
+  } catch {
+    return undefined // npm installs the bundle without a record
+  }
 }
 
 /** Returns the path of the host that was packaged with the bundle at bundleURL. Adds the places it tried to tried. */

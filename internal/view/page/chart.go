@@ -168,6 +168,30 @@ func grid(top float64) []mark {
 	return marks
 }
 
+// moneyGrid returns marks at round amounts of money from 0 to top.
+func moneyGrid(top float64) []mark {
+	unit := 1.0
+	for top/unit < 4 { // so that the steps are whole numbers of a unit
+		unit /= 10
+	}
+	step := float64(roundStep(top/unit/4)) * unit
+	var marks []mark
+	for i := 0; float64(i)*step <= top*0.97; i++ {
+		marks = append(marks, mark{1 - float64(i)*step/top, dollars(float64(i)*step, step)})
+	}
+	return marks
+}
+
+// dollars formats an amount with as many decimals as the steps of its scale need, for example "$4" and
+// "$0.05".
+func dollars(x, step float64) string {
+	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	if decimals == 1 {
+		decimals = 2 // "$0.50", not "$0.5"
+	}
+	return "$" + strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
 // passMarks returns the numbers of passes that stand below the plots.
 func passMarks(passes []*replay.Pass, c columns) []mark {
 	step := roundStep(float64(len(passes)) / 5)

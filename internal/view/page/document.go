@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -15,8 +16,10 @@ import (
 )
 
 const (
-	// maxRows bounds the tables of the page. The output of --json has all rows.
+	// maxRows bounds the tables of the page, and maxUnits the units of one bust. The output of --json has
+	// all of them.
 	maxRows     = 200
+	maxUnits    = 40
 	slowestRows = 8
 	// maxName bounds the length of a name from the trace.
 	maxName = 120
@@ -25,13 +28,15 @@ const (
 // pageView is the input of the page's template.
 type pageView struct {
 	Trace, Policy string
-	Style         template.CSS
-	Script        template.JS
-	Missing       []string // what the trace lacks
-	Tiles         []tile
-	Findings      []findingRow
-	MoreFindings  int
-	Sessions      []sessionView
+	// Sentence sums up the replay.
+	Sentence     string
+	Style        template.CSS
+	Script       template.JS
+	Missing      []string // what the trace lacks
+	Tiles        []tile
+	Findings     []findingRow
+	MoreFindings int
+	Sessions     []sessionView
 }
 
 // A tile shows one figure of the whole trace. Alarm marks a figure that should be zero.
@@ -47,7 +52,11 @@ type findingRow struct {
 }
 
 func newPageView(s replay.Summary, o Options) pageView {
-	v := pageView{Trace: clean(o.Trace), Tiles: tiles(s)}
+	v := pageView{Trace: clean(o.Trace), Sentence: report.Sentence(s), Tiles: tiles(s)}
+	outcomes := make(map[int]replay.Outcome, len(s.Busts))
+	for _, b := range s.Busts {
+		outcomes[b.Pass] = b.Outcome
+	}
 	for _, what := range s.Missing[:min(len(s.Missing), maxRows)] {
 		v.Missing = append(v.Missing, clean(what))
 	}
@@ -64,7 +73,7 @@ func newPageView(s replay.Summary, o Options) pageView {
 	}
 	v.Findings, v.MoreFindings = all[:min(len(all), maxRows)], max(len(all)-maxRows, 0)
 	for i, id := range order {
-		v.Sessions = append(v.Sessions, newSessionView(anchor(i), id, bySession[id], findings[anchor(i)]))
+		v.Sessions = append(v.Sessions, newSessionView(anchor(i), id, bySession[id], outcomes, findings[anchor(i)]))
 	}
 	return v
 }
@@ -86,22 +95,68 @@ func bySession(passes []*replay.Pass) ([]string, map[string][]*replay.Pass) {
 
 func tiles(s replay.Summary) []tile {
 	sessions, _ := bySession(s.Detail)
-	findings := s.UnexplainedBusts + len(s.InvariantViolations) + len(s.ValidatorHits)
-	found := tile{Name: "findings", Value: "none", Note: "no unexplained bust, no broken invariant"}
-	if findings > 0 {
-		found = tile{"findings", strconv.Itoa(findings), fmt.Sprintf("%d unexplained, %d broken, %d refused", s.UnexplainedBusts, len(s.InvariantViolations), len(s.ValidatorHits)), true}
-	}
-	busts := "none unexplained"
-	if s.UnexplainedBusts > 0 {
-		busts = fmt.Sprintf("%d unexplained", s.UnexplainedBusts)
+	paid := 0
+	for _, b := range s.Busts {
+		if b.Outcome.PaidOffAt > 0 {
+			paid++
+		}
 	}
 	return []tile{
-		{Name: "passes", Value: strconv.Itoa(s.Passes), Note: format.Count(len(sessions), "session")},
-		{Name: "busts", Value: strconv.Itoa(len(s.Busts)), Note: busts},
+		{Name: format.Plural(s.Passes, "request"), Value: format.Grouped(s.Passes), Note: "in " + format.Count(len(sessions), "session")},
+		promptTile(s),
 		{Name: "from cache", Value: report.ReadShare(s.Tokens), Note: "unmodified " + report.ReadShare(s.RawTokens)},
 		{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)},
-		found,
+		bustTile(len(s.Busts), paid),
+		findingsTile(s),
 	}
+}
+
+// promptTile shows the largest prompt beside its window.
+func promptTile(s replay.Summary) tile {
+	note := "tokens"
+	if s.Prompts.Window > 0 {
+		note = "of " + format.Tokens(s.Prompts.Window) + " tokens"
+	}
+	if len(s.Overflows) > 0 && s.Prompts.Unseen > 0 { // these count for an overflow
+		note = "and " + format.Tokens(s.Prompts.Unseen) + " that no trace shows, " + note
+	}
+	return tile{Name: "largest prompt", Value: format.Tokens(s.Prompts.Largest), Note: note + "; unmodified " + format.Tokens(s.Prompts.RawLargest), Alarm: len(s.Overflows) > 0}
+}
+
+func bustTile(busts, paid int) tile {
+	note := fmt.Sprintf("%d of them paid off", paid)
+	switch {
+	case busts == 0:
+		note = "the cache was never lost"
+	case paid == busts && busts > 1:
+		note = "all of them paid off"
+	case busts == 1 && paid == 1:
+		note = "it paid off"
+	case busts == 1:
+		note = "it did not pay off"
+	}
+	return tile{Name: format.Plural(busts, "bust"), Value: format.Grouped(busts), Note: note}
+}
+
+func findingsTile(s replay.Summary) tile {
+	if s.IsClean() {
+		return tile{Name: "findings", Value: "none", Note: "no unexplained bust, no broken invariant, no overflow"}
+	}
+	var parts []string
+	for _, kind := range []struct {
+		n    int
+		name string
+	}{
+		{s.UnexplainedBusts, "unexplained bust"},
+		{len(s.InvariantViolations), "broken invariant"},
+		{len(s.ValidatorHits), "refused wire"},
+		{len(s.Overflows), "overflow"},
+	} {
+		if kind.n > 0 {
+			parts = append(parts, format.Count(kind.n, kind.name))
+		}
+	}
+	return tile{format.Plural(s.Findings(), "finding"), format.Grouped(s.Findings()), strings.Join(parts, ", "), true}
 }
 
 func against(ours, plain float64) string {
@@ -128,6 +183,14 @@ func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
 	}
 	for _, f := range s.ValidatorHits {
 		rows = append(rows, findingRow{f.Pass, "the provider would refuse it", clean(f.Rule), clean(f.Detail), anchors[f.Pass]})
+	}
+	for _, e := range report.Excesses(s.Overflows) {
+		row := findingRow{e.First, "overflow", "the prompt exceeds the window", e.Size(), anchors[e.First]}
+		if e.Last > e.First {
+			row.Rule = fmt.Sprintf("the prompts up to pass %d exceed the window", e.Last)
+			row.Subject = "up to " + row.Subject
+		}
+		rows = append(rows, row)
 	}
 	slices.SortStableFunc(rows, func(a, b findingRow) int { return cmp.Compare(a.Pass, b.Pass) })
 	return rows

@@ -3,20 +3,26 @@
 // of a pass.
 
 const sessions = [...document.querySelectorAll(".session")]
-const number = (n) => (n >= 1e7 ? (n / 1e6).toFixed(1) + "M" : n >= 1e4 ? (n / 1e3).toFixed(1) + "k" : String(n))
+const money = (x) => (x === 0 ? "$0" : x >= 100 ? "$" + x.toFixed(0) : x >= 0.0995 ? "$" + x.toFixed(2) : x >= 0.00995 ? "$" + x.toFixed(3) : "$" + x.toFixed(4))
+const scaled = (x) => (x < 99.95 ? String(Math.round(x * 10) / 10) : x.toFixed(0))
+// As the numbers of the page itself, for example 999, 12.9k and 4.1M.
+const number = (n) => (n < 1000 ? String(n) : n < 999500 ? scaled(n / 1e3) + "k" : scaled(n / 1e6) + "M")
 
 class Chart {
   constructor(section) {
     this.element = section.querySelector(".chart")
     this.stage = section.querySelector(".stage")
-    this.output = section.querySelector("output")
+    this.output = section.querySelector(".headline output")
     this.took = section.querySelector(".took")
-    this.plain = section.querySelector(".plain")
-    this.values = [...section.querySelectorAll(".key dd:not(.plain)")]
+    this.of = Object.fromEntries([...section.querySelectorAll("[data-of]")].map((e) => [e.dataset.of, e]))
+    this.values = [...section.querySelectorAll(".key dd")]
+    this.details = new Map([...section.querySelectorAll("details[data-bust]")].map((e) => [Number(e.dataset.bust), e]))
     this.source = section.querySelector('script[type="application/json"]')
     this.stage.addEventListener("pointermove", (e) => this.hover(e))
     this.stage.addEventListener("pointerdown", (e) => this.hover(e))
     this.stage.addEventListener("keydown", (e) => this.key(e))
+    this.stage.addEventListener("click", (e) => this.click(e))
+    for (const [i, details] of this.details) details.addEventListener("toggle", () => details.open && this.data && this.choose(i))
     for (const button of section.querySelectorAll("button[data-at]")) button.addEventListener("click", () => this.open(Number(button.dataset.at)))
   }
 
@@ -35,7 +41,10 @@ class Chart {
     this.element.style.setProperty("--at", (this.at + 0.5) / d.width)
     this.output.textContent = head
     this.took.textContent = `${d.ms[this.at].toFixed(2)} ms`
-    this.plain.textContent = number(d.plain[this.at])
+    this.of.plain.textContent = number(d.plain[this.at])
+    this.of.prompt.textContent = number(d.values.slice(0, 6).reduce((sum, column) => sum + column[this.at], 0))
+    this.of.cost.textContent = money(d.cost[this.at])
+    this.of.plainCost.textContent = money(d.plainCost[this.at])
     d.values.forEach((column, n) => (this.values[n].textContent = number(column[this.at])))
     this.stage.setAttribute("aria-valuenow", this.at + 1)
     this.stage.setAttribute("aria-valuetext", head)
@@ -47,26 +56,48 @@ class Chart {
     this.stage.focus({ preventScroll: true })
   }
 
+  /** Shows the details of the bust at index i, if the page has a row for it. */
+  tell(i) {
+    const details = this.details.get(i)
+    if (!details) return
+    details.open = true
+    details.scrollIntoView({ block: "nearest" })
+    details.querySelector("summary").focus({ preventScroll: true })
+  }
+
+  click(event) {
+    const lane = this.stage.querySelector(".lane")?.getBoundingClientRect()
+    if (lane && event.clientY >= lane.top && event.clientY <= lane.bottom) this.tell(this.passAt(event))
+  }
+
   hover(event) {
     this.pointer = event
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined
-      const plot = this.stage.querySelector(".plot.context").getBoundingClientRect()
-      const passes = ((this.pointer.clientX - plot.left) / plot.width) * this.data.width
-      this.choose(this.nearBust(passes, (this.data.width / plot.width) * 7) ?? Math.floor(passes))
+      this.choose(this.passAt(this.pointer))
     })
   }
 
+  passAt(event) {
+    const plot = this.stage.querySelector(".plot.context").getBoundingClientRect()
+    const passes = ((event.clientX - plot.left) / plot.width) * this.data.width
+    return this.nearBust(event, passes, (this.data.width / plot.width) * 7) ?? Math.floor(passes)
+  }
+
   /** In the lane of the busts the pointer finds the nearest one, however narrow a pass is. */
-  nearBust(passes, reach) {
+  nearBust(event, passes, reach) {
     const lane = this.stage.querySelector(".lane")?.getBoundingClientRect()
-    if (!lane || this.pointer.clientY < lane.top || this.pointer.clientY > lane.bottom) return undefined
+    if (!lane || event.clientY < lane.top || event.clientY > lane.bottom) return undefined
     const distance = (i) => Math.abs(i + 0.5 - passes)
     const nearest = this.data.busts.reduce((best, i) => (best === undefined || distance(i) < distance(best) ? i : best), undefined)
     return nearest !== undefined && distance(nearest) <= Math.max(reach, 0.5) ? nearest : undefined
   }
 
   key(event) {
+    if (event.key === "Enter") {
+      event.preventDefault() // the row that gets the focus would take the key for its own, and close again
+      return this.tell(this.at)
+    }
     const { busts, pass } = this.data
     const to = {
       ArrowLeft: () => this.at - 1,

@@ -3,11 +3,13 @@ package page
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/report"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -42,6 +44,7 @@ func TestPageEscapesWhatTheTraceSays(t *testing.T) {
 	const hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"' style=x {{.}}`
 	p := passOf(10, 20, 30)
 	p.Session, p.Model, p.Verdict, p.Bust, p.BustCause, p.Cause = hostile, hostile, hostile, true, hostile, hostile
+	p.Taken = []replay.Taken{{Tag: 1, Unit: hostile, Tool: hostile, Label: hostile, Edit: hostile, Rule: hostile}}
 	s := summaryOf(p, passOf(1, 2, 3))
 	s.ValidatorHits = []replay.Finding{{Pass: 1, Rule: hostile, Detail: hostile}}
 	s.InvariantViolations = []replay.Finding{{Pass: 2, Rule: hostile}}
@@ -121,14 +124,14 @@ func TestDrawingIsBoundedWhateverThePasses(t *testing.T) {
 			passes[i].Bust, passes[i].BustCause = i%3 == 0, "pressure"
 		}
 		v := newPageView(summaryOf(passes...), Options{}).Sessions[0]
-		drawn := len(v.Unmodified) + 40*len(v.Markers) + 100*len(v.BustRows)
-		for _, c := range append(v.Context.Curves, v.Cache.Curves...) {
+		drawn := len(v.Unmodified) + len(v.PlainCosts) + 40*len(v.Markers) + 100*len(v.BustRows)
+		for _, c := range slices.Concat(v.Sizes.Curves, v.Costs.Curves, v.Context.Curves, v.Cache.Curves) {
 			drawn += len(c.Path)
 		}
 		return drawn
 	}
-	// 10 curves have maxColumns steps each, and a step has the length of "H400V1000".
-	if got, most := size(20_000), maxColumns*10*len("H400V1000")+40*markerSlots+100*maxRows; got > most {
+	// 13 curves have maxColumns steps each, and a step has the length of "H400V1000".
+	if got, most := size(20_000), maxColumns*13*len("H400V1000")+40*markerSlots+100*maxRows; got > most {
 		t.Errorf("20,000 passes are drawn with %d bytes, more than %d", got, most)
 	}
 }
@@ -237,9 +240,128 @@ func TestPageTellsPrices(t *testing.T) {
 	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
 	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
 	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41"
-	for _, want := range []string{`<td class="wide">` + note + `</td>`, `"soft, bust: pressure, ` + note + `"`} {
+	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: pressure, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+func TestPageOpensWithTheSentence(t *testing.T) {
+	s := summaryOf(passOf(10, 20, 30), passOf(10, 20, 30))
+	got := page(t, s, "a")
+	sentence := strings.Index(got, `<p class="sentence">`+report.Sentence(s)+`</p>`)
+	if tiles := strings.Index(got, `class="tiles"`); sentence < 0 || sentence > tiles {
+		t.Errorf("the sentence is at %d, and the tiles are at %d", sentence, tiles)
+	}
+}
+
+// The unmodified session is drawn up to its largest prompt, however small the window.
+func TestUnmodifiedSessionIsDrawnInFull(t *testing.T) {
+	var passes []*replay.Pass
+	for i := range 20 {
+		p := passOf(10, 20, 30)
+		p.WindowTokens, p.Raw.Read = 1000, 250*(i+1)
+		passes = append(passes, p)
+	}
+	v := newPageView(summaryOf(passes...), Options{}).Sessions[0]
+	// The largest prompt has 5,000 tokens, and the plot ends 8 % above it: 1 - 5,000 / 5,400 = 0.074.
+	if !strings.Contains(v.Unmodified, "V74H20") {
+		t.Errorf("the curve %s does not end at 74", v.Unmodified)
+	}
+	// The fifth prompt, with 1,250 tokens, is the first above the window.
+	if v.Refusal == nil || v.Refusal.Label != "unmodified: refused at request 5" || v.Refusal.At != 4.5/20 || fmt.Sprintf("%.3f", v.Refusal.Window) != "0.815" {
+		t.Errorf("the refusal is marked as %+v", v.Refusal)
+	}
+}
+
+// Both bills add up to their totals at the right end of the plot.
+func TestCostsAddUp(t *testing.T) {
+	var passes []*replay.Pass
+	for range 20 {
+		p := passOf(1, 2, 3)
+		p.Bill, p.RawBill = 0.10, 0.50
+		passes = append(passes, p)
+	}
+	v := newPageView(summaryOf(passes...), Options{}).Sessions[0]
+	// $10 in a plot that ends at $10.80 stand at 1 - 10/10.8 = 0.074, and $2 at 0.815.
+	if !strings.HasSuffix(v.PlainCosts, "V74H20") || !strings.Contains(v.Costs.Curves[0].Path, "V815H20") {
+		t.Errorf("unmodified %s, magicctx %s", v.PlainCosts, v.Costs.Curves[0].Path)
+	}
+	var labels []string
+	for _, m := range v.Costs.Grid {
+		labels = append(labels, m.Label)
+	}
+	if got := strings.Join(labels, " "); got != "$0 $5 $10" {
+		t.Errorf("the grid has %s", got)
+	}
+}
+
+func TestMoneyGridHasRoundAmounts(t *testing.T) {
+	for top, want := range map[float64]string{15.5: "$0 $5 $10 $15", 0.9: "$0.00 $0.50", 0.06: "$0.00 $0.02 $0.04", 3: "$0 $1 $2", 400: "$0 $100 $200 $300"} {
+		var labels []string
+		for _, m := range moneyGrid(top) {
+			labels = append(labels, m.Label)
+		}
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("up to $%v the grid has %s, want %s", top, got, want)
+		}
+	}
+}
+
+// A click on a bust shows the units that went, with the most tokens first, its cost, its gain and the end.
+func TestBustTellsItsStory(t *testing.T) {
+	bust := passOf(10, 20, 30)
+	bust.Bust, bust.BustCause, bust.Verdict = true, "pressure", schema.Soft
+	bust.Taken = []replay.Taken{
+		{Tag: 3, Unit: "text", Label: "Look at the ledger", Edit: "drop", Rule: "queued drops", Tokens: 18},
+		{Tag: 7, Unit: "tool", Tool: "read", Label: "src/a.go", Edit: "skeleton", Rule: "tool reclaim", Tokens: 2300},
+		{Tag: 7, Unit: "tool", Tool: "read", Label: "src/a.go", Edit: "shell", Rule: "empty shells"},
+	}
+	s := summaryOf(passOf(1, 2, 3), bust)
+	s.Busts[0].Outcome = replay.Outcome{Resent: 15_760, Removed: 28_663, Cost: 0.0544, Gain: 2.257, PaidOffAt: 54, NeededAt: 60}
+	got := page(t, s, "a")
+	at := 0
+	for _, want := range []string{
+		`<details data-bust="1">`, "pass 2", "pressure", "2 units, 28.7k tokens went", `class="result paid">paid off at pass 54`,
+		"$0.054, for 15.8k tokens", "$2.26 by the end of the trace, for 28.7k tokens", "from pass 54 on", "the prompt of pass 60 would have exceeded the window",
+		"§7§", "<bdi>read</bdi></b> <bdi>src/a.go</bdi>", "2.3k", "tool reclaim", "result dropped",
+		"§3§", "<bdi>text</bdi></b> <bdi>Look at the ledger</bdi>", "queued drops", "empty message out", "</details>",
+	} {
+		n := strings.Index(got[at:], want)
+		if n < 0 {
+			t.Fatalf("the page lacks %q after %.300s", want, got[max(0, at-200):])
+		}
+		at += n + len(want)
+	}
+	s.Busts[0].Outcome = replay.Outcome{Cost: 0.02, Gain: 0.01}
+	if got := page(t, s, "a"); !strings.Contains(got, `class="result">did not pay off`) || !strings.Contains(got, "it saved less than it cost") {
+		t.Error("a bust that did not pay off looks as if it had")
+	}
+}
+
+func TestUnitsOfABustAreBounded(t *testing.T) {
+	bust := passOf(10, 20, 30)
+	bust.Bust, bust.BustCause = true, "pressure"
+	for i := range maxUnits + 1 {
+		bust.Taken = append(bust.Taken, replay.Taken{Tag: i + 1, Unit: "text", Label: strings.Repeat("x", 10_000), Tokens: i})
+	}
+	got := page(t, summaryOf(bust), "a")
+	if n := strings.Count(got, `<td class="unit">`); n != maxUnits || !strings.Contains(got, "and 1 smaller edit, see") {
+		t.Errorf("%d units are shown, want %d", n, maxUnits)
+	}
+	if n := strings.Count(got, "x"); n > 2*maxUnits*maxName {
+		t.Errorf("the labels have %d characters", n)
+	}
+}
+
+func TestOverflowsAreFindings(t *testing.T) {
+	s := summaryOf(passOf(1, 2, 3), passOf(1, 2, 3), passOf(1, 2, 3))
+	s.Overflows = []replay.Overflow{{Pass: 2, Prompt: 70_506, Window: 64_000}, {Pass: 3, Prompt: 64_069, Window: 64_000}}
+	got := page(t, s, "a")
+	for _, want := range []string{`<dt>findings</dt><dd class="value">2</dd><dd class="note">2 overflows</dd>`, `data-pass="2"`, "the prompts up to pass 3 exceed the window", "up to 70,506 of 64,000 tokens"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 }

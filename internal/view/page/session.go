@@ -24,13 +24,21 @@ type sessionView struct {
 	Passes, Busts       int
 	Findings            int
 	HitRate, Bill       string
+	PlainBill           string
+	LastPrompt          int
+	LastPlain           int
 	Against             string
 
-	Last          int // index of the newest pass
-	Context       plot
-	Cache         plot
+	Last          int  // index of the newest pass
+	Sizes         plot // the prompts of both sessions
 	Unmodified    string
+	SizeLimits    []limit
+	Refusal       *refusal
+	Context       plot
 	Limits        []limit
+	Costs         plot
+	PlainCosts    string
+	Cache         plot
 	PassMarks     []mark
 	Each          int
 	Markers       []marker
@@ -44,6 +52,15 @@ type sessionView struct {
 	MoreBusts int
 	Slowest   []slowRow
 	Data      passData
+}
+
+// A refusal marks the first unmodified prompt that the provider would refuse.
+type refusal struct {
+	// At is its place from the left, and Window the place of the window from the top.
+	At, Window float64
+	Label      string
+	// IsLate says that the mark is near the right end, so that its label stands to the left of it.
+	IsLate bool
 }
 
 // A limit is a horizontal line in the context plot. Class is "window" or "threshold".
@@ -68,13 +85,6 @@ type reading struct {
 	Value string
 }
 
-type bustRow struct {
-	Index, Pass           int
-	Verdict, Cause, Class string
-	Kept, Written         int
-	Price                 string
-}
-
 type slowRow struct {
 	Index, Pass         int
 	HostMS, CallMS      float64
@@ -83,7 +93,7 @@ type slowRow struct {
 	Share               float64
 }
 
-func newSessionView(anchor, id string, passes []*replay.Pass, findings int) sessionView {
+func newSessionView(anchor, id string, passes []*replay.Pass, outcomes map[int]replay.Outcome, findings int) sessionView {
 	c := columnsOf(len(passes))
 	last := passes[len(passes)-1]
 	v := sessionView{
@@ -97,12 +107,14 @@ func newSessionView(anchor, id string, passes []*replay.Pass, findings int) sess
 		sum, plain = sum.Plus(p.Tokens), plain.Plus(p.Raw)
 		ours, raw = ours+p.Bill, raw+p.RawBill
 	}
+	v.LastPrompt, v.LastPlain, v.PlainBill = last.Tokens.Prompt(), last.Raw.Prompt(), format.Money(raw)
 	v.HitRate, v.Bill, v.Against = report.ReadShare(sum), format.Money(ours), against(ours, raw)
 
 	top, limits := scale(passes)
 	v.Limits = limits
 	v.Context = stack(passes, contextSeries, c, top, fullest)
-	v.Unmodified = steps(heights(passes, c, func(p *replay.Pass) int { return p.Raw.Prompt() }, most), top, false)
+	v.addSizes(passes, c)
+	v.addCosts(passes, c)
 	v.Cache = stack(passes, cacheSeries, c, cacheTop(passes, c), average)
 	for _, s := range contextSeries {
 		v.ContextValues = append(v.ContextValues, reading{s, format.Tokens(s.of(last))})
@@ -110,7 +122,7 @@ func newSessionView(anchor, id string, passes []*replay.Pass, findings int) sess
 	for _, s := range cacheSeries {
 		v.CacheValues = append(v.CacheValues, reading{s, format.Tokens(s.of(last))})
 	}
-	v.addBusts(passes, c)
+	v.addBusts(passes, c, outcomes)
 	return v
 }
 
@@ -136,6 +148,49 @@ func scale(passes []*replay.Pass) (float64, []limit) {
 	return top, lines
 }
 
+// addSizes draws the prompts beside the unmodified ones, both in full.
+func (v *sessionView) addSizes(passes []*replay.Pass, c columns) {
+	own := func(p *replay.Pass) int { return p.Tokens.Prompt() }
+	raw := func(p *replay.Pass) int { return p.Raw.Prompt() }
+	window, full := passes[len(passes)-1].WindowTokens, 1
+	for _, p := range passes {
+		full = max(full, own(p), raw(p))
+	}
+	top := 1.08 * float64(full)
+	if isNear := float64(full) >= 0.35*float64(window); isNear && window > 0 {
+		top = 1.08 * float64(max(full, window))
+		v.SizeLimits = []limit{{mark{1 - float64(window)/top, "window " + format.Tokens(window)}, "window"}}
+	} else if window > 0 {
+		v.SizeLimits = []limit{{mark{0, "window " + format.Tokens(window) + ", beyond this chart"}, "beyond"}}
+	}
+	v.Sizes = plot{Width: c.width, Height: curveHeight, Grid: grid(top), Curves: []curve{{"prompt", steps(heights(passes, c, own, most), top, true)}}}
+	v.Unmodified = steps(heights(passes, c, raw, most), top, false)
+	for i, p := range passes {
+		if p.WindowTokens > 0 && raw(p) > p.WindowTokens {
+			v.Refusal = &refusal{c.at(i), 1 - float64(p.WindowTokens)/top, fmt.Sprintf("unmodified: refused at request %d", p.Pass), c.at(i) > 0.6}
+			break
+		}
+	}
+}
+
+// addCosts draws the bills as they add up.
+func (v *sessionView) addCosts(passes []*replay.Pass, c columns) {
+	var own, raw []float64
+	var sum, rawSum float64
+	for i, p := range passes {
+		sum, rawSum = sum+p.Bill, rawSum+p.RawBill
+		if (i+1)%c.each == 0 || i == len(passes)-1 {
+			own, raw = append(own, sum), append(raw, rawSum)
+		}
+	}
+	top := 1.08 * max(sum, rawSum)
+	if top == 0 {
+		top = 1
+	}
+	v.Costs = plot{Width: c.width, Height: curveHeight, Grid: moneyGrid(top), Curves: []curve{{"cost", steps(own, top, true)}}}
+	v.PlainCosts = steps(raw, top, false)
+}
+
 func cacheTop(passes []*replay.Pass, c columns) float64 {
 	top := 1.0
 	for _, h := range heights(passes, c, func(p *replay.Pass) int { return p.Tokens.Prompt() }, average) {
@@ -144,7 +199,7 @@ func cacheTop(passes []*replay.Pass, c columns) float64 {
 	return top * 1.1
 }
 
-func (v *sessionView) addBusts(passes []*replay.Pass, c columns) {
+func (v *sessionView) addBusts(passes []*replay.Pass, c columns, outcomes map[int]replay.Outcome) {
 	bySlot := make(map[int]marker)
 	counts := make(map[string]int)
 	for i, p := range passes {
@@ -159,7 +214,7 @@ func (v *sessionView) addBusts(passes []*replay.Pass, c columns) {
 			bySlot[slot] = marker{c.at(i), class}
 		}
 		if len(v.BustRows) < maxRows {
-			v.BustRows = append(v.BustRows, bustRow{i, p.Pass, cleanVerdict(p.Verdict), cause, class, p.PrefixTokens, p.Tokens.Write + p.Tokens.Fresh, report.PriceNote(p)})
+			v.BustRows = append(v.BustRows, newBustRow(i, p, cause, class, outcomes[p.Pass]))
 		} else {
 			v.MoreBusts++
 		}
@@ -204,21 +259,27 @@ func headline(p *replay.Pass) string {
 // passData holds the passes for the script of the page. It has one array per field, which is shorter
 // than one object per pass. Values are in the order of contextSeries, then of cacheSeries.
 type passData struct {
-	Width  int       `json:"width"` // number of passes for which the plot has room
-	Pass   []int     `json:"pass"`
-	Head   []int     `json:"head"` // index into Heads
-	Heads  []string  `json:"heads"`
-	Values [][]int   `json:"values"`
-	Plain  []int     `json:"plain"`
-	HostMS []float64 `json:"ms"`
-	Busts  []int     `json:"busts"` // indexes of the passes that bust
+	Width  int      `json:"width"` // number of passes for which the plot has room
+	Pass   []int    `json:"pass"`
+	Head   []int    `json:"head"` // index into Heads
+	Heads  []string `json:"heads"`
+	Values [][]int  `json:"values"`
+	Plain  []int    `json:"plain"`
+	// Cost and PlainCost are the bills up to each pass, in $.
+	Cost      []float64 `json:"cost"`
+	PlainCost []float64 `json:"plainCost"`
+	HostMS    []float64 `json:"ms"`
+	Busts     []int     `json:"busts"` // indexes of the passes that bust
 }
 
 func dataOf(passes []*replay.Pass, c columns) passData {
 	all := slices.Concat(contextSeries, cacheSeries)
 	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Busts: []int{}, Heads: []string{}}
 	known := make(map[string]int)
+	var cost, plainCost float64
 	for i, p := range passes {
+		cost, plainCost = cost+p.Bill, plainCost+p.RawBill
+		d.Cost, d.PlainCost = append(d.Cost, math.Round(cost*1e4)/1e4), append(d.PlainCost, math.Round(plainCost*1e4)/1e4)
 		head := cleanVerdict(p.Verdict)
 		if w := why(p); w != "" {
 			head += ", " + w

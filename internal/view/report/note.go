@@ -37,3 +37,54 @@ func ReadShare(t replay.Tokens) string {
 	}
 	return format.FinePercent(t.ReadShare())
 }
+
+// OutcomeNote returns what a bust has cost and gained in the end, as a line of at
+// most 62 columns. It returns "" if both are less than leastMoney.
+func OutcomeNote(o replay.Outcome) string {
+	switch {
+	case o.Cost < leastMoney && o.Gain < leastMoney:
+		return ""
+	case o.PaidOffAt == 0:
+		return fmt.Sprintf("cost %s, saved %s, did not pay off", format.Money(o.Cost), format.Money(o.Gain))
+	}
+	return fmt.Sprintf("cost %s, saved %s, paid off at pass %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
+}
+
+// leastMoney is the amount in $ from which a cost or gain is worth a mention.
+const leastMoney = 0.001
+
+// An Excess is a series of consecutive passes whose prompts exceed the window.
+type Excess struct {
+	First, Last int
+	worst       replay.Overflow
+}
+
+// Excesses joins the overflows of consecutive passes.
+func Excesses(all []replay.Overflow) (series []Excess) {
+	for i := 0; i < len(all); {
+		e := Excess{First: all[i].Pass, Last: all[i].Pass, worst: all[i]}
+		for i++; i < len(all) && all[i].Pass == e.Last+1; i++ {
+			e.Last = all[i].Pass
+			if all[i].Prompt > e.worst.Prompt {
+				e.worst = all[i]
+			}
+		}
+		series = append(series, e)
+	}
+	return series
+}
+
+// String describes the series, for example "passes 250-258: the prompts exceed the
+// window, up to 74,772 of 64,000 tokens".
+func (e Excess) String() string {
+	if e.First == e.Last {
+		return fmt.Sprintf("pass %d: the prompt exceeds the window, %s", e.First, e.Size())
+	}
+	return fmt.Sprintf("passes %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
+}
+
+// Size returns the size of the largest prompt and its window. It gives them in full,
+// because rounded the two may be equal.
+func (e Excess) Size() string {
+	return format.Grouped(e.worst.Prompt) + " of " + format.Grouped(e.worst.Window) + " tokens"
+}

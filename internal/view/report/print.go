@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -19,10 +20,19 @@ type Options struct {
 	Color bool
 }
 
+// columns is the width of a report.
+const columns = 80
+
 // Print prints a summary for people, at most 80 columns wide.
 func Print(w io.Writer, s replay.Summary, o Options) error {
-	p := &printer{Painter: view.Painter(o.Color), w: bufio.NewWriter(w)}
+	p := &printer{Painter: view.Painter(o.Color), w: bufio.NewWriter(w), outcomes: make(map[int]string)}
+	for _, b := range s.Busts {
+		if note := OutcomeNote(b.Outcome); note != "" {
+			p.outcomes[b.Pass] = "in the end: " + note
+		}
+	}
 	p.missing(s.Missing)
+	p.sentence(s)
 	p.timeline(s, o.All)
 	p.totals(s)
 	p.marks(s.Marks)
@@ -33,6 +43,8 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 type printer struct {
 	view.Painter
 	w *bufio.Writer
+	// outcomes holds a note about each bust, by its pass.
+	outcomes map[int]string
 }
 
 // missing says first what the trace lacks, because all that follows depends on it.
@@ -60,15 +72,21 @@ func (p *printer) totals(s replay.Summary) {
 			fmt.Fprintf(p.w, "cache by the rules of %s: an unused prefix lives for %s\n", name, format.Span(r.Life))
 		}
 	}
-	fmt.Fprintf(p.w, "\n%d passes over %d messages, %d busts; host p50 %.2f ms, p95 %.2f ms, max %.2f ms\n",
-		s.Passes, s.Messages, len(s.Busts), s.HostMS.P50, s.HostMS.P95, s.HostMS.Max)
+	fmt.Fprintf(p.w, "\n%s over %s, %s; host p50 %.2f ms, p95 %.2f ms, max %.2f ms\n",
+		format.Count(s.Passes, "pass"), format.Count(s.Messages, "message"), format.Count(len(s.Busts), "bust"), s.HostMS.P50, s.HostMS.P95, s.HostMS.Max)
 	if note := lostNote(s.LostBlocks, s.LostTokens); note != "" {
 		fmt.Fprintln(p.w, "together, the busts "+note)
+	}
+	if n := s.Prompts.Unseen; n > 0 {
+		fmt.Fprintf(p.w, "not counted: about %s tokens of each prompt, mainly the definitions of tools\n", format.Tokens(n))
 	}
 }
 
 func (p *printer) findings(s replay.Summary) {
-	verdict := fmt.Sprintf("%d unexplained busts, %d broken invariants, %d validator hits", s.UnexplainedBusts, len(s.InvariantViolations), len(s.ValidatorHits))
+	verdict := strings.Join([]string{
+		format.Count(s.UnexplainedBusts, "unexplained bust"), format.Count(len(s.InvariantViolations), "broken invariant"),
+		format.Count(len(s.ValidatorHits), "validator hit"), format.Count(len(s.Overflows), "overflow"),
+	}, ", ")
 	if s.IsClean() {
 		fmt.Fprintln(p.w, p.Paint(view.Good, verdict))
 		return
@@ -79,5 +97,8 @@ func (p *printer) findings(s replay.Summary) {
 	}
 	for _, f := range s.ValidatorHits {
 		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, format.Clean(f.Detail), format.Clean(f.Rule))
+	}
+	for _, e := range Excesses(s.Overflows) {
+		fmt.Fprintln(p.w, p.Paint(view.Alarm, "  "+e.String()))
 	}
 }

@@ -98,8 +98,8 @@ func TestMarksAreATable(t *testing.T) {
 	}})
 	for _, want := range []string{
 		"  high    low   busts       read    written         bill\n",
-		"   65%    50%       2      41.6k       1.7k         1.50  chosen\n",
-		"   70%   auto       1          0          0       0.2500\n",
+		"   65%    50%       2      41.6k       1.7k        $1.50  chosen\n",
+		"   70%   auto       1          0          0        $0.25\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
@@ -114,7 +114,7 @@ func TestFindingsAreNamed(t *testing.T) {
 	found.InvariantViolations = []replay.Finding{{Pass: 4, Rule: "one placeholder"}}
 	found.ValidatorHits = []replay.Finding{{Pass: 4, Rule: "pair", Detail: "a7"}}
 	out := printed(t, found)
-	for _, want := range []string{"1 unexplained busts", "pass 4 breaks: one placeholder", "the provider would refuse message a7 (pair)"} {
+	for _, want := range []string{"1 unexplained bust, 1 broken invariant, 1 validator hit, 0 overflows\n", "pass 4 breaks: one placeholder", "the provider would refuse message a7 (pair)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
@@ -132,6 +132,77 @@ func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
 	out := printed(t, s)
 	if clean := format.CleanLines(out); clean != out {
 		t.Errorf("printed %q", out)
+	}
+}
+
+func TestSentence(t *testing.T) {
+	fits := replay.Summary{
+		Passes: 312, Bill: 4.149, RawBill: 14.32,
+		Prompts: replay.Prompts{Window: 64_000, Largest: 48_000, RawLargest: 286_492, RawRefusedAt: 70},
+	}
+	roomy := replay.Summary{Passes: 1, Bill: 0.052, RawBill: 0.0503, Prompts: replay.Prompts{Window: 200_000, Largest: 10_080, RawLargest: 9737}}
+	over, unknown := fits, roomy
+	over.Overflows = []replay.Overflow{{Pass: 256, Prompt: 70_506, Window: 64_000}}
+	unknown.Prompts.Window, unknown.RawBill = 0, 0.052
+	for _, c := range []struct {
+		s    replay.Summary
+		want string
+	}{
+		{fits, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
+		{over, "1 of 312 requests exceeded the window of 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
+		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; $0.052 instead of $0.050."},
+		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; $0.052 either way."},
+		{replay.Summary{}, "The trace holds no pass."},
+	} {
+		if got := Sentence(c.s); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+	opening := strings.ReplaceAll(printed(t, fits), "\n", " ")
+	if want := Sentence(fits) + "  "; !strings.HasPrefix(opening, want) {
+		t.Errorf("the report opens with %.200q, want %q", opening, want)
+	}
+}
+
+func TestOutcomeNote(t *testing.T) {
+	for want, o := range map[string]replay.Outcome{
+		"": {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
+		"cost $0.054, saved $2.26, paid off at pass 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
+		"cost $0, saved $0.10, paid off at pass 3":      {Gain: 0.1, PaidOffAt: 3},
+		"cost $0.019, saved $0.0065, did not pay off":   {Cost: 0.0194, Gain: 0.0065},
+	} {
+		if got := OutcomeNote(o); got != want {
+			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
+}
+
+// Passes above the window have red lines of their own, and the findings name them.
+func TestPromptsAboveTheWindowAreRed(t *testing.T) {
+	var passes []*replay.Pass
+	for range 9 {
+		passes = append(passes, passOf(1, 2, 3))
+	}
+	s := summaryOf(passes...)
+	s.Overflows = []replay.Overflow{{Pass: 4, Prompt: 64_001, Window: 64_000}, {Pass: 5, Prompt: 70_500, Window: 64_000}, {Pass: 9, Prompt: 64_010, Window: 64_000}}
+	var out bytes.Buffer
+	if err := Print(&out, s, Options{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	const red, off = "\x1b[31m", "\x1b[0m"
+	for _, want := range []string{
+		red + "3 of 9 requests exceeded the window;",
+		red + "  4-5 steady  2 passes ",
+		red + "      exceeds the window: 70,500 of 64,000 tokens" + off,
+		red + "    9 steady ",
+		red + "      exceeds the window: 64,010 of 64,000 tokens" + off,
+		red + "0 unexplained busts, 0 broken invariants, 0 validator hits, 3 overflows" + off,
+		red + "  passes 4-5: the prompts exceed the window, up to 70,500 of 64,000 tokens" + off,
+		red + "  pass 9: the prompt exceeds the window, 64,010 of 64,000 tokens" + off,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
 	}
 }
 

@@ -1,0 +1,18 @@
+package main
+
+import "testing"
+
+func TestTokensOnTheCommandLine(t *testing.T) {
+	for text, want := range map[string]tokens{"64k": 64_000, "64K": 64_000, "1.5m": 1_500_000, "200000": 200_000, "0": 0} {
+		var got tokens
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%s is %d (%v), want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "k", "64kk", "-1k", "64kb", "1.0001k", "1e30", "NaN", "Inf"} {
+		var got tokens
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is %d, want an error", text, got)
+		}
+	}
+}

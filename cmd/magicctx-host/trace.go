@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+)
+
+// traceVariable names a directory for traces. It wins over what `trace on` has stored.
+const traceVariable = "MAGICCTX_TRACE"
+
+type traceCmd struct {
+	dataDirFlag
+	State string `arg:"" optional:"" default:"show" enum:"show,on,off" help:"on or off; by default show which it is."`
+}
+
+// Help implements kong.HelpProvider.
+func (traceCmd) Help() string {
+	return "A trace holds every message between the plugin and the host, so whole conversations. It stays on this machine, in a file that only you can read, " +
+		"and magicctx-host replay --last replays the newest one. The change holds for each OpenCode that starts after it."
+}
+
+// Run switches the recording on or off, and says what it is.
+func (cmd *traceCmd) Run(s streams) error {
+	dir, err := cmd.resolve()
+	if err != nil {
+		return err
+	}
+	switch cmd.State {
+	case "on":
+		if err := createDataDir(dir); err != nil {
+			return err
+		}
+		if err := os.WriteFile(traceSwitch(dir), nil, 0o600); err != nil {
+			return fmt.Errorf("switch traces on: %w", err)
+		}
+	case "off":
+		if err := os.Remove(traceSwitch(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("switch traces off: %w", err)
+		}
+	}
+	switch {
+	case os.Getenv(traceVariable) != "":
+		_, err = fmt.Fprintf(s.out, "Traces are on while %s is set; they go to %s.\n", traceVariable, format.Clean(os.Getenv(traceVariable)))
+	case isTraceOn(dir):
+		_, err = fmt.Fprintf(s.out, "Traces are on: each OpenCode that starts from now on records one in %s. It holds whole conversations.\n", format.Clean(traceDir(dir)))
+	default:
+		_, err = fmt.Fprintf(s.out, "Traces are off. Those recorded earlier stay in %s.\n", format.Clean(traceDir(dir)))
+	}
+	return err
+}
+
+// traceSwitch is the file whose existence switches traces on.
+func traceSwitch(dataDir string) string { return filepath.Join(dataDir, "trace-on") }
+
+func traceDir(dataDir string) string { return filepath.Join(dataDir, "traces") }
+
+func isTraceOn(dataDir string) bool {
+	_, err := os.Lstat(traceSwitch(dataDir))
+	return err == nil
+}
+
+// traceDirs returns the directories in which traces may lie.
+func traceDirs(dataDir string) []string {
+	dirs := []string{traceDir(dataDir)}
+	if dir := os.Getenv(traceVariable); dir != "" {
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// newestTrace returns the trace that began last. The name of a trace begins with the time in
+// milliseconds, and all times of this century have the same number of digits.
+func newestTrace(dirs []string) (string, error) {
+	newest := ""
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for traces: %w", err)
+		}
+		for _, e := range entries {
+			if strings.Contains(e.Name(), ".jsonl") && e.Type().IsRegular() && (newest == "" || e.Name() > filepath.Base(newest)) {
+				newest = filepath.Join(dir, e.Name())
+			}
+		}
+	}
+	if newest == "" {
+		return "", fmt.Errorf("no trace in %s; magicctx-host trace on records the next session", strings.Join(dirs, " or "))
+	}
+	return newest, nil
+}

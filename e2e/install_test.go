@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A download is a machine on which somebody has downloaded one file, the program, and has no
+// configuration yet.
+type download struct {
+	*world
+	program string
+	began   time.Time
+}
+
+func newDownload(t *testing.T) *download {
+	t.Helper()
+	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.user.DataDir = filepath.Join(w.user.Home.Data, "cortexkit", "magic-context") // where no variable names one
+	d := &download{world: w, program: filepath.Join(w.root, "downloads", filepath.Base(product.Host)), began: time.Now()}
+	if err := os.Mkdir(filepath.Dir(d.program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(product.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write(string(content))
+	return d
+}
+
+// write replaces the program.
+func (d *download) write(content string) {
+	d.t.Helper()
+	if err := os.WriteFile(d.program, []byte(content), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// command runs the program in the user's home, without any variable of ours.
+func (d *download) command(args ...string) string {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.ctx, d.program, args...)
+	cmd.Dir, cmd.Env = d.project, d.env()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// env is the environment of the user. OpenCode is on the PATH.
+func (d *download) env() []string {
+	d.t.Helper()
+	opencode, err := opencodetest.Binary(product.Repo)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return d.user.Home.Env(d.project, "PATH="+filepath.Dir(opencode)+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// log notes how long the user has needed so far.
+func (d *download) log(what string) {
+	d.t.Logf("%5.1f s: %s", time.Since(d.began).Seconds(), what)
+}
+
+// open starts OpenCode, whose plugins are those of the user's configuration alone.
+func (d *download) open() *opening {
+	d.t.Helper()
+	oc := d.start(opencodetest.Options{
+		Repo: product.Repo, Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), Inline: true,
+		Config: map[string]any{"snapshot": false},
+	})
+	events, err := oc.Events(d.ctx)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	o := &opening{download: d, oc: oc, session: d.session(oc), toasts: make(chan string, 100)}
+	o.play(o.session, mockllm.Say("You are welcome."), mockllm.Say("Of course."))
+	go func() {
+		defer close(o.toasts)
+		for e := range events {
+			if e.Type == "tui.toast.show" {
+				var toast struct {
+					Title   string `json:"title"`
+					Message string `json:"message"`
+				}
+				if json.Unmarshal(e.Properties, &toast) == nil {
+					o.toasts <- toast.Title + ": " + toast.Message
+				}
+			}
+		}
+	}()
+	return o
+}
+
+// An opening is a running OpenCode with one session.
+type opening struct {
+	*download
+	oc      *opencodetest.OpenCode
+	session string
+	toasts  chan string
+}
+
+// noticeTimeout bounds the wait for a notice on a loaded machine.
+const noticeTimeout = time.Minute
+
+// wantToast waits for a notice that has all the words.
+func (o *opening) wantToast(words ...string) {
+	o.t.Helper()
+	for {
+		select {
+		case toast, ok := <-o.toasts:
+			if !ok {
+				o.t.Fatalf("OpenCode ended without a notice of %q", words)
+			}
+			isIt := true
+			for _, word := range words {
+				isIt = isIt && strings.Contains(toast, word)
+			}
+			if isIt {
+				o.log("the user reads: " + toast)
+				return
+			}
+			o.t.Logf("another notice: %s", toast)
+		case <-time.After(noticeTimeout):
+			o.t.Fatalf("no notice of %q", words)
+		}
+	}
+}
+
+// ask sends a prompt and reports whether the provider got it from magicctx.
+func (o *opening) ask(text string, isManaged bool) {
+	o.t.Helper()
+	o.prompt(o.oc, o.session, text)
+	requests := o.requests(o.session)
+	o.wantInBody(requests[len(requests)-1], "§ "+text, isManaged)
+}
+
+// wantStatus types /ctx-status and waits for the answer.
+func (o *opening) wantStatus() {
+	o.t.Helper()
+	status := map[string]string{"command": "ctx-status", "arguments": ""}
+	// A command that has been answered ends in an error, because OpenCode would ask the model otherwise.
+	if err := o.oc.Call(o.ctx, http.MethodPost, "/session/"+o.session+"/command", status, nil); err == nil {
+		o.t.Fatal("OpenCode sent the command to the model")
+	}
+	o.wantToast("magicctx: ", "% of ")
+}
+
+func (o *opening) close() {
+	o.t.Helper()
+	o.stop(o.oc)
+	o.stopHost()
+}
+
+// configuration returns the files of the user's configuration, without those of OpenCode's own.
+func (d *download) configuration() map[string]string {
+	d.t.Helper()
+	files := map[string]string{}
+	for _, pattern := range []string{"opencode/opencode.json*", "opencode/magicctx*", "magicctx/*"} {
+		paths, err := filepath.Glob(filepath.Join(d.user.Home.Config, pattern))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for _, path := range paths {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			files[path] = string(content)
+		}
+	}
+	return files
+}
+
+// With an empty home and one downloaded file, a user installs, works, and removes everything again. The
+// file may be moved or broken in between: then a notice says what to do, and doing that is enough.
+func TestInstallFromOneFile(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	d := newDownload(t)
+	before := d.configuration()
+	if len(before) > 0 {
+		t.Fatalf("the home is not empty: %v", before)
+	}
+	d.command("install", "opencode", "--yes")
+	d.log("installed")
+
+	o := d.open()
+	o.ask("What is the answer?", true)
+	o.wantStatus()
+	if out := d.command("doctor"); !strings.Contains(out, "all is well") {
+		t.Errorf("doctor is not content:\n%s", out)
+	}
+	d.log("doctor is content")
+	o.close()
+
+	moved := filepath.Join(d.root, "programs", filepath.Base(d.program))
+	if err := os.Mkdir(filepath.Dir(moved), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(d.program, moved); err != nil {
+		t.Fatal(err)
+	}
+	old := d.program
+	d.program = moved
+	o = d.open()
+	o.ask("Is it there?", false)
+	o.wantToast(old+" is gone", `run "magicctx-host install opencode"`)
+	d.command("install", "opencode", "--yes")
+	o.ask("And now?", true)
+	o.wantStatus()
+	o.close()
+
+	// Half of a download.
+	whole, err := os.ReadFile(d.program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write("not a program\n")
+	o = d.open()
+	o.ask("Does it run?", false)
+	o.wantToast(d.program+" cannot be started", "Put a working magicctx-host in its place")
+	d.write(string(whole))
+	o.ask("Does it run now?", true)
+	o.wantStatus()
+	o.close()
+
+	d.command("uninstall", "opencode", "--yes")
+	d.log("removed")
+	if after := d.configuration(); !maps.Equal(before, after) {
+		t.Errorf("left over: %v", after)
+	}
+	if _, err := os.Stat(filepath.Join(d.user.DataDir, "opencode-shim")); !os.IsNotExist(err) {
+		t.Errorf("the plugin is still there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(d.user.DataDir, "installed")); !os.IsNotExist(err) {
+		t.Errorf("the record is still there: %v", err)
+	}
+}
+
+// An installation for a project works through its loader, and beside one for all projects it does
+// nothing twice.
+func TestInstallForAProject(t *testing.T) {
+	suite.Needs(t)
+	t.Parallel()
+	d := newDownload(t)
+	d.command("install", "opencode", "--project", "--yes")
+	o := d.open()
+	o.ask("What is the answer?", true)
+	o.close()
+
+	d.command("install", "opencode", "--yes")
+	o = d.open()
+	o.ask("And with both?", true)
+	status, err := d.user.Status(d.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(status.Sessions) == 0 || status.Sessions[0].Passes != 1 {
+		t.Errorf("one prompt made these passes: %+v", status.Sessions)
+	}
+	o.close()
+}

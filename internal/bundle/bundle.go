@@ -1,0 +1,15 @@
+package bundle
+
+import _ "embed"
+
+// OpenCode is the plugin for OpenCode, one JavaScript module without
+// dependencies.
+//
+//go:embed opencode-shim.js
+var OpenCode []byte
+
+// OpenCodeProject is a small module that loads OpenCode from the data directory
+// of the user who runs it. It can be committed with a project.
+//
+//go:embed opencode-project.js
+var OpenCodeProject []byte

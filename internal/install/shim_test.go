@@ -1,0 +1,218 @@
+package install
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func (h *home) problems() []ShimProblem {
+	h.t.Helper()
+	found, err := h.ShimProblems(h.Shim)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found
+}
+
+// A program installs the shim that it carries. A new version, a program that was moved and a second
+// program are found, and installing again mends each of them.
+func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
+	h := newHome(t)
+	h.Plugin, h.Shim = "", h.carried()
+	before := h.contents()
+	h.apply(h.install())
+	if got := h.read(h.shimFile(bundleName)); got != "bundle 1" {
+		t.Errorf("the bundle is %q", got)
+	}
+	if got := h.read(h.shimFile(hostRecord)); !strings.Contains(got, filepath.Base(h.Shim.Host)) {
+		t.Errorf("the record of the host is %s", got)
+	}
+	if found := h.problems(); len(found) != 0 {
+		t.Errorf("a sound installation has problems: %v", found)
+	}
+	if plan := h.install(); !plan.IsEmpty() {
+		t.Errorf("there is something left to install: %v", plan.Effects())
+	}
+
+	configuration := h.read(filepath.Join(h.dir, "opencode.json"))
+	first := h.Shim.Host
+	for name, change := range map[string]struct {
+		do      func()
+		problem string
+		isFatal bool
+	}{
+		"update": {func() { h.Shim.Bundle = []byte("bundle 2") }, "another version", false},
+		"moved": {func() {
+			h.Shim.Host = filepath.Join(h.root, "moved")
+			if err := os.Rename(first, h.Shim.Host); err != nil {
+				t.Fatal(err)
+			}
+		}, first + ", which is gone", true},
+		"second": {func() {
+			h.Shim.Host = filepath.Join(h.root, "second")
+			h.write(h.Shim.Host, "")
+		}, "starts another program", false},
+		"record": {func() { h.write(h.shimFile(hostRecord), "{") }, "does not say which host", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.Shim = h.carried()
+			h.apply(h.install())
+			change.do()
+			found := h.problems()
+			if len(found) != 1 || !strings.Contains(found[0].Problem, change.problem) || found[0].IsFatal != change.isFatal {
+				t.Errorf("problems: %v", found)
+			}
+			h.apply(h.install())
+			if err := os.Chmod(h.Shim.Host, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if found := h.problems(); len(found) != 0 {
+				t.Errorf("installing again left %v", found)
+			}
+			if got := h.read(filepath.Join(h.dir, "opencode.json")); got != configuration {
+				t.Errorf("installing again changed the configuration:\n%s", got)
+			}
+		})
+	}
+	h.uninstall()
+	after := h.contents()
+	for _, name := range []string{"/bin/magicctx-host", "/moved", "/second", "/data/magicctx.schema.json"} {
+		delete(after, name)
+		delete(before, name)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("files left over (-before +after):\n%s", diff)
+	}
+}
+
+// What lies in a project may be committed, so it names no path of this machine.
+func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
+	for _, configuration := range []string{"opencode.json", ".opencode/opencode.jsonc"} {
+		t.Run(configuration, func(t *testing.T) {
+			h := newHome(t)
+			h.Project = filepath.Join(h.root, "p")
+			h.Plugin, h.Shim = "", h.carried()
+			h.write(filepath.Join(h.Project, configuration), "{}")
+			before := h.contents()
+			plan := h.install()
+			h.apply(plan)
+			added := 0
+			for name, content := range h.contents() {
+				if !strings.HasPrefix(name, "/p/") || content == before[name] {
+					continue
+				}
+				added++
+				if strings.Contains(content, h.root) {
+					t.Errorf("%s names a path of this machine:\n%s", name, content)
+				}
+			}
+			if added != 3 {
+				t.Errorf("%d files of the project were written, want configuration, settings and loader", added)
+			}
+			spec := decode(t, h.read(plan.File))["plugin"].([]any)[0].(string)
+			if got := h.read(pathOf(plan.File, spec)); got != "loader 1" || !isShim(spec) {
+				t.Errorf("the plugin %s is %q", spec, got)
+			}
+			if plan := h.install(); !plan.IsEmpty() {
+				t.Errorf("there is something left to install: %v", plan.Effects())
+			}
+
+			h.Shim.Loader = []byte("loader 2")
+			h.apply(h.install())
+			h.uninstall()
+			if diff := cmp.Diff(before, h.contents()); diff != "" {
+				t.Errorf("files left over (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The shim stays as long as one installation uses it, and so does a loader that somebody has edited.
+func TestUninstallLeavesWhatOthersUse(t *testing.T) {
+	h := newHome(t)
+	h.Plugin, h.Shim = "", h.carried()
+	h.apply(h.install())
+	p := *h
+	p.Project = filepath.Join(h.root, "p")
+	p.apply(p.install())
+	loader, err := p.loaderFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(loader, "edited")
+	p.uninstall()
+	if got := h.read(loader); got != "edited" {
+		t.Errorf("the edited loader became %q", got)
+	}
+	if found := h.problems(); len(found) != 0 || h.read(h.shimFile(bundleName)) != "bundle 1" {
+		t.Errorf("the shim of the user has gone with the project's: %v", found)
+	}
+	h.uninstall()
+	if _, err := os.Stat(filepath.Dir(h.shimFile(bundleName))); !os.IsNotExist(err) {
+		t.Errorf("the shim is still there: %v", err)
+	}
+}
+
+// A project may bring links along that lead the loader out of it.
+func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
+	h := newHome(t)
+	h.Project = filepath.Join(h.root, "p")
+	h.Plugin, h.Shim = "", h.carried()
+	outside := filepath.Join(h.root, "outside")
+	h.write(filepath.Join(outside, "x"), "")
+	h.write(filepath.Join(h.Project, ".opencode", "x"), "")
+	if err := os.Symlink(outside, filepath.Join(h.Project, ".opencode", shimDirectory)); err != nil {
+		t.Skip("no links here:", err)
+	}
+	if _, err := Install(context.Background(), h.Options); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("install: %v", err)
+	}
+}
+
+// npx and `go run` start a program that is gone tomorrow, so a copy is installed.
+func TestProgramInACacheIsCopied(t *testing.T) {
+	h := newHome(t)
+	h.Plugin = ""
+	cached := filepath.Join(h.root, "_npx", "1a2b", "node_modules", "@magicctx", "host-linux-x64", "bin", "magicctx-host")
+	h.write(cached, "program")
+	h.Shim = Shim{Bundle: []byte("b"), Loader: []byte("l")}
+	if err := h.Shim.UseHost(h.Place, cached, cached); err != nil {
+		t.Fatal(err)
+	}
+	h.apply(h.install())
+	if strings.Contains(h.Shim.Host, "_npx") || h.read(h.Shim.Host) != "program" {
+		t.Errorf("the plugin starts %s", h.Shim.Host)
+	}
+	if found := h.problems(); len(found) != 0 {
+		t.Errorf("problems: %v", found)
+	}
+	h.uninstall()
+	if _, err := os.Stat(h.Shim.Host); !os.IsNotExist(err) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+}
+
+// A link to the program stays when the program is updated, so the link is recorded.
+func TestLinkToTheProgramIsRecorded(t *testing.T) {
+	h := newHome(t)
+	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")
+	h.write(program, "")
+	h.write(filepath.Join(h.root, "bin", "x"), "")
+	if err := os.Symlink(program, link); err != nil {
+		t.Skip("no links here:", err)
+	}
+	var s Shim
+	if err := s.UseHost(h.Place, program, link); err != nil || s.Host != link {
+		t.Errorf("the plugin starts %s (%v), want %s", s.Host, err, link)
+	}
+	other := filepath.Join(h.root, "bin", "other")
+	h.write(other, "")
+	if err := s.UseHost(h.Place, program, other); err != nil || s.Host != program {
+		t.Errorf("the plugin starts %s (%v), want %s", s.Host, err, program)
+	}
+}

@@ -1,0 +1,55 @@
+package jsonc
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/tailscale/hujson"
+)
+
+// A Line says on which line of a file a key or an element of a list stands.
+type Line struct {
+	// Path holds the names of the keys, and for example "[2]" for the third element of a list.
+	Path []string
+	Line int
+}
+
+// Lines returns the line of each key and each element of a list, in the order of the file. data is the
+// file from which Parse made the tree.
+func Lines(data []byte, tree hujson.Value) []Line {
+	w := lineWalker{data: data, line: 1}
+	w.walk(nil, tree)
+	return w.found
+}
+
+type lineWalker struct {
+	data         []byte
+	offset, line int // the newest position and its line
+	found        []Line
+}
+
+func (w *lineWalker) walk(at []string, v hujson.Value) {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range v.Members {
+			name, ok := m.Name.Value.(hujson.Literal)
+			if !ok {
+				continue
+			}
+			w.add(at, name.String(), m.Name.StartOffset)
+			w.walk(w.found[len(w.found)-1].Path, m.Value)
+		}
+	case *hujson.Array:
+		for i, e := range v.Elements {
+			w.add(at, "["+strconv.Itoa(i)+"]", e.StartOffset)
+			w.walk(w.found[len(w.found)-1].Path, e)
+		}
+	}
+}
+
+func (w *lineWalker) add(at []string, name string, offset int) {
+	w.line += bytes.Count(w.data[w.offset:offset], []byte("\n"))
+	w.offset = offset
+	path := append(append(make([]string, 0, len(at)+1), at...), name)
+	w.found = append(w.found, Line{path, w.line})
+}

@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+)
+
+func sized(own, raw, window int) *Pass {
+	return &Pass{Tokens: promptcache.Tokens{Read: own}, Raw: promptcache.Tokens{Read: raw}, WindowTokens: window}
+}
+
+// The unseen tokens count against the prompts of magicctx, and not against the unmodified ones.
+func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
+	s := (&Report{unseen: 100, Passes: numbered(sized(800, 900, 1000), sized(900, 1000, 1000), sized(901, 1001, 1000), sized(50, 2000, 1000))}).Summary()
+	if diff := cmp.Diff([]Overflow{{Pass: 3, Prompt: 1001, Window: 1000}}, s.Overflows); diff != "" {
+		t.Errorf("overflows (-want +got):\n%s", diff)
+	}
+	if want := (Prompts{Window: 1000, Largest: 901, RawLargest: 2000, Unseen: 100, RawRefusedAt: 3}); s.Prompts != want {
+		t.Errorf("prompts are %+v, want %+v", s.Prompts, want)
+	}
+	if s.IsClean() || s.Findings() != 1 {
+		t.Errorf("%d findings, want 1", s.Findings())
+	}
+}
+
+func TestUnknownWindowIsNotExceeded(t *testing.T) {
+	s := (&Report{Passes: numbered(sized(9000, 9000, 0), sized(9000, 9000, 10_000))}).Summary()
+	if !s.IsClean() || s.Prompts.Window != 0 || s.Prompts.RawRefusedAt != 0 {
+		t.Errorf("%+v, %+v", s.Prompts, s.Overflows)
+	}
+}
+
+func numbered(passes ...*Pass) []*Pass {
+	for i, p := range passes {
+		p.Pass, p.Session = i+1, "s"
+	}
+	return passes
+}
+
+// The recorded usage of the showcase belongs to smaller prompts than those of today's rules. A replay that
+// believes it exceeds the window, and has to say so. A replay that counts its own prompts stays inside.
+func TestShowcaseStaysInItsWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute under the race detector")
+	}
+	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
+		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := Run(t.Context(), f, Options{AsRecorded: asRecorded})
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := report.Summary()
+		if s.IsClean() != wantClean || (len(s.Overflows) == 0) != wantClean {
+			t.Errorf("as recorded %v: %d findings, overflows %v", asRecorded, s.Findings(), s.Overflows)
+		}
+		// The catalogue of the trace gives 64,000 tokens, and each request carries the definitions of
+		// OpenCode's tools, which take some thousand tokens.
+		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
+			t.Errorf("%+v", s.Prompts)
+		}
+		checkOutcomes(t, s)
+	}
+}
+
+// checkOutcomes checks the outcomes of a replay against its bills: together, the busts are the reason why
+// the bill differs from that of the unmodified session. Tags and reminders are the rest.
+func checkOutcomes(t *testing.T, s Summary) {
+	t.Helper()
+	net := 0.0
+	for _, b := range s.Busts {
+		net += b.Outcome.Gain - b.Outcome.Cost
+		p := s.Detail[b.Pass-1]
+		if len(p.Taken) != p.Edits {
+			t.Errorf("pass %d has added %d edits and tells of %d", b.Pass, p.Edits, len(p.Taken))
+		}
+		told := 0
+		for _, u := range p.Taken {
+			told += u.Tokens
+			if u.Rule == "" || u.Unit == "" || u.Edit == "" || u.Unit == "tool" && u.Tool == "" || u.Label == "" {
+				t.Errorf("pass %d does not say what went: %+v", b.Pass, u)
+			}
+		}
+		if told != p.Price.Removed {
+			t.Errorf("the units of pass %d have %d tokens, and its price says %d", b.Pass, told, p.Price.Removed)
+		}
+	}
+	if saved := s.RawBill - s.Bill; net < 0.95*saved || net > 1.05*saved {
+		t.Errorf("the busts have saved $%.2f, and the bills differ by $%.2f", net, saved)
+	}
+}

@@ -1,0 +1,106 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view/report"
+)
+
+// A bustRow is one bust with its details, which the page shows on a click.
+type bustRow struct {
+	Index, Pass           int
+	Verdict, Cause, Class string
+	// Taken says how much went, and Result whether the bust paid off. Paid decides the colour of Result.
+	Taken, Result string
+	Paid          bool
+	Facts         []fact
+	Units         []unitRow
+	// More counts the units without a row, and MoreTokens their tokens.
+	More, MoreTokens int
+}
+
+// A fact is a line of a bust's details, for example "cost" and "$0.054: ...".
+type fact struct{ Name, Text string }
+
+// A unitRow is one unit that a bust has edited.
+type unitRow struct {
+	Tag                     int
+	Unit, Label, Edit, Rule string
+	Tokens                  int
+}
+
+func newBustRow(index int, p *replay.Pass, cause, class string, o replay.Outcome) bustRow {
+	row := bustRow{Index: index, Pass: p.Pass, Verdict: cleanVerdict(p.Verdict), Cause: cause, Class: class, Taken: "nothing went", Paid: o.PaidOffAt > 0}
+	if n := unitsOf(p.Taken); n > 0 {
+		row.Taken = format.Count(n, "unit") + ", " + format.Tokens(o.Removed) + " tokens went"
+	}
+	row.Result = resultOf(o)
+	row.Facts = factsOf(p, o)
+	all := slices.Clone(p.Taken)
+	slices.SortStableFunc(all, func(a, b replay.Taken) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	for i, t := range all {
+		if i >= maxUnits {
+			row.More++
+			row.MoreTokens += t.Tokens
+			continue
+		}
+		unit := clean(cmp.Or(t.Tool, t.Unit))
+		row.Units = append(row.Units, unitRow{t.Tag, unit, clean(t.Label), editName(t.Edit), clean(t.Rule), t.Tokens})
+	}
+	return row
+}
+
+// unitsOf counts the units that edits are about. One unit may have several edits.
+func unitsOf(taken []replay.Taken) int {
+	tags := make(map[int]bool)
+	for _, t := range taken {
+		tags[t.Tag] = true
+	}
+	return len(tags)
+}
+
+// resultOf says in a few words whether a bust has paid off by the end of the trace.
+func resultOf(o replay.Outcome) string {
+	switch {
+	case report.OutcomeNote(o) == "":
+		return "cost next to nothing"
+	case o.PaidOffAt > 0:
+		return fmt.Sprintf("paid off at pass %d", o.PaidOffAt)
+	}
+	return "did not pay off"
+}
+
+func factsOf(p *replay.Pass, o replay.Outcome) []fact {
+	facts := []fact{
+		{"cost", fmt.Sprintf("%s, for %s tokens that the provider took anew instead of reading them", format.Money(o.Cost), format.Tokens(o.Resent))},
+		{"gain", fmt.Sprintf("%s by the end of the trace, for %s tokens that no later request carries", format.Money(o.Gain), format.Tokens(o.Removed))},
+	}
+	switch {
+	case o.PaidOffAt > 0:
+		facts = append(facts, fact{"in the end", fmt.Sprintf("it saved more than it cost from pass %d on", o.PaidOffAt)})
+	default:
+		facts = append(facts, fact{"in the end", "it saved less than it cost"})
+	}
+	if o.NeededAt > 0 {
+		facts = append(facts, fact{"room", fmt.Sprintf("without it, the prompt of pass %d would have exceeded the window", o.NeededAt)})
+	}
+	if note := report.PriceNote(p); note != "" {
+		facts = append(facts, fact{"estimate", note})
+	}
+	if p.LostBlocks > 0 {
+		facts = append(facts, fact{"thinking", fmt.Sprintf("%s lost, about %s tokens", format.Count(p.LostBlocks, "block"), format.Tokens(p.LostTokens))})
+	}
+	return facts
+}
+
+// editNames says in plain words what each kind of edit does.
+var editNames = map[string]string{
+	"clamp": "arguments cut", "skeleton": "result dropped", "drop": "dropped", "strip": "reminders out",
+	"compress": "shortened", "unthink": "reasoning out", "shell": "empty message out",
+}
+
+func editName(kind string) string { return cmp.Or(editNames[kind], clean(kind)) }

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view"
+)
+
+// Sentence sums up a replay, for example "312 requests stayed under 64k tokens;
+// unmodified, the session would have needed 286k and been refused at request 70;
+// $4.14 instead of $14.32." It holds no text of the trace.
+func Sentence(s replay.Summary) string {
+	if s.Passes == 0 {
+		return "The trace holds no pass."
+	}
+	return ours(s) + "; " + unmodified(s.Prompts) + "; " + bills(s) + "."
+}
+
+func ours(s replay.Summary) string {
+	requests, z := format.Count(s.Passes, "request"), s.Prompts
+	switch {
+	case len(s.Overflows) > 0 && z.Window > 0:
+		return fmt.Sprintf("%d of %s exceeded the window of %s tokens", len(s.Overflows), requests, format.Tokens(z.Window))
+	case len(s.Overflows) > 0:
+		return fmt.Sprintf("%d of %s exceeded the window", len(s.Overflows), requests)
+	case z.Window > 0 && z.RawRefusedAt > 0:
+		return requests + " stayed under " + format.Tokens(z.Window) + " tokens"
+	case z.Window > 0:
+		return fmt.Sprintf("%s needed at most %s of %s tokens", requests, format.Tokens(z.Largest), format.Tokens(z.Window))
+	}
+	return fmt.Sprintf("%s needed at most %s tokens", requests, format.Tokens(z.Largest))
+}
+
+func unmodified(z replay.Prompts) string {
+	if z.RawRefusedAt > 0 {
+		return fmt.Sprintf("unmodified, the session would have needed %s and been refused at request %d", format.Tokens(z.RawLargest), z.RawRefusedAt)
+	}
+	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
+}
+
+// bills compares the two bills. If both read the same, it says so.
+func bills(s replay.Summary) string {
+	with, without := format.Money(s.Bill), format.Money(s.RawBill)
+	if with == without {
+		return with + " either way"
+	}
+	return with + " instead of " + without
+}
+
+func (p *printer) sentence(s replay.Summary) {
+	colour := view.Strong
+	if len(s.Overflows) > 0 {
+		colour = view.Alarm
+	}
+	for _, line := range wrap(Sentence(s), columns) {
+		fmt.Fprintln(p.w, p.Paint(colour, line))
+	}
+	fmt.Fprintln(p.w)
+}
+
+// wrap breaks a text at its spaces into lines of at most width bytes.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > width:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
