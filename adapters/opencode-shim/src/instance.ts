@@ -103,12 +103,14 @@ export class Instance {
    */
   mark(session: string): void {
     const { trouble, episode } = this
-    if (trouble === undefined || this.marked.has(session)) return
+    if (trouble === undefined) return
+    this.sessions.turnRuns(session)
+    if (this.marked.has(session)) return
     this.marked.add(session)
-    this.sessions.turnRuns(session) // a message that is stored during a turn makes OpenCode call the model once more
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice} To learn more, run: magicctx-host doctor`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
+      await this.sessions.quiet(session, episode.signal)
       await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, episode.signal)
     }
     leave().catch((err) => episode.signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))

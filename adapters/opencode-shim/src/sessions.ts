@@ -4,6 +4,9 @@ import type { Client, Event, Message, ModelRef } from "./opencode.ts"
 /** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
 
+/** How long a session without a turn counts as quiet, in ms. A test sets it. */
+export const quiet = { ms: 1_000 }
+
 /** The agent and model of a conversation, as its newest user message names them. */
 export interface Conversation {
   agent?: string
@@ -109,6 +112,18 @@ export class Sessions {
   private idle(session: string): Promise<void> {
     const waiting = this.busy.get(session)
     return waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()
+  }
+
+  /**
+   * Resolves when no turn of the session has run for a while. The next prompt may have come before the event that the
+   * last turn has ended, and a message that is stored during a turn makes OpenCode call the model once more.
+   */
+  async quiet(session: string, signal: AbortSignal): Promise<void> {
+    do {
+      await this.idle(session)
+      await new Promise((resolve) => setTimeout(resolve, quiet.ms).unref())
+      signal.throwIfAborted()
+    } while (this.busy.has(session))
   }
 
   /** Notes that a turn of the session runs: OpenCode asks for a pass only then. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { initialized } from "../../shim-core/test/fakehost.ts"
+import { quiet } from "../src/sessions.ts"
 import { fake, load, pass, textOf, user } from "./fake-opencode.ts"
 
 const full = { ...initialized, enabled: false, trouble: true, reason: "the disk is full" }
@@ -65,7 +66,8 @@ test("a warning of the host is shown once, as soon as the user is there", async 
 })
 
 const idle = (session: string) => ({ event: { type: "session.status", properties: { sessionID: session, status: { type: "idle" } } } })
-const settled = () => new Promise((resolve) => setImmediate(resolve))
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
+quiet.ms = 1
 
 test("trouble leaves a mark in each session, when its turn ends, and says that OpenCode's compaction is off", async (t) => {
   const { hooks, opencode } = await load(t, full)
