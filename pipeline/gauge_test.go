@@ -203,6 +203,28 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
+// After the database is lost, nothing says that the newest prompt was made without
+// the dropped output. Only the array has grown since the prompt before it, and the
+// prompt has not. The host believed that prompt, and the next revert left it with 44
+// tokens instead of 1,135.
+func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
+	for _, steps := range []int{1, 2} {
+		p := newProvider(t, 0, 1.35)
+		p.w.readings.Knobs.ProtectedTags = 1
+		p.turn(steps, 800)
+		p.w.queue(2)
+		p.w.readings.Flush = true
+		p.turn(1, 20)
+		p.forget()
+		p.turn(0, 0)
+		p.revert(4)
+		p.turn(0, 0)
+		if got, real := p.w.decision.Size.Current, p.prompt(); 3*got < 2*real || 3*real < 2*got {
+			t.Errorf("%d steps: %d tokens are believed, %d are real", steps, got, real)
+		}
+	}
+}
+
 // The believed size stays near the provider's count through any history of a session:
 // within a factor of 1.5, or within 600 tokens and the error of a bust that is not
 // measured yet.

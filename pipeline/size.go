@@ -138,20 +138,23 @@ func (s *Session) HasLostGauge() bool {
 	return last != "" && !s.Has(last)
 }
 
-// ratio returns the provider's count divided by the host's. Vocabularies differ by at
-// most a factor of two, so ratio limits the result to 0.5 to 2. Beyond that, the two
-// counts are about different content.
+// Vocabularies differ by at most a factor of two. Beyond these ratios, the provider's
+// and the host's counts are about different content.
+const leastRatio, mostRatio = 0.5, 2
+
+// ratio returns the provider's count divided by the host's, within leastRatio and
+// mostRatio.
 func ratio(theirs, own int) float64 {
 	if own <= 0 || theirs <= 0 {
 		return 1
 	}
-	return min(max(0.5, float64(theirs)/float64(own)), 2)
+	return min(max(leastRatio, float64(theirs)/float64(own)), mostRatio)
 }
 
 // grown estimates, from an array that the host sees for the first time, the size of
 // the prompt without its messages, and the provider's tokens per token of the host. It
-// reads usages up to the first prompt that is smaller than the prompt before it,
-// because up to there no content had been dropped.
+// reads usages up to the first prompt that has not grown with the array, because up to
+// there no content had been dropped.
 func (s *Session) grown() Gauge {
 	var first, last Gauge
 	raw := 0
@@ -159,7 +162,7 @@ func (s *Session) grown() Gauge {
 		e := &s.entries[i]
 		if e.isMeasured() {
 			n := e.head.usage.Prompt()
-			if n < last.Tokens {
+			if n < last.Tokens || float64(n-last.Tokens) < leastRatio*float64(raw-last.Own-leastCount) {
 				break
 			}
 			last = Gauge{Tokens: n, Own: raw}
@@ -174,8 +177,15 @@ func (s *Session) grown() Gauge {
 		}
 	}
 	last.Base = max(0, first.Tokens-first.Own)
+	if last.Own < leastCount {
+		last.Tokens = last.Base + last.Own
+	}
 	return last
 }
+
+// leastCount is the host's smallest count, in tokens, from which the two counts are
+// compared. The ratio of smaller counts says little: 3 to 5 tokens may be chance.
+const leastCount = 100
 
 // isMeasured reports whether the provider reported the size of the session's prompt
 // with this message. A summary does not count: the harness requested it with a prompt

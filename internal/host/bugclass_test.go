@@ -471,8 +471,10 @@ func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	if _, err := h.host.Initialize(t.Context(), a, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
 		t.Fatal(err)
 	}
-	a.questions = 0
-	for i := range 5 {
+	for i := range 6 {
+		if i == 1 {
+			a.questions = 0 // the first pass of a connection asks for the model's limits
+		}
 		h.tool(fmt.Sprint("b", i), "x", "tool-calls", 1000)
 		p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told}
 		var err error
