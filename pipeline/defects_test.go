@@ -192,7 +192,8 @@ func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	}
 }
 
-// C9: the literal [cleared] was sent, also to providers that miss the reasoning.
+// C9: old reasoning was replaced by the literal text [cleared], even for providers
+// that refuse a message whose reasoning has changed.
 func TestDefectC9NobodyGetsCleared(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)

@@ -74,7 +74,7 @@ func TestResultsBehindAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// J12: all steps around an empty answer had left. OpenCode sends an empty text to most
+// J12: the host had removed every step around an empty answer. OpenCode sends an empty text to most
 // providers, and the SDK for Claude makes a message without content of it, which the
 // provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 // ForcePercent is the pressure at which a pass frees space even in the middle of a
 // turn. Long turns would otherwise run into the limit before they end.
-// docs/decisions.md says what such a pass may do.
+// Section 1 of docs/decisions.md says why such a pass does not take all that it could.
 const ForcePercent = 85
 
 // EmergencyPercent is the pressure at which the next request may not fit, so that even

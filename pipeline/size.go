@@ -131,8 +131,9 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken floa
 	return ratio(size.Current-g.Base, s.own)
 }
 
-// HasLostGauge reports whether the answer whose usage the last pass believed is gone
-// from the array. Either the user reverted it, or the harness compacted the session.
+// HasLostGauge reports whether the array no longer contains the answer that the gauge
+// is about. Either the user reverted that answer, or the harness compacted the
+// session.
 func (s *Session) HasLostGauge() bool {
 	last := messageOf(s.Meta.Gauge.Of)
 	return last != "" && !s.Has(last)

@@ -73,8 +73,9 @@ type message struct {
 	refused    error // see frame
 }
 
-// These names of jsonrpc2 extra fields carry payloads past the library. They
-// never reach the pipe.
+// The names of the jsonrpc2 extra fields in which we pass payloads, and the reason
+// of a refused attachment, around the library. The names themselves are never
+// written to the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"

@@ -9,7 +9,7 @@ import (
 // A PassCommit holds everything that one pass adds to a session.
 type PassCommit struct {
 	// Session is the session's row after the pass. CommitPass writes only the
-	// fields that SessionRow marks as its own.
+	// fields that SessionRow lists as written by CommitPass.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that waited
 	Edits   []EditRow

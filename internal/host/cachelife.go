@@ -104,10 +104,11 @@ type pause struct {
 	isWhole bool
 }
 
-// minPause is how many tokens of messages a prompt must repeat. With fewer, a
+// minRepeatedTokens is the least number of message tokens that a prompt must
+// repeat before its usage tells whether the cache survived a pause. With fewer, a
 // read of the messages could not be told from a read of the shared part, whose
 // size is an estimate.
-const minPause = 1024
+const minRepeatedTokens = 1024
 
 // pauseBefore returns the pause before the pass, or nil if its usage will prove
 // nothing. The caller must ask before the pass updates the session.
@@ -118,7 +119,7 @@ func (ps *pass) pauseBefore() *pause {
 	if !w.Bust {
 		sent = w.PrefixTokens
 	}
-	if !ok || completed > ps.at || sent == 0 || w.PrefixTokens < minPause || ps.decision.Model != pipe.Meta.Model || ps.h.keptWarm(ps.s.key.Harness) > 0 {
+	if !ok || completed > ps.at || sent == 0 || w.PrefixTokens < minRepeatedTokens || ps.decision.Model != pipe.Meta.Model || ps.h.keptWarm(ps.s.key.Harness) > 0 {
 		return nil
 	}
 	r, blocks := route.Of(ps.decision.Model, ps.limits.NPM), 0

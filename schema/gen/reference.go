@@ -103,7 +103,8 @@ func referenceRows(b *strings.Builder, src source, prefix, outer string, t refle
 	return nil
 }
 
-// defaultOf returns the default of a key as code, and what surrounds it: "by model" and the range.
+// defaultOf returns the text of the column "default": the default in backticks, the range, and "by
+// model" if the key may be set for each model, for example "`5000` (100 to 600000)".
 func defaultOf(f reflect.StructField) string {
 	var values []string
 	least, most := "", ""
