@@ -152,8 +152,11 @@ func (o *opening) ask(text string, isManaged bool) {
 func (o *opening) wantStatus() {
 	o.t.Helper()
 	status := map[string]string{"command": "ctx-status", "arguments": ""}
-	// A command that has been answered ends in an error, because OpenCode would ask the model otherwise.
-	if err := o.oc.Call(o.ctx, http.MethodPost, "/session/"+o.session+"/command", status, nil); err == nil {
+	before := len(o.requests(o.session))
+	if err := o.oc.Call(o.ctx, http.MethodPost, "/session/"+o.session+"/command", status, nil); err != nil {
+		o.t.Fatalf("/ctx-status: %v", err)
+	}
+	if after := len(o.requests(o.session)); after > before {
 		o.t.Fatal("OpenCode sent the command to the model")
 	}
 	o.wantToast("magicctx: ", "% of ")

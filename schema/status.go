@@ -58,9 +58,10 @@ type Saving struct {
 
 // Warning is a problem that a person should look at.
 type Warning struct {
-	// Source says where the problem is: in the store, in our own program
-	// ("bug"), or in the configuration of Directory.
-	Source    string `json:"source" jsonschema:"enum=store,enum=bug,enum=config"`
+	// Source says where the problem is: in the store, which takes nothing; in a
+	// database that was damaged and replaced ("recovery"); in our own program
+	// ("bug"); or in the configuration of Directory.
+	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
 }

@@ -285,11 +285,12 @@ func (s *scene) forgetNotices() {
 }
 
 // told asserts that there was one notice since the last call of forgetNotices. The notice precedes the
-// answer of the turn on the bus, but arrives over another connection, so told waits for it.
+// answer of the turn on the bus, but arrives over another connection, so told waits for it. A notice
+// that is no trouble also waits until the one before it has been on the screen for six seconds.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string
-	for range 100 {
+	for range 500 {
 		s.mu.Lock()
 		notices = slices.Clone(s.notices)
 		s.mu.Unlock()

@@ -182,7 +182,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"host was in trouble", func(t *testing.T, o *Options) {
-				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Warnings: []schema.Warning{{Source: "store", Message: "it was moved"}}}, nil)
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, Enabled: true, Warnings: []schema.Warning{{Source: "recovery", Message: "it was moved"}}}, nil)
 			},
 			"host", Warn, "it was moved", "nothing", false,
 		},

@@ -69,7 +69,7 @@ func (x *examination) host(ctx context.Context) {
 	}
 	for _, w := range st.Warnings {
 		switch {
-		case w.Source == "store" && st.Enabled: // the store was repaired at the cost of some data
+		case w.Source == "recovery": // the store was repaired at the cost of some data
 			x.warn("nothing: it is told until the host ends", "%s", w.Message)
 		case w.Source == "store":
 			x.fail("see the findings about store, permissions and disk; when they are gone the host works again by itself", "%s", w.Message)

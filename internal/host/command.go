@@ -59,7 +59,7 @@ func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory str
 	} else {
 		text += h.forecastFlush(ctx, c, s, directory)
 	}
-	return schema.CommandExecuteResult{Title: "Magic Context", Variant: "success", Message: text}, nil
+	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
 }
 
 // forecastFlush describes the bust that the next pass would make now. It asks the
@@ -99,7 +99,7 @@ func (h *Host) describe(ctx context.Context, key store.Key) (schema.CommandExecu
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
-	result := schema.CommandExecuteResult{Title: "Magic Context", Variant: "info", Message: "This session has sent no request through magicctx yet."}
+	result := schema.CommandExecuteResult{Title: "magicctx", Variant: "info", Message: "This session has sent no request through magicctx yet."}
 	if !found || report.Passes == 0 {
 		return result, nil
 	}

@@ -152,7 +152,7 @@ func (h *Host) warnings() []schema.Warning {
 		all = append(all, schema.Warning{Source: "store", Message: "nothing can be stored, so sessions pass unchanged: " + *reason})
 	}
 	if moved := h.Store.Recovered(); moved != "" {
-		all = append(all, schema.Warning{Source: "store", Message: "the database was damaged; it was moved to " + moved + " and an empty one took its place"})
+		all = append(all, schema.Warning{Source: "recovery", Message: "the database was damaged; it was moved to " + moved + " and an empty one took its place"})
 	}
 	if n := bug.Count(); n > 0 {
 		all = append(all, schema.Warning{Source: "bug", Message: fmt.Sprintf("%d broken invariants since the host started; the log has them", n)})

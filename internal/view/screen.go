@@ -134,10 +134,10 @@ func split(st schema.StatusResult) (broken, odd []string) {
 	for _, w := range st.Warnings {
 		text := format.Clean(w.Message)
 		isListed = isListed || st.Reason != "" && strings.Contains(w.Message, st.Reason)
-		if w.Source == "config" {
-			odd = append(odd, text)
-		} else {
+		if w.Source == "store" { // without a store, all sessions pass unchanged
 			broken = append(broken, text)
+		} else {
+			odd = append(odd, text)
 		}
 	}
 	if !st.Enabled && !isListed {

@@ -179,7 +179,8 @@ export class Instance {
   private showNotice(text: string, isTrouble = true): void {
     this.warn(text)
     // OpenCode has not told its configuration yet if it is still starting.
-    this.notices.add(() => text + (isTrouble ? this.compactionNotice : ""))
+    if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice)
+    else this.notices.add(() => text)
   }
 
   /** Shows the waiting notices. The user has sent a prompt, so somebody looks at the screen. */

@@ -5,12 +5,14 @@ const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref(
 
 /**
  * Notices that wait for the user. OpenCode shows a toast only to clients that are connected at that moment, and
- * replaces it by the next one. So the notices wait until a user is there, and then show one after the other.
+ * replaces it by the next one. So the notices wait until a user is there, and then show one after the other. Trouble
+ * does not wait for the notice before it: the user has to know at once that prompts go out without magicctx.
  */
 export class Notices {
   private readonly waiting: Array<() => string> = []
   private hasUser = false
-  private isShowing = false
+  /** The notice on the screen, undefined if there is none. */
+  private shown: (() => string) | undefined
 
   private readonly show: (text: string, durationMS: number) => void
   private readonly after: (body: () => void, ms: number) => unknown
@@ -26,6 +28,13 @@ export class Notices {
     this.showNext()
   }
 
+  /** Shows a notice as soon as a user is there, before all that wait. Its text is asked for when it is shown. */
+  addTrouble(text: () => string): void {
+    this.waiting.unshift(text)
+    this.shown = undefined
+    this.showNext()
+  }
+
   /** The user has sent a prompt, so somebody looks at the screen. */
   userIsHere(): void {
     this.hasUser = true
@@ -33,13 +42,14 @@ export class Notices {
   }
 
   private showNext(): void {
-    if (!this.hasUser || this.isShowing) return
+    if (!this.hasUser || this.shown) return
     const text = this.waiting.shift()
     if (text === undefined) return
-    this.isShowing = true
+    this.shown = text
     this.show(text(), noticeMS)
     this.after(() => {
-      this.isShowing = false
+      if (this.shown !== text) return // trouble has taken its place
+      this.shown = undefined
       this.showNext()
     }, noticeMS)
   }

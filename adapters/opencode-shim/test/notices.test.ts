@@ -22,3 +22,18 @@ test("two warnings are two visible notices, one after the other", () => {
   assert.deepEqual(shown, ["one is odd", "two is odd", "three is odd"])
   assert.deepEqual(timers, [])
 })
+
+test("trouble does not wait for the notice before it", () => {
+  const shown: string[] = []
+  const timers: Array<() => void> = []
+  const notices = new Notices((text) => shown.push(text), (body) => timers.push(body))
+  notices.userIsHere()
+  notices.add(() => "one is odd")
+  notices.add(() => "two is odd")
+  notices.addTrouble(() => "it does not work")
+  assert.deepEqual(shown, ["one is odd", "it does not work"])
+  timers.shift()!() // of the notice that trouble has replaced
+  assert.equal(shown.length, 2)
+  timers.shift()!()
+  assert.deepEqual(shown, ["one is odd", "it does not work", "two is odd"])
+})

@@ -794,10 +794,10 @@ export interface VersionResult {
 /** Warning is a problem that a person should look at. */
 export interface Warning {
   /**
-   * source says where the problem is: in the store, in our own program ("bug"), or in the configuration of
-   * Directory.
+   * source says where the problem is: in the store, which takes nothing; in a database that was damaged and
+   * replaced ("recovery"); in our own program ("bug"); or in the configuration of Directory.
    */
-  source: "store" | "bug" | "config"
+  source: "store" | "recovery" | "bug" | "config"
   directory?: string
   message: string
 }
