@@ -4,8 +4,12 @@ import type { Client, Event, Message, ModelRef } from "./opencode.ts"
 /** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
 
-/** How long a session without a turn counts as quiet, in ms. A test sets it. */
-export const quiet = { ms: 1_000 }
+/**
+ * After how long a session without a turn counts as quiet, in ms. It is long, because a prompt that comes while the
+ * mark is on its way costs a second call of the model, and because the mark is for a person who comes back later. A
+ * test sets it.
+ */
+export const quiet = { ms: 60_000 }
 
 /** The agent and model of a conversation, as its newest user message names them. */
 export interface Conversation {
