@@ -20,7 +20,7 @@ type Provider interface {
 	Initialize(context.Context, host.Client, schema.InitializeParams) (schema.InitializeResult, error)
 	// Transform may replace a host that fails in the middle of the pass.
 	Transform(context.Context, host.Client, schema.TransformParams) (schema.WireMutation, error)
-	// Status says why there is no host, if there is none.
+	// Status describes the host. If there is no host, it says why.
 	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
 	// Disconnected is the last call for a client. All others have returned
 	// before it.

@@ -110,7 +110,7 @@ func (r *restriction) agent(key path, tree object, value any, f field, mine refl
 	}
 }
 
-// value restricts a value that is no object with keys of its own, and brings it into its full form.
+// value restricts a single value, such as a number or a list, and brings it into its full form.
 func (r *restriction) value(key path, tree object, value any, rules rules, mine reflect.Value) {
 	if mine.Kind() == reflect.Map && mine.Type().Elem().Kind() == reflect.Struct {
 		return // commands, which only a trusted project may define

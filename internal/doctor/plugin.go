@@ -45,8 +45,8 @@ func (x *examination) pluginFile(ctx context.Context) {
 	x.ok("the plugin starts %s", host)
 }
 
-// hostBeside returns the program that the plugin in a directory starts, empty if there is none, and the
-// places that it tried. The plugin's own search is locateHost in adapters/shim-core/src/locate.ts.
+// hostBeside returns the program that the plugin in a directory starts, and the places that were searched.
+// If no place has one, host is empty. The plugin's own search is locateHost in adapters/shim-core/src/locate.ts.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{
 		recordedHost(filepath.Join(dir, "host.json")),

@@ -41,8 +41,8 @@ func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExpo
 	return schema.SessionExport{Config: config, Passes: sum.Passes, Tables: exported}, err
 }
 
-// originalOf returns the session that the first pass of key will inherit from,
-// nothing if there is none.
+// originalOf returns the session that the first pass of key will inherit from. If
+// key is no fork, the result is empty.
 func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
 	codec, err := codecOf(key.Harness)
 	if err != nil {

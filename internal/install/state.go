@@ -19,8 +19,8 @@ type Plugin struct {
 	Path string
 }
 
-// FindPlugin returns the entry that loads the shim in the configurations that apply at the place, nil if
-// there is none. It does not matter who wrote the entry.
+// FindPlugin returns the entry that loads the shim. It reads the configurations that apply at the place.
+// If no entry loads the shim, it returns nil. It does not matter who wrote the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
 	files, _ := p.inForce()

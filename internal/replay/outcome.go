@@ -15,8 +15,8 @@ type Outcome struct {
 	Gain float64 `json:"gain"`
 	// PaidOffAt is the pass with which Gain reaches Cost, 0 if it never does.
 	PaidOffAt int `json:"paidOffAt,omitzero"`
-	// NeededAt is the first pass whose prompt would exceed the window with the removed tokens, 0 if there
-	// is none.
+	// NeededAt is the first pass whose prompt would exceed the window if the tokens had stayed. It is 0 if
+	// all prompts would have fitted.
 	NeededAt int `json:"neededAt,omitzero"`
 }
 
