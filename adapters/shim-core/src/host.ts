@@ -143,8 +143,8 @@ export class Host {
   }
 
   /** Ends the host process for good. Resolves when it has ended. */
-  stop(): Promise<void> {
-    return this.supervisor.stop()
+  stop(graceMS?: number): Promise<void> {
+    return this.supervisor.stop(graceMS)
   }
 
   /** Asks about a directory again. Without a connection it makes the next attempt to reach the host begin now. */

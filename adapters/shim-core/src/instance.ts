@@ -1,6 +1,6 @@
 import { asError, RpcError } from "./connection.ts"
 import type { Handlers } from "./directories.ts"
-import { Code, Method, ProtocolMajor, ProtocolMinor, type Harness, type HostCalls, type InitializeResult } from "./generated/protocol.ts"
+import { Code, Method, ProtocolMajor, ProtocolMinor, type Harness, type HostCalls, type InitializeParams, type InitializeResult } from "./generated/protocol.ts"
 import type { Host, Opening } from "./host.ts"
 import type { Log } from "./log.ts"
 import { Passes, type MessageFormat } from "./passes.ts"
@@ -36,6 +36,7 @@ export abstract class PluginInstance {
   readonly systems: SystemPrompts
   private readonly facts: HarnessFacts
   private readonly lease: Lease
+  private readonly params: InitializeParams
   private readonly opening: Opening
   private readonly registrations: Registrations
   /** The reason why the host does not work, as the shim has told it to the user; undefined while the host works. */
@@ -55,18 +56,16 @@ export abstract class PluginInstance {
     this.registrations = new Registrations(`${facts.shim}-${facts.version}`)
     this.passes = new Passes(lease.host, facts.format, log, (failure) => this.passed(failure))
     this.systems = new SystemPrompts(this)
-    this.opening = lease.host.open(
-      {
-        protocol: { major: ProtocolMajor, minor: ProtocolMinor },
-        client: facts.shim,
-        clientVersion: facts.version,
-        harness: facts.name,
-        pid: process.pid,
-        directory,
-        ...(worktree !== undefined && { worktree }),
-      },
-      handlers,
-    )
+    this.params = {
+      protocol: { major: ProtocolMajor, minor: ProtocolMinor },
+      client: facts.shim,
+      clientVersion: facts.version,
+      harness: facts.name,
+      pid: process.pid,
+      directory,
+      ...(worktree !== undefined && { worktree }),
+    }
+    this.opening = lease.host.open(this.params, handlers)
   }
 
   /** Tells the user something, as soon as somebody looks at the screen. Trouble must not wait behind anything else. */
@@ -74,6 +73,9 @@ export abstract class PluginInstance {
 
   /** A sentence that the notice about a host that was away at the start needs in this harness, with a space in front. */
   protected abstract readonly noticeAtStart: string
+
+  /** An episode of trouble is over. */
+  protected recovered(): void {}
 
   get host(): Host {
     return this.lease.host
@@ -130,6 +132,13 @@ export abstract class PluginInstance {
     return { trouble, signal: episode.signal }
   }
 
+  /** Tells the host for how long the harness keeps the cached prefix of an idle session warm. */
+  keepsWarm(seconds: number): void {
+    if (this.params.keptWarmSeconds === seconds) return
+    this.params.keptWarmSeconds = seconds
+    void this.opening.again()
+  }
+
   private get cause(): string {
     return this.opening.refusal ?? this.opening.result?.reason ?? this.host.trouble
   }
@@ -153,12 +162,15 @@ export abstract class PluginInstance {
       this.shownWarnings.add(warning)
       this.tell(warning, false)
     }
-    if (this.trouble !== undefined) this.log.info("magicctx works again")
+    const isRecovery = this.trouble !== undefined
     this.trouble = undefined
     this.marked.clear()
     this.episode.abort()
     this.episode = new AbortController()
     this.registrations.remember(this.directory, result)
+    if (!isRecovery) return
+    this.log.info("magicctx works again")
+    this.recovered()
   }
 
   private fails(cause: string, more = ""): void {

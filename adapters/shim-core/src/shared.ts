@@ -10,7 +10,7 @@ export interface Lease {
   /** Gives the share back. Further calls do nothing. */
   release(): void
   /** Ends the host of this process for all users, because the process is about to end. Resolves when it has ended. */
-  end(): Promise<void>
+  end(graceMS?: number): Promise<void>
 }
 
 interface Shared {
@@ -41,11 +41,11 @@ export function acquireHost(create: () => Host, lingerMS = defaultLingerMS): Lea
       }, lingerMS)
       shared.linger.unref()
     },
-    async end() {
+    async end(graceMS) {
       released = true
       clearTimeout(shared.linger)
       if (everywhere[place] === shared) delete everywhere[place]
-      await shared.host.stop()
+      await shared.host.stop(graceMS)
     },
   }
 }

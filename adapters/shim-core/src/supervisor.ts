@@ -143,12 +143,12 @@ export class Supervisor {
     if (this.state.name === "connected") this.enterEnding()
   }
 
-  /** Ends the process for good. Resolves when it has ended. */
-  async stop(): Promise<void> {
+  /** Ends the process for good, after graceMS by force. Resolves when it has ended. */
+  async stop(graceMS?: number): Promise<void> {
     const { state } = this
     this.state = { name: "stopped" }
     if (state.name === "pausing") state.wake()
-    if ("child" in state) state.child.stop()
+    if ("child" in state) state.child.stop(graceMS)
     if ("connection" in state) state.connection.close(new Error(stopped))
     this.outbox.failAll(new Error(stopped))
     if ("child" in state) await state.child.ended
