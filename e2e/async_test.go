@@ -24,7 +24,7 @@ func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-ch
 	answer := mockllm.InOrder(steps...)
 	w.mock.AddRule(mockllm.Rule{
 		Name:  session,
-		Match: func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session },
+		Match: func(r *mockllm.Request) bool { return r.Session() == session },
 		Answer: func(r *mockllm.Request) mockllm.Step {
 			told <- struct{}{}
 			return answer(r)

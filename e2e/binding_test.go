@@ -288,7 +288,7 @@ func boundFork(d *drive) {
 		d.t.Fatal(err)
 	}
 	d.session, d.rule = fork.ID, fork.ID
-	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == fork.ID })
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Session() == fork.ID })
 	d.turn(4, "Four.")
 	if first := d.requests(d.rule)[0].Thinking; first.Count(mockllm.BlockValid) < held {
 		d.t.Errorf("the first request of the fork holds %d valid blocks, the last of the original %d", first.Count(mockllm.BlockValid), held)
@@ -407,7 +407,7 @@ func boundSubagent(d *drive) {
 	if last := d.last(parent).Thinking; last.Count(mockllm.BlockValid) != 2 || len(last.Missing) > 0 {
 		d.t.Errorf("the parent's last request: %+v", last)
 	}
-	d.session = d.last(d.rule).Header.Get(sessionHeader)
+	d.session = d.last(d.rule).Session()
 }
 
 // After an idle gap the provider's cache is gone, but thinking stays bound to its prefix.

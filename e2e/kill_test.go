@@ -110,7 +110,7 @@ func (k *killer) play(session string, steps []mockllm.Step) {
 	answer := mockllm.InOrder(steps...)
 	k.w.mock.AddRule(mockllm.Rule{
 		Name:  session,
-		Match: func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session },
+		Match: func(r *mockllm.Request) bool { return r.Session() == session },
 		Answer: func(r *mockllm.Request) mockllm.Step {
 			k.arrived(next)
 			next++

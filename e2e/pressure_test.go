@@ -113,7 +113,7 @@ func (d *drive) open() {
 	d.session = d.world.session(d.oc)
 	d.rule = d.session
 	session := d.session // a copy, because d.session changes if the drive goes on in a fork
-	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session })
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Session() == session })
 }
 
 // task returns a prompt that no other drive has. With equal prompts, the drives would find each other's
@@ -359,7 +359,7 @@ func asSubagent(d *drive) {
 		d.t.Fatal(err)
 	}
 	d.wantInBody(d.last(parent), "Found nothing by step", true)
-	d.session = d.last(d.rule).Header.Get(sessionHeader)
+	d.session = d.last(d.rule).Session()
 }
 
 // The session of a subagent has no next turn for which a bust could wait.
