@@ -27,10 +27,11 @@ export function shimManifest(source) {
   return {
     ...published,
     publishConfig,
-    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name.
-    bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the package that fits and skips the others. It needs no install script, and OpenCode runs none
-    // when it installs a plugin.
+    // All names mean one file, so npx takes the first: `npx @magicctx/pi` is right beside @magicctx/opencode, too. People
+    // and messages name the second.
+    bin: { [source.name.slice(1).replace("/", "-")]: "dist/launcher.js", "magicctx-host": "dist/launcher.js" },
+    // npm installs the package that fits and skips the others. It needs no install script, and the harnesses run none
+    // when they install a plugin.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }
@@ -41,7 +42,7 @@ export function hostManifest(source, platform) {
   return {
     name: hostPackage(platform),
     version,
-    description: `The host of @magicctx/opencode for ${platform.os} ${platform.cpu}`,
+    description: `The host of @magicctx/opencode and @magicctx/pi for ${platform.os} ${platform.cpu}`,
     license,
     engines: { node },
     os: [platform.os],
