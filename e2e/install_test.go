@@ -108,7 +108,7 @@ func (d *download) open() *opening {
 // An opening is a running OpenCode with one session.
 type opening struct {
 	*download
-	oc      *opencodetest.OpenCode
+	oc      *openCode
 	session string
 	toasts  chan string
 }

@@ -28,7 +28,7 @@ func TestShortSessions(t *testing.T) {
 	var sessions []string // at the end, their journal is compared with their requests
 	for _, tc := range []struct {
 		name string
-		test func(*world, *opencodetest.OpenCode) (session string)
+		test func(*world, *openCode) (session string)
 	}{
 		{"OpenCode's own requests pass untouched", ownRequests},
 		{"a subagent does not touch its parent", subagent},
@@ -60,7 +60,8 @@ func TestShortSessions(t *testing.T) {
 
 // readNotes returns a step that reads the project's only file.
 func (w *world) readNotes(id string) mockllm.Step {
-	return mockllm.Call(id, "read", map[string]any{"filePath": filepath.Join(w.project, "notes.txt")})
+	tool, input := w.tools().Read(filepath.Join(w.project, "notes.txt"), 0, 0)
+	return mockllm.Call(id, tool, input)
 }
 
 // last returns the newest request of a session.
@@ -92,7 +93,7 @@ func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
 
 // The plugin must not change requests that OpenCode makes for itself: for titles, and for the summary
 // of its own compaction.
-func ownRequests(w *world, oc *opencodetest.OpenCode) string {
+func ownRequests(w *world, oc *openCode) string {
 	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // without a title, so that OpenCode asks for one
 	if err != nil {
 		w.t.Fatal(err)
@@ -116,7 +117,7 @@ func ownRequests(w *world, oc *opencodetest.OpenCode) string {
 	return session.ID
 }
 
-func subagent(w *world, oc *opencodetest.OpenCode) string {
+func subagent(w *world, oc *openCode) string {
 	parent := w.session(oc)
 	w.play(parent, mockllm.Say("Ready."), mockllm.Say("Done."))
 	w.prompt(oc, parent, "Wait.")
@@ -149,7 +150,7 @@ func subagent(w *world, oc *opencodetest.OpenCode) string {
 	return parent
 }
 
-func revert(w *world, oc *opencodetest.OpenCode) string {
+func revert(w *world, oc *openCode) string {
 	session := w.session(oc)
 	w.play(session, w.readNotes("toolu_revert1"), mockllm.Say("41."), mockllm.Say("Green."), mockllm.Say("Blue."), mockllm.Say("Yes."))
 	w.prompt(oc, session, "Read the notes.")
@@ -172,7 +173,7 @@ func revert(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func fork(w *world, oc *opencodetest.OpenCode) string {
+func fork(w *world, oc *openCode) string {
 	original := w.session(oc)
 	w.play(original, w.readNotes("toolu_fork1"), mockllm.Say("41."))
 	w.prompt(oc, original, "Read the notes.")
@@ -187,7 +188,7 @@ func fork(w *world, oc *opencodetest.OpenCode) string {
 	return copied.ID
 }
 
-func abortAnswer(w *world, oc *opencodetest.OpenCode) string {
+func abortAnswer(w *world, oc *openCode) string {
 	session := w.session(oc)
 	arrived := w.playAndTell(session, w.readNotes("toolu_abort1"), mockllm.Step{Hang: true}, mockllm.Say("Here I am."), mockllm.Say("Yes."))
 	w.abortAfter(oc, session, "Read the notes.", arrived, 2)
@@ -196,7 +197,7 @@ func abortAnswer(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func abortTool(w *world, oc *opencodetest.OpenCode) string {
+func abortTool(w *world, oc *openCode) string {
 	session := w.session(oc)
 	started := filepath.Join(w.root, "started")
 	w.play(session,
@@ -214,7 +215,7 @@ func abortTool(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func openAI(w *world, oc *opencodetest.OpenCode) string {
+func openAI(w *world, oc *openCode) string {
 	session := w.session(oc)
 	w.play(session, w.readNotes("call_1"), mockllm.Say("41."), w.readNotes("call_2"), mockllm.Say("Still 41."))
 	for _, text := range []string{"Read the notes.", "Again."} {
@@ -228,7 +229,7 @@ func openAI(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func badArguments(w *world, oc *opencodetest.OpenCode) string {
+func badArguments(w *world, oc *openCode) string {
 	session := w.session(oc)
 	w.play(session,
 		mockllm.Step{Blocks: []mockllm.Block{mockllm.BadTool("toolu_bad1", "read", `{"filePath": `)}},

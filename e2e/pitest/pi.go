@@ -64,6 +64,7 @@ type Pi struct {
 	stderr  *buffer
 	records *records
 	done    chan struct{} // closed when the process has ended and all its output is read
+	ended   sync.Once     // guards the end, because the process id may belong to another process afterwards
 }
 
 // Start starts Pi in rpc mode and waits until it answers. The process ends with Stop, and is killed if
@@ -154,23 +155,26 @@ func (p *Pi) Output() string { return p.stderr.String() }
 
 // Stop ends the input of the process, as a client that quits does. It waits for the process, and kills
 // what is left of its process group. It is an error if the process does not end by itself.
-func (p *Pi) Stop() error {
-	_ = p.stdin.Close() // the process may be gone
-	var err error
-	select {
-	case <-p.done:
-	case <-time.After(stopTimeout):
-		err = fmt.Errorf("stop pi: it still runs %s after the end of its input", stopTimeout)
-	}
-	killGroup(p.cmd)
-	<-p.done
+func (p *Pi) Stop() (err error) {
+	p.ended.Do(func() {
+		_ = p.stdin.Close() // the process may be gone
+		select {
+		case <-p.done:
+		case <-time.After(stopTimeout):
+			err = fmt.Errorf("stop pi: it still runs %s after the end of its input", stopTimeout)
+		}
+		killGroup(p.cmd)
+		<-p.done
+	})
 	return err
 }
 
 // Kill kills the process and its group, as the end of the machine would.
 func (p *Pi) Kill() {
-	killGroup(p.cmd)
-	<-p.done
+	p.ended.Do(func() {
+		killGroup(p.cmd)
+		<-p.done
+	})
 }
 
 // Terminate asks the process to end by a signal, and waits for it.
