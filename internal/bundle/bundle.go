@@ -13,3 +13,8 @@ var OpenCode []byte
 //
 //go:embed opencode-project.js
 var OpenCodeProject []byte
+
+// Pi is the extension for Pi, one JavaScript module without dependencies.
+//
+//go:embed pi-shim.js
+var Pi []byte

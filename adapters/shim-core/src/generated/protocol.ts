@@ -362,7 +362,8 @@ export interface ModelLimits {
   price?: Price
   /**
    * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". It
-   * decides the format of requests.
+   * decides the format of requests. In Pi it is the name of the provider's API, for example
+   * "anthropic-messages".
    */
   npm?: string
 }
@@ -755,6 +756,11 @@ export interface TransformParams {
   directory: string
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
+  /**
+   * model is the model that the request goes to. It is absent if the harness names the model in its messages,
+   * as OpenCode does.
+   */
+  model?: Model
   /**
    * base is the revision of which the first Keep messages are unchanged. Base 0 asks for a resync: Keep is
    * then 0, and the attachment is the whole array.
