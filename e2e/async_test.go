@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
@@ -33,28 +34,28 @@ func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-ch
 }
 
 // abortAfter starts a turn and aborts it when its n-th request has arrived.
-func (w *world) abortAfter(oc agent, session, text string, arrived <-chan struct{}, n int) {
+func (w *world) abortAfter(oc agent.Agent, session, text string, arrived <-chan struct{}, n int) {
 	w.t.Helper()
 	idle := w.promptAsync(oc, session, text)
 	for range n {
 		w.wait(arrived, "a request")
 	}
-	if err := oc.abort(w.ctx, session); err != nil {
+	if err := oc.Abort(w.ctx, session); err != nil {
 		w.t.Fatal(err)
 	}
 	w.wait(idle, "the session to be idle")
 }
 
 // promptAsync starts a turn. The returned channel is closed when the session is idle.
-func (w *world) promptAsync(oc agent, session, text string) (idle <-chan struct{}) {
+func (w *world) promptAsync(oc agent.Agent, session, text string) (idle <-chan struct{}) {
 	w.t.Helper()
 	return w.promptAsyncTo(oc, session, opencodetest.Prompt{Text: text})
 }
 
 // promptAsyncTo is promptAsync for a prompt with all its options, for example a model.
-func (w *world) promptAsyncTo(oc agent, session string, p opencodetest.Prompt) (idle <-chan struct{}) {
+func (w *world) promptAsyncTo(oc agent.Agent, session string, p opencodetest.Prompt) (idle <-chan struct{}) {
 	w.t.Helper()
-	idle, err := oc.sendAsync(w.ctx, session, p)
+	idle, err := oc.SendAsync(w.ctx, session, p)
 	if err != nil {
 		w.t.Fatal(err)
 	}

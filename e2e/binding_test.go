@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -49,7 +50,7 @@ func (w *world) withBinding() opencodetest.Options {
 }
 
 // newBound returns a drive whose model binds its thinking, and thinks more than once in some answers.
-func (w *world) newBound(oc agent) *drive {
+func (w *world) newBound(oc agent.Agent) *drive {
 	d := &drive{world: w, dialectCase: binding, oc: oc, worker: w.worker(mockllm.Anthropic)}
 	d.worker.thinksAgain = true
 	return d
@@ -120,6 +121,7 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.bind()
 	oc := w.launch(w.withBinding())
 	var drives []*drive
@@ -245,7 +247,7 @@ func boundOverflow(d *drive) {
 	d.worker.window = smallWindow
 	d.open()
 	d.worker.until(above(largeWindow))
-	err := d.oc.send(d.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
+	err := d.oc.Send(d.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
 	if err == nil || !strings.Contains(err.Error(), "ContextOverflowError") {
 		d.t.Fatalf("the turn ends with %v, want an overflow", err)
 	}
@@ -262,7 +264,7 @@ func boundRevert(d *drive) {
 	d.prompt(opencodetest.Prompt{Text: "Three."})
 	d.turn(3, "Four.")
 	for _, text := range []string{"Four.", "Two."} {
-		if err := d.oc.goBack(d.ctx, d.session, text); err != nil {
+		if err := d.oc.GoBack(d.ctx, d.session, text); err != nil {
 			d.t.Fatal(err)
 		}
 		d.turn(5, "Instead of "+text)
@@ -278,7 +280,7 @@ func boundFork(d *drive) {
 	d.prompt(opencodetest.Prompt{Text: "Two."})
 	d.turn(4, "Three.")
 	held := d.last(d.rule).Thinking.Count(mockllm.BlockValid)
-	fork, err := d.oc.copySession(d.ctx, d.session)
+	fork, err := d.oc.Copy(d.ctx, d.session)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -293,7 +295,7 @@ func boundFork(d *drive) {
 
 func (d *drive) flush() {
 	d.t.Helper()
-	if err := d.oc.command(d.ctx, d.session, "ctx-flush"); err != nil {
+	if err := d.oc.Command(d.ctx, d.session, "ctx-flush"); err != nil {
 		d.t.Error(err)
 	}
 }
@@ -344,7 +346,7 @@ func boundInterjection(d *drive) {
 		if !asked {
 			asked = true
 			p := opencodetest.Prompt{Text: "Hurry up.", Model: d.large}
-			if err := d.oc.interject(d.ctx, d.session, p); err != nil {
+			if err := d.oc.Interject(d.ctx, d.session, p); err != nil {
 				d.t.Error(err)
 			}
 			d.worker.enough = steps(5)
@@ -367,7 +369,7 @@ func boundAbort(d *drive) {
 		d.worker.hanging = arrived
 		idle := d.world.promptAsyncTo(d.oc, d.session, opencodetest.Prompt{Text: text, Model: d.large})
 		d.wait(arrived, "a request that hangs")
-		if err := d.oc.abort(d.ctx, d.session); err != nil {
+		if err := d.oc.Abort(d.ctx, d.session); err != nil {
 			d.t.Fatal(err)
 		}
 		d.wait(idle, "the session to be idle")
@@ -394,7 +396,7 @@ func boundSubagent(d *drive) {
 		"description": "Read the log", "prompt": d.task().Text, "subagent_type": "general",
 	})}}, mockllm.Step{Blocks: []mockllm.Block{thought, mockllm.Text("Nothing fails.")}}, mockllm.Say("Sure."))
 	for _, text := range []string{"Have the log read.", "Sure?"} {
-		if err := d.oc.send(d.ctx, parent, opencodetest.Prompt{Text: text, Model: d.large}); err != nil {
+		if err := d.oc.Send(d.ctx, parent, opencodetest.Prompt{Text: text, Model: d.large}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -411,6 +413,7 @@ func testBoundThinkingAfterAGap(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.configure(`{"cache_ttl": "1s"}`)
 	w.bind()
 	oc := w.launch(w.withBinding())
@@ -439,6 +442,7 @@ func testBoundThinkingAfterARestart(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.bind()
 	oc := w.launch(w.withBinding())
 	d := w.newBound(oc)
@@ -470,6 +474,7 @@ func testBoundThinkingWithAKilledHost(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.bind()
 	oc := w.launch(w.withBinding())
 	d := w.newBound(oc)

@@ -32,7 +32,7 @@ func testForkBeginsWithTheRequestOfItsOriginal(t *testing.T, h schema.Harness) {
 	before := w.last(original)
 	w.wantInBody(before, "[dropped §2§]", true)
 
-	copied, err := oc.copySession(w.ctx, original)
+	copied, err := oc.Copy(w.ctx, original)
 	if err != nil {
 		t.Fatal(err)
 	}

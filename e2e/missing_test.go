@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -44,8 +45,8 @@ func testMissingHostLeavesPromptsUnchanged(t *testing.T, h schema.Harness) {
 
 // pluginComplained reports whether the harness tells the user that the host is missing: OpenCode in its
 // log, Pi in a notice.
-func (w *world) pluginComplained(oc agent) bool {
-	if p, ok := oc.(*pi); ok {
+func (w *world) pluginComplained(oc agent.Agent) bool {
+	if p, ok := oc.(*agent.Pi); ok {
 		return slices.ContainsFunc(p.UIRequests("notify"), func(r pitest.UIRequest) bool { return strings.Contains(r.Message, "no-such-host") })
 	}
 	return strings.Contains(w.logs()["opencode.log"], "no-such-host")

@@ -33,7 +33,7 @@ func testWindowIsLearnedFromTheProvider(t *testing.T, h schema.Harness) {
 
 	w.prompt(oc, session, "Hello?")
 	w.wantLimit(session, opencodetest.DefaultLimits.Context, schema.LimitCatalogue)
-	if err := oc.send(w.ctx, session, opencodetest.Prompt{Text: "Too long."}); err == nil {
+	if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: "Too long."}); err == nil {
 		t.Error("the refused turn succeeded")
 	}
 	w.wantLimit(session, 140_000, schema.LimitOverflow)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -36,7 +37,7 @@ var dialects = []dialectCase{
 type drive struct {
 	*world
 	dialectCase
-	oc      agent
+	oc      agent.Agent
 	worker  *worker
 	session string
 	rule    string // the name of the mock's rule that answers its requests
@@ -70,6 +71,7 @@ func testPressure(t *testing.T, h schema.Harness, cases []pressureCase) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	oc := w.launch(w.withWindows())
 
 	type played struct {
@@ -135,7 +137,7 @@ func (d *drive) prompt(p opencodetest.Prompt) {
 	if p.Model == "" {
 		p.Model = d.large
 	}
-	if err := d.oc.send(d.ctx, d.session, p); err != nil {
+	if err := d.oc.Send(d.ctx, d.session, p); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -360,7 +362,7 @@ func asSubagent(d *drive) {
 	d.play(parent, mockllm.Call("toolu_task", "task", map[string]any{
 		"description": "Read the log", "prompt": d.task().Text, "subagent_type": "general",
 	}), mockllm.Say("Nothing fails."))
-	if err := d.oc.send(d.ctx, parent, opencodetest.Prompt{Text: "Have the log read.", Model: d.large}); err != nil {
+	if err := d.oc.Send(d.ctx, parent, opencodetest.Prompt{Text: "Have the log read.", Model: d.large}); err != nil {
 		d.t.Fatal(err)
 	}
 	d.wantInBody(d.last(parent), "Found nothing by step", true)
@@ -380,6 +382,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	oc := w.launch(w.withWindows())
 	var drives []*drive
 	for _, c := range dialects {
@@ -388,7 +391,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 		d.worker.window = smallWindow
 		d.open()
 		d.worker.until(above(largeWindow))
-		err := oc.send(w.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
+		err := oc.Send(w.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
 		if err == nil || !strings.Contains(err.Error(), "ContextOverflowError") {
 			t.Fatalf("the turn ends with %v, want an overflow", err)
 		}

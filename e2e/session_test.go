@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -28,7 +29,7 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	options := [2]opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
 	options[0].Config["snapshot"] = true // snapshots are on, as users have them
 	options[1].Project = other
-	var processes [2]agent
+	var processes [2]agent.Agent
 	var sessions [2]string
 	var stories [2]*story
 	var told sync.WaitGroup
@@ -43,7 +44,7 @@ func testLongSessions(t *testing.T, h schema.Harness) {
 	if t.Failed() {
 		return
 	}
-	checkOneHost(t, w, processes[0].pid(), processes[1].pid())
+	checkOneHost(t, w, processes[0].Process(), processes[1].Process())
 	for i, oc := range processes {
 		checkToolsRan(t, w, oc, sessions[i])
 		w.stop(oc)
@@ -92,9 +93,9 @@ func checkOneHost(t *testing.T, w *world, pids ...int) {
 }
 
 // checkToolsRan asserts that the tools of the session ran as its script says.
-func checkToolsRan(t *testing.T, w *world, oc agent, session string) {
+func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 	t.Helper()
-	failed, err := oc.failedCalls(w.ctx, session)
+	failed, err := oc.FailedCalls(w.ctx, session)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/script"
@@ -86,10 +87,10 @@ func (s *story) steps() (all []mockllm.Step) {
 }
 
 // tell sends the prompts of a story, which the mock plays in a session.
-func (w *world) tell(oc agent, session string, s *story) {
+func (w *world) tell(oc agent.Agent, session string, s *story) {
 	w.t.Helper()
 	for i, turn := range s.turns {
-		if err := oc.send(w.ctx, session, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
+		if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
 			w.t.Errorf("turn %d: %v", i+1, err)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
@@ -24,6 +25,8 @@ const testTimeout = 10 * time.Minute
 type world struct {
 	t       *testing.T
 	harness schema.Harness // that launch starts, and whose journal is read
+	// thinks is true if the scripted models begin each turn with a thought. Pi asks the provider for that.
+	thinks  bool
 	ctx     context.Context
 	root    string
 	user    *stage.User
@@ -113,7 +116,7 @@ func (w *world) bash(id, command string) mockllm.Step {
 
 // launch runs the world's harness until the test ends or stop is called. The options are OpenCode's. Of
 // a Pi they set the limits, the prices and the environment.
-func (w *world) launch(o opencodetest.Options) agent {
+func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {
 		return w.start(o)
@@ -125,17 +128,21 @@ func (w *world) launch(o opencodetest.Options) agent {
 // models and plugins.
 func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	p := w.user.BarePi(w.project, w.mock.URL())
+	p.Version = pitest.Version(*piVersion)
 	if len(o.Plugins) > 0 {
 		p.Extensions = []string{w.user.Product.PiShim}
+	}
+	if w.thinks {
+		p.Thinking = "medium"
 	}
 	p.Limits, p.LimitsOf, p.FlatPrices, p.Env, p.Project = o.Limits, o.LimitsOf, o.FlatPrices, o.Env, o.Project
 	return p
 }
 
 // startPi runs Pi until the test ends or stop is called.
-func (w *world) startPi(o pitest.Options) *pi {
+func (w *world) startPi(o pitest.Options) *agent.Pi {
 	w.t.Helper()
-	p, err := startPi(w.ctx, o)
+	p, err := agent.StartPi(w.ctx, o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -144,26 +151,26 @@ func (w *world) startPi(o pitest.Options) *pi {
 }
 
 // start runs OpenCode until the test ends or stop is called.
-func (w *world) start(o opencodetest.Options) *openCode {
+func (w *world) start(o opencodetest.Options) *agent.OpenCode {
 	w.t.Helper()
 	started, err := opencodetest.Start(w.ctx, o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	oc := &openCode{started}
+	oc := &agent.OpenCode{OpenCode: started}
 	w.watch(oc)
 	return oc
 }
 
 // watch ends an agent when the test ends, and shows its logs if the test has failed.
-func (w *world) watch(oc agent) {
+func (w *world) watch(oc agent.Agent) {
 	w.t.Cleanup(func() {
 		logs := w.kept
 		if !w.isGone {
 			logs = w.logs()
 		}
 		if w.t.Failed() {
-			w.t.Logf("the harness printed:\n%s", oc.printed())
+			w.t.Logf("the harness printed:\n%s", oc.Printed())
 			for name, text := range logs {
 				w.t.Logf("%s:\n%s", name, tail(text, 3_000))
 			}
@@ -176,9 +183,9 @@ func (w *world) watch(oc agent) {
 	})
 }
 
-func (w *world) stop(oc agent) {
+func (w *world) stop(oc agent.Agent) {
 	w.t.Helper()
-	if err := oc.end(); err != nil {
+	if err := oc.End(); err != nil {
 		w.t.Error(err)
 	}
 }
@@ -191,7 +198,7 @@ func (w *world) stopHost() {
 }
 
 // destroy ends all processes of the world and empties its root for the next world.
-func (w *world) destroy(oc agent) {
+func (w *world) destroy(oc agent.Agent) {
 	w.t.Helper()
 	w.stop(oc)
 	w.stopHost()
@@ -200,9 +207,9 @@ func (w *world) destroy(oc agent) {
 }
 
 // session creates a session.
-func (w *world) session(oc agent) string {
+func (w *world) session(oc agent.Agent) string {
 	w.t.Helper()
-	id, err := oc.newSession(w.ctx)
+	id, err := oc.Begin(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -210,9 +217,9 @@ func (w *world) session(oc agent) string {
 }
 
 // prompt runs one turn.
-func (w *world) prompt(oc agent, session, text string) {
+func (w *world) prompt(oc agent.Agent, session, text string) {
 	w.t.Helper()
-	if err := oc.send(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
+	if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -31,6 +31,9 @@ type Options struct {
 	Extensions []string
 	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
 	Model string
+	// Thinking is the level of thinking, "off" if it is empty. The provider expects of a model that thinks
+	// that each of its turns begins with a thought.
+	Thinking string
 	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
 	Limits opencodetest.Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
@@ -110,7 +113,7 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{program.Entry, "--model", cmp.Or(o.Model, opencodetest.ClaudeModel), "-e", controlPath(o.Home)}, args...)
+	args = append([]string{program.Entry, "--model", cmp.Or(o.Model, opencodetest.ClaudeModel), "--thinking", cmp.Or(o.Thinking, "off"), "-e", controlPath(o.Home)}, args...)
 	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
 	cmd.Dir, cmd.Env = o.Project, env
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
