@@ -103,7 +103,7 @@ func (s *Session) isMidTurn() bool {
 			if e.head.errored {
 				return false
 			}
-			return e.head.finish == "tool-calls" || e.head.finish == "" && e.head.hasTools
+			return e.head.finish == transcript.EndsWithCalls || e.head.finish == transcript.Unfinished && e.head.hasTools
 		}
 	}
 	return false

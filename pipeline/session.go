@@ -136,7 +136,7 @@ type header struct {
 	agent string
 	// afterCalls says that a message before this one has called tools.
 	afterCalls       bool
-	finish           string
+	finish           transcript.Finish
 	hidden, hasTools bool
 	errored, summary bool
 	usage            transcript.Usage
@@ -178,9 +178,10 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 	s.entries = s.entries[:unchanged]
 	s.rendered = min(s.rendered, unchanged)
 	decoded, found := make([]transcript.Message, len(raws)), make([]traits, len(raws))
+	vocabulary := s.Codec.Vocabulary()
 	inParallel(len(raws), func(i int) {
 		decoded[i] = s.Codec.Decode(raws[i])
-		found[i] = traitsOf(&decoded[i])
+		found[i] = traitsOf(vocabulary, &decoded[i])
 	})
 	var fresh []frozen.Unit
 	for i := range raws {

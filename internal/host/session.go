@@ -171,10 +171,11 @@ func (ss *sessions) remove(key store.Key) {
 
 // codecOf returns the codec of a harness.
 func codecOf(harness string) (transcript.Codec, error) {
-	if schema.Harness(harness) == schema.HarnessOpenCode {
-		return transcript.OpenCode{}, nil
+	codec, ok := transcript.CodecOf(harness)
+	if !ok {
+		return nil, invalid("harness %q is not supported by this host", harness)
 	}
-	return nil, invalid("harness %q is not supported by this host", harness)
+	return codec, nil
 }
 
 // load reads the session from the store, if memory does not hold it.

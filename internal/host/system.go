@@ -5,28 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
-
-// dateLine is the line by which the harness tells the model the date. It makes
-// the prompt, and so the whole prefix, another one at midnight.
-var dateLine = regexp.MustCompile(`Today's date: .+`)
-
-// ownPrompts open the prompts of the harness's own agents (title, summary,
-// compaction), which share the session's id but not its conversation.
-var ownPrompts = []string{
-	"You are a title generator.",
-	"Summarize what was done in this conversation.",
-	"You are a context summarization agent.",
-}
 
 // System replays the system prompt of a session: the guidance at its end, and
 // the date that the prefix was built with. It decides nothing that the pass
@@ -35,8 +23,16 @@ var ownPrompts = []string{
 func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	key, err := h.key(c, p.Session)
-	if err != nil || isOwnPrompt(p.System) {
+	if err != nil {
 		return unchanged, err
+	}
+	codec, err := codecOf(key.Harness)
+	if err != nil {
+		return unchanged, err
+	}
+	words := &codec.Vocabulary().System
+	if isOwnPrompt(words, p.System) {
+		return unchanged, nil
 	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -59,9 +55,9 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 		system = append(system, text)
 	}
 	if s.row.Setup.Binds {
-		return h.frozenSystem(ctx, s, system)
+		return h.frozenSystem(ctx, s, words, system)
 	}
-	state, changed := nextSystemState(s.row, system)
+	state, changed := nextSystemState(s.row, words, system)
 	if state != s.row.System {
 		if err := h.Store.SaveSystem(ctx, key, state); err != nil {
 			h.stored(err)
@@ -72,30 +68,30 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	if changed {
 		h.noteBust(ctx, s, pipeline.BustSystem)
 	}
-	system[0] = dateLine.ReplaceAllLiteralString(system[0], state.StickyDate)
+	system[0] = words.Date.ReplaceAllLiteralString(system[0], state.StickyDate)
 	return schema.SystemResult{System: system}, nil
 }
 
 // frozenSystem returns the system prompt of the session's preamble. Thinking is
 // bound to it, so a prompt that differs only waits: the next pass that begins a
 // turn takes a new preamble, and with it the newest prompt.
-func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (schema.SystemResult, error) {
+func (h *Host) frozenSystem(ctx context.Context, s *session, words *transcript.SystemVocabulary, system []string) (schema.SystemResult, error) {
 	before := s.row.System
 	state := before
 	var frozen []string
 	if before.Text != "" && before.Preamble == s.row.Setup.Preamble && json.Unmarshal([]byte(before.Text), &frozen) == nil {
-		if !sameOpening(frozen, system) {
+		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
 		// A new date alone is no reason to lose all thinking; it is taken on when
 		// the prefix is gone anyway.
-		state.Pending = withoutDate(frozen) != withoutDate(system)
+		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
 	} else {
 		text, err := json.Marshal(system)
 		if err != nil {
 			return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
 		}
-		state, _ = nextSystemState(s.row, system)
+		state, _ = nextSystemState(s.row, words, system)
 		state.Text, state.Preamble, state.Pending, state.At = string(text), s.row.Setup.Preamble, false, h.Clock.Now()
 		frozen = system
 	}
@@ -112,18 +108,18 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (s
 // sameOpening reports whether two system prompts begin alike. If they do not, the
 // second one belongs to another agent that works in the same session. An example
 // is the title agent, when the user has configured its prompt.
-func sameOpening(a, b []string) bool {
+func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 	const enough = 60 // bytes: the sentence that says who the agent is
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
-	was, is := withoutDate(a[:1]), withoutDate(b[:1])
+	was, is := withoutDate(words, a[:1]), withoutDate(words, b[:1])
 	n := min(enough, len(was), len(is))
 	return was[:n] == is[:n]
 }
 
-func withoutDate(system []string) string {
-	return dateLine.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
+func withoutDate(words *transcript.SystemVocabulary, system []string) string {
+	return words.Date.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
 }
 
 // isEarlierDay reports whether a, Unix ms, lies on an earlier day than b on the
@@ -134,11 +130,11 @@ func isEarlierDay(a, b int64) bool {
 	return a > 0 && a < b && (year != now.Year() || day != now.YearDay())
 }
 
-func isOwnPrompt(system []string) bool {
+func isOwnPrompt(words *transcript.SystemVocabulary, system []string) bool {
 	if len(system) == 0 {
 		return true
 	}
-	for _, opening := range ownPrompts {
+	for _, opening := range words.OwnPrompts {
 		if strings.HasPrefix(strings.TrimSpace(system[0]), opening) {
 			return true
 		}
@@ -164,12 +160,12 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 // from the date. A new date is taken on when the prefix is gone anyway: in an
 // epoch that began since the date was taken, or together with another change
 // (defect C6: the reference busts twice when both come at once).
-func nextSystemState(row store.SessionRow, system []string) (state store.SystemState, changed bool) {
+func nextSystemState(row store.SessionRow, words *transcript.SystemVocabulary, system []string) (state store.SystemState, changed bool) {
 	state = row.System
-	sum := sha256.Sum256([]byte(dateLine.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
+	sum := sha256.Sum256([]byte(words.Date.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
 	changed = state.SystemHash != "" && state.SystemHash != hash
-	date := dateLine.FindString(system[0])
+	date := words.Date.FindString(system[0])
 	if state.SystemHash == "" || changed || row.Epoch > state.StickyDateEpoch {
 		state.StickyDate, state.StickyDateEpoch = date, row.Epoch
 	}

@@ -72,27 +72,27 @@ func (v *overrides) parent(recorded string) string {
 }
 
 // patch returns the changes to a message, except those to its usage.
-func (v *overrides) patch(m *transcript.Message) schema.Patch {
+func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema.Patch {
 	var patch schema.Patch
-	if path := providerPath(m); path != "" && v.profile != nil {
+	if path := providerPath(paths, m); path != "" && v.profile != nil {
 		if name := v.provider(m.Model.Provider); name != m.Model.Provider {
 			patch = append(patch, schema.PatchOp{Op: "replace", Path: path, Value: json.Quote(name)})
 		}
 	}
-	if m.Role == transcript.User && v.mode != nil && v.mode.Reduces && len(m.Tools) > 0 {
-		patch = append(patch, schema.PatchOp{Op: "remove", Path: "/info/tools"}) // these may forbid ctx_reduce
+	if m.Role == transcript.User && v.mode != nil && v.mode.Reduces && len(m.Tools) > 0 && paths.Tools != "" {
+		patch = append(patch, schema.PatchOp{Op: "remove", Path: paths.Tools}) // these may forbid ctx_reduce
 	}
 	return patch
 }
 
-func providerPath(m *transcript.Message) string {
+func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	switch {
 	case m.Model.Provider == "":
 		return ""
 	case m.Role == transcript.User:
-		return "/info/model/providerID"
+		return paths.UserProvider
 	}
-	return "/info/providerID"
+	return paths.AnswerProvider
 }
 
 // provider returns the name under which a provider is replayed. It is the recorded name, unless that

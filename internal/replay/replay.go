@@ -335,7 +335,7 @@ type transformed struct {
 // observe checks a pass from the outside and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
 	id := t.params.Session
-	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: id}, ses.passes, 1)
+	rows, err := p.store.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
 	if err != nil {
 		return err
 	}
@@ -344,7 +344,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	}
 	row := rows[0]
 	var st schema.SessionStatus
-	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: id}, &st); err != nil {
+	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: p.trace.harness, Session: id}, &st); err != nil {
 		return err
 	}
 	ses.passes = row.Pass
@@ -429,7 +429,7 @@ func (p *player) settle(ses *session) {
 func (p *player) session(id string) *session {
 	ses, ok := p.sessions[id]
 	if !ok {
-		ses = &session{mirror: newMirror(transcript.OpenCode{}), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		ses = &session{mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
 		p.sessions[id] = ses
 		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
 	}

@@ -32,9 +32,9 @@ type Frame struct {
 	// KeepsText says that the message must not leave as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
-	// Todo is the synthetic todo list, a part to append to the message. It is
-	// nil for most messages.
-	Todo json.Value
+	// Todo holds the operations that append the synthetic todo list to the
+	// message. It is nil for most messages.
+	Todo schema.Patch
 	// Binds says that the model accepts thinking only behind the exact prompt
 	// that it was produced for. So nothing in front of a thinking block may
 	// change (docs/preserved-thinking.md).
@@ -84,10 +84,7 @@ func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Pat
 			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: m.Parts[i].Path})
 		}
 	}
-	if f.Todo != nil {
-		r.patch = append(r.patch, schema.PatchOp{Op: "add", Path: "/parts/-", Value: f.Todo})
-	}
-	return r.patch
+	return append(r.patch, f.Todo...)
 }
 
 type messageRenderer struct {
@@ -119,7 +116,7 @@ func (r *messageRenderer) contents() {
 		case p.Kind == transcript.File:
 			r.file(p, u)
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && (staysWhole || i == skeletonOf):
-			r.patch = append(r.patch, skeleton(p, u.Tag)...)
+			r.patch = append(r.patch, r.skeleton(p, u.Tag)...)
 			r.changed[i] = true
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop:
 			r.removed[i], lostArc = true, true
@@ -421,7 +418,7 @@ func (r *messageRenderer) file(p *transcript.Part, u *frozen.Unit) {
 
 func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	if u.Edit == frozen.Skeleton {
-		r.patch = append(r.patch, skeleton(p, u.Tag)...)
+		r.patch = append(r.patch, r.skeleton(p, u.Tag)...)
 		return
 	}
 	if u.Edit == frozen.Clamp {
@@ -434,16 +431,10 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	}
 }
 
-func skeleton(p *transcript.Part, tag int) schema.Patch {
-	var patch schema.Patch
-	if p.TextPath != "" { // without a path, the harness shows its own sentence in place of the result
-		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(Placeholder(tag))}}
-	}
+func (r *messageRenderer) skeleton(p *transcript.Part, tag int) schema.Patch {
+	patch := r.Codec.ResultText(*p, Placeholder(tag))
 	if clamped := clampInput(p.Input); clamped != nil {
 		patch = append(patch, schema.PatchOp{Op: "replace", Path: p.InputPath, Value: clamped})
-	}
-	if p.AttachmentsPath != "" {
-		patch = append(patch, schema.PatchOp{Op: "remove", Path: p.AttachmentsPath})
 	}
 	return patch
 }
