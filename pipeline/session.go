@@ -79,6 +79,8 @@ type Session struct {
 	// sentToken is the token of the wire that the newest request left with, as reported
 	// by the client. It is empty if the request left with another wire.
 	sentToken string
+	// askedModel is the model that the client asks for, zero if the messages name it.
+	askedModel schema.Model
 	// unstored holds the bindings that no pass has committed yet.
 	unstored []frozen.Binding
 	// frame is the setup that the memo was rendered with.

@@ -56,6 +56,9 @@ type session struct {
 	// the messages that the pass sent.
 	pause      *pause
 	wireTokens int
+	// systemChanged says that the next request leaves with another system prompt than
+	// the last one. The next pass is then a bust.
+	systemChanged bool
 	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
 	// used is the tick of the newest use. The mutex of the sessions guards it.
@@ -69,7 +72,7 @@ func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
-	s.pause, s.wireTokens = nil, 0
+	s.pause, s.wireTokens, s.systemChanged = nil, 0, false
 }
 
 // sessions is a bounded set of sessions in memory.

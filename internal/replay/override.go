@@ -71,6 +71,14 @@ func (v *overrides) parent(recorded string) string {
 	return recorded
 }
 
+// model returns the model to ask for.
+func (v *overrides) model(recorded *schema.Model) *schema.Model {
+	if recorded == nil || v.profile == nil {
+		return recorded
+	}
+	return &schema.Model{Provider: v.provider(recorded.Provider), ID: recorded.ID}
+}
+
 // patch returns the changes to a message, except those to its usage.
 func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema.Patch {
 	var patch schema.Patch

@@ -276,6 +276,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		unchanged = 0
 	}
 	params.Parent = p.overrides.parent(params.Parent)
+	params.Model = p.overrides.model(params.Model)
 	messages, err := p.retell(ses, s.attachment)
 	if err != nil {
 		return err
@@ -436,11 +437,14 @@ func (p *player) session(id string) *session {
 	return ses
 }
 
-// modelOf returns the model of the newest user message, and the limits that the recorded catalogue
+// modelOf returns the model that the shim has named, or else that of the newest user message, and the limits that the recorded catalogue
 // gives for it.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
-	for i := len(m.entries) - 1; i >= 0; i-- {
+	if params.Model != nil {
+		model = *params.Model
+	}
+	for i := len(m.entries) - 1; i >= 0 && params.Model == nil; i-- {
 		d := m.codec.Decode(m.entries[i].raw)
 		if d.Role == transcript.User && d.Model.ID != "" {
 			model = d.Model

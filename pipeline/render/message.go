@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -79,12 +81,56 @@ func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Pat
 		r.reasoning()
 		r.emptiness()
 	}
-	for i := len(m.Parts) - 1; i >= 0; i-- {
-		if r.removed[i] {
-			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: m.Parts[i].Path})
+	r.remove()
+	return append(r.patch, f.Todo...)
+}
+
+// remove appends the operations that take the removed parts off the message.
+func (r *messageRenderer) remove() {
+	paths := r.Codec.Vocabulary().Paths
+	if paths.Message != "" && r.hasVanished() {
+		if slices.ContainsFunc(r.m.Parts, func(p transcript.Part) bool { return isResult(p.ResultPath, paths) || isResult(p.Path, paths) }) {
+			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: paths.Results})
+		}
+		r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: paths.Message})
+		return
+	}
+	var results []string
+	for i := len(r.m.Parts) - 1; i >= 0; i-- {
+		p := &r.m.Parts[i]
+		switch {
+		case !r.removed[i]:
+		case isResult(p.Path, paths): // a result without its call
+			results = append(results, p.Path)
+		default:
+			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: p.Path})
+			if p.ResultPath != "" {
+				results = append(results, p.ResultPath)
+			}
 		}
 	}
-	return append(r.patch, f.Todo...)
+	slices.SortFunc(results, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(b, a)) }) // from the end
+	for _, path := range results {
+		r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: path})
+	}
+}
+
+func isResult(path string, paths transcript.Paths) bool {
+	return paths.Results != "" && strings.HasPrefix(path, paths.Results+"/")
+}
+
+// hasVanished reports whether the removals leave nothing of an answer that the provider
+// sees.
+func (r *messageRenderer) hasVanished() bool {
+	if r.m.Role != transcript.Assistant || len(r.patch) > 0 || len(r.Todo) > 0 || !slices.Contains(r.removed, true) {
+		return false
+	}
+	for i := range r.m.Parts {
+		if !r.removed[i] && !r.m.Parts[i].Hidden {
+			return false
+		}
+	}
+	return true
 }
 
 type messageRenderer struct {
@@ -184,7 +230,7 @@ func (r *messageRenderer) leave() {
 // without content, and the provider refuses the request. With Frame.KeepsText the
 // empty text says that something is missing.
 func (r *messageRenderer) emptiness() {
-	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText {
+	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
 	}
 	for i := range r.m.Parts {

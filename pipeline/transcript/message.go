@@ -164,8 +164,3 @@ type SyntheticCall struct {
 	CallID, Tool, Output, Title string
 	Input, Metadata             json.Value
 }
-
-// codecs are the codecs by the name of their harness.
-var codecs = map[string]Codec{
-	string(schema.HarnessOpenCode): OpenCode{},
-}

@@ -87,9 +87,3 @@ type Paths struct {
 	// Results leads to the results that stand beside the message.
 	Results string
 }
-
-// CodecOf returns the codec of a harness, or false if there is none.
-func CodecOf(harness string) (Codec, bool) {
-	c, ok := codecs[harness]
-	return c, ok
-}
