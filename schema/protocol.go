@@ -161,6 +161,9 @@ type TransformParams struct {
 	// last request left with the mutation of an older answer, unmodified, or
 	// with a system prompt that is not the host's.
 	Sent string `json:"sent,omitzero"`
+	// Model is the model that the request goes to. It is absent if the harness's
+	// user messages name their model.
+	Model *Model `json:"model,omitzero"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
 	Messages json.Value `json:"-"`

@@ -242,7 +242,11 @@ export const hostCalls: HostCalls = {
     },
     "base": 41,
     "keep": 119,
-    "sent": "w40"
+    "sent": "w40",
+    "model": {
+      "provider": "anthropic",
+      "id": "claude-opus-5"
+    }
   }, result: {
     "revision": 42,
     "verdict": "hard",
