@@ -27,9 +27,9 @@ export function shimManifest(source) {
   return {
     ...published,
     publishConfig,
-    // All names mean one file, so npx takes the first: `npx @magicctx/pi` is right beside @magicctx/opencode, too. People
-    // and messages name the second.
-    bin: { [source.name.slice(1).replace("/", "-")]: "dist/launcher.js", "magicctx-host": "dist/launcher.js" },
+    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name. The packages share it, because
+    // people and messages name it, and because one host serves all harnesses.
+    bin: { "magicctx-host": "dist/launcher.js" },
     // npm installs the package that fits and skips the others. It needs no install script, and the harnesses run none
     // when they install a plugin.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),

@@ -104,7 +104,12 @@ test("npx @magicctx/opencode installs, with arguments and without", () => {
 })
 
 test("npx @magicctx/pi installs for Pi", () => {
-  const { status, stdout, stderr } = run("npx", ["@magicctx/pi"])
+  const alone = join(root, "alone")
+  mkdirSync(alone)
+  writeFileSync(join(alone, "package.json"), "{}")
+  const paths = tarballs.map(({ path }) => path).filter((path) => !basename(path).startsWith("magicctx-opencode-"))
+  assert.equal(run("npm", ["install", "--no-audit", "--no-fund", ...paths], { cwd: alone }).status, 0)
+  const { status, stdout, stderr } = run("npx", ["@magicctx/pi"], { cwd: alone })
   assert.equal(status, 1, stdout + stderr)
   assert.match(stdout, /pi-shim\/index\.js/)
   assert.match(stderr, /no terminal to ask on/)
