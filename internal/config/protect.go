@@ -22,8 +22,8 @@ const (
 
 // Patterns are names of tools or paths with wildcards:
 //
-//	*      any number of characters except slashes
-//	?      one character except a slash
+//	?      one character, but not a slash
+//	*      any number of characters, but no slash
 //	**     any number of directories
 //	{a,b}  a or b
 //	[a-z]  one character of a range
