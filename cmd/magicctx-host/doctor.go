@@ -146,7 +146,8 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return string(out), err
 }
 
-// places returns the project's place and the user's.
+// places returns the two places where magicctx may be installed for a harness: the project, and the user's
+// own configuration.
 func places(h *install.Harness, project, dataDir string) []install.Place {
 	user := install.Place{Harness: h, Env: os.Getenv, DataDir: dataDir}
 	inProject := user
@@ -163,7 +164,8 @@ func conflicts(ctx context.Context, places []install.Place) (all []doctor.Confli
 	return all, err
 }
 
-// findPlugin returns the entry that loads our plugin at a place, an empty one if there is none.
+// findPlugin returns the entry that loads magicctx's plugin at a place. If there is none, the entry is
+// empty.
 func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error) {
 	found, err := install.FindPlugin(ctx, place)
 	if found == nil {
@@ -172,7 +174,8 @@ func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error
 	return *found, err
 }
 
-// restoreCompaction gives a harness's compaction back wherever an installation has switched it off.
+// restoreCompaction switches a harness's compaction on again in each place where an installation has
+// switched it off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false
 	for _, place := range places {

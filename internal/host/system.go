@@ -254,8 +254,8 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals that the newest pass lost its prefix to something that the
-// harness did after it.
+// noteBust journals that the newest pass lost its prefix because of a change that
+// the harness made after that pass.
 func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
 	s.pause = nil // its prompt cannot have been read from the cache
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)

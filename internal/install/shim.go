@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Shim is the plugin that a program carries, and the program that the plugin starts.
+// A Shim holds the plugin that is built into this program, and the program that the plugin starts.
 type Shim struct {
 	// Bundle is the plugin. It lies in the data directory.
 	Bundle []byte
@@ -28,14 +28,14 @@ type Shim struct {
 	Program []byte
 }
 
-// The names in the shim's directory.
+// The files of the shim in the data directory.
 const (
 	bundleName = "index.js"
 	hostRecord = "host.json"
 )
 
 // hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
-// new installation mends a running harness.
+// new installation also repairs a harness that is already running.
 type hostOf struct {
 	Host string `json:"host"`
 }
@@ -44,7 +44,7 @@ func (p Place) shimFile(name string) string {
 	return filepath.Join(p.DataDir, p.Harness.shimDirectory, name)
 }
 
-// An ownFile is a file of ours that a plan writes.
+// An ownFile is a file that belongs to magicctx, and that a plan writes.
 type ownFile struct {
 	path    string
 	content []byte
@@ -116,8 +116,8 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// shimToRemove returns the files in the data directory that no other installation uses. The copy of the
-// program serves the shims of all harnesses.
+// shimToRemove returns the files in the data directory that no other installation uses, none of them if
+// another installation of the same harness uses them. The copy of the program serves all harnesses.
 func (p Place) shimToRemove(v vault) ([]string, error) {
 	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
 	if err != nil {
@@ -138,7 +138,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 	return files, nil
 }
 
-// removeOwn removes files of ours, and their directories if nothing else is in them.
+// removeOwn removes files that belong to magicctx, and their directories if nothing else is in them.
 func removeOwn(files []string) error {
 	for _, file := range files {
 		if err := removeFile(file); err != nil {

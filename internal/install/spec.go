@@ -20,7 +20,7 @@ func withoutVersion(spec string) string {
 
 var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
-// maxSpec is the longest path that an operating system opens. A longer spec is no plugin that a harness
+// maxSpec is the longest path that an operating system opens. A longer spec is not a plugin that a harness
 // could load.
 const maxSpec = 4096
 

@@ -61,8 +61,8 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// CompactionOff returns the configuration that switches the harness's own compaction off at the place,
-// empty if it is on.
+// CompactionOff returns the path of the configuration file that switches off the harness's own compaction
+// at the place. The path is empty if compaction is on.
 func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	files, _ := p.Harness.inForce(p)
 	for _, f := range files {
@@ -92,7 +92,7 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	return file, nil
 }
 
-// RestoreCompaction plans to give the settings of the harness's own compaction back the values that they had
+// RestoreCompaction plans to restore the settings of the harness's own compaction to the values that they had
 // before the installation. The plugin stays listed, and the next installation switches compaction off
 // again. If nothing is installed at the place, the error is ErrNotInstalled. If the user had switched
 // compaction off before the installation, the plan is empty.
