@@ -23,9 +23,10 @@ export async function messageEnd<M extends Message>(instance: Instance, message:
   }
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
-  const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
+  // This comes before anything is awaited: 0.74 may quit while this handler waits.
   forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
+  const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   return content && { message: { ...message, content } }
 }
 
