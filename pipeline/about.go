@@ -46,8 +46,7 @@ func describe(p *transcript.Part) string {
 	return p.Text
 }
 
-// telling are the arguments that tell a call from others of its tool, best first, as
-// OpenCode's tools name them.
+// telling are the arguments that tell a call from others of its tool, best first.
 var telling = []string{"filePath", "path", "command", "pattern", "url", "query", "description"}
 
 // argument returns the most telling argument of a call, or all of them if none of the

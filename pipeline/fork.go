@@ -13,16 +13,18 @@ import (
 // fingerprint identifies a unit across copies of its session. A fork gives new ids to
 // messages and parts. It keeps each message's time, the order, the content and the
 // call ids. Tool outputs are not included, because the harness may later prune them in
-// one of the two sessions. If the message has no time, it could be mistaken for
-// another one, so fingerprint returns 0, which matches nothing.
+// one of the two sessions. Where the message has no time, its key stands for it if the
+// harness keeps keys in a fork. Otherwise the message could be mistaken for another one, so
+// fingerprint returns 0, which matches nothing.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
+	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
-		return 0
+		if identity = m.Key; !m.KeyLasts || m.Key == "" {
+			return 0
+		}
 	}
 	h := sha256.New()
-	for _, field := range []string{
-		string(m.Role), strconv.FormatInt(m.Created, 10), strconv.Itoa(int(p.Kind)),
-	} {
+	for _, field := range []string{string(m.Role), identity, strconv.Itoa(int(p.Kind))} {
 		h.Write([]byte(field))
 		h.Write([]byte{0})
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/judge"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/render"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -27,7 +26,7 @@ var (
 
 // arrays returns the raw array, and the array that the client makes of it.
 func (w *world) arrays() (raw, wire []mjson.Value) {
-	codec := transcript.OpenCode{}
+	codec := w.codec
 	wire = make([]mjson.Value, len(w.raw))
 	for i, m := range w.raw {
 		patched, err := render.Apply(m, w.patches[codec.Decode(m).Key])

@@ -2,14 +2,23 @@ package pipeline
 
 import (
 	"slices"
+	"time"
 
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Model returns the model that the newest user message asks for. If no message names a
-// model, it is the last pass's model.
+// AskModel says which model the next request goes to, if the harness's messages do not
+// name it. The zero Model leaves the answer to the messages.
+func (s *Session) AskModel(m schema.Model) { s.askedModel = m }
+
+// Model returns the model that the next request goes to: the one of AskModel, or the one
+// that the newest user message asks for. If nobody names a model, it is the last pass's
+// model.
 func (s *Session) Model() schema.Model {
+	if s.askedModel.ID != "" {
+		return s.askedModel
+	}
 	if m := s.asked(); m.ID != "" {
 		return m
 	}
@@ -60,6 +69,13 @@ func (s *Session) lastUse(now int64) int64 {
 	return last
 }
 
+// IsIdle reports whether the provider has dropped the session's prefix for lack of use, if
+// it keeps an unused prefix for ttl. Now is Unix milliseconds.
+func (s *Session) IsIdle(now int64, ttl time.Duration) bool {
+	last := s.lastUse(now)
+	return last > 0 && time.Duration(now-last)*time.Millisecond > ttl
+}
+
 // lastResponse returns the time of the model's newest answer in Unix milliseconds, 0
 // for never.
 func (s *Session) lastResponse() int64 {
@@ -103,7 +119,7 @@ func (s *Session) isMidTurn() bool {
 			if e.head.errored {
 				return false
 			}
-			return e.head.finish == "tool-calls" || e.head.finish == "" && e.head.hasTools
+			return e.head.finish == transcript.EndsWithCalls || e.head.finish == transcript.Unfinished && e.head.hasTools
 		}
 	}
 	return false

@@ -79,6 +79,8 @@ type Session struct {
 	// sentToken is the token of the wire that the newest request left with, as reported
 	// by the client. It is empty if the request left with another wire.
 	sentToken string
+	// askedModel is the model that the client asks for, zero if the messages name it.
+	askedModel schema.Model
 	// unstored holds the bindings that no pass has committed yet.
 	unstored []frozen.Binding
 	// frame is the setup that the memo was rendered with.
@@ -136,7 +138,7 @@ type header struct {
 	agent string
 	// afterCalls says that a message before this one has called tools.
 	afterCalls       bool
-	finish           string
+	finish           transcript.Finish
 	hidden, hasTools bool
 	errored, summary bool
 	usage            transcript.Usage
@@ -178,9 +180,10 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 	s.entries = s.entries[:unchanged]
 	s.rendered = min(s.rendered, unchanged)
 	decoded, found := make([]transcript.Message, len(raws)), make([]traits, len(raws))
+	vocabulary := s.Codec.Vocabulary()
 	inParallel(len(raws), func(i int) {
 		decoded[i] = s.Codec.Decode(raws[i])
-		found[i] = traitsOf(&decoded[i])
+		found[i] = traitsOf(vocabulary, &decoded[i])
 	})
 	var fresh []frozen.Unit
 	for i := range raws {

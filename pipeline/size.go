@@ -53,7 +53,7 @@ func (s *Session) size() (Size, Gauge) {
 		e := &s.entries[i]
 		tail += s.tokensOf(e)
 		own -= e.own
-		answered = answered || e.head.role == transcript.Assistant && e.head.finish != ""
+		answered = answered || e.head.role == transcript.Assistant && e.head.finish != transcript.Unfinished
 		if e.isMeasured() {
 			measured = i
 		}

@@ -251,7 +251,7 @@ func (s *Session) frameOf(i int) render.Frame {
 	spared := s.sparedOf(i)
 	f.KeepsCall, f.KeepsText = spared.call, spared.text
 	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
-		f.Todo = todoPart(s.Codec, t)
+		f.Todo = todoCall(s.Codec, t)
 	}
 	return f
 }

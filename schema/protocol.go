@@ -148,9 +148,6 @@ type TransformParams struct {
 	// Parent is the session that spawned this one. It is empty for a primary
 	// session.
 	Parent string `json:"parent,omitzero"`
-	// Model is the model that the request goes to. It is absent if the harness
-	// names the model in its messages, as OpenCode does.
-	Model Model `json:"model,omitzero"`
 	// Base is the revision of which the first Keep messages are unchanged. Base
 	// 0 asks for a resync: Keep is then 0, and the attachment is the whole
 	// array.
@@ -161,6 +158,9 @@ type TransformParams struct {
 	// last request left with the mutation of an older answer, unmodified, or
 	// with a system prompt that is not the host's.
 	Sent string `json:"sent,omitzero"`
+	// Model is the model that the request goes to. It is absent if the harness's
+	// user messages name their model.
+	Model *Model `json:"model,omitzero"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
 	Messages json.Value `json:"-"`

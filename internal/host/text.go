@@ -31,7 +31,7 @@ func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextComplete
 }
 
 // bindText binds the thinking of the answer that the text belongs to. A harness
-// that runs one prompt only, such as `opencode run`, may be gone before the event
+// that runs one prompt only may be gone before the event
 // at the end of the answer has left it; it waits for this hook.
 func (h *Host) bindText(ctx context.Context, c Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {

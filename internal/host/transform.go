@@ -53,6 +53,10 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		return none, err
 	}
 	done = true
+	if s.systemChanged {
+		s.systemChanged = false
+		h.noteBust(ctx, s, pipeline.BustSystem)
+	}
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
 	s.lastPass.Store(time.Since(pass.started).Microseconds())
@@ -112,6 +116,9 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	}
 	s.bytes.Add(int64(len(p.Messages)))
 	ps.fresh = s.pipe.Update(p.Keep, messages, p.Sent)
+	if p.Model != nil {
+		s.pipe.AskModel(*p.Model)
+	}
 	if err := ended(ctx, "read the transcript"); err != nil {
 		return nil, err
 	}
@@ -234,7 +241,8 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		Binds:          bindsThinking(ps.config, profile, m),
 		Gaps:           ps.config.TemporalAwareness,
 		SystemPending:  ps.s.row.System.Pending,
-		SystemIsOld:    isEarlierDay(ps.s.row.System.At, ps.at),
+		SystemIsNew:    ps.s.isSystemNew(),
+		SystemIsOld:    !ps.s.systemComesFirst() && isEarlierDay(ps.s.row.System.At, ps.at),
 		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
 	}
 }

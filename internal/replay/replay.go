@@ -276,6 +276,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		unchanged = 0
 	}
 	params.Parent = p.overrides.parent(params.Parent)
+	params.Model = p.overrides.model(params.Model)
 	messages, err := p.retell(ses, s.attachment)
 	if err != nil {
 		return err
@@ -335,7 +336,7 @@ type transformed struct {
 // observe checks a pass from the outside and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
 	id := t.params.Session
-	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: id}, ses.passes, 1)
+	rows, err := p.store.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
 	if err != nil {
 		return err
 	}
@@ -344,7 +345,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	}
 	row := rows[0]
 	var st schema.SessionStatus
-	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: id}, &st); err != nil {
+	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: p.trace.harness, Session: id}, &st); err != nil {
 		return err
 	}
 	ses.passes = row.Pass
@@ -429,18 +430,21 @@ func (p *player) settle(ses *session) {
 func (p *player) session(id string) *session {
 	ses, ok := p.sessions[id]
 	if !ok {
-		ses = &session{mirror: newMirror(transcript.OpenCode{}), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		ses = &session{mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
 		p.sessions[id] = ses
 		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
 	}
 	return ses
 }
 
-// modelOf returns the model of the newest user message, and the limits that the recorded catalogue
+// modelOf returns the model that the shim has named, or else that of the newest user message, and the limits that the recorded catalogue
 // gives for it.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
-	for i := len(m.entries) - 1; i >= 0; i-- {
+	if params.Model != nil {
+		model = *params.Model
+	}
+	for i := len(m.entries) - 1; i >= 0 && params.Model == nil; i-- {
 		d := m.codec.Decode(m.entries[i].raw)
 		if d.Role == transcript.User && d.Model.ID != "" {
 			model = d.Model

@@ -1,7 +1,7 @@
 import { Method, timeoutMS, within } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { AssistantMessage, Context, Message, TextBlock, ToolResultEvent } from "./pi.ts"
-import { keyOf } from "./steps.ts"
+import { hasFailed, keyOf } from "./steps.ts"
 
 /** Forwards an event of Pi, reduced to what the host uses, in order and without waiting. */
 export function forward(instance: Instance, session: string, event: { type: string } & Record<string, unknown>, sent?: string): void {
@@ -16,7 +16,7 @@ export function forward(instance: Instance, session: string, event: { type: stri
 export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
   if (!isAnswer(message)) return undefined
   const session = ctx.sessionManager.getSessionId()
-  const isGood = message.stopReason !== "error" && message.stopReason !== "aborted"
+  const isGood = !hasFailed(message)
   if (isGood) {
     instance.unsent.delete(session)
     instance.recovering.delete(session)

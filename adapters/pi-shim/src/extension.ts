@@ -99,8 +99,8 @@ export function handlers(pi: Pi) {
       return guarded("context", (instance) => context(instance, event, ctx))
     },
 
-    context_with_system<M extends Message>(event: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
-      return guarded("context_with_system", (instance) => instance.prompt.request(instance, event, ctx))
+    context_with_system<M extends Message>(event: ContextEvent<M>, _: Context): Promise<{ messages: M[] } | undefined> {
+      return guarded("context_with_system", (instance) => instance.prompt.request(event))
     },
 
     after_provider_response(_: unknown, ctx: Context): void {

@@ -58,6 +58,7 @@ export class Instance extends PluginInstance {
   /** Notes that the session is no longer open. */
   detach(session: string): void {
     this.turns.turnEnded(session)
+    this.prompt.end()
     if (this.open?.session === session) this.open = undefined
   }
 

@@ -65,6 +65,7 @@ export interface Context {
   modelRegistry: { find(provider: string, modelId: string): Model | undefined }
   model: Model | undefined
   signal: AbortSignal | undefined
+  getSystemPrompt(): string
   isIdle(): boolean
 }
 

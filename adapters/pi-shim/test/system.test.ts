@@ -23,9 +23,16 @@ test("each request carries the host's prompt, and keeps its tools", async (t) =>
   assert.equal(await pi.emit("before_agent_start", { systemPrompt: "You code.", systemPromptOptions: options }), undefined)
   const wire = await request(pi)
   assert.deepEqual(wire[0], { role: "system", content: "prompt\n\nguidance", toolsAdded: [{ name: "read" }], timestamp: 3 })
-  assert.deepEqual(asked(received), ["You code.\n\n<cwd>"])
-  assert.deepEqual(received("session/system")[0]!.params, { session: pi.session, directory: pi.cwd, model: { provider: "p", id: "m" }, system: ["You code.\n\n<cwd>"] })
+  assert.deepEqual((await request(pi, [head(), user("one"), user("two")]))[0], wire[0])
+  assert.deepEqual(received("session/system").map(({ params }) => params), [{ session: pi.session, directory: pi.cwd, model: { provider: "p", id: "m" }, system: [pi.systemPrompt] }])
   assert.deepEqual(options, {})
+})
+
+test("the host knows a run's prompt before its first pass", async (t) => {
+  const { pi } = await load(t, {}, answers)
+  const before = fake.entries().length
+  await request(pi)
+  assert.deepEqual(fake.story().slice(before).filter((method) => method.startsWith("session/s") || method.startsWith("session/t")).slice(-2), ["session/system", "session/transform"])
 })
 
 // Before 1.0 Pi starts such a run without before_agent_start, so a prompt that is set there would be missing.
@@ -37,17 +44,25 @@ test("a run that a message of an extension starts has the same prompt", async (t
   assert.deepEqual((await request(pi))[0], first[0])
 })
 
+test("a prompt that Pi changes in the middle of a run is asked about anew", async (t) => {
+  const { pi, received } = await load(t, {}, answers)
+  await request(pi)
+  pi.systemPrompt = "You code with another tool."
+  await request(pi)
+  assert.deepEqual(asked(received), ["You code.\n\n<cwd>", "You code with another tool."])
+})
+
 // Pi puts a forced prompt in place of the system message after all extensions.
 test("a prompt that another extension forces is the one that the host adds to", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   const options: { forceSystemPrompt?: string } = {}
   await pi.emit("before_agent_start", { systemPrompt: "You code.", systemPromptOptions: options })
-  options.forceSystemPrompt = "You are a pirate."
-  const messages = [head(), user("one")]
-  assert.equal(await request(pi, messages), messages, "the message does not matter now")
+  options.forceSystemPrompt = pi.systemPrompt = "You are a pirate."
+  await request(pi)
   assert.equal(options.forceSystemPrompt, "prompt\n\nguidance")
-  await request(pi, [head(), user("one"), user("two")])
-  assert.deepEqual(asked(received), ["You are a pirate.", "You are a pirate."])
+  pi.systemPrompt = options.forceSystemPrompt
+  await request(pi)
+  assert.deepEqual(asked(received), ["You are a pirate."], "the host's own words are not shown to it")
 })
 
 test("before 0.87 a prompt is set for the whole run", async (t) => {
@@ -61,18 +76,21 @@ test("before 0.87 a prompt is set for the whole run", async (t) => {
 })
 
 test("a prompt that the host leaves unchanged stays as it is", async (t) => {
-  const { pi } = await load(t)
-  const messages = [head(), user("one")]
+  const { pi, received } = await load(t)
+  const messages = [head(), user("one", 1)]
   assert.equal(await request(pi, messages), messages)
+  await request(pi, [...messages, user("two", 2)])
+  assert.deepEqual(received("session/transform").map(({ params }) => typeof params!.sent), ["undefined", "string"])
 })
 
 test("without an answer the last one to the same question stays in effect", async (t) => {
   const { pi } = await load(t, {}, answers)
   const first = await request(pi)
-  fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } }, silent: ["session/system"], results: { initialize: undefined } })
+  await pi.emit("agent_settled")
   fake.follow({ errors: { "session/system": { code: -32603, message: "scripted" } } })
   assert.deepEqual((await request(pi))[0], first[0])
-  const other = [{ role: "system", content: "Another prompt", timestamp: 3 } as Message, user("one")]
+  pi.systemPrompt = "Another prompt"
+  const other = [head(), user("one")]
   assert.equal(await request(pi, other), other)
 })
 

@@ -361,9 +361,9 @@ export interface ModelLimits {
   /** price is in the catalogue's currency, per million tokens. */
   price?: Price
   /**
-   * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". It
-   * decides the format of requests. In Pi it is the name of the provider's API, for example
-   * "anthropic-messages".
+   * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". Pi
+   * has no such packages, so its shim sends the name of the model's API, for example "anthropic-messages". It
+   * decides the format of requests.
    */
   npm?: string
 }
@@ -757,11 +757,6 @@ export interface TransformParams {
   /** parent is the session that spawned this one. It is empty for a primary session. */
   parent?: string
   /**
-   * model is the model that the request goes to. It is absent if the harness names the model in its messages,
-   * as OpenCode does.
-   */
-  model?: Model
-  /**
    * base is the revision of which the first Keep messages are unchanged. Base 0 asks for a resync: Keep is
    * then 0, and the attachment is the whole array.
    */
@@ -773,6 +768,11 @@ export interface TransformParams {
    * with a system prompt that is not the host's.
    */
   sent?: string
+  /**
+   * model is the model that the request goes to. It is absent if the harness's user messages name their
+   * model.
+   */
+  model?: Model
 }
 
 /** Verdict says what a pass may do to the cached prefix. */

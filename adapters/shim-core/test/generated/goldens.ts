@@ -236,13 +236,13 @@ export const hostCalls: HostCalls = {
     "session": "ses_1",
     "directory": "/p",
     "parent": "ses_0",
-    "model": {
-      "provider": "anthropic",
-      "id": "claude-opus-4"
-    },
     "base": 41,
     "keep": 119,
-    "sent": "w40"
+    "sent": "w40",
+    "model": {
+      "provider": "anthropic",
+      "id": "claude-opus-5"
+    }
   }, result: {
     "revision": 42,
     "verdict": "hard",
