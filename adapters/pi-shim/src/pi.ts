@@ -120,7 +120,8 @@ export interface PromptOptions {
 
 export interface BeforeAgentStart {
   readonly systemPrompt: string
-  systemPromptOptions: PromptOptions
+  /** PromptOptions, from 0.87 on. */
+  systemPromptOptions: object
 }
 
 /** A system message of a transcript, from 0.87 on. The sections follow the content. */

@@ -36,7 +36,7 @@ export class RunPrompt {
   async begin(asker: Asker, event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {
     this.end()
     if (canReplaceLater(ctx)) {
-      this.options = event.systemPromptOptions
+      this.options = event.systemPromptOptions as PromptOptions
       return undefined
     }
     const { answer } = await this.ask(asker, event.systemPrompt, ctx)
