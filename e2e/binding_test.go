@@ -199,14 +199,27 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 }
 
 // withoutGuesses leaves out passes whose answer the shim did not use, because the array had changed
-// before its end. The next pass is for the same array. If either pass is a bust, so is the request.
-func withoutGuesses(passes []store.PassRow) (kept []store.PassRow) {
+// before its end. The next pass is for the same array.
+func withoutGuesses(passes []store.PassRow) []store.PassRow {
+	next := map[int]int{} // by pass, the number of messages in the next one
+	for i, p := range passes[:max(0, len(passes)-1)] {
+		next[p.Pass] = passes[i+1].Messages
+	}
+	return join(passes, func(p store.PassRow) bool {
+		n, ok := next[p.Pass]
+		return ok && n == p.Messages
+	})
+}
+
+// join joins passes that led to no request with the ones after them. If either is a bust, so is the
+// request.
+func join(passes []store.PassRow, isUnsent func(store.PassRow) bool) (kept []store.PassRow) {
 	busted, cause := false, ""
-	for i, p := range passes {
+	for _, p := range passes {
 		if p.Bust {
 			busted, cause = true, cmp.Or(cause, p.BustCause)
 		}
-		if i+1 < len(passes) && passes[i+1].Messages == p.Messages {
+		if isUnsent(p) {
 			continue
 		}
 		p.Bust, p.BustCause = busted, cause

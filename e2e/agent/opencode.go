@@ -58,8 +58,6 @@ func (o *OpenCode) Interject(ctx context.Context, session string, p opencodetest
 	return o.PromptAsync(ctx, session, p)
 }
 
-func (o *OpenCode) Abort(ctx context.Context, session string) error { return o.Abort(ctx, session) }
-
 func (o *OpenCode) Command(ctx context.Context, session, name string) error {
 	body := map[string]string{"command": name, "arguments": ""}
 	return o.Call(ctx, http.MethodPost, "/session/"+session+"/command", body, nil)

@@ -44,12 +44,15 @@ interface SystemInput {
 
 /** Replaces the system prompt of one LLM request, in place. */
 export async function system(instance: Instance, input: SystemInput, output: { system: string[] }): Promise<void> {
-  const { directory, sessions, systems } = instance
+  const { directory, passes, sessions, systems } = instance
   const { sessionID: session, model } = input
   if (!session || sessions.hidden.has(session)) return
   const params = { session, directory, model: { provider: model?.providerID ?? "", id: model?.id ?? "" }, system: output.system }
-  const system = await systems.ask(params, !isAside(sessions, session, input, output.system))
+  const isConversation = !isAside(sessions, session, input, output.system)
+  const { system, kind, refusal } = await systems.ask(params, isConversation)
+  if (isConversation) passes.leavesWith(kind, session)
   if (system) output.system.splice(0, output.system.length, ...system)
+  if (refusal) throw refusal
 }
 
 /** The first words of the prompts of OpenCode's own agents: title, summary, compaction. The host has the same list. */

@@ -27,7 +27,7 @@ const message = cases(
   ["role"],
   [
     ["user", fields({ role: all, content, timestamp: all })],
-    ["assistant", fields({ role: all, content, api: all, provider: all, model: all, usage, stopReason: all, timestamp: all })],
+    ["assistant", fields({ role: all, content, api: all, provider: all, model: all, usage, stopReason: all, errorMessage: all, timestamp: all })],
     ["toolResult", toolResult],
     // The timestamp of a custom message changes when Pi writes it to the session file.
     ["custom", fields({ role: all, customType: all, content })],

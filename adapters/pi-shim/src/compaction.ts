@@ -23,13 +23,29 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   }
 }
 
+/** A compaction after which the model still sees all that it sees now. */
 function keepAll(instance: Instance, session: string, { branchEntries, preparation }: BeforeCompact): BeforeCompactResult | undefined {
-  const first = branchEntries.find(({ type }) => type === "message" || type === "custom_message" || type === "compaction" || type === "branch_summary")
-  if (!first || first.type === "compaction") return undefined
+  const at = branchEntries.findLastIndex(isCompaction)
+  const last = branchEntries[at] as Compaction | undefined
+  const kept = last ? branchEntries.slice(0, at).find(({ id }) => id === last.firstKeptEntryId) : undefined
+  const first = kept ?? branchEntries.slice(at + 1).find(({ type }) => inContext.has(type))
+  if (!first) return undefined
   instance.recovering.add(session)
   // Pi finds the entry of a compaction by its summary, so no two summaries of a session may be equal.
-  const summary = `The provider refused a prompt as too long at ${new Date().toISOString()}. Nothing was summarised: the whole conversation follows, with spent tool output left out by magicctx.`
-  return { compaction: { summary, firstKeptEntryId: first.id, tokensBefore: preparation.tokensBefore } }
+  const note = `${opening} (entry ${branchEntries.at(-1)!.id}). The conversation follows, with spent tool output left out by magicctx.`
+  const earlier = last && !last.summary.startsWith(opening) ? `${last.summary.split(`\n\n${opening}`)[0]}\n\n` : ""
+  return { compaction: { summary: earlier + note, firstKeptEntryId: first.id, tokensBefore: preparation.tokensBefore } }
+}
+
+const opening = "The provider refused a prompt as too long, and nothing was summarised"
+
+/** The entries that become messages of the prompt. */
+const inContext = new Set(["message", "custom_message", "branch_summary"])
+
+type Compaction = Entry & { summary: string; firstKeptEntryId: string }
+
+function isCompaction(entry: Entry): entry is Compaction {
+  return entry.type === "compaction"
 }
 
 /** Finds out why a version before 0.87 compacts: it does not say so. */

@@ -18,10 +18,12 @@ export async function context<M extends Message>(instance: Instance, { messages 
   const steps = join(messages)
   const answer = () => ({ messages: flatten(steps) as M[] })
   if (!enabled) {
+    if (instance.isInTrouble) await instance.guard("system prompt", () => instance.prompt.prepare(instance, ctx))
     if (instance.isInTrouble && (await passes.withoutHost(steps, session)) === "reapplied") return answer()
     passes.withoutPass(session)
     return undefined
   }
+  await instance.guard("system prompt", () => instance.prompt.prepare(instance, ctx))
   const model = nameOf(ctx.model)
   const outcome = await passes.run(steps, { session, directory, ...(model && { model }) }, enabled)
   instance.prompt.leaves(instance, session)

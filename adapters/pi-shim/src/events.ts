@@ -1,7 +1,7 @@
 import { Method, timeoutMS, within } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { AssistantMessage, Context, Message, TextBlock, ToolResultEvent } from "./pi.ts"
-import { keyOf } from "./steps.ts"
+import { hasFailed, keyOf } from "./steps.ts"
 
 /** Forwards an event of Pi, reduced to what the host uses, in order and without waiting. */
 export function forward(instance: Instance, session: string, event: { type: string } & Record<string, unknown>, sent?: string): void {
@@ -16,16 +16,17 @@ export function forward(instance: Instance, session: string, event: { type: stri
 export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
   if (!isAnswer(message)) return undefined
   const session = ctx.sessionManager.getSessionId()
-  const isGood = message.stopReason !== "error" && message.stopReason !== "aborted"
+  const isGood = !hasFailed(message)
   if (isGood) {
     instance.unsent.delete(session)
     instance.recovering.delete(session)
   }
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
-  const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
+  // This comes before anything is awaited: 0.74 may quit while this handler waits.
   forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
+  const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   return content && { message: { ...message, content } }
 }
 

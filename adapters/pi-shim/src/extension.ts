@@ -1,3 +1,4 @@
+import { within } from "@magicctx/shim-core"
 import { registerCommands } from "./commands.ts"
 import { beforeCompact } from "./compaction.ts"
 import { context } from "./context.ts"
@@ -22,6 +23,8 @@ import { registerTools } from "./tools.ts"
 
 /** How long the start of a session may wait for the host, in ms. */
 const startMS = 2_000
+/** How long the end of a session waits for handlers that run, in ms. */
+const lastMS = 500
 /** For how long Pi keeps the prefix of an idle session warm, in seconds. */
 const warmSeconds = 30 * 60
 /** How often the shim looks whether Pi is idle, in ms, and for how long. */
@@ -35,9 +38,15 @@ export function handlers(pi: Pi) {
   let instance: Instance | undefined
   let hasRegistered = false
 
+  /** The handlers that Pi waits for. */
+  const running = new Set<Promise<unknown>>()
+
   const guarded = async <T>(hook: string, body: (instance: Instance) => Promise<T> | T): Promise<T | undefined> => {
     const found = instance
-    return found?.guard(hook, () => body(found))
+    if (!found) return undefined
+    const run = found.guard(hook, () => body(found))
+    running.add(run)
+    return run.finally(() => running.delete(run))
   }
 
   /** Tells the host of an event. */
@@ -59,6 +68,7 @@ export function handlers(pi: Pi) {
       const found = (instance = instanceOf(ctx.cwd))
       await found.guard("session_start", async () => {
         const session = ctx.sessionManager.getSessionId()
+        const isAgain = found.open?.pi === pi && found.open.session === session
         found.attach({ pi, ctx, session })
         const registered = await found.start(startMS)
         if (registered && !hasRegistered) {
@@ -66,13 +76,16 @@ export function handlers(pi: Pi) {
           registerTools(pi, found, registered.tools)
           registerCommands(pi, found, registered.commands)
         }
+        if (isAgain) return
         found.followStatus()
+        found.showStatus()
         const parentSession = ctx.sessionManager.getHeader()?.parentSession
         forward(found, session, { type: "session_start", reason, model: nameOf(ctx.model), parentSession })
       })
     },
 
     async session_shutdown({ reason }: SessionShutdown, ctx: Context): Promise<void> {
+      await within(lastMS, Promise.all(running)) // 0.74 quits while handlers run
       await guarded("session_shutdown", (instance) => instance.detach(ctx.sessionManager.getSessionId()))
       instance = undefined
       if (reason === "quit") await leaveHome()
@@ -86,8 +99,8 @@ export function handlers(pi: Pi) {
       return guarded("context", (instance) => context(instance, event, ctx))
     },
 
-    context_with_system<M extends Message>(event: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
-      return guarded("context_with_system", (instance) => instance.prompt.request(instance, event, ctx))
+    context_with_system<M extends Message>(event: ContextEvent<M>, _: Context): Promise<{ messages: M[] } | undefined> {
+      return guarded("context_with_system", (instance) => instance.prompt.request(event))
     },
 
     after_provider_response(_: unknown, ctx: Context): void {

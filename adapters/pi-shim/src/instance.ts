@@ -38,8 +38,8 @@ export class Instance extends PluginInstance {
   readonly recovering = new Set<string>()
   private registered: InitializeResult | undefined
   private hasStarted = false
-  /** The connection on which the host was asked for the status of the session. */
-  private subscribed: string | undefined
+  /** The sessions whose status the host tells, on the connection of that generation. */
+  private followed = { generation: 0, sessions: new Set<string>() }
 
   constructor(directory: string, lease: Lease, log: Log) {
     const screen = new Screen()
@@ -58,6 +58,7 @@ export class Instance extends PluginInstance {
   /** Notes that the session is no longer open. */
   detach(session: string): void {
     this.turns.turnEnded(session)
+    this.prompt.end()
     if (this.open?.session === session) this.open = undefined
   }
 
@@ -73,23 +74,27 @@ export class Instance extends PluginInstance {
     return (this.registered ??= this.enabled)
   }
 
-  /**
-   * Asks the host to tell the status of the open session after each pass, once for each connection and session. The
-   * status of a session that is opened again is shown at once.
-   */
+  /** Lets the host tell the status of the open session after each pass, once for each connection. */
   followStatus(): void {
-    const { open, host, screen } = this
+    const { open, host, followed } = this
     if (!open?.ctx.hasUI || !this.enabled) return
     const { session } = open
-    const name = `${host.generation} ${session}`
-    if (this.subscribed === name) return
-    this.subscribed = name
-    const ask = async () => {
-      await host.call(Method.SessionSubscribe, { harness: "pi", session }, { timeoutMS: askMS })
-      this.changed(await host.call(Method.SessionStatus, { harness: "pi", session }, { timeoutMS: askMS }))
-    }
+    if (followed.generation !== host.generation) this.followed = { generation: host.generation, sessions: new Set() }
+    if (this.followed.sessions.has(session)) return
+    this.followed.sessions.add(session)
+    host.call(Method.SessionSubscribe, { harness: "pi", session }, { timeoutMS: askMS }).catch(() => this.followed.sessions.delete(session))
+  }
+
+  /** Shows the status of a session that is opened again. A new one has none yet. */
+  showStatus(): void {
+    const { open, host, screen } = this
+    if (!open?.ctx.hasUI || !this.enabled) return
     screen.status("magicctx")
-    ask().catch(() => {}) // a session without a pass has no status yet
+    const { session } = open
+    host.call(Method.SessionStatus, { harness: "pi", session }, { timeoutMS: askMS }).then(
+      (status) => this.changed(status),
+      () => {},
+    )
   }
 
   /** Shows the status of the open session. */
@@ -110,8 +115,6 @@ export class Instance extends PluginInstance {
   protected override recovered(): void {
     this.screen.banner(undefined)
     this.screen.status("magicctx")
-    this.subscribed = undefined
-    this.followStatus()
   }
 }
 

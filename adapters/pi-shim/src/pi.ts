@@ -65,6 +65,7 @@ export interface Context {
   modelRegistry: { find(provider: string, modelId: string): Model | undefined }
   model: Model | undefined
   signal: AbortSignal | undefined
+  getSystemPrompt(): string
   isIdle(): boolean
 }
 
@@ -119,7 +120,8 @@ export interface PromptOptions {
 
 export interface BeforeAgentStart {
   readonly systemPrompt: string
-  systemPromptOptions: PromptOptions
+  /** PromptOptions, from 0.87 on. */
+  systemPromptOptions: object
 }
 
 /** A system message of a transcript, from 0.87 on. The sections follow the content. */

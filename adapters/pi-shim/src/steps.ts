@@ -29,15 +29,24 @@ export function join(messages: readonly Message[]): Step[] {
   return steps
 }
 
-/** Returns the messages of steps: the reverse of join, after patches were applied. */
+/**
+ * Returns the messages of steps: the reverse of join, after patches were applied. Pi keeps an answer that has failed from
+ * the provider, but not its results, which no provider accepts without their calls.
+ */
 export function flatten(steps: readonly Step[]): Message[] {
   const messages: Message[] = []
   for (const { message, results } of steps) {
     if (!message) continue
     messages.push(message)
-    if (results) for (const result of results) messages.push(result)
+    if (results && !hasFailed(message)) for (const result of results) messages.push(result)
   }
   return messages
+}
+
+/** Whether an answer of the model has failed or was aborted. */
+export function hasFailed(message: Message): boolean {
+  const { stopReason } = message as { stopReason?: string }
+  return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
 /** The key of a message that stands alone in its array. */

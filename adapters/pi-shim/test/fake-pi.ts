@@ -43,6 +43,7 @@ export class FakePi {
   isIdle = true
   hasUI = true
   model: Model | undefined = mockModel
+  systemPrompt = "You code.\n\n<cwd>"
   branch: Array<Record<string, unknown> & { type: string; id: string }> = []
   /** Whether Pi has the abilities of 0.87. */
   isNew = true
@@ -102,6 +103,7 @@ export class FakePi {
         return fresh(pi.model)
       },
       signal: undefined,
+      getSystemPrompt: () => fresh(pi.systemPrompt),
       isIdle: () => fresh(pi.isIdle),
     }
   }

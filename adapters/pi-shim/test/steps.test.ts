@@ -19,9 +19,13 @@ test("a result that no answer stands before is a step of its own", () => {
   assert.deepEqual(flatten(join(messages)), messages)
 })
 
-test("the results of an answer that was aborted stay with it", () => {
-  const messages = [assistant([call("a")], { stopReason: "aborted" }, 1), result("a", "A", 2)]
-  assert.deepEqual(shape(messages), [["assistant:1", 1]])
+// Pi does not send such an answer, but would send its results, which no provider accepts without their calls.
+test("the results of an answer that has failed stay with it, and are not sent", () => {
+  for (const stopReason of ["aborted", "error"]) {
+    const messages = [user("go", 1), assistant([call("a")], { stopReason }, 2), result("a", "A", 3), user("on", 4)]
+    assert.deepEqual(shape(messages), [["user:1", 0], ["assistant:2", 1], ["user:4", 0]])
+    assert.deepEqual(flatten(join(messages)).map(({ role }) => role), ["user", "assistant", "user"])
+  }
 })
 
 test("keys use what Pi copies unchanged, and not what it makes anew", () => {

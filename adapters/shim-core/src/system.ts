@@ -2,22 +2,29 @@ import { RpcError } from "./connection.ts"
 import { Method, type InitializeResult, type SystemParams } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 import { timeoutMS } from "./timeouts.ts"
-import type { Passes } from "./passes.ts"
+import type { SystemPrompt } from "./passes.ts"
 
 /** The part of a plugin instance that asks for system prompts. */
 interface Asker {
   readonly enabled: InitializeResult | undefined
   readonly isInTrouble: boolean
   readonly host: Host
-  readonly passes: Passes
 }
+
+/** The system prompt of a request. */
+export interface Prompt {
+  /** Undefined if the prompt stays as it is. */
+  readonly system: string[] | undefined
+  readonly kind: SystemPrompt
+  /** The host's refusal, if it has answered with one and there is no earlier answer. */
+  readonly refusal?: RpcError
+}
+
+const bare: Prompt = { system: undefined, kind: "bare" }
 
 /** Asks the host for the system prompts of sessions, and remembers its last answers. */
 export class SystemPrompts {
-  /**
-   * The host's last answer to each session's system prompt, together with the question. An undefined answer leaves
-   * the prompt unchanged.
-   */
+  /** The host's last answer to each session's system prompt, together with the question. */
   private readonly last = new Map<string, { question: string; system: string[] | undefined }>()
   private readonly asker: Asker
 
@@ -26,34 +33,26 @@ export class SystemPrompts {
   }
 
   /**
-   * Returns the system prompt to send; undefined if the prompt stays as it is. A request that is not part of the
-   * session's conversation, for example for a title, has a prefix of its own.
+   * Returns the system prompt to send. A request that is not part of the session's conversation, for example for a
+   * title, has a prefix of its own, and its answer is not remembered.
    */
-  async ask(params: SystemParams, isConversation = true): Promise<string[] | undefined> {
-    const { enabled, isInTrouble, host, passes } = this.asker
+  async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
+    const { enabled, isInTrouble, host } = this.asker
+    if (!(enabled || isInTrouble)) return bare
     const { session } = params
-    if (!(enabled || isInTrouble)) {
-      if (isConversation) passes.leavesWith("bare", session)
-      return undefined
-    }
     const question = JSON.stringify(params)
     try {
       if (!enabled) throw new Error("no host")
       const { system } = await host.call(Method.System, params, { timeoutMS: Math.min(timeoutMS.system, enabled.transformTimeoutMs) })
-      if (isConversation) {
-        this.last.set(session, { question, system })
-        passes.leavesWith("answered", session)
-      }
-      return system
+      if (isConversation) this.last.set(session, { question, system })
+      return { system, kind: "answered" }
     } catch (err) {
       // Use the last answer to the same question, if there is one. A prompt without the host's part would be another
       // prefix, so the provider would have to read all of it anew.
       const last = this.last.get(session)
-      const isKnown = last?.question === question
-      if (isConversation) passes.leavesWith(isKnown ? "replayed" : "bare", session)
-      if (isKnown) return last.system
-      if (err instanceof RpcError) throw err // any other failure means that there is no host, and the pass has said so already
-      return undefined
+      if (last?.question === question) return { system: last.system, kind: "replayed" }
+      // Any other failure means that there is no host, and the pass says so.
+      return err instanceof RpcError ? { ...bare, refusal: err } : bare
     }
   }
 

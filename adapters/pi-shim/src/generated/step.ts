@@ -107,6 +107,7 @@ function same_message_assistant(was: unknown, raw: unknown): boolean {
     (was.model === raw.model || isSame(was.model, raw.model)) &&
     same_usage(was.usage, raw.usage) &&
     (was.stopReason === raw.stopReason || isSame(was.stopReason, raw.stopReason)) &&
+    (was.errorMessage === raw.errorMessage || isSame(was.errorMessage, raw.errorMessage)) &&
     (was.timestamp === raw.timestamp || isSame(was.timestamp, raw.timestamp))
   )
 }
@@ -327,6 +328,8 @@ function copy_message_assistant(raw: unknown, whole: Whole): unknown {
   if (usage_ !== undefined) copy.usage = usage_
   const stopReason_ = whole(raw.stopReason)
   if (stopReason_ !== undefined) copy.stopReason = stopReason_
+  const errorMessage_ = whole(raw.errorMessage)
+  if (errorMessage_ !== undefined) copy.errorMessage = errorMessage_
   const timestamp_ = whole(raw.timestamp)
   if (timestamp_ !== undefined) copy.timestamp = timestamp_
   return copy
