@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -94,9 +95,16 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// idleExit returns how long the host outlives its last client, from the user's configuration. 0 means
-// for ever.
-func idleExit(hostOptions) time.Duration {
-	cfg, _ := config.Load(config.Options{Harness: schema.HarnessOpenCode})
-	return time.Duration(cfg.IdleExitMinutes) * time.Minute
+// idleExit returns how long the host outlives its last client, from the user's configuration. The
+// harnesses have a file each: the longest time that one of them names counts, else the default.
+func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
+
+func idleExitOf(env func(string) string) time.Duration {
+	standard, longest := config.Default().IdleExitMinutes, 0
+	for _, h := range install.Harnesses {
+		if cfg, _ := config.Load(config.Options{Harness: h.ID, Env: env}); cfg.IdleExitMinutes != standard {
+			longest = max(longest, cfg.IdleExitMinutes)
+		}
+	}
+	return time.Duration(cmp.Or(longest, standard)) * time.Minute
 }
