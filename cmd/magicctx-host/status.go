@@ -31,7 +31,7 @@ const statusTimeout = 5 * time.Second
 type statusCmd struct {
 	dataDirFlag
 	Session string `arg:"" optional:"" help:"Show this session only: its id, or the end of it."`
-	Harness string `help:"Show sessions of this harness only: opencode or pi." enum:",opencode,pi" default:"" placeholder:"NAME"`
+	Harness string `help:"Show sessions of this harness only: ${harnesses}." enum:",${harnesses}" default:"" placeholder:"NAME"`
 	JSON    bool   `help:"Print JSON. With --watch one line for each change."`
 	Watch   bool   `help:"Keep showing it until q or ctrl-c. Arrow keys scroll, s sorts, / filters." xor:"way"`
 	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
@@ -165,6 +165,15 @@ func harnessIDs() (ids []schema.Harness) {
 		ids = append(ids, h.ID)
 	}
 	return ids
+}
+
+// harnessNames joins the ids of the harnesses.
+func harnessNames(separator string) string {
+	var names []string
+	for _, id := range harnessIDs() {
+		names = append(names, string(id))
+	}
+	return strings.Join(names, separator)
 }
 
 func printJSON(w io.Writer, value any) error {

@@ -3,9 +3,38 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
+
+// What a harness needs beyond a value of internal/install is found here if it is missing. CONTRIBUTING.md
+// has the list ("add a harness").
+func TestEveryHarnessIsWhole(t *testing.T) {
+	env := func(name string) string { return map[string]string{"HOME": "/home/u"}[name] }
+	for _, h := range install.Harnesses {
+		if _, ok := transcript.CodecOf(string(h.ID)); !ok {
+			t.Errorf("%s has no codec", h.Name)
+		}
+		if s := carried[h.ID]; len(s.Bundle) == 0 || len(s.Loader) == 0 {
+			t.Errorf("the program carries no plugin for %s", h.Name)
+		}
+		if !doctor.KnowsVersions(h.ID) {
+			t.Errorf("doctor knows no version of %s", h.Name)
+		}
+		user, project := config.Candidates(config.Options{Harness: h.ID, Directory: "/p", Env: env})
+		own := func(file string) bool { return strings.Contains(file, string(h.ID)) }
+		if !slices.ContainsFunc(user, own) || !slices.ContainsFunc(project, own) {
+			t.Errorf("%s has no magicctx.jsonc of its own: %q, %q", h.Name, user, project)
+		}
+	}
+}
 
 // Who uses Pi only has no file for OpenCode.
 func TestIdleExitOfEachHarness(t *testing.T) {

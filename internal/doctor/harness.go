@@ -108,6 +108,9 @@ var versions = map[schema.Harness]versionRange{
 	schema.HarnessPi:       {oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions behind 0.87 were only checked by their types"},
 }
 
+// KnowsVersions reports whether doctor can judge the version of a harness.
+func KnowsVersions(harness schema.Harness) bool { return versions[harness] != versionRange{} }
+
 // harness compares the versions of the harnesses with those that are known to work.
 func (x *examination) harness(ctx context.Context) {
 	found := 0
