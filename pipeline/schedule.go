@@ -110,9 +110,9 @@ type Signals struct {
 //     (occasionOf in episode.go): those of any bust always; those that make room from
 //     the threshold on; more of them at ForcePercent, and all of them at
 //     EmergencyPercent or after a refused prompt. A rule that makes room is skipped once
-//     enough is freed. The pass applies the queued drops except
-//     those of protected units, and may place the synthetic todo list. It must not
-//     change the rest of the setup, for example the provider profile.
+//     enough is freed. The pass applies the queued drops except those of protected
+//     units, and may place the synthetic todo list. It must not change the rest of the
+//     setup, for example the provider profile.
 //   - A hard pass may do all of this and change the setup, and it applies the queued
 //     drops of protected units, too. It makes room already half way between the low mark
 //     and the threshold. A pass is hard exactly if the prefix is lost before the pass
