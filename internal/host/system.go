@@ -103,7 +103,8 @@ func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.Sys
 	if p.Model.ID != "" {
 		r.binds = bindsThinking(cfg, render.ProfileOf(p.Model.Provider, limits.NPM), p.Model)
 	}
-	r.isPrefixGone = s.pipe != nil && s.pipe.IsIdle(h.Clock.Now(), h.cacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life)
+	last := max(s.row.LastPassAt, s.answeredAt)
+	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.cacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life
 }
 
 func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemState) error {
