@@ -420,4 +420,6 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	}
 }
 
-func (p *piSession) key() store.Key { return store.Key{Harness: string(schema.HarnessPi), Session: p.id} }
+func (p *piSession) key() store.Key {
+	return store.Key{Harness: string(schema.HarnessPi), Session: p.id}
+}
