@@ -373,7 +373,7 @@ func (Pi) Event(raw json.Value) (Event, error) {
 	}
 	var event Event
 	switch e.Type {
-	case "session_info":
+	case "session_info_changed":
 		event.Kind, event.Title = SessionTitled, e.Name
 	case "message_end":
 		if e.Message.Role != "assistant" {

@@ -184,7 +184,7 @@ func TestPiEvents(t *testing.T) {
 			}},
 		},
 		{"a prompt", `{"type":"message_end","message":{"role":"user","content":"hi","timestamp":7}}`, transcript.Event{}},
-		{"a title", `{"type":"session_info","name":"Find it"}`, transcript.Event{Kind: transcript.SessionTitled, Title: "Find it"}},
+		{"a title", `{"type":"session_info_changed","name":"Find it"}`, transcript.Event{Kind: transcript.SessionTitled, Title: "Find it"}},
 		{"another event", `{"type":"turn_start"}`, transcript.Event{}},
 	} {
 		got, err := transcript.Pi{}.Event(json.Value(c.raw))
