@@ -20,7 +20,7 @@ const (
 	minReclaim = 2000
 )
 
-// lastTier is the tier of the tools that nobody has ranked. It goes first.
+// lastTier is the tier of the tools that nobody has ranked. It is dropped first.
 const lastTier = 3
 
 func (f *Facts) tier() int {
