@@ -110,7 +110,6 @@ export class Instance {
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice} To learn more, run: magicctx-host doctor`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
-      await this.sessions.quiet(session, episode.signal)
       await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, episode.signal)
     }
     leave().catch((err) => episode.signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
