@@ -298,6 +298,15 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(end)
 		ends = append(ends, end)
 	}
+	for { // ServeConn runs on goroutines of its own
+		r.server.mu.Lock()
+		n := len(r.server.conns)
+		r.server.mu.Unlock()
+		if n == maxConns {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	late := r.connect(nil)
 	err := late.Call(patience(t), schema.MethodInitialize, hello(), nil)
 	if refused := wantCode(t, err, schema.CodeBusy); !strings.Contains(refused.Message, "256 programs are connected") {
