@@ -252,3 +252,40 @@ func TestCutOffLogIsDamage(t *testing.T) {
 		t.Errorf("a disk that takes nothing is taken for damage: %v", err)
 	}
 }
+
+// A new migration that adds a table has to add it to the list.
+func TestTablesAreThoseOfTheMigrations(t *testing.T) {
+	f := openIn(t, t.TempDir())
+	conn, err := f.Writer().Conn(t.Context())
+	must(t, err)
+	defer conn.Close()
+	present, err := tablesIn(t.Context(), conn)
+	must(t, err)
+	same(t, "tables", tables, present)
+	same(t, "version", tablesVersion, f.SchemaVersion())
+}
+
+// SQLite finds nothing wrong with these files. The host failed each pass on them, and doctor said that all is well.
+func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
+	for _, change := range []string{
+		"DROP TABLE units",
+		"ALTER TABLE passes RENAME TO others; CREATE VIEW passes AS SELECT * FROM others",
+		"PRAGMA user_version = -5",
+	} {
+		dir := t.TempDir()
+		f, err := openFile(t, dir)
+		must(t, err)
+		_, err = f.Writer().ExecContext(t.Context(), change)
+		must(t, err)
+		must(t, f.Close())
+		x, err := Examine(t.Context(), dir)
+		must(t, err)
+		if len(x.Damage) == 0 {
+			t.Errorf("%s: doctor finds no damage", change)
+		}
+		f = openIn(t, dir)
+		if f.Recovered() == "" {
+			t.Errorf("%s: the database is used as it is", change)
+		}
+	}
+}

@@ -53,11 +53,12 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	}
 	defer conn.Close()
 
-	var stored, tables int
+	var stored int
 	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&stored); err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+	present, err := tablesIn(ctx, conn)
+	if err != nil {
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
 	newest := migrations[len(migrations)-1].Version
@@ -66,6 +67,9 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 			ErrNewerSchema, stored, newest)
 	}
 	if err := f.checkSuspect(ctx, conn); err != nil {
+		return 0, err
+	}
+	if err := checkTables(stored, present); err != nil {
 		return 0, err
 	}
 	if stored == newest {
@@ -86,6 +90,22 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 		f.log.Info("database migrated", "path", f.path, "version", m.Version)
 	}
 	return newest, nil
+}
+
+func tablesIn(ctx context.Context, conn *sql.Conn) (names []string, err error) {
+	rows, err := conn.QueryContext(ctx, selectTables)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // migrate applies m and records its version in one transaction. Meanwhile
