@@ -99,7 +99,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if isResync && p.Keep != 0 {
 		return nil, invalid("keep is %d without a base", p.Keep)
 	}
-	var messages []json.Value // the one place where the bytes are validated
+	var messages json.Array // the one place where the bytes are validated
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}

@@ -16,7 +16,7 @@ var _ Codec = OpenCode{}
 
 type ocMessage struct {
 	Info  ocInfo       `json:"info"`
-	Parts []json.Value `json:"parts"`
+	Parts json.Array `json:"parts"`
 }
 
 type ocInfo struct {
