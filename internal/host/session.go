@@ -206,7 +206,7 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// chainFrom returns a stored chain. A text that is no chain counts as the chain of no messages: the next pass then
+// chainFrom returns a stored chain. A text that is not a chain counts as the chain of no messages: the next pass then
 // cannot tell what the last wire was, but it answers.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}

@@ -16,22 +16,23 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// dateLine is the line by which the harness tells the model the date. It makes
-// the prompt, and so the whole prefix, another one at midnight.
+// dateLine is the line by which the harness tells the model the date. At midnight
+// it would change the system prompt, and so invalidate the whole prefix.
 var dateLine = regexp.MustCompile(`Today's date: .+`)
 
-// ownPrompts open the prompts of the harness's own agents (title, summary,
-// compaction), which share the session's id but not its conversation.
+// ownPrompts are the first words of the prompts of the harness's own agents (title,
+// summary, compaction). These requests have the session's id, but not its
+// conversation.
 var ownPrompts = []string{
 	"You are a title generator.",
 	"Summarize what was done in this conversation.",
 	"You are a context summarization agent.",
 }
 
-// System replays the system prompt of a session: the guidance at its end, and
-// the date that the prefix was built with. It decides nothing that the pass
-// before it could not know; a prompt that the harness changed is journalled as
-// the bust that it is.
+// System returns the system prompt of a session. It adds the guidance at the end,
+// and puts back the date that the prefix was built with. If the harness has changed
+// the rest of the prompt, System lets the change through and journals it as a bust.
+// For a model that binds its thinking, see frozenSystem.
 func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	key, err := h.key(c, p.Session)
@@ -76,9 +77,9 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	return schema.SystemResult{System: system}, nil
 }
 
-// frozenSystem returns the system prompt of the session's preamble. Thinking is
-// bound to it, so a prompt that differs only waits: the next pass that begins a
-// turn takes a new preamble, and with it the newest prompt.
+// frozenSystem returns the system prompt of the session's preamble, because thinking
+// is bound to it. If the harness sends another prompt, that prompt waits: the next
+// pass that begins a turn begins a new preamble with it.
 func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (schema.SystemResult, error) {
 	before := s.row.System
 	state := before
@@ -87,8 +88,8 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (s
 		if !sameOpening(frozen, system) {
 			return schema.SystemResult{}, nil
 		}
-		// A new date alone is no reason to lose all thinking; it is taken on when
-		// the prefix is gone anyway.
+		// A new date alone is not worth the loss of all thinking. It waits until the
+		// prefix is gone anyway.
 		state.Pending = withoutDate(frozen) != withoutDate(system)
 	} else {
 		text, err := json.Marshal(system)
@@ -159,11 +160,11 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt,
-// and whether the prompt is another one than that of the request before, apart
-// from the date. A new date is taken on when the prefix is gone anyway: in an
-// epoch that began since the date was taken, or together with another change
-// (defect C6: the reference busts twice when both come at once).
+// nextSystemState returns the state after a request with this system prompt. It also
+// reports whether the prompt has changed since the request before, apart from the
+// date. A new date waits until the prefix is gone anyway: because a new epoch has
+// begun, or because the rest of the prompt has changed (defect C6: two busts
+// instead of one).
 func nextSystemState(row store.SessionRow, system []string) (state store.SystemState, changed bool) {
 	state = row.System
 	sum := sha256.Sum256([]byte(dateLine.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
@@ -179,8 +180,8 @@ func nextSystemState(row store.SessionRow, system []string) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals that the newest pass lost its prefix to something that the
-// harness did after it.
+// noteBust journals that the newest pass lost its prefix because of a change that
+// the harness made after that pass.
 func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
 	s.pause = nil // its prompt cannot have been read from the cache
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)

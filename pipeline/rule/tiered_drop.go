@@ -13,16 +13,16 @@ const (
 	// part of the prompt and the ceiling. For example, with 40,000 irreducible
 	// tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// tierReserve is the share of the tools of tiers 1 and 2 that is spared,
-	// the newest ones.
+	// tierReserve is the share of the tools of tiers 1 and 2 that is spared. It
+	// spares the newest tools.
 	tierReserve = 0.20
-	// minReclaim is the number of tokens that the tiered drop has to want to
-	// free. If it wants no more than that, it changes nothing.
+	// minReclaim is a number of tokens. If the tiered drop does not have to free
+	// more than that, it changes nothing.
 	minReclaim = 2000
 )
 
-// tiers ranks tools by the model's loss if their output goes. All other tools
-// are in tier 3, which goes first.
+// tiers ranks tools by how much the model loses when their output is dropped.
+// All other tools are in tier 3, which is dropped first.
 var tiers = map[string]int{
 	"read": 1, "todowrite": 1, "task": 1, "aft_outline": 1, "aft_zoom": 1,
 	"edit": 2, "write": 2, "apply_patch": 2, "grep": 2, "glob": 2, "aft_search": 2,
@@ -116,8 +116,9 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the newest tools of tiers 1 and 2, which are spared. The
-// share is counted over all candidates of the tier.
+// reserved returns the tags of the newest tools of tiers 1 and 2, which are
+// spared. They are tierReserve of all candidates of their tier: for example, 2 of
+// 10.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

@@ -55,7 +55,7 @@ export function startHost(path: string, log: Log): Child {
   }
 }
 
-/** Starts a program. Bun throws where Node emits an error, for example for a file that is no program. */
+/** Starts a program. Bun throws where Node emits an error, for example for a file that is not a program. */
 function spawned(path: string, args: string[]): ChildProcess {
   try {
     return spawn(path, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true })
