@@ -15,7 +15,7 @@ type OpenCode struct{}
 var _ Codec = OpenCode{}
 
 type ocMessage struct {
-	Info  ocInfo       `json:"info"`
+	Info  ocInfo     `json:"info"`
 	Parts json.Array `json:"parts"`
 }
 
