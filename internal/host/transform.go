@@ -103,7 +103,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if isResync && p.Keep != 0 {
 		return nil, invalid("keep is %d without a base", p.Keep)
 	}
-	var messages []json.Value // only this call validates the bytes
+	var messages json.Array // only this call validates the bytes
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
