@@ -107,18 +107,18 @@ func (s *Session) hasLostThinking(e *entry) bool {
 // Unstored returns the bindings made since the last committed pass.
 func (s *Session) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking leave the wire with a new setup. If the
-// model binds its thinking, a new preamble takes all of it.
-func (s *Session) lostWith(after frozen.Setup) int {
+// lostWith estimates how many tokens of thinking leave the first n messages of the wire
+// with a new setup. If the model binds its thinking, a new preamble takes all of it.
+func (s *Session) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
 		return 0
 	}
 	if before.Binds {
-		return s.boundThinking(0)
+		return s.boundThinking(0) - s.boundThinking(n)
 	}
 	tokens := 0
-	for i := range s.entries {
+	for i := range n {
 		if e := &s.entries[i]; e.traits.signed && s.sendsThinking(e) {
 			tokens += e.traits.thought / BytesPerToken
 		}

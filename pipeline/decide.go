@@ -166,7 +166,8 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 
 	v := s.view(profile, setup.Binds)
 	v.PrefixIsGone = isHard
-	lost := s.lostWith(setup)
+	measured := s.measuredUpTo(a.Size)
+	lost := s.lostWith(setup, measured)
 	left := a // as the pass finds the wire: thinking that is lost anyway needs no room
 	left.Size.Current -= lost
 	goal := s.goal(left, r, limit)
@@ -195,12 +196,13 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
 	a.Stuck = s.stuckIf(left.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
+	freedOfMeasured := lost + int(a.perToken*float64(s.freedUpTo(measured, p)))
 	if !r.Subagent {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), p.After)
 	}
 	return Decision{a, Additions{
 		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freed+lost, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
+		Relief:    s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
 	}}
 }
 

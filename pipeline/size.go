@@ -131,6 +131,16 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken floa
 	return ratio(size.Current-g.Base, s.own)
 }
 
+// measuredUpTo returns how many leading messages the size's measurement covers, and all
+// if there is no measurement. The host counts the later messages itself, so their edits
+// and their thinking show in its count.
+func (s *Session) measuredUpTo(size Size) int {
+	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
+		return i
+	}
+	return len(s.entries)
+}
+
 // HasLostGauge reports whether the array no longer contains the answer that the gauge
 // is about. Either the user reverted that answer, or the harness compacted the
 // session.
