@@ -94,23 +94,29 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 		if err := json.Unmarshal(info, &failed); err != nil {
 			return nil // decoded above, so it reads
 		}
-		return h.noteError(ctx, key, failed.Error, &m)
+		if err := h.noteError(ctx, key, failed.Error, &m); err != nil {
+			return err
+		}
 	}
-	if m.Usage.Prompt() == 0 || m.Completed == 0 {
-		return nil // the first of its updates; the last one has both
+	if m.Completed == 0 {
+		return nil // the first of its updates
 	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer s.unlock()
-	if err := h.noteAccepted(ctx, s, &m); err != nil {
-		return err
+	isAccepted := !m.Errored && m.Usage.Prompt() > 0
+	if isAccepted {
+		if err := h.noteAccepted(ctx, s, &m); err != nil {
+			return err
+		}
 	}
 	if s.pipe == nil || s.pipe.Has(m.Key) {
 		return nil // a late update of a step whose pass is past
 	}
-	if err := h.bindAnswer(ctx, s, m.Key, sent); err != nil {
+	// An aborted answer reports no usage, and its thinking is sent like that of any other.
+	if err := h.bindAnswer(ctx, s, m.Key, sent); err != nil || !isAccepted {
 		return err
 	}
 	if err := h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
