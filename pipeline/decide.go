@@ -83,7 +83,8 @@ type Assessment struct {
 	// dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
 	// perToken is the number of provider tokens that are freed with one token of the
-	// host's count. It is 1 until a refusal shows how far the two counts differ.
+	// host's count. It is 1 as long as the provider has measured the prompt itself, and
+	// has not refused it.
 	perToken float64
 }
 
@@ -129,6 +130,9 @@ func (s *Session) Decide(r Readings) Decision {
 func (s *Session) assess(r Readings, limit int) Assessment {
 	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: 1}
 	a.Size, a.Gauge = s.size()
+	if s.isEstimated(a.Gauge) {
+		a.perToken = a.Gauge.perToken()
+	}
 	if r.Overflow {
 		a.perToken = s.refused(&a.Size, &a.Gauge, limit, r.OverflowTokens)
 	}

@@ -103,6 +103,13 @@ func (g Gauge) estimate(own int) int {
 	return max(0, g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
+// isEstimated reports whether g is our own estimate of a prompt, because the newest usage
+// reports another wire.
+func (s *Session) isEstimated(g Gauge) bool {
+	i, ok := s.index[messageOf(g.Of)]
+	return ok && s.entries[i].head.usage.Prompt() != g.Tokens
+}
+
 // measurement names the belief about the usage, for example "msg_1/52000". The name
 // changes with the belief, so a bust's relief is subtracted only from the belief that
 // the bust was based on.
