@@ -276,6 +276,9 @@ func (r *messageRenderer) thinksAfter(i int) bool {
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
+		if r.Profile.LeavesOutSpent() && r.isSpent() {
+			r.removeReasoning(func(*transcript.Part) bool { return true })
+		}
 	}
 	switch {
 	case r.m.Role != transcript.Assistant:
@@ -284,6 +287,19 @@ func (r *messageRenderer) reasoning() {
 	case r.Profile.FusesAssistants:
 		r.removeFused()
 	}
+}
+
+// isSpent reports whether placeholders of texts and files are all that stays beside
+// the reasoning.
+func (r *messageRenderer) isSpent() bool {
+	for i := range r.m.Parts {
+		p, u := &r.m.Parts[i], r.units[i]
+		isGone := p.Hidden || r.removed[i] || p.Kind == transcript.Reasoning || p.Kind != transcript.Tool && u != nil && !u.Active()
+		if !isGone {
+			return false
+		}
+	}
+	return true
 }
 
 // removeUnbound leaves out the thinking whose prompt has changed. If something
