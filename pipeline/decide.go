@@ -195,6 +195,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 			current: a.Size.Current, forcedAt: forcedAt(a, limit),
 			breakpoints: profile.Breakpoints,
 		}, r)
+		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
 	}
 	if !isHard && !isWorthIt(a, r, freed, limit) {
 		return Decision{Assessment: a}.Steady(CausePrice)
