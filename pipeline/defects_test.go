@@ -362,11 +362,15 @@ func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string
 		leaves                       bool
+		model                        string
 	}{
-		{"the text is dropped", "openai-compatible", "think \"{40000 x}\" | so", "2", true},
-		{"a part of the text is left", "openai-compatible", "think \"{40000 x}\" | so | and so", "2", false},
-		{"the call is left", "openai-compatible", "think \"{40000 x}\" | so | call bash c1 {} -> \"A\"", "2", false},
-		{"OpenAI checks it", "openai", "think signed \"{40000 x}\" | so", "2", false},
+		{"the text is dropped", "openai-compatible", "think \"{40000 x}\" | so", "2", true, ""},
+		{"a part of the text is left", "openai-compatible", "think \"{40000 x}\" | so | and so", "2", false, ""},
+		{"the call is left", "openai-compatible", "think \"{40000 x}\" | so | call bash c1 {} -> \"A\"", "2", false, ""},
+		{"OpenAI checks it", "openai", "think signed \"{40000 x}\" | so", "2", false, ""},
+		{"Claude checks it", "anthropic", "think signed \"{40000 x}\" | so", "2", false, ""},
+		{"another model wrote it", "openai", "think signed \"{40000 x}\" | so", "2", true, " (m2)"},
+		{"another model of the same provider", "anthropic", "think signed \"{40000 x}\" | so", "2", true, " (m2)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := begin(t, c.profile, 20)
@@ -378,7 +382,7 @@ func TestSpentReasoningLeaves(t *testing.T) {
 			}
 			s.happen("assistant a1" + finish + ": " + c.answer + "\nuser u2: n")
 			s.happen("assistant b1..b8: so it is #\nuser u3: n\ndrop " + c.drops + "\nflush")
-			s.happen("assistant a2 (98%): so\nuser u4: n")
+			s.happen("assistant a2 (98%): so\nuser u4" + c.model + ": n")
 			if left := !strings.Contains(s.w.text(), "xxxx"); left != c.leaves {
 				t.Errorf("the reasoning has left: %v, want %v\n%.2000s", left, c.leaves, s.w.text())
 			}

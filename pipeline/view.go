@@ -22,7 +22,7 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 			mustStay = mustStay && !s.hasLostThinking(e)
 			m.Thinks, m.HasUndroppable = mayLeave || e.traits.inlineThinking, e.traits.undroppable || mustStay
 			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
-			m.LosesSpentThought = p.LeavesOutSpent() && m.Reasons && !e.traits.undroppable
+			m.LosesSpentThought = p.LeavesOutSpent(s.isForeign(e)) && m.Reasons && !e.traits.undroppable
 			if mayLeave || m.LosesSpentThought {
 				m.ThoughtTokens = e.traits.thought / BytesPerToken
 			}
@@ -31,6 +31,10 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 	}
 	return v
 }
+
+// isForeign reports whether another model wrote the answer than the one that the next
+// request is for.
+func (s *Session) isForeign(e *entry) bool { return e.head.wrote.ID != "" && e.head.wrote != s.Model() }
 
 // firstEdited returns the index of the first message that the edits change.
 func (s *Session) firstEdited(edits []frozen.Edit) int {

@@ -39,6 +39,9 @@ type Frame struct {
 	// that it was produced for. So nothing in front of a thinking block may
 	// change (docs/preserved-thinking.md).
 	Binds bool
+	// Foreign says that another model wrote the message than the one that the
+	// request is for.
+	Foreign bool
 	// Unbound says that the prompt in front of the message has changed since
 	// the message's thinking was produced. That thinking is invalid and must
 	// not be sent.
@@ -276,7 +279,7 @@ func (r *messageRenderer) thinksAfter(i int) bool {
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
-		if r.Profile.LeavesOutSpent() && r.isSpent() {
+		if r.Profile.LeavesOutSpent(r.Foreign) && r.isSpent() {
 			r.removeReasoning(func(*transcript.Part) bool { return true })
 		}
 	}
