@@ -127,14 +127,14 @@ func (s *Session) lostWith(after frozen.Setup, n int) int {
 }
 
 // sendsThinking reports whether the thinking of e has not left with its content: thinking
-// leaves with the last call that it led to, and with an empty shell.
+// leaves with the last call that it led to, with an empty shell, and if an edit names it.
 func (s *Session) sendsThinking(e *entry) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
 		u := s.State.ByTag(it.Tag)
 		switch {
 		case u == nil:
-		case u.IsShell:
+		case u.IsShell || u.Unthought:
 			return false
 		case u.Kind == frozen.ToolUnit:
 			calls++
@@ -144,6 +144,18 @@ func (s *Session) sendsThinking(e *entry) bool {
 		}
 	}
 	return calls == 0 || dropped < calls
+}
+
+// thinkingIn estimates how many tokens of reasoning the first n messages send. The host's
+// count of them does not include it.
+func (s *Session) thinkingIn(n int) int {
+	tokens := 0
+	for i := range n {
+		if e := &s.entries[i]; e.traits.thought > 0 && s.sendsThinking(e) && !s.hasLostThinking(e) {
+			tokens += e.traits.thought / BytesPerToken
+		}
+	}
+	return tokens
 }
 
 // boundThinking estimates how many tokens of thinking become invalid if message first

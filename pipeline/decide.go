@@ -131,7 +131,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: 1}
 	a.Size, a.Gauge = s.size()
 	if s.isEstimated(a.Gauge) {
-		a.perToken = a.Gauge.perToken()
+		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size)), a.Gauge.Own)
 	}
 	if r.Overflow {
 		a.perToken = s.refused(&a.Size, &a.Gauge, limit, r.OverflowTokens)

@@ -135,7 +135,7 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken floa
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
 	}
-	return ratio(size.Current-g.Base, s.own)
+	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries)), s.own)
 }
 
 // measuredUpTo returns how many leading messages the size's measurement covers, and all

@@ -214,6 +214,24 @@ func TestDropBehindTheMeasurementIsSubtractedOnce(t *testing.T) {
 	}
 }
 
+// F16: the provider's count of a prompt includes its thinking, and the host's count does
+// not. So a refusal of a prompt with much thinking does not show that the provider counts
+// each dropped token twice.
+func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: q")
+	s.happen("assistant a0 (1%): so\nuser u2: n")
+	s.happen("assistant a1 (tool-calls): think signed \"{160000 x}\" | call bash c1 {} -> \"{80000 x}\"")
+	s.happen("assistant t1..t20 (tool-calls): call bash d# {} -> \"o\"")
+	s.happen("assistant a2 (60%): so\nuser u3: n")
+	s.w.readings.Overflow, s.w.readings.OverflowTokens = true, 65_000
+	s.w.readings.LimitTokens = 60_000
+	s.happen("")
+	if got := s.w.decision.perToken; got < 1 || got > 1.5 {
+		t.Errorf("%.2f tokens of the provider are taken for one of the host", got)
+	}
+}
+
 // F14, the same for thinking: a new preamble takes all of it from the wire, and the size
 // has counted only the thinking in the measured prompt.
 func TestLostThinkingBehindTheMeasurementFreesNothing(t *testing.T) {

@@ -21,13 +21,18 @@ func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// isSpent reports whether placeholders are all that is left of the message's units.
+// isSpent reports whether placeholders are all that is left of the message's units. Of a
+// message that had calls only, nothing is left, and its reasoning is gone as well.
 func (v View) isSpent(m *Message) bool {
+	placeholders := 0
 	for _, it := range m.Items {
 		u := v.State.ByTag(it.Tag)
-		if u == nil || u.Edit != frozen.Drop || m.KeepsCall && u.Kind == frozen.ToolUnit {
+		switch {
+		case u == nil || u.Edit != frozen.Drop || m.KeepsCall && u.Kind == frozen.ToolUnit:
 			return false
+		case u.Kind != frozen.ToolUnit:
+			placeholders++
 		}
 	}
-	return len(m.Items) > 0
+	return placeholders > 0
 }

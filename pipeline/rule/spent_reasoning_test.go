@@ -20,6 +20,7 @@ func TestSpentReasoning(t *testing.T) {
 	testRule(t, rule.SpentReasoning, []ruleCase{
 		{"the text is gone", needing(999, conversation(thought(50, gone), user(text(1)))), rule.Knobs{}, "[{1 unthink}]"},
 		{"and the call", needing(999, conversation(thought(50, gone, goneCall), user(text(1)))), rule.Knobs{}, "[{2 unthink}]"},
+		{"it left with the call", needing(999, conversation(thought(50, goneCall), user(text(1)))), rule.Knobs{}, "[]"},
 		{"a text is left", needing(999, conversation(thought(50, gone, text(1)), user(text(1)))), rule.Knobs{}, "[]"},
 		{"a skeleton is left", needing(999, conversation(thought(50, gone, skeleton), user(text(1)))), rule.Knobs{}, "[]"},
 		{"the call has to stay", needing(999, conversation(keeping(thought(50, gone, goneCall)), user(text(1)))), rule.Knobs{}, "[]"},
