@@ -356,6 +356,27 @@ func TestReasoningStaysWithItsTextWhereItIsMissed(t *testing.T) {
 	}
 }
 
+// F18: the long argument of a failed call was clamped. When the call became a skeleton, the
+// argument came back, because all arguments together were short enough for a skeleton.
+func TestClampedArgumentsDoNotComeBack(t *testing.T) {
+	s := begin(t, "anthropic", 5)
+	s.happen("user u1: q")
+	s.happen("assistant a1 (tool-calls): call write c1 {\"path\":\"/a\",\"content\":\"{250 x}\"} -> error \"no\"")
+	s.happen("assistant t1..t8 (tool-calls): call bash d# {} -> \"o\"\nassistant a2: done\nuser u2: n\nflush")
+	clamped := s.w.text()
+	if strings.Contains(clamped, "xxxxxxxxxx") {
+		t.Fatalf("the argument is not clamped:\n%.1000s", clamped)
+	}
+	s.happen("drop 2\nflush")
+	for _, when := range []string{"as a skeleton", "after a restart"} {
+		if wire := s.w.text(); !strings.Contains(wire, "[dropped §2§]") || strings.Contains(wire, "xxxxxxxxxx") {
+			t.Errorf("%s:\n%.1000s", when, wire)
+		}
+		s.w.restart()
+		s.steady("")
+	}
+}
+
 // F17: a small window of a local model was full of reasoning whose texts had been dropped.
 // Such a provider misses the reasoning beside calls, so none of it ever left.
 func TestSpentReasoningLeaves(t *testing.T) {

@@ -122,7 +122,7 @@ func (r *messageRenderer) contents() {
 		case p.Kind == transcript.File:
 			r.file(p, u)
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && (staysWhole || i == skeletonOf):
-			r.patch = append(r.patch, skeleton(p, u.Tag)...)
+			r.patch = append(r.patch, skeleton(p, u)...)
 			r.changed[i] = true
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop:
 			r.removed[i], lostArc = true, true
@@ -440,7 +440,7 @@ func (r *messageRenderer) file(p *transcript.Part, u *frozen.Unit) {
 
 func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	if u.Edit == frozen.Skeleton {
-		r.patch = append(r.patch, skeleton(p, u.Tag)...)
+		r.patch = append(r.patch, skeleton(p, u)...)
 		return
 	}
 	if u.Edit == frozen.Clamp {
@@ -453,12 +453,12 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	}
 }
 
-func skeleton(p *transcript.Part, tag int) schema.Patch {
+func skeleton(p *transcript.Part, u *frozen.Unit) schema.Patch {
 	var patch schema.Patch
 	if p.TextPath != "" { // without a path, the harness shows its own sentence in place of the result
-		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(Placeholder(tag))}}
+		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(Placeholder(u.Tag))}}
 	}
-	if clamped := clampInput(p.Input); clamped != nil {
+	if clamped := skeletonInput(p.Input, u.Clamped); clamped != nil {
 		patch = append(patch, schema.PatchOp{Op: "replace", Path: p.InputPath, Value: clamped})
 	}
 	if p.AttachmentsPath != "" {
