@@ -104,6 +104,9 @@ func (s *Session) hasLostThinking(e *entry) bool {
 	return s.State.Setup.Binds && b != nil && b.Lost
 }
 
+// Unstore says that a binding could not be stored. The next committed pass stores it.
+func (s *Session) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
+
 // Unstored returns the bindings made since the last committed pass.
 func (s *Session) Unstored() []frozen.Binding { return s.unstored }
 

@@ -64,7 +64,9 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 		return err
 	}
 	defer s.unlock()
-	if err := h.Store.RemoveMessages(ctx, key, []string{message}); err != nil {
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	if err := h.Store.RemoveMessages(writing, key, []string{message}); err != nil {
 		return err
 	}
 	if s.pipe != nil {
@@ -106,9 +108,11 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 		return err
 	}
 	defer s.unlock()
+	writing, cancel := h.writing(ctx)
+	defer cancel()
 	isAccepted := !m.Errored && m.Usage.Prompt() > 0
 	if isAccepted {
-		if err := h.noteAccepted(ctx, s, &m); err != nil {
+		if err := h.noteAccepted(writing, s, &m); err != nil {
 			return err
 		}
 	}
@@ -116,13 +120,13 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, info json.
 		return nil // a late update of a step whose pass is past
 	}
 	// An aborted answer reports no usage, and its thinking is sent like that of any other.
-	if err := h.bindAnswer(ctx, s, m.Key, sent); err != nil || !isAccepted {
+	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
 		return err
 	}
-	if err := h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
+	if err := h.Store.SaveUsage(writing, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
-	if err := h.notePause(ctx, s, m.Model, m.Usage); err != nil {
+	if err := h.notePause(writing, s, m.Model, m.Usage); err != nil {
 		return err
 	}
 	return h.considerNudgeMessage(ctx, c, s, &m)
