@@ -15,14 +15,11 @@ import (
 // guidanceHeading is the heading of the text that explains the plugin to the model.
 const guidanceHeading = "## Magic Context"
 
-// sessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
-const sessionHeader = "X-Session-Id"
-
 // play makes the mock answer a session's requests with steps, in order.
 func (w *world) play(session string, steps ...mockllm.Step) {
 	w.mock.AddRule(mockllm.Rule{
 		Name:   session,
-		Match:  func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == session },
+		Match:  func(r *mockllm.Request) bool { return r.Session() == session },
 		Answer: mockllm.InOrder(steps...),
 	})
 }

@@ -18,7 +18,7 @@ func (s *Session) About(messageKeys map[string]bool) map[string]string {
 	about := make(map[string]string)
 	for i := range s.entries {
 		e := &s.entries[i]
-		if !messageKeys[e.head.key] {
+		if !messageKeys[e.header.key] {
 			continue
 		}
 		m := s.Codec.Decode(e.raw)
@@ -46,8 +46,7 @@ func describe(p *transcript.Part) string {
 	return p.Text
 }
 
-// telling are the arguments that tell a call from others of its tool, best first, as
-// OpenCode's tools name them.
+// telling are the arguments that tell a call from others of its tool, best first.
 var telling = []string{"filePath", "path", "command", "pattern", "url", "query", "description"}
 
 // argument returns the most telling argument of a call, or all of them if none of the

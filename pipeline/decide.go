@@ -43,6 +43,9 @@ type Readings struct {
 	// SystemPending says that the harness's system prompt differs from the one that
 	// the session sends. The session adopts it when a turn begins.
 	SystemPending bool
+	// SystemIsNew says that the request leaves with another system prompt than the
+	// last one, whatever the pass decides.
+	SystemIsNew bool
 	// SystemIsOld says that the session adopted its system prompt on an earlier day,
 	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
 	// another reason.
@@ -141,7 +144,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
 		ModelChanged:    s.Meta.Passes > 0 && a.Model != s.Meta.Model,
-		PreambleChanged: s.State.Setup.Binds && (r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
+		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: a.Percent, Threshold: r.Threshold,
 		Now: r.Now, LastResponse: s.lastUse(r.Now), TTL: r.TTL,
@@ -215,7 +218,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 // change. But a new preamble invalidates all bound thinking. So the preamble is
 // numbered anew only if the request's system prompt, tools or model really change.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
-	isNew := cause != CauseIdle || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
+	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps
 	if isNew {
 		setup.Preamble++

@@ -12,21 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// idempotent names the tools that only read. If such a tool is called again with the
-// same arguments, its older result is superseded and can be dropped. Shells are
-// missing on purpose: the same command may show two states that the model compares,
-// for example a test run before and after a fix.
-var idempotent = map[string]bool{
-	"read": true, "grep": true, "glob": true, "list": true, "webfetch": true, "ast_grep_search": true,
-	"lsp_diagnostics": true, "lsp_symbols": true, "lsp_find_references": true, "lsp_goto_definition": true, "lsp_prepare_rename": true,
-}
-
-// fileTools names the tools that read or write the file in their arguments. The value
-// says whether the call's arguments hold the file's whole new content.
-var fileTools = map[string]bool{"read": false, "edit": false, "multiedit": false, "write": true}
-
 // factsOf collects the facts about a unit's content that rules need.
-func factsOf(role transcript.Role, p *transcript.Part) rule.Facts {
+func factsOf(v *transcript.Vocabulary, role transcript.Role, p *transcript.Part) rule.Facts {
 	switch p.Kind {
 	case transcript.Text:
 		f := rule.Facts{Notice: role == transcript.Assistant && text.IsInjectedOnly(p.Text)}
@@ -38,19 +25,19 @@ func factsOf(role transcript.Role, p *transcript.Part) rule.Facts {
 	case transcript.File:
 		return rule.Facts{Image: text.IsProcessableImage(p.Mime, p.URL)}
 	case transcript.Tool:
-		return callFacts(p)
+		return callFacts(v, p)
 	}
 	return rule.Facts{}
 }
 
-func callFacts(p *transcript.Part) rule.Facts {
-	name := strings.TrimPrefix(strings.ToLower(p.Name), "mcp_")
-	f := rule.Facts{Open: !p.HasResult(), Failed: p.IsError, LongInput: render.ClampLong(p.Input) != nil}
-	if idempotent[name] {
-		f.Call = callIdentity(name, p.Input)
+func callFacts(v *transcript.Vocabulary, p *transcript.Part) rule.Facts {
+	tool := v.Tool(p.Name)
+	f := rule.Facts{Open: !p.HasResult(), Failed: p.IsError, LongInput: render.ClampLong(p.Input) != nil, Tier: tool.Tier}
+	if tool.Idempotent {
+		f.Call = callIdentity(transcript.ToolName(p.Name), p.Input)
 	}
-	if writes, ok := fileTools[name]; ok {
-		f.Path, f.Writes = pathOf(p.Input), writes
+	if tool.File != transcript.NoFile {
+		f.Path, f.Writes = pathOf(p.Input), tool.File == transcript.WritesFile
 	}
 	return f
 }
@@ -114,16 +101,16 @@ type traits struct {
 	todo json.Value
 }
 
-func traitsOf(m *transcript.Message) traits {
+func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 	t := traits{facts: make([]rule.Facts, len(m.Parts)), silent: true}
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Hidden {
-			t.empty = t.empty || m.Role == transcript.Assistant && p.Kind == transcript.Text && !m.Hidden
+			t.empty = t.empty || v.SendsEmptyText && m.Role == transcript.Assistant && p.Kind == transcript.Text && !m.Hidden
 			continue
 		}
 		t.silent = m.Hidden
-		t.facts[i] = factsOf(m.Role, p)
+		t.facts[i] = factsOf(v, m.Role, p)
 		switch p.Kind {
 		case transcript.Text:
 			t.inlineThinking = t.inlineThinking || m.Role == transcript.Assistant && hasInlineThinking(p.Text)
@@ -134,7 +121,7 @@ func traitsOf(m *transcript.Message) traits {
 				t.thoughts++
 			}
 		case transcript.Tool:
-			if p.Name == todoTool && p.HasResult() && !p.IsError {
+			if v.TodoTool != "" && p.Name == v.TodoTool && p.HasResult() && !p.IsError {
 				t.todo = p.Input
 			}
 		case transcript.Other:

@@ -13,16 +13,18 @@ import (
 // fingerprint identifies a unit across copies of its session. A fork gives new ids to
 // messages and parts. It keeps each message's time, the order, the content and the
 // call ids. Tool outputs are not included, because the harness may later prune them in
-// one of the two sessions. If the message has no time, it could be mistaken for
-// another one, so fingerprint returns 0, which matches nothing.
+// one of the two sessions. Where the message has no time, its key stands for it if the
+// harness keeps keys in a fork. Otherwise the message could be mistaken for another one, so
+// fingerprint returns 0, which matches nothing.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
+	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
-		return 0
+		if identity = m.Key; !m.KeyLasts || m.Key == "" {
+			return 0
+		}
 	}
 	h := sha256.New()
-	for _, field := range []string{
-		string(m.Role), strconv.FormatInt(m.Created, 10), strconv.Itoa(int(p.Kind)),
-	} {
+	for _, field := range []string{string(m.Role), identity, strconv.Itoa(int(p.Kind))} {
 		h.Write([]byte(field))
 		h.Write([]byte{0})
 	}
@@ -116,14 +118,14 @@ type Copy struct {
 // session that units belong to. Units must ascend by tag. The copy ends before the
 // first message that has a unit which the original lacks or has in another place.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
-	places := make(map[int64][]int, len(units)) // by fingerprint
+	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
 		if u.Fingerprint != 0 {
 			places[u.Fingerprint] = append(places[u.Fingerprint], i)
 		}
 	}
 	c := Copy{Messages: make(map[string]string)}
-	keys := make(map[int]string) // of the copied units, by place
+	keys := make(map[int]string) // the keys of the copied units, by their index in units
 	from, end := 0, 0
 	for i, m := range o {
 		found, ok := m.find(units, places, from)
@@ -151,8 +153,9 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// find returns the places of the message's units in the original. All of them must
-// belong to one message of the original, and the first must be at from or later.
+// find looks for the message's units in the original, and returns their indexes in
+// units. It finds nothing unless all of them belong to one message of the original.
+// It skips units before the index from.
 func (m outlined) find(units []frozen.Unit, places map[int64][]int, from int) (found []int, ok bool) {
 	taken := make(map[int]bool, len(m.units))
 	for _, u := range m.units {

@@ -8,10 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 )
-
-// todoTool is the name of OpenCode's tool that writes the model's todo list.
-const todoTool = "todowrite"
 
 // nextTodo returns the synthetic todo list that the wire shows from this bust on. It
 // shows the newest list if that list still has an open item and the call that wrote it
@@ -37,13 +35,13 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest int, after *froz
 		end = max(newest, 0)
 	}
 	takes := func(key string) bool {
-		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].head.hasTools)
+		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].header.hasTools)
 	}
 	if now := s.State.Setup.Todo; now.State == state && takes(now.MessageKey) {
 		return now
 	}
 	for i := end - 1; i >= 0; i-- {
-		if key := s.entries[i].head.key; takes(key) {
+		if key := s.entries[i].header.key; takes(key) {
 			return frozen.Todo{MessageKey: key, State: state}
 		}
 	}
@@ -66,7 +64,7 @@ func (s *Session) newestTodo() (state string, tag int) {
 			return "", 0
 		}
 		for _, it := range e.items {
-			if u := s.State.ByTag(it.Tag); u != nil && u.Tool == todoTool {
+			if u := s.State.ByTag(it.Tag); u != nil && u.Tool == s.Codec.Vocabulary().TodoTool {
 				tag = it.Tag
 			}
 		}
@@ -79,18 +77,17 @@ func (s *Session) newestTodo() (state string, tag int) {
 // model with at least one unit.
 func (s *Session) isAnswer(key string) bool {
 	i, ok := s.index[key]
-	return ok && key != "" && s.entries[i].head.role == transcript.Assistant && !s.entries[i].head.hidden && len(s.entries[i].items) > 0
+	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && !s.entries[i].header.hidden && len(s.entries[i].items) > 0
 }
 
-// todoPart returns the call that shows a list again, as a part in the harness's
-// format.
-func todoPart(codec transcript.Codec, t frozen.Todo) json.Value {
+// todoCall returns the operations that append the call that shows a list again.
+func todoCall(codec transcript.Codec, t frozen.Todo) schema.Patch {
 	p, ok := text.NewTodoPart([]byte(t.State))
 	if !ok {
 		return nil
 	}
-	return codec.ToolPart(transcript.SyntheticCall{
-		CallID: p.CallID, Tool: todoTool, Output: p.Output, Title: p.Title,
+	return codec.AddCall(transcript.SyntheticCall{
+		CallID: p.CallID, Tool: codec.Vocabulary().TodoTool, Output: p.Output, Title: p.Title,
 		Input:    json.Value(`{"todos":` + t.State + `}`),
 		Metadata: json.Value(`{"todos":` + t.State + `,"truncated":false}`),
 	})

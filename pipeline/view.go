@@ -15,7 +15,7 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 		e := &s.entries[i]
 		m := &v.Messages[i]
 		m.Items, m.Silent = e.items, e.traits.silent
-		if e.head.role == transcript.Assistant {
+		if e.header.role == transcript.Assistant {
 			step++
 			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
 			mayLeave, mustStay := e.traits.leavesOut(p)
@@ -35,7 +35,10 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 
 // isForeign reports whether another model wrote the answer than the one that the next
 // request is for.
-func (s *Session) isForeign(e *entry) bool { return e.head.wrote.ID != "" && e.head.wrote != s.Model() }
+func (s *Session) isForeign(e *entry) bool {
+	wrote, asked := e.header.wrote, s.Model()
+	return wrote.ID != "" && asked.ID != "" && wrote != asked
+}
 
 // firstEdited returns the index of the first message that the edits change.
 func (s *Session) firstEdited(edits []frozen.Edit) int {

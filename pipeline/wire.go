@@ -78,7 +78,7 @@ func (s *Session) Render(d Decision) Wire {
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
 		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wireChain, last.rawChain, last.tokensUpTo, last.bytesUpTo
-		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.head.key)
+		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.header.key)
 	}
 	s.compare(d, &w, firstChanged)
 	s.collect(&w)
@@ -143,7 +143,7 @@ func (s *Session) settle(i int, w *Wire) int {
 	}
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
-		if e.head.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
+		if e.header.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
 			fused := fuses && fusesWithThis && !rawFusesWithThis // some answers are fused in the raw array already
 			unbound := s.frame.Binds && !s.holds(i, before.wireChain, w)
 			if e.fused != fused || e.unbound != unbound {
@@ -251,8 +251,8 @@ func (s *Session) frameOf(i int) render.Frame {
 	}
 	spared := s.sparedOf(i)
 	f.KeepsCall, f.KeepsText = spared.call, spared.text
-	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
-		f.Todo = todoPart(s.Codec, t)
+	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.header.key {
+		f.Todo = todoCall(s.Codec, t)
 	}
 	return f
 }
@@ -298,7 +298,7 @@ func (s *Session) memorize(i int, r rendering, w *Wire) bool {
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
 	e.fusesWithNext, e.rawFusesWithNext, e.spared = r.Wire.FusesWithNext(), r.Raw.FusesWithNext(), r.spared
-	s.unsent[e.head.key] = true
+	s.unsent[e.header.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)
 	return changed

@@ -25,6 +25,7 @@ import (
 // state.
 type world struct {
 	t        testing.TB
+	codec    transcript.Codec
 	prefixes bool
 	raw      []mjson.Value
 	held     int // how many leading messages of raw the session has, unchanged
@@ -95,7 +96,11 @@ func (s *stored) bind(bound []frozen.Binding, lost []string) {
 }
 
 func newWorld(t testing.TB, prefixes bool, protected int) *world {
-	w := &world{t: t, prefixes: prefixes, patches: map[string]schema.Patch{}, now: 1_000_000}
+	return newWorldOf(t, transcript.OpenCode{}, prefixes, protected)
+}
+
+func newWorldOf(t testing.TB, codec transcript.Codec, prefixes bool, protected int) *world {
+	w := &world{t: t, codec: codec, prefixes: prefixes, patches: map[string]schema.Patch{}, now: 1_000_000}
 	w.readings = Readings{
 		LimitTokens: 100_000, Threshold: 65, TTL: 5 * time.Minute, Route: route.Named("anthropic"), Profile: "anthropic", Gaps: true,
 		Knobs: rule.Knobs{ProtectedTags: protected, ReasoningAge: 50, Deduplicate: true, ClampSupersededWrites: true, ClampOldErrors: true, ErrorSteps: 4},
@@ -108,7 +113,7 @@ func newWorld(t testing.TB, prefixes bool, protected int) *world {
 // resyncs.
 func (w *world) restart() {
 	cfg := Config{
-		Options:   render.Options{Codec: transcript.OpenCode{}, Prefixes: w.prefixes},
+		Options:   render.Options{Codec: w.codec, Prefixes: w.prefixes},
 		CountText: func(s string) int { return len(s) / 4 }, CountFile: func(string) int { return 1200 },
 	}
 	if w.session != nil && len(w.session.Unstored()) > 0 {
@@ -124,11 +129,16 @@ func (w *world) restart() {
 // resync makes the next pass carry the whole array.
 func (w *world) resync() { w.held = 0 }
 
-func (w *world) add(messages ...mjson.Value) { w.raw = append(w.raw, messages...) }
+// add adds messages of OpenCode, in the format of the world's harness.
+func (w *world) add(messages ...mjson.Value) {
+	for _, m := range messages {
+		w.raw = append(w.raw, w.inHarness(m))
+	}
+}
 
 // replace changes a message that may have been sent already.
 func (w *world) replace(i int, m mjson.Value) {
-	w.raw[i] = m
+	w.raw[i] = w.inHarness(m)
 	w.held = min(w.held, i)
 	w.changed = true
 }
@@ -155,6 +165,7 @@ func (w *world) pass() {
 		w.patches = map[string]schema.Patch{}
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
+	w.askModel()
 	w.held = len(w.raw)
 	w.readings.Now = w.now
 	if w.profileOf != nil {
@@ -166,7 +177,7 @@ func (w *world) pass() {
 	d := w.session.Decide(w.readings)
 	r := w.session.Render(d)
 	if w.busy { // the host does the same if the pass cannot be stored
-		d = d.Steady("busy")
+		d = d.Steady(CauseBusy)
 		r = w.session.Render(d)
 		w.session.Sent(r)
 		w.session.Meta.Gauge = d.Gauge
@@ -175,7 +186,7 @@ func (w *world) pass() {
 		return
 	}
 	if w.refuses && d.Verdict != schema.Steady { // the host does the same if the wire breaks a rule
-		d = d.Steady("invalid-wire")
+		d = d.Steady(CauseInvalidWire)
 		r = w.session.Render(d)
 	}
 	if r.Err != nil {
@@ -212,7 +223,7 @@ func (w *world) apply() {
 	chain := Chain{}
 	var whole []render.Rendered
 	for _, raw := range w.raw {
-		codec := transcript.OpenCode{}
+		codec := w.codec
 		key := codec.Decode(raw).Key
 		patched, err := render.Apply(raw, w.patches[key])
 		if err != nil {
@@ -285,7 +296,7 @@ func (w *world) answer(m mjson.Value) {
 func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
-		m := transcript.OpenCode{}.Decode(raw)
+		m := w.codec.Decode(raw)
 		raws[m.Key] = render.WireMessageOf(&m)
 	}
 	for i := range w.wire {
@@ -319,7 +330,7 @@ func (w *world) bound() string {
 	}
 	key := w.wire[len(w.previous)].Key
 	for _, raw := range w.raw {
-		m := transcript.OpenCode{}.Decode(raw)
+		m := w.codec.Decode(raw)
 		if m.Key != key || m.Role != transcript.Assistant {
 			continue
 		}
@@ -335,17 +346,8 @@ func (w *world) bound() string {
 // usage makes the newest answer report a prompt of the given percentage of the window.
 func (w *world) usage(percent float64) {
 	for i := len(w.raw) - 1; i >= 0; i-- {
-		var m struct {
-			Info  map[string]any  `json:"info"`
-			Parts json.RawMessage `json:"parts"` // raw, so that the bytes of the parts stay the same
-		}
-		must(w.t, json.Unmarshal(w.raw[i], &m))
-		if m.Info["role"] == "assistant" {
-			m.Info["tokens"] = map[string]any{"input": percent / 100 * float64(w.readings.LimitTokens)}
-			raw, err := json.Marshal(m)
-			must(w.t, err)
-			w.raw[i] = raw
-			w.held = min(w.held, i)
+		if w.codec.Decode(w.raw[i]).Role == transcript.Assistant {
+			w.setUsage(i, int(percent/100*float64(w.readings.LimitTokens)))
 			return
 		}
 	}

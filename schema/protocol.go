@@ -4,6 +4,9 @@ import "github.com/magicctx/magicctx-host/internal/json"
 
 // These are the numbers of the protocol version. A host serves every client of
 // its major version. A new minor version only adds optional fields and methods.
+// No code compares the minor version: an end that needs to know whether the
+// other has a method looks into InitializeResult.Hooks, or goes on without it.
+// After the first release, a release that adds something raises it once.
 const (
 	ProtocolMajor = 1
 	ProtocolMinor = 0
@@ -158,6 +161,9 @@ type TransformParams struct {
 	// last request left with the mutation of an older answer, unmodified, or
 	// with a system prompt that is not the host's.
 	Sent string `json:"sent,omitzero"`
+	// Model is the model that the request goes to. It is absent if the harness's
+	// user messages name their model.
+	Model *Model `json:"model,omitzero"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
 	Messages json.Value `json:"-"`

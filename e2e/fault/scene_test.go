@@ -28,9 +28,6 @@ const (
 
 	// known bounds the additional time of a prompt when the shim already knows that the host is down.
 	known = deadline * 3 / 4
-
-	// sessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
-	sessionHeader = "X-Session-Id"
 )
 
 // A scene is a user with one OpenCode, which runs until the test ends.
@@ -210,7 +207,7 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 		s.t.Fatal(err)
 	}
 	elapsed := time.Since(began)
-	ours := slices.DeleteFunc(s.mock.Requests()[before:], func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) != s.session })
+	ours := slices.DeleteFunc(s.mock.Requests()[before:], func(r *mockllm.Request) bool { return r.Session() != s.session })
 	if len(ours) != 1 {
 		s.t.Fatalf("%d requests for one prompt", len(ours))
 	}
@@ -351,7 +348,7 @@ func (s *scene) script(steps ...mockllm.Step) {
 func (s *scene) answer(r *mockllm.Request) mockllm.Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.scripted) == 0 || r.Header.Get(sessionHeader) != s.session {
+	if len(s.scripted) == 0 || r.Session() != s.session {
 		return mockllm.Say("Yes.")
 	}
 	step := s.scripted[0]

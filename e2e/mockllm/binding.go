@@ -123,9 +123,6 @@ type conversation struct {
 	hasTools       bool
 }
 
-// SessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
-const SessionHeader = "X-Session-Id"
-
 // A madeBlock is a thinking block that a server has made.
 type madeBlock struct {
 	signature string // a redacted block has its data here
@@ -298,11 +295,11 @@ func (s *Server) Thinking(session string) ThinkingCount {
 }
 
 func conversationOf(r *Request) conversation {
-	return conversation{r.Header.Get(SessionHeader), r.Model, len(r.Tools) > 0}
+	return conversation{r.Session(), r.Model, len(r.Tools) > 0}
 }
 
 func (b *binding) count(r *Request) *ThinkingCount {
-	session := r.Header.Get(SessionHeader)
+	session := r.Session()
 	if b.counts[session] == nil {
 		b.counts[session] = &ThinkingCount{}
 	}

@@ -76,7 +76,7 @@ func (c *chat) send() (int, string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	req.Header.Set(SessionHeader, "ses1")
+	req.Header.Set(openCodeSession, "ses1")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		c.t.Fatal(err)

@@ -2,8 +2,10 @@ package mockllm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -78,6 +80,20 @@ type PromptBlock struct {
 	JSON       json.Value
 	Breakpoint bool
 }
+
+// The HTTP headers in which the harnesses send the id of their session to the provider.
+const (
+	openCodeSession = "X-Session-Id"
+	piSession       = "X-Session-Affinity"
+)
+
+// Session returns the harness's id of the session from which the request comes, or "".
+func (r *Request) Session() string {
+	return cmp.Or(r.Header.Get(openCodeSession), r.Header.Get(piSession))
+}
+
+// IsPi reports whether the request comes from Pi. OpenCode sends Pi's header, too.
+func (r *Request) IsPi() bool { return r.Header.Get(openCodeSession) == "" && r.Header.Get(piSession) != "" }
 
 // SystemContains reports whether the system prompt contains text.
 func (r *Request) SystemContains(text string) bool {
@@ -189,7 +205,7 @@ func (r *Request) addMessage(i int, m wireMessage) {
 		for j, raw := range items(m.Content) {
 			msg.Content = append(msg.Content, content(raw))
 			if r.Dialect == Anthropic {
-				r.addBlock(fmt.Sprintf("messages[%d].content[%d]:%s", i, j, m.Role), raw)
+				r.addBlock(fmt.Sprintf("messages[%d].content[%d]:%s", i, j, m.Role), asBlock(raw))
 			}
 		}
 	}
@@ -216,6 +232,15 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 		}
 	}
 	return out
+}
+
+// asBlock returns the block for which a text stands. Pi sends a message of the user as a text, except
+// for the last one, which needs a block for its cache marker. To the provider both are the same.
+func asBlock(raw json.Value) json.Value {
+	if raw.Kind() != '"' {
+		return raw
+	}
+	return slices.Concat(json.Value(`{"type":"text","text":`), raw, json.Value(`}`))
 }
 
 func estimateTokens(bytes int) int { return (bytes + 3) / 4 }

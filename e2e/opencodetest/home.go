@@ -73,7 +73,7 @@ func (h *Home) writeConfig(config map[string]any) error {
 // foreignPrefixes are prefixes of the caller's environment variables that would bring the caller's own
 // setup, or a real provider's key, into the test.
 var foreignPrefixes = []string{
-	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
+	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "PI_", "AI_AGENT", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
 }
 
 // Env returns the environment of a process that lives in h and works in dir. The entries of extra

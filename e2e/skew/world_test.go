@@ -22,9 +22,6 @@ import (
 // testTimeout bounds a whole test, on a machine that also runs other tests.
 const testTimeout = 10 * time.Minute
 
-// sessionHeader is the HTTP header in which OpenCode sends its session id to the provider.
-const sessionHeader = "X-Session-Id"
-
 // A world is a user's machine: the user, projects, and the model's provider.
 type world struct {
 	t    *testing.T
@@ -108,7 +105,7 @@ func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id 
 	answer, n := mockllm.InOrder(steps...), 0
 	w.mock.AddRule(mockllm.Rule{
 		Name:  s.ID,
-		Match: func(r *mockllm.Request) bool { return r.Header.Get(sessionHeader) == s.ID },
+		Match: func(r *mockllm.Request) bool { return r.Session() == s.ID },
 		Answer: func(r *mockllm.Request) mockllm.Step {
 			heard(n)
 			n++

@@ -13,3 +13,13 @@ var OpenCode []byte
 //
 //go:embed opencode-project.js
 var OpenCodeProject []byte
+
+// Pi is the extension for Pi, one JavaScript module without dependencies.
+//
+//go:embed pi-shim.js
+var Pi []byte
+
+// PiProject is to Pi what OpenCodeProject is to OpenCode.
+//
+//go:embed pi-project.js
+var PiProject []byte

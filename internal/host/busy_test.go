@@ -95,7 +95,7 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.think("a1", "one", 1000)
 	h.pass()
 	unlock := h.lockDatabase()
-	h.think("a2", "two", 1500)
+	h.think("a2", "two", 0) // without a usage, so that the binding is the first write
 	newest := infoOf(t, h.messages[len(h.messages)-1])
 	told := make(chan error, 1)
 	go func() {

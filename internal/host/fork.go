@@ -80,7 +80,8 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 // (copied.Messages).
 func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
 	from := original.Session
-	s.row.Epoch, s.row.System, s.row.TagCounter = from.Epoch, from.System, copied.TagCounter()
+	s.row.Epoch, s.row.TagCounter = from.Epoch, copied.TagCounter()
+	s.row.System = systemOfCopy(s.row.System, from)
 	s.row.Setup = rowFromSetup(copied.MovedSetup(setupFromRow(from.Setup)), min(from.Setup.ReclaimUpTo, copied.TagCounter()))
 	s.row.Episode = rowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
 	s.row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
@@ -119,10 +120,25 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pi
 			snap.Units = append(snap.Units, u)
 		}
 	}
-	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{Queued: snap.Queued, System: from.System, Nudge: nudge}}
+	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{Queued: snap.Queued, System: s.row.System, Nudge: nudge}}
 	s.build(snap, codec)
 	if s.row.Mode == from.Mode { // else the wire is another one, and nothing of it is cached
 		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt
 		s.pipe.Meta.Model, s.pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
 	}
+}
+
+// systemOfCopy returns the system prompt of a copy: that of its original, unless the copy's
+// first request leaves with one that the harness has asked for already.
+func systemOfCopy(own store.SystemState, original store.SessionRow) store.SystemState {
+	switch {
+	case own.SystemHash == "":
+		return original.System
+	case own.Text == "":
+		return own
+	case own.Text == original.System.Text:
+		return original.System
+	}
+	own.Preamble = original.Setup.Preamble + 1 // so the copy's first pass takes a new preamble
+	return own
 }

@@ -104,18 +104,27 @@ func (h *Host) Disconnected(c Client) {
 	delete(h.subscribers, c)
 }
 
-// key returns the store's key for the session of a request.
-func (h *Host) key(c Client, session string) (store.Key, error) {
+// harness returns the harness of a client.
+func (h *Host) harness(c Client) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known, ok := h.clients[c]
 	if !ok {
-		return store.Key{}, invalid("initialize comes first")
+		return "", invalid("initialize comes first")
+	}
+	return string(known.harness), nil
+}
+
+// key returns the store's key for the session of a request.
+func (h *Host) key(c Client, session string) (store.Key, error) {
+	harness, err := h.harness(c)
+	if err != nil {
+		return store.Key{}, err
 	}
 	if session == "" {
 		return store.Key{}, invalid("session is empty")
 	}
-	return store.Key{Harness: string(known.harness), Session: session}, nil
+	return store.Key{Harness: harness, Session: session}, nil
 }
 
 // config returns the configuration of a directory as it was when a client last

@@ -18,18 +18,12 @@ const sendTimeout = 100 * time.Second
 // nudgeKey identifies the nudge message to the client.
 const nudgeKey = "output-to-drop"
 
-// The finish reasons of a step after which the session is in order.
-const (
-	finishStop      = "stop"
-	finishToolCalls = "tool-calls"
-)
-
 // considerNudgeMessage sends the nudge message, which suggests dropping output, once in a
 // session's life. It does so when the model has finished a step and enough could
 // be dropped. The caller holds the session.
 func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, m *transcript.Message) error {
-	midTurn := m.Finish == finishToolCalls
-	if !midTurn && m.Finish != finishStop || !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
+	midTurn := m.Finish == transcript.EndsWithCalls
+	if !midTurn && m.Finish != transcript.EndsTurn || !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
 		return nil
 	}
 	if !midTurn && s.mode().IsSubagent {

@@ -13,8 +13,7 @@ import (
 
 // noteError looks for an overflow in an error of the harness. message is the
 // step that the error is stored with; it is nil for an error of the session.
-// OpenCode usually reports a refusal as both, but only as an error of the
-// session when it compacts by itself.
+// A harness may report a refusal as both, or as an error of the session only.
 func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, message *transcript.Message) error {
 	o, ok := overflow.Detect(report)
 	if !ok {

@@ -56,6 +56,11 @@ type session struct {
 	// the messages that the pass sent.
 	pause      *pause
 	wireTokens int
+	// systemChanged says that the next request leaves with another system prompt than
+	// the last one. The next pass is then a bust.
+	systemChanged bool
+	// answeredAt is when the harness last told of an answer, in Unix ms.
+	answeredAt int64
 	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
 	// used is the tick of the newest use. The mutex of the sessions guards it.
@@ -69,7 +74,7 @@ func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
-	s.pause, s.wireTokens = nil, 0
+	s.pause, s.wireTokens, s.systemChanged = nil, 0, false
 }
 
 // sessions is a bounded set of sessions in memory.
@@ -171,10 +176,11 @@ func (ss *sessions) remove(key store.Key) {
 
 // codecOf returns the codec of a harness.
 func codecOf(harness string) (transcript.Codec, error) {
-	if schema.Harness(harness) == schema.HarnessOpenCode {
-		return transcript.OpenCode{}, nil
+	codec, ok := transcript.CodecOf(harness)
+	if !ok {
+		return nil, invalid("harness %q is not supported by this host", harness)
 	}
-	return nil, invalid("harness %q is not supported by this host", harness)
+	return codec, nil
 }
 
 // load reads the session from the store, if memory does not hold it.
@@ -206,7 +212,7 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// chainFrom returns a stored chain. A text that is no chain counts as the chain of no messages: the next pass then
+// chainFrom returns a stored chain. A text that is not a chain counts as the chain of no messages: the next pass then
 // cannot tell what the last wire was, but it answers.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}

@@ -5,38 +5,38 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// dateLine is the line by which the harness tells the model the date. It makes
-// the prompt, and so the whole prefix, another one at midnight.
-var dateLine = regexp.MustCompile(`Today's date: .+`)
-
-// ownPrompts open the prompts of the harness's own agents (title, summary,
-// compaction), which share the session's id but not its conversation.
-var ownPrompts = []string{
-	"You are a title generator.",
-	"Summarize what was done in this conversation.",
-	"You are a context summarization agent.",
-}
-
-// System replays the system prompt of a session: the guidance at its end, and
-// the date that the prefix was built with. It decides nothing that the pass
-// before it could not know; a prompt that the harness changed is journalled as
-// the bust that it is.
+// System returns the system prompt of a session. It adds the guidance at the end,
+// and puts back the date that the prefix was built with. If the harness has changed
+// the rest of the prompt, System lets the change through and journals it as a bust.
+// For a model that binds its thinking, see frozenSystem.
+//
+// If the harness asks before the passes of a turn (SystemVocabulary.ComesFirst), the
+// prompt holds for all of them, and the next pass is the bust.
 func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	key, err := h.key(c, p.Session)
-	if err != nil || isOwnPrompt(p.System) {
+	if err != nil {
 		return unchanged, err
+	}
+	codec, err := codecOf(key.Harness)
+	if err != nil {
+		return unchanged, err
+	}
+	words := &codec.Vocabulary().System
+	if isOwnPrompt(words, p.System) {
+		return unchanged, nil
 	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -49,62 +49,92 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 		}
 	}
 	cfg := h.config(key.Harness, p.Directory)
+	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.row.Setup.Binds, isPrefixGone: s.row.Epoch > s.row.System.StickyDateEpoch}
+	m := s.mode()
+	if words.ComesFirst {
+		h.readAhead(ctx, c, s, p, cfg, &r)
+		if s.row.Passes == 0 {
+			m = modeOf(codec, nil, false, cfg.CtxReduceEnabled)
+		}
+	}
 	guided := wantsGuidance(cfg.SystemPromptInjection, p.System)
-	if s.row.Passes == 0 || !guided && !s.row.Setup.Binds {
+	if s.row.Passes == 0 && !words.ComesFirst || !guided && !r.binds {
 		return unchanged, nil
 	}
-	system := append([]string(nil), p.System...)
-	text := guidanceFor(s.mode(), cfg.ProtectedTags)
-	if guided && text != "" && !strings.Contains(strings.Join(system, "\n"), guidanceHeading) {
-		system = append(system, text)
+	text := guidanceFor(m, cfg.ProtectedTags)
+	if guided && text != "" && !strings.Contains(strings.Join(r.prompt, "\n"), guidanceHeading) {
+		r.prompt = append(r.prompt, text)
 	}
-	if s.row.Setup.Binds {
-		return h.frozenSystem(ctx, s, system)
+	switch {
+	case r.binds && words.ComesFirst:
+		return h.nextFrozenSystem(ctx, s, r)
+	case r.binds:
+		return h.frozenSystem(ctx, s, r)
 	}
-	state, changed := nextSystemState(s.row, system)
-	if state != s.row.System {
-		if err := h.Store.SaveSystem(ctx, key, state); err != nil {
-			h.stored(err)
-			return unchanged, err
-		}
-		s.row.System = state
+	state, changed := nextSystemState(s.row, r)
+	if err := h.saveSystem(ctx, s, state); err != nil {
+		return unchanged, err
 	}
-	if changed {
+	switch {
+	case changed && words.ComesFirst:
+		s.systemChanged = true
+	case changed:
 		h.noteBust(ctx, s, pipeline.BustSystem)
 	}
-	system[0] = dateLine.ReplaceAllLiteralString(system[0], state.StickyDate)
-	return schema.SystemResult{System: system}, nil
+	r.prompt[0] = words.Date.ReplaceAllLiteralString(r.prompt[0], state.StickyDate)
+	return schema.SystemResult{System: r.prompt}, nil
 }
 
-// frozenSystem returns the system prompt of the session's preamble. Thinking is
-// bound to it, so a prompt that differs only waits: the next pass that begins a
-// turn takes a new preamble, and with it the newest prompt.
-func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (schema.SystemResult, error) {
+// A systemRequest is a system prompt as the harness wants to send it, with what decides
+// about it.
+type systemRequest struct {
+	words  *transcript.SystemVocabulary
+	prompt []string
+	// binds says that the request's model binds its thinking.
+	binds bool
+	// isPrefixGone says that the request finds nothing in the cache, so that a new date
+	// costs nothing.
+	isPrefixGone bool
+}
+
+func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemState) error {
+	if state == s.row.System {
+		return nil
+	}
+	if err := h.Store.SaveSystem(ctx, s.key, state); err != nil {
+		h.stored(err)
+		return err
+	}
+	s.row.System = state
+	return nil
+}
+
+// frozenSystem returns the system prompt of the session's preamble, because thinking
+// is bound to it. If the harness sends another prompt, that prompt waits: the next
+// pass that begins a turn begins a new preamble with it.
+func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
+	words, system := r.words, r.prompt
 	before := s.row.System
 	state := before
 	var frozen []string
 	if before.Text != "" && before.Preamble == s.row.Setup.Preamble && json.Unmarshal([]byte(before.Text), &frozen) == nil {
-		if !sameOpening(frozen, system) {
+		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
-		// A new date alone is no reason to lose all thinking; it is taken on when
-		// the prefix is gone anyway.
-		state.Pending = withoutDate(frozen) != withoutDate(system)
+		// A new date alone is not worth the loss of all thinking. It waits until the
+		// prefix is gone anyway.
+		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
 	} else {
 		text, err := json.Marshal(system)
 		if err != nil {
 			return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
 		}
-		state, _ = nextSystemState(s.row, system)
+		state, _ = nextSystemState(s.row, r)
 		state.Text, state.Preamble, state.Pending, state.At = string(text), s.row.Setup.Preamble, false, h.Clock.Now()
 		frozen = system
 	}
-	if state != before {
-		if err := h.Store.SaveSystem(ctx, s.key, state); err != nil {
-			h.stored(err)
-			return schema.SystemResult{}, err
-		}
-		s.row.System = state
+	if err := h.saveSystem(ctx, s, state); err != nil {
+		return schema.SystemResult{}, err
 	}
 	return schema.SystemResult{System: frozen}, nil
 }
@@ -112,18 +142,18 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, system []string) (s
 // sameOpening reports whether two system prompts begin alike. If they do not, the
 // second one belongs to another agent that works in the same session. An example
 // is the title agent, when the user has configured its prompt.
-func sameOpening(a, b []string) bool {
+func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 	const enough = 60 // bytes: the sentence that says who the agent is
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
-	was, is := withoutDate(a[:1]), withoutDate(b[:1])
+	was, is := withoutDate(words, a[:1]), withoutDate(words, b[:1])
 	n := min(enough, len(was), len(is))
 	return was[:n] == is[:n]
 }
 
-func withoutDate(system []string) string {
-	return dateLine.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
+func withoutDate(words *transcript.SystemVocabulary, system []string) string {
+	return words.Date.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
 }
 
 // isEarlierDay reports whether a, Unix ms, lies on an earlier day than b on the
@@ -134,11 +164,11 @@ func isEarlierDay(a, b int64) bool {
 	return a > 0 && a < b && (year != now.Year() || day != now.YearDay())
 }
 
-func isOwnPrompt(system []string) bool {
+func isOwnPrompt(words *transcript.SystemVocabulary, system []string) bool {
 	if len(system) == 0 {
 		return true
 	}
-	for _, opening := range ownPrompts {
+	for _, opening := range words.OwnPrompts {
 		if strings.HasPrefix(strings.TrimSpace(system[0]), opening) {
 			return true
 		}
@@ -159,18 +189,19 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt,
-// and whether the prompt is another one than that of the request before, apart
-// from the date. A new date is taken on when the prefix is gone anyway: in an
-// epoch that began since the date was taken, or together with another change
-// (defect C6: the reference busts twice when both come at once).
-func nextSystemState(row store.SessionRow, system []string) (state store.SystemState, changed bool) {
+// nextSystemState returns the state after a request with this system prompt. It also
+// reports whether the prompt has changed since the request before, apart from the
+// date. A new date waits until the prefix is gone anyway: because a new epoch has
+// begun, or because the rest of the prompt has changed (defect C6: two busts
+// instead of one).
+func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
+	words, system := r.words, r.prompt
 	state = row.System
-	sum := sha256.Sum256([]byte(dateLine.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
+	sum := sha256.Sum256([]byte(words.Date.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
 	changed = state.SystemHash != "" && state.SystemHash != hash
-	date := dateLine.FindString(system[0])
-	if state.SystemHash == "" || changed || row.Epoch > state.StickyDateEpoch {
+	date := words.Date.FindString(system[0])
+	if state.SystemHash == "" || changed || r.isPrefixGone {
 		state.StickyDate, state.StickyDateEpoch = date, row.Epoch
 	}
 	if state.SystemHash != hash {
@@ -179,8 +210,8 @@ func nextSystemState(row store.SessionRow, system []string) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals that the newest pass lost its prefix to something that the
-// harness did after it.
+// noteBust journals that the newest pass lost its prefix because of a change that
+// the harness made after that pass.
 func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
 	s.pause = nil // its prompt cannot have been read from the cache
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"sync"
 
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// maxTitleRunes bounds a stored title. OpenCode's own titles have at most 100
+// maxTitleRunes bounds a stored title. A harness's own titles have at most 100
 // characters.
 const maxTitleRunes = 200
 
@@ -27,14 +26,10 @@ func (t *titles) forget(key store.Key) {
 
 // noteTitle stores the title that the harness shows for a session. A session without
 // a pass is not in the store yet, and gets its title with a later event.
-func (h *Host) noteTitle(ctx context.Context, key store.Key, info json.Value) error {
-	var session struct {
-		Title string `json:"title"`
-	}
-	if json.Unmarshal(info, &session) != nil || session.Title == "" {
+func (h *Host) noteTitle(ctx context.Context, key store.Key, title string) error {
+	if title == "" {
 		return nil
 	}
-	title := session.Title
 	if runes := []rune(title); len(runes) > maxTitleRunes {
 		title = string(runes[:maxTitleRunes])
 	}

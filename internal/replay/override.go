@@ -71,28 +71,36 @@ func (v *overrides) parent(recorded string) string {
 	return recorded
 }
 
+// model returns the model to ask for.
+func (v *overrides) model(recorded *schema.Model) *schema.Model {
+	if recorded == nil || v.profile == nil {
+		return recorded
+	}
+	return &schema.Model{Provider: v.provider(recorded.Provider), ID: recorded.ID}
+}
+
 // patch returns the changes to a message, except those to its usage.
-func (v *overrides) patch(m *transcript.Message) schema.Patch {
+func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema.Patch {
 	var patch schema.Patch
-	if path := providerPath(m); path != "" && v.profile != nil {
+	if path := providerPath(paths, m); path != "" && v.profile != nil {
 		if name := v.provider(m.Model.Provider); name != m.Model.Provider {
 			patch = append(patch, schema.PatchOp{Op: "replace", Path: path, Value: json.Quote(name)})
 		}
 	}
-	if m.Role == transcript.User && v.mode != nil && v.mode.Reduces && len(m.Tools) > 0 {
-		patch = append(patch, schema.PatchOp{Op: "remove", Path: "/info/tools"}) // these may forbid ctx_reduce
+	if m.Role == transcript.User && v.mode != nil && v.mode.Reduces && len(m.Tools) > 0 && paths.Tools != "" {
+		patch = append(patch, schema.PatchOp{Op: "remove", Path: paths.Tools}) // these may forbid ctx_reduce
 	}
 	return patch
 }
 
-func providerPath(m *transcript.Message) string {
+func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	switch {
 	case m.Model.Provider == "":
 		return ""
 	case m.Role == transcript.User:
-		return "/info/model/providerID"
+		return paths.UserProvider
 	}
-	return "/info/providerID"
+	return paths.AnswerProvider
 }
 
 // provider returns the name under which a provider is replayed. It is the recorded name, unless that

@@ -20,6 +20,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 	}
 	open := make(map[string]asked) // by the id of the request
 	mirrors := make(map[string]*mirror)
+	var codec transcript.Codec
 	for frame, err := range rpc.ReadTrace(r) {
 		if isTorn(err) {
 			return nil
@@ -30,6 +31,11 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 		var m message
 		if err := json.Unmarshal(frame.Body, &m); err != nil {
 			return fmt.Errorf("frame at %d: %w", frame.At, err)
+		}
+		if frame.From == rpc.FromShim && m.Method == schema.MethodInitialize {
+			if _, codec, err = harnessOf(m.Params); err != nil {
+				return fmt.Errorf("frame at %d: %w", frame.At, err)
+			}
 		}
 		if frame.From == rpc.FromShim && m.Method == schema.MethodTransform {
 			a := asked{attachment: frame.Attachment}
@@ -44,7 +50,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 			continue
 		}
 		delete(open, string(m.ID))
-		if m.Error != nil {
+		if m.Error != nil || codec == nil {
 			delete(mirrors, a.Session)
 			continue
 		}
@@ -53,7 +59,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 			return fmt.Errorf("answer at %d: %w", frame.At, err)
 		}
 		if a.Base == 0 {
-			mirrors[a.Session], a.Keep = newMirror(transcript.OpenCode{}), 0
+			mirrors[a.Session], a.Keep = newMirror(codec), 0
 		}
 		mirror := mirrors[a.Session]
 		if mirror == nil {

@@ -37,7 +37,7 @@ func newRecount(on bool) *recount {
 
 // patch replaces the usage of an answer by last, the usage of its pass. An answer that began before the
 // trace keeps its recorded usage.
-func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.Patch {
+func (r *recount) patch(codec transcript.Codec, m *transcript.Message, last *promptcache.Tokens) schema.Patch {
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {
 		return nil
 	}
@@ -55,17 +55,8 @@ func (r *recount) patch(m *transcript.Message, last *promptcache.Tokens) schema.
 		}
 		r.counted[m.Created] = t
 	}
-	type cache struct {
-		Read  int `json:"read"`
-		Write int `json:"write"`
-	}
-	value, _ := json.Marshal(struct { // numbers always encode
-		Input     int   `json:"input"`
-		Output    int   `json:"output"`
-		Reasoning int   `json:"reasoning"`
-		Cache     cache `json:"cache"`
-	}{Input: t.Fresh, Output: m.Usage.Output, Cache: cache{t.Read, t.Write}})
-	return schema.Patch{{Op: "replace", Path: "/info/tokens", Value: value}}
+	value := codec.UsageValue(transcript.Usage{Input: t.Fresh, Output: m.Usage.Output, CacheRead: t.Read, CacheWrite: t.Write})
+	return schema.Patch{{Op: "replace", Path: codec.Vocabulary().Paths.Usage, Value: value}}
 }
 
 // retell returns the messages of a step with the overrides and the recounted usage.
@@ -78,10 +69,12 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return nil, fmt.Errorf("messages: %w", err)
 	}
+	codec := p.trace.codec
+	paths := &codec.Vocabulary().Paths
 	for i, raw := range messages {
-		m := ses.mirror.codec.Decode(raw)
+		m := codec.Decode(raw)
 		p.recount.learn(&m, ses.counted)
-		patched, err := render.Apply(raw, append(p.overrides.patch(&m), p.recount.patch(&m, ses.counted)...))
+		patched, err := render.Apply(raw, append(p.overrides.patch(paths, &m), p.recount.patch(codec, &m, ses.counted)...))
 		if err != nil {
 			return nil, fmt.Errorf("message %s: %w", m.Key, err)
 		}
@@ -100,29 +93,22 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on {
 		return params, err
 	}
-	var event struct {
-		Type       string `json:"type"`
-		Properties struct {
-			Info json.Value `json:"info"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(e.Event, &event); err != nil {
+	codec := p.trace.codec
+	paths := &codec.Vocabulary().Paths
+	event, err := codec.Event(e.Event)
+	if err != nil || event.Kind != transcript.MessageChanged {
 		return params, err
 	}
-	if event.Type != "message.updated" {
-		return params, nil
-	}
 	ses := p.session(e.Session)
-	raw := json.Value(`{"info":` + string(event.Properties.Info) + `}`)
-	m := ses.mirror.codec.Decode(raw)
-	patch := p.recount.patch(&m, ses.counted)
+	m := &event.Message
+	patch := p.recount.patch(codec, m, ses.counted)
 	isUnknown := patch == nil && m.Usage.Prompt() > 0 // the answer to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
 		// A recorded answer proves nothing about the window of this replay.
-		patch = schema.Patch{{Op: "remove", Path: "/info/tokens"}}
+		patch = schema.Patch{{Op: "remove", Path: paths.Usage}}
 	}
 	for i := range patch {
-		patch[i].Path = "/event/properties" + patch[i].Path
+		patch[i].Path = "/event" + paths.EventMessage + patch[i].Path
 	}
 	return render.Apply(params, patch)
 }

@@ -276,6 +276,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		unchanged = 0
 	}
 	params.Parent = p.overrides.parent(params.Parent)
+	params.Model = p.overrides.model(params.Model)
 	messages, err := p.retell(ses, s.attachment)
 	if err != nil {
 		return err
@@ -317,6 +318,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	p.checkState(s, params, ses, p.report.Passes[len(p.report.Passes)-1].Cause)
+	if p.systemComesFirst() {
+		p.settle(ses)
+	}
 	return nil
 }
 
@@ -335,7 +339,7 @@ type transformed struct {
 // observe checks a pass from the outside and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
 	id := t.params.Session
-	rows, err := p.store.Passes(ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: id}, ses.passes, 1)
+	rows, err := p.store.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
 	if err != nil {
 		return err
 	}
@@ -344,7 +348,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	}
 	row := rows[0]
 	var st schema.SessionStatus
-	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: id}, &st); err != nil {
+	if err := p.client.Call(ctx, schema.MethodSessionStatus, schema.SessionStatusParams{Harness: p.trace.harness, Session: id}, &st); err != nil {
 		return err
 	}
 	ses.passes = row.Pass
@@ -358,7 +362,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the wire before this one
-	if isBust != row.Bust && !isUnknown {
+	// The messages do not show the bust of a system prompt that came before its pass.
+	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
 	}
@@ -412,6 +417,9 @@ func (p *player) system(ctx context.Context, s step) error {
 	return nil
 }
 
+// systemComesFirst reports whether a turn's system prompt is in the trace before the turn's passes.
+func (p *player) systemComesFirst() bool { return p.trace.codec.Vocabulary().System.ComesFirst }
+
 // settle bills the pending pass with the newest known system prompt.
 func (p *player) settle(ses *session) {
 	if ses.pending == nil {
@@ -429,18 +437,21 @@ func (p *player) settle(ses *session) {
 func (p *player) session(id string) *session {
 	ses, ok := p.sessions[id]
 	if !ok {
-		ses = &session{mirror: newMirror(transcript.OpenCode{}), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		ses = &session{mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
 		p.sessions[id] = ses
 		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
 	}
 	return ses
 }
 
-// modelOf returns the model of the newest user message, and the limits that the recorded catalogue
+// modelOf returns the model that the shim has named, or else that of the newest user message, and the limits that the recorded catalogue
 // gives for it.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
-	for i := len(m.entries) - 1; i >= 0; i-- {
+	if params.Model != nil {
+		model = *params.Model
+	}
+	for i := len(m.entries) - 1; i >= 0 && params.Model == nil; i-- {
 		d := m.codec.Decode(m.entries[i].raw)
 		if d.Role == transcript.User && d.Model.ID != "" {
 			model = d.Model

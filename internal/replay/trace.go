@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -45,6 +46,9 @@ type trace struct {
 	// the file was lost after the recording.
 	cut         string
 	isTruncated bool
+	// harness is the harness in which the trace was recorded, codec its codec.
+	harness schema.Harness
+	codec   transcript.Codec
 	// tellsSent is true if the shim reported the wires with which its requests left.
 	tellsSent bool
 }
@@ -90,6 +94,11 @@ func read(r io.Reader) (*trace, error) {
 				}
 			}
 		case frame.From == rpc.FromShim:
+			if m.Method == schema.MethodInitialize {
+				if err := t.recordedIn(m.Params); err != nil {
+					return nil, fmt.Errorf("frame at %d: %w", frame.At, err)
+				}
+			}
 			t.tellsSent = t.tellsSent || m.Method == schema.MethodTransform && bytes.Contains(m.Params, []byte(`"sent":`))
 			if m.Method == schema.MethodTransform {
 				calls[string(m.ID)] = len(t.steps)
@@ -97,7 +106,29 @@ func read(r io.Reader) (*trace, error) {
 			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, notification: m.ID == nil, attachment: frame.Attachment})
 		}
 	}
+	if len(t.steps) > 0 && t.codec == nil {
+		return nil, errors.New("the trace does not say in which harness it was recorded")
+	}
 	return t, nil
+}
+
+// recordedIn notes the harness that an initialize names. A connection has one harness.
+func (t *trace) recordedIn(params json.Value) (err error) {
+	t.harness, t.codec, err = harnessOf(params)
+	return err
+}
+
+// harnessOf returns the harness that an initialize names, with its codec.
+func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
+	var p schema.InitializeParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return "", nil, fmt.Errorf("initialize: %w", err)
+	}
+	codec, ok := transcript.CodecOf(string(p.Harness))
+	if !ok {
+		return "", nil, fmt.Errorf("the trace was recorded in harness %q, which this program does not know", p.Harness)
+	}
+	return p.Harness, codec, nil
 }
 
 // breaksOff notes that the trace ends with an error after some frames. It returns false if the error is

@@ -9,21 +9,21 @@ import (
 )
 
 // Of returns the route of a model, with the route's default life. npm is the
-// npm package through which the harness calls the provider, or "" if it is
-// unknown. If the package or the provider serves only one family, it decides.
+// npm package through which the harness calls the provider, or the name that Pi
+// gives to the provider's API, or "" if it is unknown. If the package or the provider serves only one family, it decides.
 // Behind a gateway such as OpenRouter, the model's id decides.
 func Of(m schema.Model, npm string) Route {
 	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
 	switch {
-	case strings.Contains(provider, "bedrock"), npm == "@ai-sdk/amazon-bedrock":
+	case strings.Contains(provider, "bedrock"), npm == "@ai-sdk/amazon-bedrock", npm == "bedrock-converse-stream":
 		return claude("bedrock", id)
 	case npm == "@ai-sdk/google-vertex/anthropic", provider == "google-vertex-anthropic":
 		return claude("vertex", id)
-	case npm == "@ai-sdk/anthropic":
+	case npm == "@ai-sdk/anthropic", npm == "anthropic-messages":
 		return claude("anthropic", id)
-	case npm == "@ai-sdk/openai", npm == "@ai-sdk/azure":
+	case npm == "@ai-sdk/openai", npm == "@ai-sdk/azure", strings.HasSuffix(npm, "-responses"): // Pi has openai-, openai-codex- and azure-openai-responses
 		return openai(id)
-	case npm == "@ai-sdk/google", npm == "@ai-sdk/google-vertex":
+	case npm == "@ai-sdk/google", npm == "@ai-sdk/google-vertex", npm == "google-generative-ai", npm == "google-gemini-cli", npm == "google-vertex":
 		return gemini(id)
 	}
 	switch familyOf(provider, id) {

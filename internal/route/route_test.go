@@ -26,6 +26,10 @@ func TestRouteOfAModel(t *testing.T) {
 		{"anthropic/claude-sonnet-4-5-20250929", "@ai-sdk/anthropic", "anthropic", 1024, 0.1},
 		{"anthropic/claude-sonnet-4-20250514", "@ai-sdk/anthropic", "anthropic", 1024, 0.1}, // the date is not a minor version
 		{"anthropic/claude-opus-5", "@ai-sdk/anthropic", "anthropic", 512, 0.1},
+		{"anthropic/claude-opus-5", "anthropic-messages", "anthropic", 512, 0.1},
+		{"gateway/m", "anthropic-messages", "anthropic", 1024, 0.1},
+		{"aws/m", "bedrock-converse-stream", "bedrock", 1024, 0.1},
+		{"gateway/m", "openai-codex-responses", "openai", 1024, 0.1},
 		{"anthropic/claude-fable-5-1", "@ai-sdk/anthropic", "anthropic", 512, 0.1},
 		{"anthropic/claude-opus-4-8", "@ai-sdk/anthropic", "anthropic", 1024, 0.1},
 		{"anthropic/claude-sonnet-5", "@ai-sdk/anthropic", "anthropic", 1024, 0.1},

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -32,9 +34,9 @@ type Frame struct {
 	// KeepsText says that the message must not leave as an empty shell or as an
 	// empty answer. A text stays in its place.
 	KeepsText bool
-	// Todo is the synthetic todo list, a part to append to the message. It is
-	// nil for most messages.
-	Todo json.Value
+	// Todo holds the operations that append the synthetic todo list to the
+	// message. It is nil for most messages.
+	Todo schema.Patch
 	// Binds says that the model accepts thinking only behind the exact prompt
 	// that it was produced for. So nothing in front of a thinking block may
 	// change (docs/preserved-thinking.md).
@@ -82,15 +84,56 @@ func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Pat
 		r.reasoning()
 		r.emptiness()
 	}
-	for i := len(m.Parts) - 1; i >= 0; i-- {
-		if r.removed[i] {
-			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: m.Parts[i].Path})
+	r.remove()
+	return append(r.patch, f.Todo...)
+}
+
+// remove appends the operations that take the removed parts off the message.
+func (r *messageRenderer) remove() {
+	paths := r.Codec.Vocabulary().Paths
+	if paths.Message != "" && r.hasVanished() {
+		if slices.ContainsFunc(r.m.Parts, func(p transcript.Part) bool { return isResult(p.ResultPath, paths) || isResult(p.Path, paths) }) {
+			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: paths.Results})
+		}
+		r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: paths.Message})
+		return
+	}
+	var results []string
+	for i := len(r.m.Parts) - 1; i >= 0; i-- {
+		p := &r.m.Parts[i]
+		switch {
+		case !r.removed[i]:
+		case isResult(p.Path, paths): // a result without its call
+			results = append(results, p.Path)
+		default:
+			r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: p.Path})
+			if p.ResultPath != "" {
+				results = append(results, p.ResultPath)
+			}
 		}
 	}
-	if f.Todo != nil {
-		r.patch = append(r.patch, schema.PatchOp{Op: "add", Path: "/parts/-", Value: f.Todo})
+	slices.SortFunc(results, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(b, a)) }) // from the end
+	for _, path := range results {
+		r.patch = append(r.patch, schema.PatchOp{Op: "remove", Path: path})
 	}
-	return r.patch
+}
+
+func isResult(path string, paths transcript.Paths) bool {
+	return paths.Results != "" && strings.HasPrefix(path, paths.Results+"/")
+}
+
+// hasVanished reports whether the removals leave nothing of an answer that the provider
+// sees.
+func (r *messageRenderer) hasVanished() bool {
+	if r.m.Role != transcript.Assistant || len(r.patch) > 0 || len(r.Todo) > 0 || !slices.Contains(r.removed, true) {
+		return false
+	}
+	for i := range r.m.Parts {
+		if !r.removed[i] && !r.m.Parts[i].Hidden {
+			return false
+		}
+	}
+	return true
 }
 
 type messageRenderer struct {
@@ -122,7 +165,7 @@ func (r *messageRenderer) contents() {
 		case p.Kind == transcript.File:
 			r.file(p, u)
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && (staysWhole || i == skeletonOf):
-			r.patch = append(r.patch, skeleton(p, u)...)
+			r.patch = append(r.patch, r.skeleton(p, u)...)
 			r.changed[i] = true
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop:
 			r.removed[i], lostArc = true, true
@@ -190,7 +233,7 @@ func (r *messageRenderer) leave() {
 // without content, and the provider refuses the request. With Frame.KeepsText the
 // empty text says that something is missing.
 func (r *messageRenderer) emptiness() {
-	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText {
+	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
 	}
 	for i := range r.m.Parts {
@@ -440,7 +483,7 @@ func (r *messageRenderer) file(p *transcript.Part, u *frozen.Unit) {
 
 func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	if u.Edit == frozen.Skeleton {
-		r.patch = append(r.patch, skeleton(p, u)...)
+		r.patch = append(r.patch, r.skeleton(p, u)...)
 		return
 	}
 	if u.Edit == frozen.Clamp {
@@ -453,16 +496,10 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	}
 }
 
-func skeleton(p *transcript.Part, u *frozen.Unit) schema.Patch {
-	var patch schema.Patch
-	if p.TextPath != "" { // without a path, the harness shows its own sentence in place of the result
-		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(Placeholder(u.Tag))}}
-	}
+func (r *messageRenderer) skeleton(p *transcript.Part, u *frozen.Unit) schema.Patch {
+	patch := r.Codec.ResultText(*p, Placeholder(u.Tag))
 	if clamped := skeletonInput(p.Input, u.Clamped); clamped != nil {
 		patch = append(patch, schema.PatchOp{Op: "replace", Path: p.InputPath, Value: clamped})
-	}
-	if p.AttachmentsPath != "" {
-		patch = append(patch, schema.PatchOp{Op: "remove", Path: p.AttachmentsPath})
 	}
 	return patch
 }

@@ -12,7 +12,8 @@ import (
 // the strictest demands.
 type Profile struct {
 	Name string
-	// Packages lists the npm packages with which a harness reaches such providers.
+	// Packages lists the names of the code with which a harness reaches such providers:
+	// npm packages, or the API names of Pi.
 	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
@@ -50,11 +51,11 @@ type Profile struct {
 // Profiles lists every provider profile. The last one is the fallback.
 var Profiles = []Profile{
 	{
-		Name: "anthropic", Packages: []string{"@ai-sdk/anthropic"},
+		Name: "anthropic", Packages: []string{"@ai-sdk/anthropic", "anthropic-messages"},
 		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
 	},
 	{
-		Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock"},
+		Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock", "bedrock-converse-stream"},
 		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
 	},
 	{
@@ -62,7 +63,7 @@ var Profiles = []Profile{
 		ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
 	},
 	{
-		Name: "openai", Packages: []string{"@ai-sdk/openai", "@ai-sdk/azure"},
+		Name: "openai", Packages: []string{"@ai-sdk/openai", "@ai-sdk/azure", "openai-responses", "openai-codex-responses", "azure-openai-responses"},
 		ChecksSignatures: true, TakesSyntheticCalls: true,
 	},
 	{
@@ -70,11 +71,11 @@ var Profiles = []Profile{
 		ChecksSignatures: true, LastIsUser: true, TakesSyntheticCalls: true,
 	},
 	{
-		Name: "openai-compatible", Packages: []string{"@ai-sdk/openai-compatible"},
+		Name: "openai-compatible", Packages: []string{"@ai-sdk/openai-compatible", "openai-completions"},
 		LastIsUser: true, TakesSyntheticCalls: true,
 	},
 	{
-		Name: "google", Packages: []string{"@ai-sdk/google", "@ai-sdk/google-vertex"},
+		Name: "google", Packages: []string{"@ai-sdk/google", "@ai-sdk/google-vertex", "google-generative-ai", "google-gemini-cli", "google-vertex"},
 		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true,
 	},
 	{
@@ -110,7 +111,7 @@ func ProfileNamed(name string) Profile {
 	return Profiles[len(Profiles)-1]
 }
 
-// Package returns an npm package that leads to the profile, "" for the fallback.
+// Package returns the name of a package that leads to the profile, "" for the fallback.
 func (p Profile) Package() string {
 	if len(p.Packages) == 0 {
 		return ""
@@ -119,8 +120,8 @@ func (p Profile) Package() string {
 }
 
 // ProfileOf returns the profile of a provider. If the provider's name contains
-// "copilot" or "bedrock", the name decides. Otherwise the npm package decides
-// and, if we do not know the package, the provider's name.
+// "copilot" or "bedrock", the name decides. Otherwise the npm package or the
+// API's name decides and, if we do not know it, the provider's name.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"math"
-	"strings"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
@@ -13,26 +12,22 @@ const (
 	// part of the prompt and the ceiling. For example, with 40,000 irreducible
 	// tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// tierReserve is the share of the tools of tiers 1 and 2 that is spared,
-	// the newest ones.
+	// tierReserve is the share of the tools of tiers 1 and 2 that is spared. It
+	// spares the newest tools.
 	tierReserve = 0.20
-	// minReclaim is the number of tokens that the tiered drop has to want to
-	// free. If it wants no more than that, it changes nothing.
+	// minReclaim is a number of tokens. If the tiered drop does not have to free
+	// more than that, it changes nothing.
 	minReclaim = 2000
 )
 
-// tiers ranks tools by the model's loss if their output goes. All other tools
-// are in tier 3, which goes first.
-var tiers = map[string]int{
-	"read": 1, "todowrite": 1, "task": 1, "aft_outline": 1, "aft_zoom": 1,
-	"edit": 2, "write": 2, "apply_patch": 2, "grep": 2, "glob": 2, "aft_search": 2,
-}
+// lastTier is the tier of the tools that nobody has ranked. It is dropped first.
+const lastTier = 3
 
-func tierOf(tool string) int {
-	if t, ok := tiers[strings.TrimPrefix(strings.ToLower(tool), "mcp_")]; ok {
-		return t
+func (f *Facts) tier() int {
+	if f.Tier > 0 {
+		return f.Tier
 	}
-	return 3
+	return lastTier
 }
 
 // TieredDrop frees space when the window is nearly full. It drops tool outputs
@@ -55,7 +50,7 @@ func TieredDrop(v View, k Knobs) []frozen.Edit {
 		plan.Tail += tokens
 		it, visible := items[u.Tag]
 		if u.Kind == frozen.ToolUnit && visible && !it.Open && !k.protectsPath(it.Path) {
-			plan.Candidates = append(plan.Candidates, tierCandidate{u.Tag, tierOf(u.Tool), tokens})
+			plan.Candidates = append(plan.Candidates, tierCandidate{u.Tag, it.tier(), tokens})
 		}
 	}
 	tags, _ := plan.choose()
@@ -99,7 +94,7 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	}
 	reserved := p.reserved()
 	freed := 0
-	for tier := 3; tier >= 1; tier-- {
+	for tier := lastTier; tier >= 1; tier-- {
 		for _, c := range p.Candidates {
 			if freed >= reclaim {
 				return tags, reclaim
@@ -116,8 +111,9 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the newest tools of tiers 1 and 2, which are spared. The
-// share is counted over all candidates of the tier.
+// reserved returns the tags of the newest tools of tiers 1 and 2, which are
+// spared. They are tierReserve of all candidates of their tier: for example, 2 of
+// 10.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

@@ -13,19 +13,18 @@ import (
 func planOfV06() tierPlan {
 	p := tierPlan{MaxTag: 40, Protected: 20, Current: 108_000, Ceiling: 78_000}
 	for _, tool := range []struct {
-		tag, bytes int
-		name       string
+		tag, bytes, tier int
 	}{
-		{1, 40_000, "read"},
-		{2, 40_000, "bash"},
-		{3, 20_000, "edit"},
-		{4, 40_000, "read"},
-		{5, 20_000, "grep"},
-		{6, 60_000, "webfetch"},
-		{7, 8_000, "mcp_Read"},
-		{40, 4_000, "bash"},
+		{1, 40_000, 1},
+		{2, 40_000, 3},
+		{3, 20_000, 2},
+		{4, 40_000, 1},
+		{5, 20_000, 2},
+		{6, 60_000, 3},
+		{7, 8_000, 1},
+		{40, 4_000, 3},
 	} {
-		p.Candidates = append(p.Candidates, tierCandidate{tool.tag, tierOf(tool.name), tool.bytes / 4})
+		p.Candidates = append(p.Candidates, tierCandidate{tool.tag, tool.tier, tool.bytes / 4})
 		p.Tail += tool.bytes / 4
 	}
 	p.Tail += 40_000 / 4 // the message
@@ -70,19 +69,6 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-func TestTierOf(t *testing.T) {
-	for tool, want := range map[string]int{
-		"read": 1, "todowrite": 1, "task": 1, "aft_outline": 1, "aft_zoom": 1,
-		"edit": 2, "write": 2, "apply_patch": 2, "grep": 2, "glob": 2, "aft_search": 2,
-		"bash": 3, "webfetch": 3, "": 3, "mcp_": 3,
-		"mcp_Read": 1, "MCP_grep": 2, "READ": 1, "mcp_mcp_read": 3, "reader": 3,
-	} {
-		if got := tierOf(tool); got != want {
-			t.Errorf("tierOf(%q) = %d, want %d", tool, got, want)
-		}
-	}
-}
-
 // The newest fifth of tiers 1 and 2 is spared, rounded up. A tool that age
 // protects counts in that fifth.
 func TestTierReserve(t *testing.T) {
@@ -122,6 +108,7 @@ func tiered() (View, *frozen.State) {
 	for tag := 1; tag <= 4; tag++ {
 		v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: tag, Facts: Facts{Path: fmt.Sprint("/", tag)}}}})
 	}
+	v.Messages[0].Items[0].Tier = 2
 	v.Need = v.Goal.Current - v.Goal.Target
 	return v, state
 }
@@ -218,9 +205,9 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 // as done.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
-	state.ByTag(1).Tool = "read"
+	v.Messages[0].Items[0].Tier = 1
 	state.Add(frozen.Unit{Key: "5", Kind: frozen.ToolUnit, Tool: "read", Tokens: 10_000}) // spared as the newest fifth of its tier
-	v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: 5}}})
+	v.Messages = append(v.Messages, Message{Role: Assistant, Items: []Item{{Tag: 5, Facts: Facts{Tier: 1}}}})
 	v.Goal = Goal{Current: 150_000, Ceiling: 400_000, Target: 135_000, Measured: true}
 	v.Need = 15_000
 	first := TieredDrop(v, Knobs{})

@@ -113,6 +113,9 @@ type Facts struct {
 	// units. Writes says that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
+	// Tier ranks the tool of a call by the model's loss if its output goes. 1 is
+	// the greatest loss; 0 means that nobody has ranked the tool.
+	Tier int
 	// LongInput says that a Clamp edit would shorten the arguments.
 	LongInput bool
 	// Image says that a file part is an image that the request carries.

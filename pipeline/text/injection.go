@@ -5,34 +5,8 @@ import (
 	"strings"
 )
 
-const (
-	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"
-	orchestratorOpens = "[SYSTEM DIRECTIVE: OH-MY-OPENCODE"
-	ourDirectiveOpens = "[SYSTEM DIRECTIVE: MAGIC-CONTEXT"
-)
-
-// paragraphMarkers open a paragraph that a plugin has put into a message.
-var paragraphMarkers = []string{
-	"[Category+Skill Reminder]",
-	"[EDIT ERROR - IMMEDIATE ACTION REQUIRED]",
-	"[task CALL FAILED - IMMEDIATE RETRY REQUIRED]",
-	"[EMERGENCY CONTEXT WINDOW WARNING]",
-	"Unstable background agent appears idle",
-	"**THE SUBAGENT JUST CLAIMED THIS TASK IS DONE.",
-}
-
-// injectedOpenings open messages that a plugin wrote as a whole.
-var injectedOpenings = []string{
-	"[SYSTEM DIRECTIVE:",
-	"[Category+Skill Reminder]",
-	"[EDIT ERROR - IMMEDIATE ACTION REQUIRED]",
-	"[task CALL FAILED",
-	"[EMERGENCY CONTEXT WINDOW WARNING]",
-}
-
 var (
 	reminder  = regexp.MustCompile(`(?is)<system-reminder>.*?</system-reminder>`)
-	directive = regexp.MustCompile(`\[SYSTEM DIRECTIVE: OH-MY-(?:OPENCODE|CLAUDE)[^\]\n]*\]?`)
 	emptyLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )

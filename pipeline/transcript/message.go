@@ -19,8 +19,11 @@ type Message struct {
 	// message could not be read; such a message passes through untouched.
 	Key  string
 	Role Role
-	// Created and Completed are Unix milliseconds, 0 when unknown.
+	// Created and Completed are Unix milliseconds, 0 when unknown. Created lasts: a copy
+	// of the session has the same.
 	Created, Completed int64
+	// KeyLasts says that a copy of the session has the message under the same key.
+	KeyLasts bool
 	// Model is the model that wrote an assistant message, or that a user
 	// message asks.
 	Model schema.Model
@@ -28,9 +31,8 @@ type Message struct {
 	// harness does not say. Another agent has another system prompt and other
 	// tools.
 	Agent string
-	// Finish is the reason why an assistant message ended. It is empty until
-	// then.
-	Finish string
+	// Finish says how an assistant message ended.
+	Finish Finish
 	// Errored says that the harness attached an error to the message.
 	Errored bool
 	// Summary says that the harness made this message as a summary. It answers
@@ -44,6 +46,20 @@ type Message struct {
 	Tools map[string]bool
 	Parts []Part
 }
+
+// Finish says how an answer of the model ended.
+type Finish uint8
+
+const (
+	// Unfinished: the answer goes on, or the harness does not say how it ended.
+	Unfinished Finish = iota
+	// EndsTurn: the model has said all that it wanted to say.
+	EndsTurn
+	// EndsWithCalls: the model waits for the results of its calls.
+	EndsWithCalls
+	// EndsOtherwise: anything else, for example the limit of an answer's length.
+	EndsOtherwise
+)
 
 // Usage holds the token counts of one step, as the provider reported them.
 type Usage struct {
@@ -101,6 +117,9 @@ type Part struct {
 	CallID    string
 	Input     json.Value
 	InputPath string
+	// ResultPath leads to the result of a tool arc, if it stands outside the part. It is
+	// empty if the part holds the result, or if there is no result.
+	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
 	// Attachments holds the files of a tool result; empty if it has none.
@@ -114,19 +133,30 @@ type Part struct {
 }
 
 // HasResult reports whether a tool arc is complete.
-func (p *Part) HasResult() bool { return p.Kind == Tool && (p.TextPath != "" || p.Replaced) }
+func (p *Part) HasResult() bool {
+	return p.Kind == Tool && (p.TextPath != "" || p.Replaced || p.ResultPath != "")
+}
 
 // A Codec reads and writes the messages of one harness.
 type Codec interface {
 	// Decode reads one raw message. It never fails: an unreadable message
 	// becomes a message without key, and an unreadable part one of kind Other.
 	Decode(raw json.Value) Message
+	// Event reads one event of the harness.
+	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that takes the place of p.
 	TextPart(p Part, text string) json.Value
-	// ToolPart returns a finished call that the model never made.
-	ToolPart(c SyntheticCall) json.Value
-	// Session returns the session id of a raw message, or "" if it has none.
-	Session(raw json.Value) string
+	// ResultText returns the operations after which the result of tool part p
+	// shows text and nothing else. It returns nil if no patch of the result
+	// would reach the provider.
+	ResultText(p Part, text string) schema.Patch
+	// AddCall returns the operations that append a finished call, which the model
+	// never made, to an answer. It returns nil if the harness has no place for it.
+	AddCall(c SyntheticCall) schema.Patch
+	// UsageValue returns a usage in the form in which an answer holds it.
+	UsageValue(u Usage) json.Value
+	// Vocabulary returns the names and habits of the harness.
+	Vocabulary() *Vocabulary
 }
 
 // A SyntheticCall is a finished tool call that the model never made.

@@ -80,19 +80,6 @@ type ocState struct {
 	} `json:"time"`
 }
 
-// Session implements Codec.
-func (OpenCode) Session(raw json.Value) string {
-	var m struct {
-		Info struct {
-			SessionID string `json:"sessionID"`
-		} `json:"info"`
-	}
-	if json.Unmarshal(raw, &m) != nil {
-		return ""
-	}
-	return m.Info.SessionID
-}
-
 // Decode implements Codec.
 func (OpenCode) Decode(raw json.Value) Message {
 	var m ocMessage
@@ -105,7 +92,7 @@ func (OpenCode) Decode(raw json.Value) Message {
 		Created:   int64(m.Info.Time.Created),
 		Completed: int64(m.Info.Time.Completed),
 		Model:     schema.Model{Provider: m.Info.Model.ProviderID, ID: m.Info.Model.ModelID},
-		Finish:    m.Info.Finish,
+		Finish:    finishOfOpenCode(m.Info.Finish),
 		Errored:   m.Info.Error != nil,
 		Tools:     m.Info.Tools,
 		Summary:   string(m.Info.Summary) == "true",
@@ -128,6 +115,19 @@ func (OpenCode) Decode(raw json.Value) Message {
 	}
 	msg.Hidden = hiddenByOpenCode(&msg, m.Info.Error)
 	return msg
+}
+
+// finishOfOpenCode reads the AI SDK's reason why an answer ended.
+func finishOfOpenCode(reason string) Finish {
+	switch reason {
+	case "":
+		return Unfinished
+	case "stop":
+		return EndsTurn
+	case "tool-calls":
+		return EndsWithCalls
+	}
+	return EndsOtherwise
 }
 
 // hiddenByOpenCode reports whether OpenCode leaves the whole message out of the
@@ -270,9 +270,21 @@ func (OpenCode) TextPart(p Part, text string) json.Value {
 	return v
 }
 
-// ToolPart implements Codec. It sets all times to zero, because the bytes must
+// ResultText implements Codec.
+func (OpenCode) ResultText(p Part, text string) schema.Patch {
+	var patch schema.Patch
+	if p.TextPath != "" { // without a path, OpenCode shows its own sentence in place of the result
+		patch = schema.Patch{{Op: "replace", Path: p.TextPath, Value: json.Quote(text)}}
+	}
+	if p.AttachmentsPath != "" {
+		patch = append(patch, schema.PatchOp{Op: "remove", Path: p.AttachmentsPath})
+	}
+	return patch
+}
+
+// AddCall implements Codec. It sets all times to zero, because the bytes must
 // not depend on when the part was made.
-func (OpenCode) ToolPart(c SyntheticCall) json.Value {
+func (OpenCode) AddCall(c SyntheticCall) schema.Patch {
 	type times struct {
 		Start int `json:"start"`
 		End   int `json:"end"`
@@ -292,5 +304,72 @@ func (OpenCode) ToolPart(c SyntheticCall) json.Value {
 		State  state  `json:"state"`
 		Marker bool   `json:"syntheticTodoMarker"`
 	}{"tool", c.CallID, c.Tool, state{Status: "completed", Input: c.Input, Output: c.Output, Title: c.Title, Metadata: c.Metadata}, true})
+	return schema.Patch{{Op: "add", Path: "/parts/-", Value: v}}
+}
+
+// UsageValue implements Codec.
+func (OpenCode) UsageValue(u Usage) json.Value {
+	type cache struct {
+		Read  int `json:"read"`
+		Write int `json:"write"`
+	}
+	v, _ := json.Marshal(struct { // numbers always encode
+		Input     int   `json:"input"`
+		Output    int   `json:"output"`
+		Reasoning int   `json:"reasoning"`
+		Cache     cache `json:"cache"`
+	}{Input: u.Input, Output: u.Output, Cache: cache{u.CacheRead, u.CacheWrite}})
 	return v
+}
+
+// Vocabulary implements Codec.
+func (OpenCode) Vocabulary() *Vocabulary { return &openCodeVocabulary }
+
+type ocEvent struct {
+	Type       string `json:"type"`
+	Properties struct {
+		SessionID string     `json:"sessionID"`
+		MessageID string     `json:"messageID"`
+		Info      json.Value `json:"info"`
+		Error     json.Value `json:"error"`
+	} `json:"properties"`
+}
+
+// Event implements Codec.
+func (c OpenCode) Event(raw json.Value) (Event, error) {
+	var e ocEvent
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return Event{}, err
+	}
+	event := Event{Session: e.Properties.SessionID}
+	switch e.Type {
+	case "session.created", "session.updated":
+		var session struct {
+			Title string `json:"title"`
+		}
+		_ = json.Unmarshal(e.Properties.Info, &session) // a title that is no string is none
+		event.Kind, event.Title = SessionTitled, session.Title
+	case "session.deleted":
+		event.Kind = SessionDeleted
+	case "message.removed":
+		event.Kind, event.Message.Key = MessageRemoved, e.Properties.MessageID
+	case "message.updated":
+		info, err := json.Marshal(struct {
+			Info json.Value `json:"info"`
+		}{e.Properties.Info})
+		if err != nil {
+			return event, nil // an event without info
+		}
+		event.Kind, event.Message = MessageChanged, c.Decode(info)
+		if event.Message.Errored {
+			var failed struct {
+				Error json.Value `json:"error"`
+			}
+			_ = json.Unmarshal(e.Properties.Info, &failed) // decoded above, so it reads
+			event.Error = failed.Error
+		}
+	case "session.error":
+		event.Kind, event.Error = RequestFailed, e.Properties.Error
+	}
+	return event, nil
 }

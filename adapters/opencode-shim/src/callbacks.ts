@@ -1,12 +1,10 @@
-import { asError, ConnectionClosed, Method, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
+import { asError, Method, sender, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
 import type { Client, PromptBody, Provider } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
 
 /** Answers the host's requests to one plugin instance. */
 export function handlers(client: Client, sessions: Sessions): Handlers {
   let providers: Promise<Provider[]> | undefined
-  /** Messages with a key, which a session gets only once, by session and key. */
-  const once = new Map<string, Promise<void>>()
 
   /** Stores a message of the host as soon as the session's turn allows it. */
   const store = (message: MessageSendParams, signal: AbortSignal) => {
@@ -44,36 +42,12 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
       return {}
     },
 
-    async [Method.MessageSend](message, signal) {
-      const { session, key } = message
-      if (key === undefined) {
-        await store(message, signal)
-        return {}
-      }
-      const name = JSON.stringify([session, key])
-      let storing = once.get(name)
-      if (!storing) {
-        once.set(name, (storing = store(message, withdrawal(signal))))
-        storing.catch(() => once.delete(name))
-      }
-      await storing
-      return {}
-    },
+    [Method.MessageSend]: sender(store),
 
     async [Method.HistoryRead]({ session, limit }) {
       return { messages: await data(client.session.messages({ path: { id: session }, query: limit ? { limit } : {} })) }
     },
   }
-}
-
-/**
- * A signal that a request was withdrawn. It ignores the end of the connection: work that a host decided on before it
- * died goes on, as if the host had not died.
- */
-function withdrawal(signal: AbortSignal): AbortSignal {
-  const withdrawn = new AbortController()
-  signal.addEventListener("abort", () => signal.reason instanceof ConnectionClosed || withdrawn.abort(signal.reason), { once: true })
-  return withdrawn.signal
 }
 
 /** Returns the payload of a client answer, or throws. The client resolves even if the request failed. */

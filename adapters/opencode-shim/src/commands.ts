@@ -1,5 +1,5 @@
-import { asError, Method, type CommandExecuteResult, type InitializeResult } from "@magicctx/shim-core"
-import { timeoutMS, type Instance } from "./instance.ts"
+import { executeCommand, type InitializeResult } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
 /**
@@ -52,7 +52,12 @@ export function isOurCommand(registered: InitializeResult | undefined, name: str
 
 /** Runs a command of the host and shows its result. Always throws, to end the command. */
 export async function command(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<never> {
-  const { title, message, variant } = await execute(instance, input)
+  const { title, message, variant } = await executeCommand(instance.host, {
+    session: input.sessionID,
+    directory: instance.directory,
+    command: input.command,
+    arguments: input.arguments,
+  })
   const isFailure = variant === "error"
   if (isRunOf(process.argv, input.command)) await printAndExit(message, input.sessionID, isFailure)
   await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant } }).catch(() => {})
@@ -80,13 +85,4 @@ async function printAndExit(message: string, sessionID: string, isFailure: boole
   const out = isFailure && !isJSON ? process.stderr : process.stdout
   await new Promise((written) => out.write((isJSON ? JSON.stringify(event) : message) + "\n", written))
   process.exit(isFailure ? 1 : 0)
-}
-
-async function execute(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<CommandExecuteResult> {
-  const params = { session: input.sessionID, directory: instance.directory, command: input.command, arguments: input.arguments }
-  try {
-    return await instance.host.call(Method.CommandExecute, params, { timeoutMS: timeoutMS.command, once: true })
-  } catch (err) {
-    return { message: `/${input.command}: ${asError(err).message}`, variant: "error" }
-  }
 }

@@ -24,7 +24,10 @@ export function event(instance: Instance, { event }: { event: Event }): void {
   instance.sessions.observe(event)
   const { info, sessionID } = event.properties
   const session = sessionID ?? (event.type.startsWith("session.") ? info?.id : info?.sessionID)
-  if (event.type === "session.deleted" && session) instance.passes.forget(session)
+  if (event.type === "session.deleted" && session) {
+    instance.passes.forget(session)
+    instance.systems.forget(session)
+  }
   if (!instance.wants(Method.Event)) return
   // OpenCode writes a user message again after each step, with all diffs of the turn in it.
   if (event.type === "message.updated" && info?.role === "user") return

@@ -1,5 +1,5 @@
-import { Method, within } from "@magicctx/shim-core"
-import { timeoutMS, type Instance } from "./instance.ts"
+import { Method, timeoutMS, within } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
 import type { ToolCall } from "./opencode.ts"
 
 /** The hooks below are called only if the host asks for them. */

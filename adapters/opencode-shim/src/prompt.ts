@@ -1,5 +1,4 @@
-import { Method, RpcError } from "@magicctx/shim-core"
-import { timeoutMS, type Instance } from "./instance.ts"
+import type { Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
 
@@ -45,37 +44,15 @@ interface SystemInput {
 
 /** Replaces the system prompt of one LLM request, in place. */
 export async function system(instance: Instance, input: SystemInput, output: { system: string[] }): Promise<void> {
-  const { directory, enabled, host, passes, sessions } = instance
+  const { directory, passes, sessions, systems } = instance
   const { sessionID: session, model } = input
   if (!session || sessions.hidden.has(session)) return
-  const isConversation = !isAside(sessions, session, input, output.system)
-  if (!(enabled || instance.isInTrouble)) {
-    if (isConversation) passes.leavesWith("bare", session)
-    return
-  }
   const params = { session, directory, model: { provider: model?.providerID ?? "", id: model?.id ?? "" }, system: output.system }
-  const question = JSON.stringify(params)
-  try {
-    if (!enabled) throw new Error("no host")
-    const answer = await host.call(Method.System, params, { timeoutMS: Math.min(timeoutMS.system, enabled.transformTimeoutMs) })
-    if (isConversation) {
-      sessions.systems.set(session, { question, system: answer.system })
-      passes.leavesWith("answered", session)
-    }
-    replace(output, answer.system)
-  } catch (err) {
-    // Use the last answer to the same question, if there is one. A prompt without the host's part would be another
-    // prefix, so the provider would have to read all of it anew.
-    const last = sessions.systems.get(session)
-    const isKnown = last?.question === question
-    if (isConversation) passes.leavesWith(isKnown ? "replayed" : "bare", session)
-    if (isKnown) replace(output, last.system)
-    else if (err instanceof RpcError) throw err // any other failure means that there is no host, and the pass has said so already
-  }
-}
-
-function replace(output: { system: string[] }, system: string[] | undefined): void {
+  const isConversation = !isAside(sessions, session, input, output.system)
+  const { system, kind, refusal } = await systems.ask(params, isConversation)
+  if (isConversation) passes.leavesWith(kind, session)
   if (system) output.system.splice(0, output.system.length, ...system)
+  if (refusal) throw refusal
 }
 
 /** The first words of the prompts of OpenCode's own agents: title, summary, compaction. The host has the same list. */

@@ -1,5 +1,5 @@
-import { asError, Method, RpcError, type InitializeResult } from "@magicctx/shim-core"
-import { timeoutMS, type Instance } from "./instance.ts"
+import { executeTool, type InitializeResult } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
@@ -14,15 +14,8 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
       args: {},
       async execute(args, { sessionID, callID, abort }) {
         const params = { session: sessionID, directory: instance.directory, tool: name, callId: callID ?? "", args: args ?? {} }
-        // The host stores its reply under the call id, so a call may be sent again after a crash.
-        const options = { timeoutMS: timeoutMS.tool, once: !callID, ...(abort && { signal: abort }) }
-        try {
-          const { title, output } = await instance.host.call(Method.ToolExecute, params, options)
-          return { ...(title && { title }), output }
-        } catch (err) {
-          if (err instanceof RpcError || abort?.aborted) throw err
-          throw new Error(`${name} did nothing, because magicctx is not working now (${asError(err).message}). Go on without it.`)
-        }
+        const { title, output } = await executeTool(instance.host, params, abort)
+        return { ...(title && { title }), output }
       },
     }
   }

@@ -1,4 +1,5 @@
 import { message } from "../../opencode-shim/gen/message.ts"
+import { step } from "../../pi-shim/gen/message.ts"
 import { generate } from "./generate.ts"
 import { sample } from "./sample.ts"
 
@@ -6,6 +7,10 @@ import { sample } from "./sample.ts"
 export const files: Record<string, string> = {
   "opencode-shim/src/generated/message.ts": generate("message", message, {
     declaration: "adapters/opencode-shim/gen/message.ts",
+    runtime: "@magicctx/shim-core",
+  }),
+  "pi-shim/src/generated/step.ts": generate("step", step, {
+    declaration: "adapters/pi-shim/gen/message.ts",
     runtime: "@magicctx/shim-core",
   }),
   "shim-core/test/generated/sample.ts": generate("sample", sample, {

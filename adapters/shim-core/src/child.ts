@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import type { Readable, Writable } from "node:stream"
 import { asError } from "./connection.ts"
+import type { Harness } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
 /** How long a child may take to end when it is asked to, in ms. Then it is killed. */
@@ -23,14 +24,28 @@ export interface Child {
  */
 const lastErrorLineMS = 100
 
-/** Starts `<path> stdio`. The child does not keep this process alive; its stderr goes to the log's file. */
-export function startHost(path: string, log: Log): Child {
+/** The treatment of the child by a harness. */
+export interface ChildOptions {
+  /** The harness's name for `magicctx-host install`. */
+  readonly harness: Harness
+  /**
+   * Whether the child keeps this process alive until it is stopped. A harness that waits for its event loop to run dry
+   * would otherwise end in the middle of a hook. The child is also put into a process group of its own, because the
+   * terminal's Ctrl-C reaches the whole group of such a harness.
+   */
+  readonly keepsAlive: boolean
+}
+
+const ofOpenCode: ChildOptions = { harness: "opencode", keepsAlive: false }
+
+/** Starts `<path> stdio`. Its stderr goes to the log's file. */
+export function startHost(path: string, log: Log, { harness, keepsAlive }: ChildOptions = ofOpenCode): Child {
   const extra = (process.env.MAGICCTX_HOST_ARGS ?? "").split(/\s+/).filter(Boolean)
-  const child = spawned(path, ["stdio", ...extra])
-  unref(child)
+  const child = spawned(path, ["stdio", ...extra], harness, keepsAlive)
+  if (!keepsAlive) unref(child)
   const lastLine = lastErrorLine(child.stderr!, log)
   const ended = new Promise<string>((resolve) => {
-    child.once("error", (err) => resolve(cannotStart(path, err)))
+    child.once("error", (err) => resolve(cannotStart(path, err, harness)))
     child.once("exit", (code, signal) => {
       // The last line of stderr names the cause; the exit code only says that there was an error.
       const report = () => resolve(lastLine() || `the host ended with ${signal ?? `code ${code}`}`)
@@ -56,16 +71,16 @@ export function startHost(path: string, log: Log): Child {
 }
 
 /** Starts a program. Bun throws where Node emits an error, for example for a file that is no program. */
-function spawned(path: string, args: string[]): ChildProcess {
+function spawned(path: string, args: string[], harness: Harness, detached: boolean): ChildProcess {
   try {
-    return spawn(path, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true })
+    return spawn(path, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true, detached })
   } catch (err) {
-    throw new Error(cannotStart(path, asError(err)))
+    throw new Error(cannotStart(path, asError(err), harness))
   }
 }
 
-function cannotStart(path: string, { message }: Error): string {
-  return `${path} cannot be started (${message}). Put a working magicctx-host in its place, or run "magicctx-host install opencode" with another one`
+function cannotStart(path: string, { message }: Error, harness: Harness): string {
+  return `${path} cannot be started (${message}). Put a working magicctx-host in its place, or run "magicctx-host install ${harness}" with another one`
 }
 
 function unref(child: ChildProcess): void {

@@ -73,6 +73,7 @@ export class Connection {
   hostPID: number | undefined
   private readonly output: Writable
   private readonly onRequest: RequestHandler
+  private readonly onNotification: (method: string, params: unknown) => void
   private readonly calls = new Map<number, Settle>()
   private readonly serving = new Map<number | string, AbortController>()
   private nextID = 1
@@ -83,9 +84,10 @@ export class Connection {
   private writeError: Error | undefined
   private markClosed!: (reason: Error) => void
 
-  constructor(input: Readable, output: Writable, onRequest: RequestHandler) {
+  constructor(input: Readable, output: Writable, onRequest: RequestHandler, onNotification: (method: string, params: unknown) => void = () => {}) {
     this.output = output
     this.onRequest = onRequest
+    this.onNotification = onNotification
     this.closed = new Promise((resolve) => (this.markClosed = resolve))
     const reader = new FrameReader((frame) => this.receive(frame))
     input.on("data", (chunk: Buffer) => {
@@ -182,7 +184,7 @@ export class Connection {
     if (message.method === undefined) this.settle(message)
     else if (message.id !== undefined && message.id !== null) void this.serve(message.id, message.method, message.params)
     else if (message.method === Method.Cancel) this.serving.get((message.params as { id: number }).id)?.abort()
-    // Other notifications of the host are for subscribers, not for a shim.
+    else this.onNotification(message.method, message.params)
   }
 
   private settle({ id, result, error }: Message): void {

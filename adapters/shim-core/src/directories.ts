@@ -1,11 +1,14 @@
 import { invalidParams, methodNotFound, RpcError, type Connection } from "./connection.ts"
 import { bounded, within } from "./deadline.ts"
-import { Code, Method, ProtocolMajor, type InitializeParams, type InitializeResult, type ShimCalls } from "./generated/protocol.ts"
+import { Code, Method, ProtocolMajor, type InitializeParams, type InitializeResult, type SessionStatus, type ShimCalls } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
 /** A plugin instance's answers to the host's requests. A method that is missing here is unknown to the instance. */
 export type Handlers = {
   [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
+} & {
+  /** Takes the status of a session after each pass, if the instance has subscribed to it. */
+  [Method.SessionChanged]?: (status: SessionStatus) => void
 }
 
 const initializeTimeoutMS = 10_000
@@ -91,6 +94,12 @@ export class Directories {
   /** Ends all waits for a first answer, because no host can be started. */
   giveUp(): void {
     for (const directory of this.all) directory.giveUp()
+  }
+
+  /** Hands a notification of the host to all instances. */
+  notify(method: string, params: unknown): void {
+    if (method !== Method.SessionChanged) return
+    for (const { handlers } of this.all) handlers[Method.SessionChanged]?.(params as SessionStatus)
   }
 
   /**

@@ -142,9 +142,9 @@ export class Host {
     else if (connection.backlog < longestUnread) send(connection)
   }
 
-  /** Ends the host process for good. */
-  stop(): void {
-    this.supervisor.stop()
+  /** Ends the host process for good. Resolves when it has ended. */
+  stop(graceMS?: number): Promise<void> {
+    return this.supervisor.stop(graceMS)
   }
 
   /** Asks about a directory again. Without a connection it makes the next attempt to reach the host begin now. */

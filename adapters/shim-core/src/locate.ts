@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, statSync } from "node:fs"
 import { createRequire } from "node:module"
 import { delimiter, dirname, isAbsolute, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { Harness } from "./generated/protocol.ts"
 
 export const binaryName = process.platform === "win32" ? "magicctx-host.exe" : "magicctx-host"
 
@@ -13,7 +14,7 @@ const recordName = "host.json"
  * bundleURL, else the host that was packaged with the bundle, else the one on PATH. Throws an error that says what to do,
  * or lists the places it tried.
  */
-export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.env): string {
+export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.env, harness: Harness = "opencode"): string {
   if (env.MAGICCTX_HOST) {
     // The user has chosen this path, so no other one is tried.
     if (isExecutable(env.MAGICCTX_HOST)) return env.MAGICCTX_HOST
@@ -28,7 +29,7 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.e
     // A relative entry like "." would run any file that a project brings along.
     if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
   }
-  if (recorded) throw new Error(`${recorded} is gone, or cannot be executed. Wherever magicctx-host is now, run "magicctx-host install opencode" there`)
+  if (recorded) throw new Error(`${recorded} is gone, or cannot be executed. Wherever magicctx-host is now, run "magicctx-host install ${harness}" there`)
   throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
 }
 

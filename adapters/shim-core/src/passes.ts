@@ -1,7 +1,7 @@
 import { MutationApplier, type Draft } from "./applier.ts"
 import { asError, RpcError } from "./connection.ts"
 import { DeltaEncoder, type Delta } from "./encoder.ts"
-import { Code, Method, type InitializeResult, type WireMutation } from "./generated/protocol.ts"
+import { Code, Method, type InitializeResult, type Model, type WireMutation } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 import type { Log } from "./log.ts"
 import type { MessageKey } from "./mutation.ts"
@@ -18,6 +18,8 @@ export interface PassOf {
   session: string
   directory: string
   parent?: string
+  /** The model of the request, in a harness whose messages do not name it. */
+  model?: Model
 }
 
 /**

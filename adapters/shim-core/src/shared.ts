@@ -9,6 +9,8 @@ export interface Lease {
   readonly host: Host
   /** Gives the share back. Further calls do nothing. */
   release(): void
+  /** Ends the host of this process for all users, because the process is about to end. Resolves when it has ended. */
+  end(graceMS?: number): Promise<void>
 }
 
 interface Shared {
@@ -35,9 +37,15 @@ export function acquireHost(create: () => Host, lingerMS = defaultLingerMS): Lea
       if (--shared.users > 0) return
       shared.linger = setTimeout(() => {
         delete everywhere[place]
-        shared.host.stop()
+        void shared.host.stop()
       }, lingerMS)
       shared.linger.unref()
+    },
+    async end(graceMS) {
+      released = true
+      clearTimeout(shared.linger)
+      if (everywhere[place] === shared) delete everywhere[place]
+      await shared.host.stop(graceMS)
     },
   }
 }

@@ -143,14 +143,15 @@ export class Supervisor {
     if (this.state.name === "connected") this.enterEnding()
   }
 
-  /** Ends the process for good. */
-  stop(): void {
+  /** Ends the process for good, after graceMS by force. Resolves when it has ended. */
+  async stop(graceMS?: number): Promise<void> {
     const { state } = this
     this.state = { name: "stopped" }
     if (state.name === "pausing") state.wake()
-    if ("child" in state) state.child.stop()
+    if ("child" in state) state.child.stop(graceMS)
     if ("connection" in state) state.connection.close(new Error(stopped))
     this.outbox.failAll(new Error(stopped))
+    if ("child" in state) await state.child.ended
   }
 
   private async run(): Promise<void> {
@@ -176,7 +177,13 @@ export class Supervisor {
     let connection: Connection
     try {
       child = this.startProcess()
-      connection = new Connection(child.output, child.input, (method, params, signal) => this.directories.serve(method, params, signal))
+      const { directories } = this
+      connection = new Connection(
+        child.output,
+        child.input,
+        (method, params, signal) => directories.serve(method, params, signal),
+        (method, params) => directories.notify(method, params),
+      )
     } catch (err) {
       // No executable was found, so there is nothing to wait for. It may be installed later.
       this.note({ isDown: true })

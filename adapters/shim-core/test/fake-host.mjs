@@ -12,6 +12,7 @@
 //   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
 //             answer an "error", answer a mutation that is "bad" or has one patch that is "unfit", be "hard", or "die"
 //   drops     {n: id}: from the nth session/transform on, the text of that message is gone
+//   edits     {n: {id: patch}}: patches that the answer to the nth session/transform holds
 import { appendFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -40,6 +41,17 @@ function ask(method, params) {
   return new Promise((resolve) => asking.set(id, resolve))
 }
 
+/** The path of the first text of a message; undefined if it has none. */
+function textPath({ text, parts, message }) {
+  const first = (list, path) => {
+    if (typeof list === "string") return path
+    const at = list?.findIndex(({ type }) => type === "text") ?? -1
+    return at < 0 ? undefined : `${path}/${at}/text`
+  }
+  if (text !== undefined) return "/text"
+  return message ? first(message.content, "/message/content") : first(parts, "/parts")
+}
+
 /** Holds arrays as a host does, and tags the text of each message. */
 function transform({ session, base, keep }, tail) {
   const held = sessions.get(session)
@@ -50,8 +62,8 @@ function transform({ session, base, keep }, tail) {
   const edits = {}
   for (const message of tail) {
     const { id } = message.info ?? message
-    const part = message.parts?.findIndex(({ type }) => type === "text")
-    if (part !== -1) edits[id] = [{ op: "prepend", path: part === undefined ? "/text" : `/parts/${part}/text`, value: `§${id}§ ` }]
+    const path = textPath(message)
+    if (path) edits[id] = [{ op: "prepend", path, value: `§${id}§ ` }]
   }
   return { result: { revision, verdict: "steady", start: 0, edits, wire: `wire ${revision}` } }
 }
@@ -64,6 +76,7 @@ function pass(id, params, attachment) {
   const answer = happens === "error" ? { error: { code: -32603, message: "scripted" } } : transform(params, JSON.parse(attachment))
   const dropped = script.drops?.[n]
   if (dropped) answer.result.edits[dropped] = [{ op: "replace", path: "/text", value: "" }]
+  Object.assign(answer.result?.edits ?? {}, script.edits?.[n])
   if (happens === "bad") answer.result.start = 1e6
   if (happens === "hard") answer.result.verdict = "hard"
   if (happens === "unfit") Object.values(answer.result.edits)[0].push({ op: "remove", path: "/nowhere" })

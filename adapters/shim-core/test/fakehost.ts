@@ -22,6 +22,7 @@ export interface Script {
   ask?: Record<string, [method: string, params: unknown]>
   passes?: Record<number, "forget" | "silent" | "error" | "bad" | "unfit" | "hard" | "die">
   drops?: Record<number, string>
+  edits?: Record<number, Record<string, unknown[]>>
 }
 
 export interface Entry {

@@ -9,7 +9,7 @@ declare const repository: string // defined by the test runner
 function imports(): Map<string, string[]> {
   const adapters = join(repository, "adapters")
   const of = new Map<string, string[]>()
-  const files = ["opencode-shim", "shim-core"].flatMap((shim) => {
+  const files = ["opencode-shim", "pi-shim", "shim-core"].flatMap((shim) => {
     const names = readdirSync(join(adapters, shim, "src"), { recursive: true, encoding: "utf8" })
     return names.filter((name) => name.endsWith(".ts")).map((name) => join(shim, "src", name))
   })

@@ -8,7 +8,7 @@ function hosts() {
   const create = () => {
     let stop!: () => void
     const entry = { isStopped: false, stopped: new Promise<void>((resolve) => (stop = resolve)), host: {} as Host }
-    entry.host.stop = () => {
+    entry.host.stop = async () => {
       entry.isStopped = true
       stop()
     }

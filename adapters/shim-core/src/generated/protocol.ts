@@ -361,7 +361,8 @@ export interface ModelLimits {
   /** price is in the catalogue's currency, per million tokens. */
   price?: Price
   /**
-   * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". It
+   * npm is the npm package through which the harness calls the provider, for example "@ai-sdk/anthropic". Pi
+   * has no such packages, so its shim sends the name of the model's API, for example "anthropic-messages". It
    * decides the format of requests.
    */
   npm?: string
@@ -767,6 +768,11 @@ export interface TransformParams {
    * with a system prompt that is not the host's.
    */
   sent?: string
+  /**
+   * model is the model that the request goes to. It is absent if the harness's user messages name their
+   * model.
+   */
+  model?: Model
 }
 
 /** Verdict says what a pass may do to the cached prefix. */

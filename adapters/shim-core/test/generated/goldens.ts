@@ -238,7 +238,11 @@ export const hostCalls: HostCalls = {
     "parent": "ses_0",
     "base": 41,
     "keep": 119,
-    "sent": "w40"
+    "sent": "w40",
+    "model": {
+      "provider": "anthropic",
+      "id": "claude-opus-5"
+    }
   }, result: {
     "revision": 42,
     "verdict": "hard",

@@ -1,0 +1,15 @@
+// Writes the bundle of the extension to where the host embeds it: internal/bundle/pi-shim.js. The file is committed,
+// so that `go install` needs no Node. test/bundle.test.ts finds a stale one.
+import { execFileSync } from "node:child_process"
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const workspace = join(import.meta.dirname, "..")
+const out = mkdtempSync(join(tmpdir(), "magicctx-bundle-"))
+try {
+  execFileSync(process.execPath, [join(workspace, "build.mjs"), out], { stdio: "inherit" })
+  copyFileSync(join(out, "index.js"), join(workspace, "..", "..", "internal", "bundle", "pi-shim.js"))
+} finally {
+  rmSync(out, { recursive: true, force: true })
+}

@@ -1,0 +1,20 @@
+import { executeCommand, type CommandDefinition } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
+import type { Context, Pi } from "./pi.ts"
+
+/** Registers the host's commands. Pi runs them without a call of the model. */
+export function registerCommands(pi: Pi, instance: Instance, commands: readonly CommandDefinition[]): void {
+  for (const { name, description } of commands) {
+    pi.registerCommand(name, { description, handler: (args, ctx) => run(instance, name, args, ctx) })
+  }
+}
+
+async function run(instance: Instance, name: string, args: string, ctx: Context): Promise<void> {
+  const { hasUI, sessionManager } = ctx
+  const params = { session: sessionManager.getSessionId(), directory: instance.directory, command: name, arguments: args }
+  const { title, message, variant } = await executeCommand(instance.host, params)
+  const text = title ? `${title}\n${message}` : message
+  instance.screen.notify(text, variant === "success" ? "info" : variant)
+  // In print mode the standard output belongs to Pi. A program that runs the command still gets to know the result.
+  if (!hasUI) process.stderr.write(`${text}\n`)
+}

@@ -1,0 +1,66 @@
+import type { Instance } from "./instance.ts"
+import type { BeforeCompact, BeforeCompactResult, Context, Entry } from "./pi.ts"
+
+/**
+ * Decides about Pi's own compaction.
+ *
+ * While magicctx works, it makes room itself, so a compaction because of the size is cancelled. One that the user asks
+ * for is not. After a refusal of a prompt as too long, a cancelled compaction would end the turn with an error, and a
+ * native one would replace the history by a summary. So Pi gets a compaction that keeps every entry: it retries the
+ * turn, and the host, which knows of the refusal, makes room in the pass of that retry. If that prompt is refused as
+ * well, Pi compacts as it would without us.
+ */
+export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
+  if (!instance.enabled || instance.isInTrouble) return undefined
+  const session = ctx.sessionManager.getSessionId()
+  switch (event.reason ?? reasonOf(event, ctx)) {
+    case "threshold":
+      return { cancel: true }
+    case "overflow":
+      return instance.recovering.has(session) ? undefined : keepAll(instance, session, event)
+    default:
+      return undefined
+  }
+}
+
+/** A compaction after which the model still sees all that it sees now. */
+function keepAll(instance: Instance, session: string, { branchEntries, preparation }: BeforeCompact): BeforeCompactResult | undefined {
+  const at = branchEntries.findLastIndex(isCompaction)
+  const last = branchEntries[at] as Compaction | undefined
+  const kept = last ? branchEntries.slice(0, at).find(({ id }) => id === last.firstKeptEntryId) : undefined
+  const first = kept ?? branchEntries.slice(at + 1).find(({ type }) => inContext.has(type))
+  if (!first) return undefined
+  instance.recovering.add(session)
+  // Pi finds the entry of a compaction by its summary, so no two summaries of a session may be equal.
+  const note = `${opening} (entry ${branchEntries.at(-1)!.id}). The conversation follows, with spent tool output left out by magicctx.`
+  const earlier = last && !last.summary.startsWith(opening) ? `${last.summary.split(`\n\n${opening}`)[0]}\n\n` : ""
+  return { compaction: { summary: earlier + note, firstKeptEntryId: first.id, tokensBefore: preparation.tokensBefore } }
+}
+
+const opening = "The provider refused a prompt as too long, and nothing was summarised"
+
+/** The entries that become messages of the prompt. */
+const inContext = new Set(["message", "custom_message", "branch_summary"])
+
+type Compaction = Entry & { summary: string; firstKeptEntryId: string }
+
+function isCompaction(entry: Entry): entry is Compaction {
+  return entry.type === "compaction"
+}
+
+/** Finds out why a version before 0.87 compacts: it does not say so. */
+function reasonOf({ preparation, branchEntries }: BeforeCompact, { model }: Context): BeforeCompact["reason"] {
+  const last = branchEntries.findLast(isAnswer)
+  if (last?.message.stopReason === "error" && tooLong.test(last.message.errorMessage ?? "")) return "overflow"
+  const window = model?.contextWindow ?? 0
+  return window > 0 && preparation.tokensBefore > window - preparation.settings.reserveTokens ? "threshold" : "manual"
+}
+
+type Answer = Entry & { message: { role: "assistant"; stopReason?: string; errorMessage?: string } }
+
+function isAnswer(entry: Entry): entry is Answer {
+  return entry.type === "message" && (entry as Partial<Answer>).message?.role === "assistant"
+}
+
+/** The words with which providers refuse a prompt as too long. The host knows them better, but is not asked here. */
+const tooLong = /too (long|large)|context.?(length|window)|maximum context|exceeds? (the )?(limit|maximum|context)|token limit|too many tokens/i

@@ -1,0 +1,32 @@
+import type { Instance } from "./instance.ts"
+import { nameOf } from "./limits.ts"
+import type { Context, ContextEvent, Message } from "./pi.ts"
+import { flatten, join } from "./steps.ts"
+
+/**
+ * Turns the messages of one LLM request into the wire. It returns a new array on every pass that the host has a say
+ * in: from 0.87 on, a pass that changes nothing has another prefix than one that changes something, because Pi then
+ * leaves its system messages where they are. Returns undefined if the prompt goes out as Pi made it.
+ */
+export async function context<M extends Message>(instance: Instance, { messages }: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
+  const { directory, passes, turns } = instance
+  const session = ctx.sessionManager.getSessionId()
+  turns.turnRuns(session)
+  if (instance.unsent.has(session)) passes.withoutPass(session)
+  instance.unsent.add(session)
+  const enabled = await instance.ready()
+  const steps = join(messages)
+  const answer = () => ({ messages: flatten(steps) as M[] })
+  if (!enabled) {
+    if (instance.isInTrouble) await instance.guard("system prompt", () => instance.prompt.prepare(instance, ctx))
+    if (instance.isInTrouble && (await passes.withoutHost(steps, session)) === "reapplied") return answer()
+    passes.withoutPass(session)
+    return undefined
+  }
+  await instance.guard("system prompt", () => instance.prompt.prepare(instance, ctx))
+  const model = nameOf(ctx.model)
+  const outcome = await passes.run(steps, { session, directory, ...(model && { model }) }, enabled)
+  instance.prompt.leaves(instance, session)
+  instance.followStatus()
+  return outcome === "unchanged" ? undefined : answer()
+}

@@ -1,0 +1,85 @@
+import { Method, timeoutMS, within } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
+import type { AssistantMessage, Context, Message, TextBlock, ToolResultEvent } from "./pi.ts"
+import { hasFailed, keyOf } from "./steps.ts"
+
+/** Forwards an event of Pi, reduced to what the host uses, in order and without waiting. */
+export function forward(instance: Instance, session: string, event: { type: string } & Record<string, unknown>, sent?: string): void {
+  if (!instance.wants(Method.Event)) return
+  instance.host.notify(Method.Event, { session, directory: instance.directory, event, ...(sent && { sent }) })
+}
+
+/**
+ * An answer of the model has ended. The host may take a tag off the beginning of a text, before Pi stores it. Returns
+ * the message to store, if it has changed.
+ */
+export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
+  if (!isAnswer(message)) return undefined
+  const session = ctx.sessionManager.getSessionId()
+  const isGood = !hasFailed(message)
+  if (isGood) {
+    instance.unsent.delete(session)
+    instance.recovering.delete(session)
+  }
+  const id = keyOf(message)
+  const sent = isGood ? instance.passes.sent(session) : undefined
+  const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
+  // This comes before anything is awaited: 0.74 may quit while this handler waits.
+  forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
+  const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
+  return content && { message: { ...message, content } }
+}
+
+interface Answer {
+  session: string
+  id: string
+  sent: string | undefined
+}
+
+/** The content of an answer after the host has seen its texts; undefined if they stay as they are. */
+async function completed(instance: Instance, { content }: Message, { session, id, sent }: Answer): Promise<unknown[] | undefined> {
+  if (!Array.isArray(content) || !instance.wants(Method.TextComplete)) return undefined
+  let hasChanged = false
+  const blocks: unknown[] = []
+  for (const block of content as Array<{ type: string }>) {
+    if (!isText(block) || !block.text) {
+      blocks.push(block)
+      continue
+    }
+    const params = { session, text: block.text, ...(sent && { message: id, sent }) }
+    const { text } = await instance.host.call(Method.TextComplete, params, { timeoutMS: timeoutMS.hook })
+    hasChanged ||= text !== block.text
+    blocks.push(text === block.text ? block : { ...block, text })
+  }
+  return hasChanged ? blocks : undefined
+}
+
+/** A tool has run. The host may append a reminder to the output that nobody has seen yet. */
+export async function toolResult<B extends { type: string }>(
+  instance: Instance,
+  event: ToolResultEvent & { content: B[] },
+  ctx: Context,
+): Promise<{ content: Array<B | TextBlock>; structuredContent?: never } | undefined> {
+  if (event.parentToolCallId !== undefined) return undefined
+  const session = ctx.sessionManager.getSessionId()
+  try {
+    if (!instance.wants(Method.ToolAfter)) return undefined
+    const { toolName: tool, toolCallId: callId, input: args, content, structuredContent } = event
+    const output = content.filter(isText).map(({ text }) => text).join("\n")
+    const { append } = await instance.host.call(Method.ToolAfter, { session, tool, callId, args, output }, { timeoutMS: timeoutMS.hook })
+    // Pi joins the blocks of a result with a line break.
+    const text = append?.replace(/^\n+/, "")
+    if (!text) return undefined
+    return { content: [...content, { type: "text", text }], ...(structuredContent !== undefined && { structuredContent: structuredContent as never }) }
+  } finally {
+    await within(timeoutMS.hook, instance.turns.toolEnded(session))
+  }
+}
+
+function isAnswer(message: Message): message is Message & AssistantMessage {
+  return message?.role === "assistant"
+}
+
+function isText(block: { type: string }): block is TextBlock {
+  return block?.type === "text"
+}

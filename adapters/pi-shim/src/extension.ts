@@ -1,0 +1,157 @@
+import { within } from "@magicctx/shim-core"
+import { registerCommands } from "./commands.ts"
+import { beforeCompact } from "./compaction.ts"
+import { context } from "./context.ts"
+import { forward, messageEnd, toolResult } from "./events.ts"
+import { instanceOf, leaveHome } from "./home.ts"
+import type { Instance } from "./instance.ts"
+import { nameOf } from "./limits.ts"
+import type {
+  BeforeAgentStart,
+  BeforeCompact,
+  CacheWarmingDecision,
+  Context,
+  ContextEvent,
+  Message,
+  Model,
+  Pi,
+  SessionShutdown,
+  SessionStart,
+  ToolResultEvent,
+} from "./pi.ts"
+import { registerTools } from "./tools.ts"
+
+/** How long the start of a session may wait for the host, in ms. */
+const startMS = 2_000
+/** How long the end of a session waits for handlers that run, in ms. */
+const lastMS = 500
+/** For how long Pi keeps the prefix of an idle session warm, in seconds. */
+const warmSeconds = 30 * 60
+/** How often the shim looks whether Pi is idle, in ms, and for how long. */
+const idle = { everyMS: 50, longestMS: 10_000 }
+
+/**
+ * Returns the handlers of Pi's events by the names of the events. Pi calls the extension anew for each session. All of
+ * them but the first two do nothing until a session has started.
+ */
+export function handlers(pi: Pi) {
+  let instance: Instance | undefined
+  let hasRegistered = false
+
+  /** The handlers that Pi waits for. */
+  const running = new Set<Promise<unknown>>()
+
+  const guarded = async <T>(hook: string, body: (instance: Instance) => Promise<T> | T): Promise<T | undefined> => {
+    const found = instance
+    if (!found) return undefined
+    const run = found.guard(hook, () => body(found))
+    running.add(run)
+    return run.finally(() => running.delete(run))
+  }
+
+  /** Tells the host of an event. */
+  const tell = (type: string, ctx: Context, more: Record<string, unknown> = {}) => {
+    void guarded(type, (instance) => forward(instance, ctx.sessionManager.getSessionId(), { type, ...more }))
+  }
+
+  /** Notes the end of the turn as soon as Pi is idle. */
+  const endTurn = (ctx: Context, deadline = Date.now() + idle.longestMS) => {
+    void guarded("idle", (instance) => {
+      if (ctx.isIdle() || Date.now() > deadline) instance.turns.turnEnded(ctx.sessionManager.getSessionId())
+      else setTimeout(() => endTurn(ctx, deadline), idle.everyMS).unref()
+    })
+  }
+
+  return {
+    /** Pi waits for this before the first prompt. It may call it twice for one session. */
+    async session_start({ reason }: SessionStart, ctx: Context): Promise<void> {
+      const found = (instance = instanceOf(ctx.cwd))
+      await found.guard("session_start", async () => {
+        const session = ctx.sessionManager.getSessionId()
+        const isAgain = found.open?.pi === pi && found.open.session === session
+        found.attach({ pi, ctx, session })
+        const registered = await found.start(startMS)
+        if (registered && !hasRegistered) {
+          hasRegistered = true
+          registerTools(pi, found, registered.tools)
+          registerCommands(pi, found, registered.commands)
+        }
+        if (isAgain) return
+        found.followStatus()
+        found.showStatus()
+        const parentSession = ctx.sessionManager.getHeader()?.parentSession
+        forward(found, session, { type: "session_start", reason, model: nameOf(ctx.model), parentSession })
+      })
+    },
+
+    async session_shutdown({ reason }: SessionShutdown, ctx: Context): Promise<void> {
+      await within(lastMS, Promise.all(running)) // 0.74 quits while handlers run
+      await guarded("session_shutdown", (instance) => instance.detach(ctx.sessionManager.getSessionId()))
+      instance = undefined
+      if (reason === "quit") await leaveHome()
+    },
+
+    before_agent_start(event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {
+      return guarded("before_agent_start", (instance) => instance.prompt.begin(instance, event, ctx))
+    },
+
+    context<M extends Message>(event: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
+      return guarded("context", (instance) => context(instance, event, ctx))
+    },
+
+    context_with_system<M extends Message>(event: ContextEvent<M>, _: Context): Promise<{ messages: M[] } | undefined> {
+      return guarded("context_with_system", (instance) => instance.prompt.request(event))
+    },
+
+    after_provider_response(_: unknown, ctx: Context): void {
+      void guarded("after_provider_response", (instance) => instance.unsent.delete(ctx.sessionManager.getSessionId()))
+    },
+
+    message_end<M extends Message>({ message }: { message: M }, ctx: Context): Promise<{ message: M } | undefined> {
+      return guarded("message_end", (instance) => messageEnd(instance, message, ctx))
+    },
+
+    tool_result<B extends { type: string }>(event: ToolResultEvent & { content: B[] }, ctx: Context) {
+      return guarded("tool_result", (instance) => toolResult(instance, event, ctx))
+    },
+
+    session_before_compact(event: BeforeCompact, ctx: Context) {
+      return guarded("session_before_compact", (instance) => beforeCompact(instance, event, ctx))
+    },
+
+    session_compact({ fromExtension }: { fromExtension: boolean }, ctx: Context): void {
+      tell("session_compact", ctx, { fromExtension })
+    },
+
+    session_tree({ newLeafId, oldLeafId }: { newLeafId: string | null; oldLeafId: string | null }, ctx: Context): void {
+      tell("session_tree", ctx, { newLeafId, oldLeafId })
+    },
+
+    session_info_changed({ name }: { name: string | undefined }, ctx: Context): void {
+      tell("session_info_changed", ctx, { name })
+    },
+
+    model_select({ model }: { model: Model }, ctx: Context): void {
+      tell("model_select", ctx, { model: nameOf(model) })
+    },
+
+    /** A run has ended. Before 0.87 no event says that Pi is really idle, and a retry may follow. */
+    agent_end(_: unknown, ctx: Context): void {
+      tell("agent_end", ctx)
+      endTurn(ctx)
+    },
+
+    agent_settled(_: unknown, ctx: Context): void {
+      tell("agent_settled", ctx)
+      instance?.prompt.end()
+      endTurn(ctx)
+    },
+
+    /** Pi is about to refresh the cached prefix. If it does so in an idle session, the prefix outlives its usual life. */
+    cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
+      void guarded("cache_warming_decision", (instance) => {
+        if (action === "warm" && ctx.isIdle()) instance.keepsWarm(warmSeconds)
+      })
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { handlers } from "./extension.ts"
+import type { Pi } from "./pi.ts"
+
+/** Pi accepts a handler of an event that it does not know, and never calls it. */
+interface Subscribing {
+  on(event: string, handler: (event: never, ctx: never) => unknown): unknown
+}
+
+/**
+ * The extension. Pi calls it for each session, and also for `pi --list-models`, where no session follows: so it starts
+ * nothing before the event session_start.
+ */
+export default function magicctx(pi: Pi): void {
+  if (process.env.MAGICCTX_SUBAGENT) return // a hidden subagent of the host needs no host
+  for (const [event, handler] of Object.entries(handlers(pi))) (pi as unknown as Subscribing).on(event, handler)
+}

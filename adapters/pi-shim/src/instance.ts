@@ -1,0 +1,114 @@
+import { Method, PluginInstance, Turns, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
+import { handlers } from "./callbacks.ts"
+import { step } from "./generated/step.ts"
+import type { Open } from "./pi.ts"
+import { statusLine } from "./status.ts"
+import type { Step } from "./steps.ts"
+import { RunPrompt } from "./system.ts"
+import { Screen } from "./ui.ts"
+
+declare const shimVersion: string // defined by the bundler
+
+const facts = {
+  name: "pi",
+  title: "Pi",
+  shim: "pi-shim",
+  version: shimVersion,
+  format: { projection: step, key: (one: unknown) => (one as Step).id },
+} as const
+
+/** The instance of a project directory. It outlives Pi's sessions, reloads and forks. */
+export class Instance extends PluginInstance {
+  readonly screen: Screen
+  readonly turns: Turns
+  readonly prompt = new RunPrompt()
+  protected override readonly noticeAtStart = " Its tools and commands are there after the next start of Pi."
+  /** The open session; undefined between two sessions. */
+  open: Open | undefined
+  /** The sessions whose last request may not have reached the provider: Pi makes a pass even after an abort. */
+  readonly unsent = new Set<string>()
+  /** The sessions that have got a compaction of ours after a refusal, until their next good answer. */
+  readonly recovering = new Set<string>()
+  private registered: InitializeResult | undefined
+  private hasStarted = false
+  /** The sessions whose status the host tells, on the connection of that generation. */
+  private followed = { generation: 0, sessions: new Set<string>() }
+
+  constructor(directory: string, lease: Lease, log: Log) {
+    const screen = new Screen()
+    const turns = new Turns()
+    super(facts, { directory }, lease, log, handlers(() => this))
+    this.screen = screen
+    this.turns = turns
+  }
+
+  /** Notes the session that is open now. Pi may say so twice. */
+  attach(open: Open): void {
+    this.open = open
+    this.screen.attach(open.ctx)
+  }
+
+  /** Notes that the session is no longer open. */
+  detach(session: string): void {
+    this.turns.turnEnded(session)
+    this.prompt.end()
+    if (this.open?.session === session) this.open = undefined
+  }
+
+  /**
+   * Waits for the host's first answer, and returns the tools and commands to register. They stay as they were in the
+   * first session of the process, because their texts are the start of the cached prefix.
+   */
+  async start(timeoutMS: number): Promise<InitializeResult | undefined> {
+    if (!this.hasStarted) {
+      this.hasStarted = true
+      this.registered = await this.opened(timeoutMS)
+    }
+    return (this.registered ??= this.enabled)
+  }
+
+  /** Lets the host tell the status of the open session after each pass, once for each connection. */
+  followStatus(): void {
+    const { open, host, followed } = this
+    if (!open?.ctx.hasUI || !this.enabled) return
+    const { session } = open
+    if (followed.generation !== host.generation) this.followed = { generation: host.generation, sessions: new Set() }
+    if (this.followed.sessions.has(session)) return
+    this.followed.sessions.add(session)
+    host.call(Method.SessionSubscribe, { harness: "pi", session }, { timeoutMS: askMS }).catch(() => this.followed.sessions.delete(session))
+  }
+
+  /** Shows the status of a session that is opened again. A new one has none yet. */
+  showStatus(): void {
+    const { open, host, screen } = this
+    if (!open?.ctx.hasUI || !this.enabled) return
+    screen.status("magicctx")
+    const { session } = open
+    host.call(Method.SessionStatus, { harness: "pi", session }, { timeoutMS: askMS }).then(
+      (status) => this.changed(status),
+      () => {},
+    )
+  }
+
+  /** Shows the status of the open session. */
+  changed(status: SessionStatus): void {
+    if (status.harness === "pi" && status.session === this.open?.session && !this.isInTrouble) this.screen.status(statusLine(status))
+  }
+
+  protected override tell(text: string, isTrouble: boolean): void {
+    this.log.warn(text)
+    this.screen.notify(text, "warning")
+    if (isTrouble && this.isInTrouble) {
+      // The notice scrolls away. A person who comes back later would not know why the session grows.
+      this.screen.banner("magicctx is not working. To learn more, run: magicctx-host doctor")
+      this.screen.status("magicctx is not working")
+    }
+  }
+
+  protected override recovered(): void {
+    this.screen.banner(undefined)
+    this.screen.status("magicctx")
+  }
+}
+
+const askMS = 2_000

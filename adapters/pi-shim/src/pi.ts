@@ -1,0 +1,166 @@
+/**
+ * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it; types/ checks
+ * that against their own declarations. A member that not all of them have is optional here, and the shim looks whether
+ * it is there. Pi's packages are not a dependency, because the bundle must load where no package can be resolved.
+ */
+
+/** An entry of the array that becomes the model's prompt. */
+export interface Message {
+  role: string
+  content?: unknown
+  timestamp?: number
+}
+
+export interface AssistantMessage extends Message {
+  role: "assistant"
+  api: string
+  provider: string
+  model: string
+  usage: unknown
+  stopReason: string
+  errorMessage?: string
+}
+
+export interface TextBlock {
+  type: "text"
+  text: string
+}
+
+/** A model of Pi's catalogue. */
+export interface Model {
+  id: string
+  provider: string
+  api: string
+  contextWindow: number
+  maxTokens: number
+  cost: { input: number; output: number; cacheRead: number; cacheWrite: number }
+}
+
+export interface SessionManager {
+  getSessionId(): string
+  getSessionFile(): string | undefined
+  getHeader(): { parentSession?: string } | null
+  getBranch(): Entry[]
+  /** From 0.87 on. Such a Pi also has the event context_with_system. */
+  buildSessionProjection?(): unknown
+}
+
+export interface Entry {
+  type: string
+  id: string
+}
+
+export interface UI {
+  notify(message: string, type?: "info" | "warning" | "error"): void
+  setStatus(key: string, text: string | undefined): void
+  setWidget(key: string, content: string[] | undefined): void
+}
+
+/** What Pi tells each handler about the session. Every member throws after the session was replaced. */
+export interface Context {
+  ui: UI
+  hasUI: boolean
+  cwd: string
+  sessionManager: SessionManager
+  modelRegistry: { find(provider: string, modelId: string): Model | undefined }
+  model: Model | undefined
+  signal: AbortSignal | undefined
+  getSystemPrompt(): string
+  isIdle(): boolean
+}
+
+export interface ToolResult {
+  content: TextBlock[]
+  details: undefined
+}
+
+export interface ToolDefinition {
+  name: string
+  label: string
+  description: string
+  parameters: never // TypeBox in Pi's declaration; Pi takes any JSON Schema
+  /** From 1.0 on: whether scripts of other tools may call the tool, too. */
+  exposure?: "model-only"
+  execute(id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: Context): Promise<ToolResult>
+}
+
+export interface CustomMessage {
+  customType: string
+  content: string
+  display: boolean
+  details: undefined
+}
+
+/** The extension interface of Pi. Handlers are registered by `subscribe`, because each version has other events. */
+export interface Pi {
+  registerTool(tool: ToolDefinition): void
+  registerCommand(name: string, command: { description?: string; handler(args: string, ctx: Context): Promise<void> }): void
+  sendMessage(message: CustomMessage, options?: { triggerTurn?: boolean; deliverAs?: "steer" }): void
+}
+
+export interface SessionStart {
+  type: "session_start"
+  reason: string
+}
+
+export interface SessionShutdown {
+  type: "session_shutdown"
+  reason: string
+}
+
+export interface ContextEvent<M extends Message = Message> {
+  messages: M[]
+}
+
+/** The options that Pi renders the system prompt of a run from, from 0.87 on. */
+export interface PromptOptions {
+  /** The whole prompt, if an extension has replaced it. */
+  forceSystemPrompt?: string
+}
+
+export interface BeforeAgentStart {
+  readonly systemPrompt: string
+  /** PromptOptions, from 0.87 on. */
+  systemPromptOptions: object
+}
+
+/** A system message of a transcript, from 0.87 on. The sections follow the content. */
+export interface SystemMessage extends Message {
+  role: "system"
+  sections?: Record<string, string | null>
+}
+
+export interface BeforeCompact {
+  preparation: { tokensBefore: number; settings: { reserveTokens: number } }
+  branchEntries: Entry[]
+  /** From 0.87 on. */
+  reason?: "manual" | "threshold" | "overflow"
+}
+
+export interface BeforeCompactResult {
+  cancel?: boolean
+  compaction?: { summary: string; firstKeptEntryId: string; tokensBefore: number }
+}
+
+export interface ToolResultEvent {
+  toolName: string
+  toolCallId: string
+  input: Record<string, unknown>
+  content: Array<{ type: string }>
+  /** From 1.0 on: set if another tool made the call. The model sees only the result of that tool. */
+  parentToolCallId?: string
+  /** From 1.0 on. It is lost unless it is returned together with the content. */
+  structuredContent?: unknown
+}
+
+/** From 0.87 on. Idle refreshes keep the cached prefix of a session warm. */
+export interface CacheWarmingDecision {
+  action: "warm" | "stop"
+}
+
+/** What the shim can reach of Pi while a session is open. */
+export interface Open {
+  readonly pi: Pi
+  readonly ctx: Context
+  readonly session: string
+}

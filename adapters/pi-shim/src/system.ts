@@ -1,0 +1,93 @@
+import type { Passes, Prompt, SystemPrompts } from "@magicctx/shim-core"
+import { nameOf } from "./limits.ts"
+import type { BeforeAgentStart, Context, ContextEvent, Message, PromptOptions, SystemMessage } from "./pi.ts"
+
+/** The part of an instance that asks for system prompts. */
+interface Asker {
+  readonly directory: string
+  readonly systems: SystemPrompts
+  readonly passes: Passes
+}
+
+/** The system prompt of a run: Pi's question, and the host's answer. */
+interface Run {
+  readonly question: string
+  readonly answer: string | undefined
+  readonly kind: Prompt["kind"]
+}
+
+/**
+ * The system prompt of the running turn. The host is asked once, before the first pass of the run, because its answer
+ * holds for all of them.
+ *
+ * From 0.87 on, each request carries its system prompt as a message, which the event context_with_system lets us
+ * replace. So a run that no prompt of the user has started gets the host's prompt, too. An extension may force a prompt
+ * upon the run; Pi puts it in place of the message afterwards, so ours has to be forced as well. Before 0.87, a prompt
+ * can only be set at the start of a run.
+ */
+export class RunPrompt {
+  private run: Run | undefined
+  /** From 0.87 on: the options of the run, until its first pass, when all extensions have seen them. */
+  private options: PromptOptions | undefined
+  /** The prompt that another extension has forced upon the run, and ours that stands in its place. */
+  private forced: { theirs: string; ours: string } | undefined
+
+  /** A prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
+  async begin(asker: Asker, event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {
+    this.end()
+    if (canReplaceLater(ctx)) {
+      this.options = event.systemPromptOptions as PromptOptions
+      return undefined
+    }
+    const { answer } = await this.ask(asker, event.systemPrompt, ctx)
+    return answer === undefined ? undefined : { systemPrompt: answer }
+  }
+
+  /** A pass is about to begin. */
+  async prepare(asker: Asker, ctx: Context): Promise<void> {
+    if (!canReplaceLater(ctx)) return
+    const { forced, options } = this
+    const current = ctx.getSystemPrompt()
+    const question = forced && current === forced.ours ? forced.theirs : current
+    const { answer } = this.run?.question === question ? this.run : await this.ask(asker, question, ctx)
+    this.options = undefined // Pi copies the options for the next pass of the run
+    if (options?.forceSystemPrompt === undefined || answer === undefined) return
+    options.forceSystemPrompt = answer
+    this.forced = { theirs: question, ours: answer }
+  }
+
+  /** Notes the prompt of the request that a pass was made for. */
+  leaves({ passes }: Asker, session: string): void {
+    passes.leavesWith(this.run?.kind ?? "bare", session)
+  }
+
+  /** Sets the prompt of a request, from 0.87 on. Its messages include one system message, at the front. */
+  request<M extends Message>({ messages }: ContextEvent<M>): { messages: M[] } | undefined {
+    const [head, ...rest] = messages as Message[]
+    const answer = this.run?.answer
+    if (answer === undefined || head?.role !== "system") return undefined
+    const { sections: _, ...others } = head as SystemMessage
+    return { messages: [{ ...others, content: answer }, ...rest] as M[] }
+  }
+
+  /** The run is over. */
+  end(): void {
+    this.run = undefined
+    this.options = undefined
+    this.forced = undefined
+  }
+
+  private async ask({ directory, systems }: Asker, question: string, ctx: Context): Promise<Run> {
+    const model = nameOf(ctx.model) ?? { provider: "", id: "" }
+    const { system, kind, refusal } = await systems.ask({ session: ctx.sessionManager.getSessionId(), directory, model, system: [question] })
+    const run = { question, answer: system?.join("\n\n"), kind }
+    this.run = kind === "bare" ? undefined : run // the next pass asks again
+    if (refusal) throw refusal
+    return run
+  }
+}
+
+/** Whether Pi has the event context_with_system. It came together with this method, in 0.87. */
+function canReplaceLater({ sessionManager }: Context): boolean {
+  return typeof sessionManager.buildSessionProjection === "function"
+}

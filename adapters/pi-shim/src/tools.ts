@@ -1,0 +1,21 @@
+import { executeTool, type ToolDefinition } from "@magicctx/shim-core"
+import type { Instance } from "./instance.ts"
+import type { Pi } from "./pi.ts"
+
+/** Registers the host's tools. Pi checks the arguments against the schema, and so does the host. */
+export function registerTools(pi: Pi, instance: Instance, tools: readonly ToolDefinition[]): void {
+  for (const { name, description, parameters } of tools) {
+    pi.registerTool({
+      name,
+      label: name,
+      description,
+      parameters: parameters as never,
+      exposure: "model-only", // a script's result is not in the transcript, so it has nothing to drop
+      async execute(id, args, signal, _onUpdate, ctx) {
+        const params = { session: ctx.sessionManager.getSessionId(), directory: instance.directory, tool: name, callId: id, args: args ?? {} }
+        const { output } = await executeTool(instance.host, params, signal)
+        return { content: [{ type: "text", text: output }], details: undefined }
+      },
+    })
+  }
+}

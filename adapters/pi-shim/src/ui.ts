@@ -1,0 +1,48 @@
+import type { Context, UI } from "./pi.ts"
+
+/** The name of our status line and of our widget. */
+const key = "magicctx"
+
+type Kind = "info" | "warning" | "error"
+
+/**
+ * Pi's screen. Without a screen, as in print mode, it shows nothing. What is shown before the session has started
+ * waits for the screen.
+ */
+export class Screen {
+  private ui: UI | undefined
+  private hasScreen = false
+  private waiting: Array<[string, Kind]> = []
+
+  /** Notes the screen of the present session. Pi makes a new one with each session. */
+  attach({ ui, hasUI }: Pick<Context, "ui" | "hasUI">): void {
+    this.ui = ui
+    this.hasScreen = hasUI
+    for (const [text, kind] of this.waiting.splice(0)) this.notify(text, kind)
+  }
+
+  /** Shows a line in the transcript of the terminal. It is not stored. */
+  notify(text: string, kind: Kind): void {
+    if (this.ui) this.show((ui) => ui.notify(text, kind))
+    else this.waiting.push([text, kind])
+  }
+
+  /** Sets the line under Pi's footer; undefined removes it. */
+  status(text: string | undefined): void {
+    this.show((ui) => ui.setStatus(key, text))
+  }
+
+  /** Sets the line above the editor; undefined removes it. */
+  banner(text: string | undefined): void {
+    this.show((ui) => ui.setWidget(key, text === undefined ? undefined : [text]))
+  }
+
+  private show(body: (ui: UI) => void): void {
+    if (!this.ui || !this.hasScreen) return
+    try {
+      body(this.ui)
+    } catch {
+      // The session was replaced, and its screen went with it. The next session attaches its own.
+    }
+  }
+}

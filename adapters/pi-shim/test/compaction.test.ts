@@ -1,0 +1,76 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { initialized } from "../../shim-core/test/fakehost.ts"
+import { assistant, fake, load, user } from "./fake-pi.ts"
+
+const answer = (more: object = {}) => ({ type: "message", id: "a", message: { role: "assistant", stopReason: "stop", ...more } })
+const branch = [
+  { type: "model_change", id: "m" },
+  { type: "message", id: "u", message: { role: "user" } },
+  answer(),
+]
+const event = (more: object = {}) => ({
+  preparation: { tokensBefore: 190_000, settings: { reserveTokens: 16_384 } },
+  branchEntries: branch,
+  signal: new AbortController().signal,
+  ...more,
+})
+const refused = [...branch, answer({ stopReason: "error", errorMessage: "400 prompt is too long: 210000 tokens > 200000 maximum" })]
+
+test("Pi's compaction by size is cancelled while magicctx works, and one that the user asks for is not", async (t) => {
+  const { pi } = await load(t)
+  assert.deepEqual(await pi.emit("session_before_compact", event({ reason: "threshold" })), { cancel: true })
+  assert.equal(await pi.emit("session_before_compact", event({ reason: "manual" })), undefined)
+})
+
+test("before 0.87 Pi does not say why it compacts, so the shim finds out", async (t) => {
+  const { pi } = await load(t, {}, {}, (pi) => (pi.isNew = false))
+  assert.deepEqual(await pi.emit("session_before_compact", event()), { cancel: true })
+  const small = { preparation: { tokensBefore: 20_000, settings: { reserveTokens: 16_384 } } }
+  assert.equal(await pi.emit("session_before_compact", event(small)), undefined, "so small a session is compacted only by its user")
+  const { compaction } = await pi.emit("session_before_compact", event({ ...small, branchEntries: refused }))
+  assert.equal(compaction.firstKeptEntryId, "u")
+})
+
+test("after a refusal Pi gets a compaction that keeps everything, once, and then compacts by itself", async (t) => {
+  const { pi } = await load(t)
+  const overflow = event({ reason: "overflow", willRetry: true, branchEntries: refused })
+  const { compaction } = await pi.emit("session_before_compact", overflow)
+  assert.equal(compaction.firstKeptEntryId, "u")
+  assert.equal(compaction.tokensBefore, 190_000)
+  assert.equal(await pi.emit("session_before_compact", overflow), undefined, "the smaller prompt was refused, too")
+  await pi.emit("message_end", { message: assistant([], { stopReason: "stop" }) })
+  const again = await pi.emit("session_before_compact", event({ reason: "overflow", branchEntries: [...refused, { ...answer(), id: "later" }] }))
+  assert.notEqual(again.compaction.summary, compaction.summary, "Pi finds a compaction by its summary")
+})
+
+// The summary of an earlier compaction stands for messages that Pi no longer sends.
+test("what Pi has summarised before stays summarised, and what it has kept stays", async (t) => {
+  const { pi } = await load(t)
+  const overflow = async (...compactions: object[]) => {
+    const branchEntries = [...branch, ...compactions.map((more, i) => ({ type: "compaction", id: `c${i}`, ...more })), { ...answer(), id: "behind" }]
+    const { compaction } = await pi.emit("session_before_compact", event({ reason: "overflow", branchEntries }))
+    await pi.emit("message_end", { message: assistant([], { stopReason: "stop" }) })
+    return compaction as { summary: string; firstKeptEntryId: string }
+  }
+  const native = await overflow({ summary: "They wrote a parser.", firstKeptEntryId: "a" })
+  assert.equal(native.firstKeptEntryId, "a")
+  assert.match(native.summary, /^They wrote a parser\.\n\nThe provider refused/)
+  const second = await overflow(native)
+  assert.match(second.summary, /^They wrote a parser\.\n\nThe provider refused/)
+  assert.equal(second.summary.match(/The provider refused/g)!.length, 1)
+  const ours = await overflow({ summary: "The provider refused a prompt as too long, and nothing was summarised (entry x).", firstKeptEntryId: "u" })
+  assert.match(ours.summary, /^The provider refused/)
+  assert.equal((await overflow({ summary: "All gone.", firstKeptEntryId: "c0" })).firstKeptEntryId, "behind")
+})
+
+test("Pi compacts as without us while magicctx does not work", async (t) => {
+  for (const answer of [{ enabled: false, reason: "disabled" }, { enabled: false, trouble: true, reason: "the disk is full" }]) {
+    const { pi } = await load(t, answer)
+    assert.equal(await pi.emit("session_before_compact", event({ reason: "threshold" })), undefined)
+  }
+  const { pi } = await load(t)
+  fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } }, results: { initialize: initialized } })
+  await pi.pass([user("one")])
+  assert.equal(await pi.emit("session_before_compact", event({ reason: "threshold" })), undefined)
+})

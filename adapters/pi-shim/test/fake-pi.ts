@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, type TestContext } from "node:test"
+import type { InitializeResult } from "@magicctx/shim-core"
+import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
+import magicctx from "../src/index.ts"
+import { leaveHome } from "../src/home.ts"
+import type { Context, CustomMessage, Message, Model, ToolDefinition } from "../src/pi.ts"
+
+// The files that the extension keeps between starts must not end up in the user's own directory.
+process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
+after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
+
+// One fake for the whole file, because the process shares one host.
+export const fake = new FakeHost()
+process.env.MAGICCTX_HOST = fakeHostPath()
+after(async () => {
+  await leaveHome() // its child would keep this process alive
+  await fake.remove()
+})
+
+export const mockModel: Model = {
+  id: "m",
+  provider: "p",
+  api: "anthropic-messages",
+  contextWindow: 200_000,
+  maxTokens: 8192,
+  cost: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+}
+
+type Handler = (event: object, ctx: Context) => unknown
+
+/** A process of Pi with one open session. It calls the extension as Pi does. */
+export class FakePi {
+  readonly notices: string[] = []
+  readonly sent: Array<{ message: CustomMessage; options: object | undefined }> = []
+  readonly statuses: Array<string | undefined> = []
+  readonly banners: Array<string[] | undefined> = []
+  tools: ToolDefinition[] = []
+  commands = new Map<string, { description?: string; handler(args: string, ctx: Context): Promise<void> }>()
+  session: string
+  isIdle = true
+  hasUI = true
+  model: Model | undefined = mockModel
+  systemPrompt = "You code.\n\n<cwd>"
+  branch: Array<Record<string, unknown> & { type: string; id: string }> = []
+  /** Whether Pi has the abilities of 0.87. */
+  isNew = true
+  readonly cwd: string
+  private handlers = new Map<string, Handler[]>()
+  private stale = { isStale: false }
+
+  constructor(cwd: string, session: string) {
+    this.cwd = cwd
+    this.session = session
+  }
+
+  /** Calls the extension's factory. Objects of an earlier call throw from now on, as Pi's do. */
+  load(): void {
+    this.stale.isStale = true
+    this.stale = { isStale: false }
+    this.handlers = new Map()
+    this.tools = []
+    this.commands = new Map()
+    magicctx({
+      on: (event: string, handler: Handler) => void this.handlers.set(event, [...(this.handlers.get(event) ?? []), handler]),
+      registerTool: (tool: ToolDefinition) => void this.tools.push(tool),
+      registerCommand: (name: string, command: never) => void this.commands.set(name, command),
+      sendMessage: (message: CustomMessage, options?: object) => void this.sent.push({ message, options }),
+    } as never)
+  }
+
+  context(): Context {
+    const { stale } = this
+    const pi = this
+    const fresh = <T>(value: T): T => {
+      if (stale.isStale) throw new Error("This extension ctx is stale")
+      return value
+    }
+    const { session, cwd } = this
+    return {
+      get ui() {
+        return fresh({
+          notify: (text: string, kind = "info") => void pi.notices.push(`${kind}: ${text}`),
+          setStatus: (_: string, text: string | undefined) => void pi.statuses.push(fresh(text)),
+          setWidget: (_: string, lines: string[] | undefined) => void pi.banners.push(fresh(lines)),
+        })
+      },
+      hasUI: this.hasUI,
+      cwd,
+      get sessionManager() {
+        return fresh({
+          getSessionId: () => session,
+          getSessionFile: () => undefined,
+          getHeader: () => ({}),
+          getBranch: () => pi.branch,
+          ...(pi.isNew && { buildSessionProjection: () => ({}) }),
+        })
+      },
+      modelRegistry: { find: (provider, id) => (provider === "p" && id === "m" ? mockModel : undefined) },
+      get model() {
+        return fresh(pi.model)
+      },
+      signal: undefined,
+      getSystemPrompt: () => fresh(pi.systemPrompt),
+      isIdle: () => fresh(pi.isIdle),
+    }
+  }
+
+  /** Calls the handlers of an event, and returns the last result. */
+  async emit(type: string, event: object = {}): Promise<any> {
+    let result: unknown
+    for (const handler of this.handlers.get(type) ?? []) result = await handler({ type, ...event }, this.context())
+    return result
+  }
+
+  /** Starts a session in this process, after the end of the open one. */
+  async start(reason = "startup", session = this.session): Promise<void> {
+    this.session = session
+    this.load()
+    await this.emit("session_start", { reason })
+  }
+
+  async shutdown(reason = "quit"): Promise<void> {
+    await this.emit("session_shutdown", { reason })
+  }
+
+  /** One request: Pi clones its messages, asks the extensions, and returns what it would send. */
+  async request(messages: Message[]): Promise<{ messages: Message[]; isTouched: boolean }> {
+    const clones = structuredClone(messages)
+    const result = (await this.emit("context", { messages: clones })) as { messages: Message[] } | undefined
+    return { messages: result?.messages ?? clones, isTouched: result !== undefined }
+  }
+
+  /** A request whose answer has reached Pi. */
+  async pass(messages: Message[]): Promise<Message[]> {
+    const { messages: wire } = await this.request(messages)
+    await this.emit("after_provider_response", { status: 200, headers: {} })
+    return wire
+  }
+}
+
+let count = 0
+
+/** Loads the extension in a process of Pi of its own, over a host that follows script. */
+export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}, change: (pi: FakePi) => void = () => {}) {
+  fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, ...answer } } })
+  const n = ++count
+  const pi = new FakePi(`/project/${n}`, `session-${n}`)
+  change(pi)
+  await pi.start()
+  t.after(() => pi.shutdown("new"))
+  const received = (method: string) => fake.received(method).filter(({ params }) => params!.directory === pi.cwd || params!.session === pi.session)
+  return { pi, received }
+}
+
+let clock = 1_700_000_000_000
+
+export const user = (text: string, timestamp = clock++): Message => ({ role: "user", content: [{ type: "text", text }], timestamp })
+
+export const call = (id: string, args: object = {}) => ({ type: "toolCall", id, name: "read", arguments: args })
+
+export const assistant = (content: unknown[], more: object = {}, timestamp = clock++): Message => ({
+  role: "assistant",
+  content,
+  timestamp,
+  ...{ api: "anthropic-messages", provider: "p", model: "m", usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: {} }, stopReason: "toolUse" },
+  ...more,
+})
+
+export const result = (id: string, text: string, timestamp = clock++): Message =>
+  ({ role: "toolResult", toolCallId: id, toolName: "read", content: [{ type: "text", text }], isError: false, timestamp }) as Message
+
+/** The first text of each message. */
+export const textOf = (messages: readonly Message[]) =>
+  messages.map(({ content }) => (typeof content === "string" ? content : ((content as Array<{ text?: string }> | undefined)?.find(({ text }) => text !== undefined)?.text ?? "")))

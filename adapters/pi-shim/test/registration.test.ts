@@ -1,0 +1,132 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { instanceOf } from "../src/home.ts"
+import { fake, load, mockModel, user, type FakePi } from "./fake-pi.ts"
+
+const parameters = { type: "object", properties: { query: { type: "string" } }, additionalProperties: false }
+const tool = { name: "ctx_search", description: "Searches.", parameters }
+const command = { name: "ctx-status", description: "Shows." }
+
+test("the host's tools are registered before the first prompt, once, and stay the same for the process", async (t) => {
+  const { pi } = await load(t, { tools: [tool] })
+  await pi.emit("session_start", { reason: "startup" })
+  assert.deepEqual(pi.tools.map(({ name, description, parameters }) => ({ name, description, parameters })), [tool])
+  fake.follow({ results: { initialize: { tools: [{ ...tool, description: "Searches better." }] } } })
+  await pi.shutdown("reload")
+  await pi.start("reload")
+  assert.deepEqual(pi.tools.map(({ description }) => description), ["Searches."])
+})
+
+test("a tool runs in the host, and fails with the host's message", async (t) => {
+  const { pi, received } = await load(t, { tools: [tool] }, { results: { "tool/execute": { output: "found" } } })
+  const run = (args: object) => pi.tools[0]!.execute("call_1", args, new AbortController().signal, undefined, pi.context())
+  assert.deepEqual(await run({ query: "x" }), { content: [{ type: "text", text: "found" }], details: undefined })
+  assert.deepEqual(received("tool/execute")[0]!.params, { session: pi.session, directory: pi.cwd, tool: "ctx_search", callId: "call_1", args: { query: "x" } })
+  fake.follow({ errors: { "tool/execute": { code: -32602, message: "query is missing" } } })
+  await assert.rejects(run({}), /query is missing/)
+})
+
+test("an aborted tool is withdrawn from the host", async (t) => {
+  const { pi, received } = await load(t, { tools: [tool] }, { silent: ["tool/execute"] })
+  const abort = new AbortController()
+  const run = pi.tools[0]!.execute("call_1", {}, abort.signal, undefined, pi.context())
+  await fake.until(() => received("tool/execute").length === 1)
+  const withdrawn = fake.received("$/cancelRequest").length
+  abort.abort()
+  await assert.rejects(run)
+  await fake.until(() => fake.received("$/cancelRequest").length === withdrawn + 1)
+})
+
+test("a command shows its result, and without a screen it prints it beside Pi's output", async (t) => {
+  const result = { title: "Status", message: "all well", variant: "success" }
+  const { pi, received } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
+  assert.equal(pi.commands.get("ctx-status")!.description, "Shows.")
+  await pi.commands.get("ctx-status")!.handler("now", pi.context())
+  assert.deepEqual(received("command/execute")[0]!.params, { session: pi.session, directory: pi.cwd, command: "ctx-status", arguments: "now" })
+  assert.deepEqual(pi.notices, ["info: Status\nall well"])
+  const written: string[] = []
+  const write = process.stderr.write
+  process.stderr.write = ((text: string) => written.push(text)) as never
+  t.after(() => void (process.stderr.write = write))
+  pi.hasUI = false
+  await pi.commands.get("ctx-status")!.handler("", pi.context())
+  assert.deepEqual(written, ["Status\nall well\n"])
+})
+
+test("a command that fails shows the error", async (t) => {
+  const { pi } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
+  await pi.commands.get("ctx-status")!.handler("", pi.context())
+  assert.deepEqual(pi.notices, ["error: /ctx-status: database is locked"])
+})
+
+/** Lets the host ask something while Pi waits for a pass, and returns the answer. */
+async function ask(pi: FakePi, method: string, params: object): Promise<unknown> {
+  fake.follow({ ask: { "session/transform": [method, { directory: pi.cwd, ...params }] } })
+  await pi.pass([user("one")])
+  return fake.entries().findLast((entry) => "answer" in entry)!.answer
+}
+
+test("the host learns a model's limits from Pi's catalogue", async (t) => {
+  const { pi } = await load(t)
+  const limits = { contextTokens: 200_000, outputTokens: 8192, price: { fresh: 3, write: 3.75, read: 0.3, output: 15 }, npm: "anthropic-messages" }
+  assert.deepEqual(await ask(pi, "models/limits", { model: { provider: "p", id: "m" } }), limits)
+  assert.deepEqual(await ask(pi, "models/limits", { model: { provider: "p", id: "unknown" } }), {})
+})
+
+// A virtual model of 1.0 is no entry of a provider.
+test("the model in use has limits even if the catalogue does not find it", async (t) => {
+  const { pi } = await load(t)
+  pi.model = { ...mockModel, id: "routed", api: "pi-virtual", contextWindow: 1000 }
+  await pi.emit("session_start", { reason: "resume" })
+  const answer = (await ask(pi, "models/limits", { model: { provider: "p", id: "routed" } })) as { contextTokens: number; npm: string }
+  assert.deepEqual([answer.contextTokens, answer.npm], [1000, "pi-virtual"])
+})
+
+test("a notice of the host is shown", async (t) => {
+  const { pi } = await load(t)
+  await ask(pi, "notify/show", { message: "hello", variant: "success" })
+  assert.deepEqual(pi.notices, ["info: hello"])
+})
+
+test("a message for the model waits for the end of a tool, and only then goes to Pi", async (t) => {
+  const { pi } = await load(t)
+  await pi.pass([user("one")]) // a turn runs
+  fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "note", reply: false, ignored: false, midTurn: true, key: "k" }] } })
+  const asking = instanceOf(pi.cwd).host.call("status", {}, { timeoutMS: 20_000 })
+  await fake.until(() => fake.received("status").length > 0)
+  assert.deepEqual(pi.sent, [])
+  while (pi.sent.length === 0) {
+    await pi.emit("tool_result", { toolName: "read", toolCallId: "c", input: {}, content: [] })
+    await new Promise(setImmediate)
+  }
+  await asking
+  assert.deepEqual(pi.sent, [{ message: { customType: "magicctx", content: "note", display: false, details: undefined }, options: { deliverAs: "steer" } }])
+})
+
+test("a message for the model waits for the end of the turn, if no tool ends", async (t) => {
+  const { pi } = await load(t)
+  await pi.pass([user("one")])
+  fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "note", reply: true, ignored: false }] } })
+  const asking = instanceOf(pi.cwd).host.call("status", {}, { timeoutMS: 20_000 })
+  await fake.until(() => fake.received("status").length > 0)
+  pi.isIdle = false
+  await pi.emit("agent_end", { messages: [] }) // a retry may follow
+  await new Promise((resolve) => setTimeout(resolve, 120))
+  assert.deepEqual(pi.sent, [])
+  pi.isIdle = true
+  await asking
+  assert.deepEqual(pi.sent.map(({ options }) => options), [{ triggerTurn: true }])
+})
+
+test("a message that the model must not read is only shown", async (t) => {
+  const { pi } = await load(t)
+  fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "for you", reply: false, ignored: true }] } })
+  await instanceOf(pi.cwd).host.call("status", {}, { timeoutMS: 20_000 })
+  assert.deepEqual([pi.sent, pi.notices], [[], ["info: for you"]])
+})
+
+test("a message for a session that is not open is refused", async (t) => {
+  const { pi } = await load(t)
+  const answer = (await ask(pi, "message/send", { session: "another", text: "note", reply: false, ignored: false })) as { message: string }
+  assert.match(answer.message, /session another is not open/)
+})

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { statusLine } from "../src/status.ts"
+import { instanceOf } from "../src/home.ts"
+import { shimNotifications } from "../../shim-core/test/generated/goldens.ts"
+import { Screen } from "../src/ui.ts"
+import { fake, load, user } from "./fake-pi.ts"
+
+const status = { ...shimNotifications["session/changed"], harness: "pi" } as const
+
+test("the status line holds what a person wants to know, in 80 columns", () => {
+  assert.equal(statusLine(status), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
+  const { lastBust: _, ...young } = { ...status, queued: 0, cacheHitRate: 0, contextTokens: 0, pressure: 0 }
+  assert.equal(statusLine(young), "magicctx 0%")
+  assert.equal(statusLine({ ...status, contextTokens: 1_000_000 }), "magicctx 45% of 1M · cache 93% · 5 to drop · last bust: pressure")
+  const long = statusLine({ ...status, lastBust: { ...status.lastBust!, cause: "a cause that nobody would ever give such a name" } })
+  assert.equal([...long].length, 80)
+})
+
+test("the host is asked for the status once for each session, and none without a screen", async (t) => {
+  const { pi, received } = await load(t, {}, { results: { "session/status": status } })
+  for (let i = 1; i <= 3; i++) await pi.pass([user("one", i)])
+  assert.deepEqual(received("session/subscribe").map(({ params }) => params), [{ harness: "pi", session: pi.session }])
+  const { pi: printing, received: asked } = await load(t, {}, {}, (pi) => (pi.hasUI = false))
+  await printing.pass([user("one")])
+  assert.deepEqual([asked("session/subscribe"), asked("session/status"), printing.statuses], [[], [], []])
+})
+
+test("the line shows the open session, and no other", async (t) => {
+  const { pi } = await load(t)
+  const instance = instanceOf(pi.cwd)
+  instance.changed({ ...status, session: pi.session })
+  instance.changed({ ...status, session: pi.session, harness: "opencode", queued: 7 })
+  instance.changed({ ...status, session: "another", queued: 8 })
+  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
+})
+
+test("a warning of the host is shown once", async (t) => {
+  const { pi } = await load(t, { warnings: ["the database was damaged"] })
+  for (let i = 1; i <= 2; i++) await pi.pass([user("one", i)])
+  assert.deepEqual(pi.notices, ["warning: the database was damaged"])
+})
+
+test("trouble at the start is shown, and says when the tools will be there", async (t) => {
+  const { pi } = await load(t, { enabled: false, trouble: true, reason: "the disk is full" })
+  assert.equal(pi.notices.length, 1)
+  assert.match(pi.notices[0]!, /the disk is full.*(its tools and commands|resumes by itself)/i)
+  assert.equal(pi.statuses.at(-1), "magicctx is not working")
+  fake.follow({})
+  await pi.pass([user("one")])
+  assert.equal(pi.statuses.at(-1), "magicctx")
+})
+
+test("what is shown before the session starts waits for its screen, and a screen that is gone does no harm", () => {
+  const shown: string[] = []
+  const screen = new Screen()
+  screen.notify("early", "info")
+  const ui = { notify: (text: string) => void shown.push(text), setStatus: () => assert.fail("stale"), setWidget: () => {} }
+  screen.attach({ ui, hasUI: true })
+  screen.status("x")
+  screen.attach({ ui, hasUI: false })
+  screen.notify("silent", "info")
+  assert.deepEqual(shown, ["early"])
+})

@@ -1,0 +1,211 @@
+import { asError, RpcError } from "./connection.ts"
+import type { Handlers } from "./directories.ts"
+import { Code, Method, ProtocolMajor, ProtocolMinor, type Harness, type HostCalls, type InitializeParams, type InitializeResult } from "./generated/protocol.ts"
+import type { Host, Opening } from "./host.ts"
+import type { Log } from "./log.ts"
+import { Passes, type MessageFormat } from "./passes.ts"
+import { Registrations } from "./registration.ts"
+import type { Lease } from "./shared.ts"
+import { SystemPrompts } from "./system.ts"
+
+/** The harness, as the life of a plugin instance needs to know it. */
+export interface HarnessFacts {
+  readonly name: Harness
+  /** The harness as people call it, for example "OpenCode". */
+  readonly title: string
+  /** The shim and its version, for example "opencode-shim" and "0.1.0". */
+  readonly shim: string
+  readonly version: string
+  readonly format: MessageFormat
+}
+
+/** The project that a plugin instance works for. */
+export interface Project {
+  readonly directory: string
+  readonly worktree?: string
+}
+
+/**
+ * The life of a plugin instance, one for each directory: it opens the directory in the host, notices trouble and its end,
+ * tells the user once, and asks again before the next pass. A shim adds the hooks of its harness.
+ */
+export abstract class PluginInstance {
+  readonly directory: string
+  readonly log: Log
+  readonly passes: Passes
+  readonly systems: SystemPrompts
+  private readonly facts: HarnessFacts
+  private readonly lease: Lease
+  private readonly params: InitializeParams
+  private readonly opening: Opening
+  private readonly registrations: Registrations
+  /** The reason why the host does not work, as the shim has told it to the user; undefined while the host works. */
+  private trouble: string | undefined
+  private mustAskAgain = false
+  /** The sessions that oncePerEpisode has seen in the present episode of trouble. */
+  private readonly marked = new Set<string>()
+  private episode = new AbortController()
+  /** The warnings of the host that the user has seen. */
+  private readonly shownWarnings = new Set<string>()
+
+  constructor(facts: HarnessFacts, { directory, worktree }: Project, lease: Lease, log: Log, handlers: Handlers) {
+    this.facts = facts
+    this.directory = directory
+    this.log = log
+    this.lease = lease
+    this.registrations = new Registrations(`${facts.shim}-${facts.version}`)
+    this.passes = new Passes(lease.host, facts.format, log, (failure) => this.passed(failure))
+    this.systems = new SystemPrompts(this)
+    this.params = {
+      protocol: { major: ProtocolMajor, minor: ProtocolMinor },
+      client: facts.shim,
+      clientVersion: facts.version,
+      harness: facts.name,
+      pid: process.pid,
+      directory,
+      ...(worktree !== undefined && { worktree }),
+    }
+    this.opening = lease.host.open(this.params, handlers)
+  }
+
+  /** Tells the user something, as soon as somebody looks at the screen. Trouble must not wait behind anything else. */
+  protected abstract tell(text: string, isTrouble: boolean): void
+
+  /** A sentence that the notice about a host that was away at the start needs in this harness, with a space in front. */
+  protected abstract readonly noticeAtStart: string
+
+  /** An episode of trouble is over. */
+  protected recovered(): void {}
+
+  get host(): Host {
+    return this.lease.host
+  }
+
+  /** The host's answer to initialize, while the host works for this directory. If it is undefined, forward nothing. */
+  get enabled(): InitializeResult | undefined {
+    const { result } = this.opening
+    return result?.enabled ? result : undefined
+  }
+
+  /** Whether the host is switched on but cannot work. Then the last good mutation stays in effect. */
+  get isInTrouble(): boolean {
+    return this.trouble !== undefined
+  }
+
+  /**
+   * Waits for the host's first answer, tells the user if something is wrong, and returns the answer with the things
+   * to register.
+   */
+  async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
+    const result = await this.opening.opened(timeoutMS)
+    if (result && !result.enabled && !result.trouble) {
+      this.tell(`magicctx is off: ${result.reason}.`, true)
+      return undefined
+    }
+    if (this.enabled) {
+      this.works(this.enabled)
+      return this.enabled
+    }
+    const registered = this.registrations.recall(this.directory)
+    this.fails(this.cause, registered ? "" : this.noticeAtStart)
+    return registered
+  }
+
+  /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
+  async ready(): Promise<InitializeResult | undefined> {
+    const { result } = this.opening
+    if (result && !this.mustAskAgain && (result.enabled || !result.trouble)) return this.enabled
+    this.mustAskAgain = false
+    await this.opening.again()
+    if (!this.enabled) this.fails(this.cause)
+    return this.enabled
+  }
+
+  /**
+   * Returns the present trouble, once for each session and episode; undefined without trouble, and later in the
+   * episode. The signal aborts when the episode ends.
+   */
+  protected oncePerEpisode(session: string): { trouble: string; signal: AbortSignal } | undefined {
+    const { trouble, episode, marked } = this
+    if (trouble === undefined || marked.has(session)) return undefined
+    marked.add(session)
+    return { trouble, signal: episode.signal }
+  }
+
+  /** Tells the host for how long the harness keeps the cached prefix of an idle session warm. */
+  keepsWarm(seconds: number): void {
+    if (this.params.keptWarmSeconds === seconds) return
+    this.params.keptWarmSeconds = seconds
+    void this.opening.again()
+  }
+
+  private get cause(): string {
+    return this.opening.refusal ?? this.opening.result?.reason ?? this.host.trouble
+  }
+
+  /**
+   * Notes the result of a pass. Only a successful pass ends an episode of trouble: a host that dies in every pass
+   * would otherwise switch the notice on and off.
+   */
+  private passed(failure: Error | undefined): void {
+    if (!failure) {
+      if (this.enabled) this.works(this.enabled)
+      return
+    }
+    this.mustAskAgain = failure instanceof RpcError && failure.code === Code.Disabled
+    this.fails(failure.message)
+  }
+
+  private works(result: InitializeResult): void {
+    for (const warning of result.warnings ?? []) {
+      if (this.shownWarnings.has(warning)) continue
+      this.shownWarnings.add(warning)
+      this.tell(warning, false)
+    }
+    const isRecovery = this.trouble !== undefined
+    this.trouble = undefined
+    this.marked.clear()
+    this.episode.abort()
+    this.episode = new AbortController()
+    this.registrations.remember(this.directory, result)
+    if (!isRecovery) return
+    this.log.info("magicctx works again")
+    this.recovered()
+  }
+
+  private fails(cause: string, more = ""): void {
+    if (this.trouble !== undefined) {
+      if (this.trouble !== cause) this.log.warn("magicctx still does not work", { cause })
+      return
+    }
+    this.trouble = cause
+    this.tell(
+      `magicctx is not working: ${cause}. ${this.facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} To learn more, run: magicctx-host doctor`,
+      true,
+    )
+  }
+
+  /** Whether the host wants to be called for an optional method. */
+  wants(method: keyof HostCalls | typeof Method.Event): boolean {
+    return this.enabled?.hooks.includes(method) ?? false
+  }
+
+  /**
+   * Runs the body of a hook. It catches every error, because a hook that throws may end the user's turn. Whatever the
+   * body has not changed by then stays as it was.
+   */
+  async guard<T>(hook: string, body: () => Promise<T> | T): Promise<T | undefined> {
+    try {
+      return await body()
+    } catch (err) {
+      this.log.warn("hook failed", { hook, cause: asError(err).message })
+      return undefined
+    }
+  }
+
+  dispose(): void {
+    this.episode.abort()
+    this.opening.close()
+    this.lease.release()
+  }
+}

@@ -1,0 +1,63 @@
+import { RpcError } from "./connection.ts"
+import { Method, type InitializeResult, type SystemParams } from "./generated/protocol.ts"
+import type { Host } from "./host.ts"
+import { timeoutMS } from "./timeouts.ts"
+import type { SystemPrompt } from "./passes.ts"
+
+/** The part of a plugin instance that asks for system prompts. */
+interface Asker {
+  readonly enabled: InitializeResult | undefined
+  readonly isInTrouble: boolean
+  readonly host: Host
+}
+
+/** The system prompt of a request. */
+export interface Prompt {
+  /** Undefined if the prompt stays as it is. */
+  readonly system: string[] | undefined
+  readonly kind: SystemPrompt
+  /** The host's refusal, if it has answered with one and there is no earlier answer. */
+  readonly refusal?: RpcError
+}
+
+const bare: Prompt = { system: undefined, kind: "bare" }
+
+/** Asks the host for the system prompts of sessions, and remembers its last answers. */
+export class SystemPrompts {
+  /** The host's last answer to each session's system prompt, together with the question. */
+  private readonly last = new Map<string, { question: string; system: string[] | undefined }>()
+  private readonly asker: Asker
+
+  constructor(asker: Asker) {
+    this.asker = asker
+  }
+
+  /**
+   * Returns the system prompt to send. A request that is not part of the session's conversation, for example for a
+   * title, has a prefix of its own, and its answer is not remembered.
+   */
+  async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
+    const { enabled, isInTrouble, host } = this.asker
+    if (!(enabled || isInTrouble)) return bare
+    const { session } = params
+    const question = JSON.stringify(params)
+    try {
+      if (!enabled) throw new Error("no host")
+      const { system } = await host.call(Method.System, params, { timeoutMS: Math.min(timeoutMS.system, enabled.transformTimeoutMs) })
+      if (isConversation) this.last.set(session, { question, system })
+      return { system, kind: "answered" }
+    } catch (err) {
+      // Use the last answer to the same question, if there is one. A prompt without the host's part would be another
+      // prefix, so the provider would have to read all of it anew.
+      const last = this.last.get(session)
+      if (last?.question === question) return { system: last.system, kind: "replayed" }
+      // Any other failure means that there is no host, and the pass says so.
+      return err instanceof RpcError ? { ...bare, refusal: err } : bare
+    }
+  }
+
+  /** Forgets a session that is gone. */
+  forget(session: string): void {
+    this.last.delete(session)
+  }
+}

@@ -1,0 +1,366 @@
+package pitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A State is Pi's description of what it does, with the fields that tests need.
+type State struct {
+	IsStreaming  bool   `json:"isStreaming"`
+	IsCompacting bool   `json:"isCompacting"`
+	SessionFile  string `json:"sessionFile"`
+	SessionID    string `json:"sessionId"`
+	Model        struct {
+		ID       string `json:"id"`
+		Provider string `json:"provider"`
+	} `json:"model"`
+}
+
+// A Message is a message of Pi, with the fields that tests need.
+type Message struct {
+	Role         string     `json:"role"`
+	Content      json.Value `json:"content"`
+	StopReason   string     `json:"stopReason"`
+	ErrorMessage string     `json:"errorMessage"`
+	ToolCallID   string     `json:"toolCallId"`
+	ToolName     string     `json:"toolName"`
+	IsError      bool       `json:"isError"`
+	Timestamp    int64      `json:"timestamp"`
+}
+
+// Text returns the text blocks, joined by newlines.
+func (m Message) Text() string {
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		return text
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(m.Content, &blocks) // no other content has text
+	var texts []string
+	for _, b := range blocks {
+		if b.Type == "text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Err returns the error with which the provider's answer ended, or nil.
+func (m Message) Err() error {
+	if m.StopReason == "error" {
+		return fmt.Errorf("pi: %s", m.ErrorMessage)
+	}
+	return nil
+}
+
+// An Entry is an entry of a session file.
+type Entry struct {
+	Type     string  `json:"type"`
+	ID       string  `json:"id"`
+	ParentID string  `json:"parentId"`
+	Message  Message `json:"message"`
+}
+
+// Prompt describes a prompt.
+type Prompt struct {
+	Text string
+	// PNGs are images that are attached to the text.
+	PNGs [][]byte
+	// Behaviour is "steer" or "followUp" for a prompt while the model works.
+	Behaviour string
+}
+
+func (p Prompt) body() object {
+	body := object{"message": p.Text}
+	var images []object
+	for _, png := range p.PNGs {
+		images = append(images, object{"type": "image", "mimeType": "image/png", "data": base64.StdEncoding.EncodeToString(png)})
+	}
+	if images != nil {
+		body["images"] = images
+	}
+	if p.Behaviour != "" {
+		body["streamingBehavior"] = p.Behaviour
+	}
+	return body
+}
+
+// Prompt sends a prompt, waits until Pi is idle, and returns the last message of the model. If the turn
+// failed, it returns an error.
+func (p *Pi) Prompt(ctx context.Context, prompt Prompt) (Message, error) {
+	turn, err := p.PromptAsync(ctx, prompt)
+	if err != nil {
+		return Message{}, err
+	}
+	return turn.Wait(ctx)
+}
+
+// A Turn is a prompt that Pi has accepted.
+type Turn struct {
+	p  *Pi
+	at int // the records of the turn begin here
+}
+
+// PromptAsync sends a prompt and returns when Pi has accepted it.
+func (p *Pi) PromptAsync(ctx context.Context, prompt Prompt) (Turn, error) {
+	at := p.records.len()
+	if err := p.Call(ctx, "prompt", prompt.body(), nil); err != nil {
+		return Turn{}, err
+	}
+	return Turn{p, at}, nil
+}
+
+// Wait waits until Pi is idle, and returns the last message of the model.
+func (t Turn) Wait(ctx context.Context) (Message, error) {
+	if err := t.p.idle(ctx, t.at); err != nil {
+		return Message{}, fmt.Errorf("wait for pi's answer: %w", err)
+	}
+	var last Message
+	for _, r := range t.p.records.since(t.at) {
+		if r.Type == "message_end" && r.Message.Role == "assistant" {
+			last = r.Message
+		}
+	}
+	return last, last.Err()
+}
+
+// idle waits until the run that began after a position is over and no other one follows.
+func (p *Pi) idle(ctx context.Context, at int) error {
+	if p.version != V074 {
+		_, _, err := p.records.await(ctx, at, isOfType("agent_settled"))
+		return err
+	}
+	// 0.74 does not say that it is idle. After the end of a run it may compact, or repeat the request.
+	for {
+		_, next, err := p.records.await(ctx, at, isOfType("agent_end"))
+		if err != nil {
+			return err
+		}
+		at = next
+		for {
+			// The retry is announced behind the end of the run, apart from the answers to commands.
+			time.Sleep(20 * time.Millisecond)
+			state, err := p.State(ctx)
+			if err != nil {
+				return err
+			}
+			if !state.IsStreaming && !state.IsCompacting {
+				break
+			}
+		}
+		rest := p.records.since(at)
+		if !slices.ContainsFunc(rest, isOfType("agent_start", "auto_retry_start", "agent_end")) {
+			return nil
+		}
+	}
+}
+
+func isOfType(types ...string) func(Record) bool {
+	return func(r Record) bool { return slices.Contains(types, r.Type) }
+}
+
+// Await waits for a record that is wanted, among those from now on, and those before if any is wanted.
+func (p *Pi) Await(ctx context.Context, isWanted func(Record) bool) (Record, error) {
+	r, _, err := p.records.await(ctx, 0, isWanted)
+	return r, err
+}
+
+// Records returns everything that Pi has written so far.
+func (p *Pi) Records() []Record { return p.records.since(0) }
+
+// A UIRequest is a request of an extension to the user interface.
+type UIRequest struct {
+	Method string `json:"method"`
+	// Message and NotifyType belong to notify.
+	Message    string `json:"message"`
+	NotifyType string `json:"notifyType"`
+	// StatusKey and StatusText belong to setStatus.
+	StatusKey  string `json:"statusKey"`
+	StatusText string `json:"statusText"`
+	// WidgetKey and WidgetLines belong to setWidget.
+	WidgetKey   string   `json:"widgetKey"`
+	WidgetLines []string `json:"widgetLines"`
+}
+
+// UIRequests returns the requests of all extensions so far with one of the methods, oldest first.
+func (p *Pi) UIRequests(methods ...string) (all []UIRequest) {
+	for _, r := range p.Records() {
+		var request UIRequest
+		if r.Type != "extension_ui_request" || json.Unmarshal(r.Raw, &request) != nil || !slices.Contains(methods, request.Method) {
+			continue
+		}
+		all = append(all, request)
+	}
+	return all
+}
+
+// ExtensionErrors returns the errors that Pi has reported of extensions.
+func (p *Pi) ExtensionErrors() (all []string) {
+	for _, r := range p.Records() {
+		if r.Type == "extension_error" {
+			all = append(all, string(r.Raw))
+		}
+	}
+	return all
+}
+
+// Command runs a command of an extension, for example "/ctx-flush", and returns when it is done.
+func (p *Pi) Command(ctx context.Context, command string) error {
+	return p.Call(ctx, "prompt", object{"message": command}, nil)
+}
+
+// Reload loads all extensions anew.
+func (p *Pi) Reload(ctx context.Context) error { return p.Command(ctx, "/pitest-reload") }
+
+// Navigate moves the session to an entry of its tree. To move to a message of the user means to move to
+// the entry before it.
+func (p *Pi) Navigate(ctx context.Context, entry string) error {
+	return p.Command(ctx, "/pitest-tree "+entry)
+}
+
+// Abort stops the running turn and waits until Pi is idle.
+func (p *Pi) Abort(ctx context.Context) error { return p.Call(ctx, "abort", nil, nil) }
+
+// SetModel switches to "provider/model".
+func (p *Pi) SetModel(ctx context.Context, model string) error {
+	provider, id, _ := strings.Cut(model, "/")
+	return p.Call(ctx, "set_model", object{"provider": provider, "modelId": id}, nil)
+}
+
+// Compact runs Pi's own compaction and waits for it.
+func (p *Pi) Compact(ctx context.Context) error { return p.Call(ctx, "compact", nil, nil) }
+
+func (p *Pi) State(ctx context.Context) (s State, err error) {
+	return s, p.Call(ctx, "get_state", nil, &s)
+}
+
+// NewSession begins a session and returns its id.
+func (p *Pi) NewSession(ctx context.Context) (id string, err error) {
+	return p.replace(ctx, "new_session", nil)
+}
+
+// SwitchSession goes on with the session in a file.
+func (p *Pi) SwitchSession(ctx context.Context, file string) error {
+	_, err := p.replace(ctx, "switch_session", object{"sessionPath": file})
+	return err
+}
+
+// Fork begins a session with the messages before a message of the user, and returns its id.
+func (p *Pi) Fork(ctx context.Context, entry string) (id string, err error) {
+	return p.replace(ctx, "fork", object{"entryId": entry})
+}
+
+// Clone begins a session with all messages of this one, and returns its id.
+func (p *Pi) Clone(ctx context.Context) (id string, err error) { return p.replace(ctx, "clone", nil) }
+
+// replace replaces the session. An extension may refuse it, which is an error.
+func (p *Pi) replace(ctx context.Context, command string, body object) (id string, err error) {
+	var done struct {
+		Cancelled bool `json:"cancelled"`
+	}
+	if err := p.Call(ctx, command, body, &done); err != nil {
+		return "", err
+	}
+	if done.Cancelled {
+		return "", fmt.Errorf("pi: %s was cancelled", command)
+	}
+	state, err := p.State(ctx)
+	return state.SessionID, err
+}
+
+// Messages returns the messages of the session as Pi has them in memory, oldest first.
+func (p *Pi) Messages(ctx context.Context) ([]Message, error) {
+	var all struct {
+		Messages []Message `json:"messages"`
+	}
+	return all.Messages, p.Call(ctx, "get_messages", nil, &all)
+}
+
+// Entries returns the entries in the session's file, without its header. Pi creates the file with the
+// first answer of the model.
+func (p *Pi) Entries(ctx context.Context) ([]Entry, error) {
+	state, err := p.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(state.SessionFile)
+	if err != nil {
+		return nil, fmt.Errorf("read pi's session: %w", err)
+	}
+	var entries []Entry
+	for line := range bytes.Lines(raw) {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("read pi's session: %w", err)
+		}
+		if e.Type != "session" {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// PromptEntry returns the id of the newest entry with a message of the user that begins with text.
+func (p *Pi) PromptEntry(ctx context.Context, text string) (string, error) {
+	entries, err := p.Entries(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Message.Role == "user" && strings.HasPrefix(e.Message.Text(), text) {
+			return e.ID, nil
+		}
+	}
+	return "", fmt.Errorf("no message of the session begins with %q", text)
+}
+
+// callTimeout bounds a command. Most take milliseconds, but a compaction asks the model.
+const callTimeout = time.Minute
+
+var lastID atomic.Int64
+
+// Call sends a command and decodes the data of its response into out, unless out is nil.
+func (p *Pi) Call(ctx context.Context, command string, body object, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	id := fmt.Sprintf("call-%d", lastID.Add(1))
+	request := object{"id": id, "type": command}
+	maps.Copy(request, body)
+	line, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("pi %s: %w", command, err)
+	}
+	at := p.records.len()
+	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("pi %s: %w", command, err)
+	}
+	response, _, err := p.records.await(ctx, at, func(r Record) bool { return r.Type == "response" && r.ID == id })
+	if err != nil {
+		return fmt.Errorf("pi %s: %w", command, err)
+	}
+	if !response.Success {
+		return fmt.Errorf("pi %s: %w", command, errors.New(response.Error))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(response.Data, out); err != nil {
+		return fmt.Errorf("pi %s: decode %.200q: %w", command, response.Data, err)
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+// Package pitest runs the real Pi from the repository's node_modules. Pi gets an isolated home and a
+// mock provider.
+//
+// It reads and writes only below the given root, and uses no network except the loopback interface. The
+// package serves tests and the trace recorder, so it returns errors instead of taking a testing.TB. It
+// may import internal/json and e2e/opencodetest, whose home it shares.
+package pitest

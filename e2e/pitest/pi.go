@@ -1,0 +1,207 @@
+package pitest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+)
+
+// Options describe the Pi to start.
+type Options struct {
+	// Repo is the root of the repository, which has the node_modules.
+	Repo string
+	// Version is the release to run, V087 if it is empty.
+	Version Version
+	// Home holds the user's files. Several processes may share one, and an OpenCode as well.
+	Home *opencodetest.Home
+	// Project is the working directory.
+	Project string
+	// MockURL is the address of the mock provider.
+	MockURL string
+	// Extensions are entries of the list in settings.json.
+	Extensions []string
+	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
+	Model string
+	// Thinking is the level of thinking, "off" if it is empty. The provider expects of a model that thinks
+	// that each of its turns begins with a thought.
+	Thinking string
+	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
+	Limits opencodetest.Limits
+	// LimitsOf overrides Limits for single models, by "provider/model".
+	LimitsOf map[string]opencodetest.Limits
+	// FlatPrices makes reading from the provider's cache as expensive as writing to it, so that every
+	// bust pays off. Otherwise the prices are those of a Claude Sonnet.
+	FlatPrices bool
+	// Settings is merged over the generated settings.json, key by key.
+	Settings map[string]any
+	// KeepSettings leaves the settings.json in the home as it is.
+	KeepSettings bool
+	// Args are additional arguments, for example "--session" and a path.
+	Args []string
+	// Env holds additional environment entries ("KEY=value").
+	Env []string
+}
+
+// startTimeout is generous: a cold start takes 1-4 s on a loaded 2-core machine.
+const startTimeout = 90 * time.Second
+
+// stopTimeout is the time that a process may take to end after its input has ended.
+const stopTimeout = 10 * time.Second
+
+// A Pi is a running `pi --mode rpc`.
+type Pi struct {
+	PID int
+
+	version Version
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stderr  *buffer
+	records *records
+	done    chan struct{} // closed when the process has ended and all its output is read
+	ended   sync.Once     // guards the end, because the process id may belong to another process afterwards
+}
+
+// Start starts Pi in rpc mode and waits until it answers. The process ends with Stop, and is killed if
+// ctx ends.
+func Start(ctx context.Context, o Options) (*Pi, error) {
+	cmd, err := o.command(ctx, "--mode", "rpc")
+	if err != nil {
+		return nil, fmt.Errorf("start pi: %w", err)
+	}
+	p := &Pi{version: cmp.Or(o.Version, V087), cmd: cmd, stderr: &buffer{}, records: newRecords(), done: make(chan struct{})}
+	cmd.Stderr = p.stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start pi: %w", err)
+	}
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start pi: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start pi: %w", err)
+	}
+	p.PID = cmd.Process.Pid
+	go func() {
+		defer close(p.done)
+		p.records.read(stdout)
+		_ = cmd.Wait() // the process was killed by us, or a failing request will show its end
+	}()
+	ready, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if _, err := p.State(ready); err != nil {
+		return nil, errors.Join(fmt.Errorf("start pi: %w\n%s", err, p.stderr), p.Stop())
+	}
+	return p, nil
+}
+
+// command returns the command that runs Pi with the arguments and then those of the options.
+func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	program, err := Find(ctx, o.Repo, cmp.Or(o.Version, V087))
+	if err != nil {
+		return nil, err
+	}
+	env, err := o.configure()
+	if err != nil {
+		return nil, err
+	}
+	args = append([]string{program.Entry, "--model", cmp.Or(o.Model, opencodetest.ClaudeModel), "--thinking", cmp.Or(o.Thinking, "off"), "-e", controlPath(o.Home)}, args...)
+	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
+	cmd.Dir, cmd.Env = o.Project, env
+	cmd.Cancel = func() error { killGroup(cmd); return nil }
+	// A grandchild that inherited the pipes must not keep Wait from returning.
+	cmd.WaitDelay = stopTimeout
+	lead(cmd)
+	return cmd, nil
+}
+
+// A Printed is the output of a Pi that has answered one prompt.
+type Printed struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// Run runs Pi with arguments until it ends, for example with "--print" and a prompt.
+func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	cmd, err := o.command(ctx, args...)
+	if err != nil {
+		return Printed{}, fmt.Errorf("run pi: %w", err)
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	} else if errors.As(err, &exit) {
+		err = nil
+	}
+	if err != nil {
+		return Printed{}, fmt.Errorf("run pi: %w\n%s\n%s", err, &out, &errs)
+	}
+	killGroup(cmd)
+	return Printed{out.String(), errs.String(), cmd.ProcessState.ExitCode()}, nil
+}
+
+// Output returns everything that the process has printed to its standard error.
+func (p *Pi) Output() string { return p.stderr.String() }
+
+// Stop ends the input of the process, as a client that quits does. It waits for the process, and kills
+// what is left of its process group. It is an error if the process does not end by itself.
+func (p *Pi) Stop() (err error) {
+	p.ended.Do(func() {
+		_ = p.stdin.Close() // the process may be gone
+		select {
+		case <-p.done:
+		case <-time.After(stopTimeout):
+			err = fmt.Errorf("stop pi: it still runs %s after the end of its input", stopTimeout)
+		}
+		killGroup(p.cmd)
+		<-p.done
+	})
+	return err
+}
+
+// Kill kills the process and its group, as the end of the machine would.
+func (p *Pi) Kill() {
+	p.ended.Do(func() {
+		killGroup(p.cmd)
+		<-p.done
+	})
+}
+
+// Terminate asks the process to end by a signal, and waits for it.
+func (p *Pi) Terminate() error {
+	if err := p.cmd.Process.Signal(terminate); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end pi: %w", err)
+	}
+	return p.Stop()
+}
+
+// buffer is a bytes.Buffer that can be read while a process writes to it.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,142 @@
+package pitest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// A Record is a line that Pi has written in rpc mode: the response to a command, an event of the
+// session, or a request of an extension to the user interface.
+type Record struct {
+	Type string `json:"type"`
+
+	// The fields of a response.
+	ID      string     `json:"id"`
+	Command string     `json:"command"`
+	Success bool       `json:"success"`
+	Error   string     `json:"error"`
+	Data    json.Value `json:"data"`
+
+	// Message is the message of message_end.
+	Message Message `json:"message"`
+
+	// Raw is the whole line.
+	Raw json.Value `json:"-"`
+}
+
+// UnmarshalJSON keeps the line. The field "message" is an object in events, and a text in other records.
+func (r *Record) UnmarshalJSON(line []byte) error {
+	var only struct {
+		Type    string     `json:"type"`
+		ID      json.Value `json:"id"`
+		Command string     `json:"command"`
+		Success bool       `json:"success"`
+		Error   json.Value `json:"error"`
+		Data    json.Value `json:"data"`
+		Message json.Value `json:"message"`
+	}
+	if err := json.Unmarshal(line, &only); err != nil {
+		return err
+	}
+	r.Type, r.Command, r.Success, r.Data = only.Type, only.Command, only.Success, slices.Clone(only.Data)
+	_ = json.Unmarshal(only.ID, &r.ID)       // absent, or of a record that is no response
+	_ = json.Unmarshal(only.Error, &r.Error) // likewise
+	if r.Type == "message_end" {
+		if err := json.Unmarshal(only.Message, &r.Message); err != nil {
+			return err
+		}
+	}
+	r.Raw = slices.Clone(json.Value(line))
+	return nil
+}
+
+// records are all lines that a process has written so far.
+type records struct {
+	// mu guards all fields below. news is closed and replaced at each change.
+	mu      sync.Mutex
+	all     []Record
+	isEnded bool
+	err     error
+	news    chan struct{}
+}
+
+func newRecords() *records { return &records{news: make(chan struct{})} }
+
+// read reads lines until the process has closed its output. A line that is no record is an error,
+// because standard output belongs to the protocol.
+func (r *records) read(from io.Reader) {
+	in := bufio.NewReader(from)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			r.add(nil, err)
+			return
+		}
+		var record Record
+		if err := json.Unmarshal(line, &record); err != nil {
+			err = fmt.Errorf("pi wrote %.200q: %w", line, err)
+			r.add(nil, err)
+			_, _ = io.Copy(io.Discard, in) // a process whose output nobody reads would hang
+			return
+		}
+		r.add(&record, nil)
+	}
+}
+
+func (r *records) add(record *Record, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if record != nil {
+		r.all = append(r.all, *record)
+	} else {
+		r.isEnded, r.err = true, err
+	}
+	close(r.news)
+	r.news = make(chan struct{})
+}
+
+// since returns the records from a position on.
+func (r *records) since(at int) []Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all[at:])
+}
+
+func (r *records) len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
+}
+
+// ErrEnded means that Pi has ended before it wrote what was waited for.
+var ErrEnded = errors.New("pi has ended")
+
+// await returns the first record from a position on that is wanted, and the position behind it.
+func (r *records) await(ctx context.Context, at int, isWanted func(Record) bool) (Record, int, error) {
+	for {
+		r.mu.Lock()
+		for ; at < len(r.all); at++ {
+			if isWanted(r.all[at]) {
+				defer r.mu.Unlock()
+				return r.all[at], at + 1, nil
+			}
+		}
+		isEnded, err, news := r.isEnded, r.err, r.news
+		r.mu.Unlock()
+		if isEnded {
+			return Record{}, at, fmt.Errorf("%w: %w", ErrEnded, err)
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return Record{}, at, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,19 @@
+//go:build unix
+
+package pitest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+const (
+	// SIGTERM makes Pi end its session as if the user had quit.
+	terminate = syscall.SIGTERM
+)
+
+// lead makes the command the leader of a process group of its own, so that killGroup reaches its tools.
+func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills what is left of the command's process group. That the group is gone is no error.
+func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,0 +1,145 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	mjson "github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/pipeline/transcript/transcripttest"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The tests write their messages in OpenCode's format. toPi translates them into steps of
+// Pi, so that both codecs run through the same histories.
+
+// bothCodecs runs a test for each harness.
+func bothCodecs(t *testing.T, run func(t *testing.T, codec transcript.Codec)) {
+	t.Helper()
+	for _, h := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+		codec, _ := transcript.CodecOf(string(h))
+		t.Run(string(h), func(t *testing.T) { run(t, codec) })
+	}
+}
+
+// toPi returns a message of OpenCode as a step of Pi.
+func toPi(t testing.TB, raw mjson.Value) mjson.Value {
+	t.Helper()
+	step, err := transcripttest.ToPi(raw)
+	must(t, err)
+	return step
+}
+
+// inHarness returns a message of OpenCode in the format of the world's harness.
+func (w *world) inHarness(raw mjson.Value) mjson.Value {
+	if w.isPi() {
+		return toPi(w.t, raw)
+	}
+	return raw
+}
+
+func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
+
+// askModel does what Pi's shim does: it names the model of the request, because the
+// messages do not. toPi notes the model in the user message, where no codec looks for it.
+func (w *world) askModel() {
+	if !w.isPi() {
+		return
+	}
+	for i := len(w.raw) - 1; i >= 0; i-- {
+		var step struct {
+			Message struct {
+				Role     string `json:"role"`
+				Provider string `json:"provider"`
+				Model    string `json:"model"`
+			} `json:"message"`
+		}
+		must(w.t, mjson.Unmarshal(w.raw[i], &step))
+		if step.Message.Role == "user" {
+			w.session.AskModel(schema.Model{Provider: step.Message.Provider, ID: step.Message.Model})
+			return
+		}
+	}
+}
+
+// setUsage makes an answer report a prompt of so many tokens.
+func (w *world) setUsage(i, tokens int) {
+	codec := w.codec
+	usage := codec.UsageValue(transcript.Usage{Input: tokens})
+	paths := codec.Vocabulary().Paths
+	raw, err := render.Apply(w.raw[i], schema.Patch{{Op: "add", Path: paths.Usage, Value: usage}})
+	must(w.t, err)
+	w.raw[i] = raw
+	w.held = min(w.held, i)
+}
+
+// The same conversation in both harnesses gives the same units, tags, token counts,
+// decisions and journal. Left out is what the harnesses do not share: Pi has no todo tool,
+// no agents, and no messages that nobody sends.
+func TestBothHarnessesDecideAlike(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newLife(rt, t, transcript.OpenCode{}, true)
+		one := h.w
+		two := newWorldOf(t, transcript.Pi{}, one.prefixes, one.readings.Knobs.ProtectedTags)
+		two.profileOf, two.bindsOf = one.profileOf, one.bindsOf
+		h.twin = two
+		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
+			queued := len(one.store.queue)
+			sent := one.sent
+			h.step()
+			raw := make([]mjson.Value, len(one.raw))
+			for i := range one.raw {
+				raw[i] = toPi(t, one.raw[i])
+			}
+			two.raw, two.held, two.now = raw, min(two.held, sameUntil(two.raw, raw)), one.now
+			two.readings, two.busy = one.readings, one.busy
+			if one.sent != sent {
+				two.sent = "" // the request left without the host
+			}
+			for _, q := range one.store.queue[min(queued, len(one.store.queue)):] {
+				two.queue(q.Tag)
+			}
+			one.pass()
+			two.pass()
+			if diff := cmp.Diff(journalOf(one), journalOf(two), cmp.AllowUnexported(Assessment{})); diff != "" {
+				rt.Fatalf("OpenCode (-) and Pi (+):\n%s", diff)
+			}
+			if one.text() != two.text() {
+				rt.Fatalf("in OpenCode:\n%s\nin Pi:\n%s", one.text(), two.text())
+			}
+		}
+	})
+}
+
+// A journal is what a pass leaves behind, without the names that differ between harnesses.
+type journal struct {
+	Units    []frozen.Unit
+	Decision Decision
+	Setup    frozen.Setup
+	Queue    []int
+	// These are of the wire.
+	Messages, Tokens, Bytes, PrefixTokens, LostBlocks, LostTokens int
+	Bust                                                          bool
+	BustCause                                                     string
+	Lost                                                          []string
+}
+
+func journalOf(w *world) journal {
+	j := journal{
+		Decision: w.decision, Setup: w.session.State.Setup, Messages: w.result.Wire.Messages, Tokens: w.result.Tokens, Bytes: w.result.Bytes,
+		PrefixTokens: w.result.PrefixTokens, LostBlocks: w.result.LostBlocks, LostTokens: w.result.LostTokens,
+		Bust: w.result.Bust, BustCause: w.result.BustCause, Lost: w.result.Lost,
+	}
+	for _, u := range w.session.State.Units() {
+		u.Key, u.Fingerprint = "", 0
+		j.Units = append(j.Units, u)
+	}
+	for _, q := range w.session.State.Queue() {
+		j.Queue = append(j.Queue, q.Tag)
+	}
+	return j
+}

@@ -1,0 +1,33 @@
+package text
+
+import "regexp"
+
+// The words of this file are those of plugins that write into conversations, in whichever
+// harness they run.
+
+const (
+	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"
+	orchestratorOpens = "[SYSTEM DIRECTIVE: OH-MY-OPENCODE"
+	ourDirectiveOpens = "[SYSTEM DIRECTIVE: MAGIC-CONTEXT"
+)
+
+// paragraphMarkers open a paragraph that a plugin has put into a message.
+var paragraphMarkers = []string{
+	"[Category+Skill Reminder]",
+	"[EDIT ERROR - IMMEDIATE ACTION REQUIRED]",
+	"[task CALL FAILED - IMMEDIATE RETRY REQUIRED]",
+	"[EMERGENCY CONTEXT WINDOW WARNING]",
+	"Unstable background agent appears idle",
+	"**THE SUBAGENT JUST CLAIMED THIS TASK IS DONE.",
+}
+
+// injectedOpenings open messages that a plugin wrote as a whole.
+var injectedOpenings = []string{
+	"[SYSTEM DIRECTIVE:",
+	"[Category+Skill Reminder]",
+	"[EDIT ERROR - IMMEDIATE ACTION REQUIRED]",
+	"[task CALL FAILED",
+	"[EMERGENCY CONTEXT WINDOW WARNING]",
+}
+
+var directive = regexp.MustCompile(`\[SYSTEM DIRECTIVE: OH-MY-(?:OPENCODE|CLAUDE)[^\]\n]*\]?`)

@@ -1,0 +1,393 @@
+package transcript
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer
+// together with the tool results directly behind it, which are messages of their own in
+// Pi's array. Every other message of Pi is a step alone. The shim joins and separates
+// them, so that a call and its result lie in one message, as the code behind the codec
+// expects.
+type Pi struct{}
+
+var _ Codec = Pi{}
+
+type piStep struct {
+	ID      string       `json:"id"`
+	Message piMessage    `json:"message"`
+	Results []json.Value `json:"results"`
+}
+
+type piMessage struct {
+	Role      string     `json:"role"`
+	Content   json.Value `json:"content"`
+	Timestamp float64    `json:"timestamp"`
+
+	// These belong to an answer.
+	Provider     string  `json:"provider"`
+	Model        string  `json:"model"`
+	StopReason   string  `json:"stopReason"`
+	ErrorMessage string  `json:"errorMessage"`
+	Usage        piUsage `json:"usage"`
+
+	// These belong to a command that the user has run.
+	Command            string     `json:"command"`
+	Output             string     `json:"output"`
+	ExitCode           json.Value `json:"exitCode"`
+	Cancelled          bool       `json:"cancelled"`
+	Truncated          bool       `json:"truncated"`
+	FullOutputPath     string     `json:"fullOutputPath"`
+	ExcludeFromContext bool       `json:"excludeFromContext"`
+
+	// Summary belongs to the summary of a compaction or of a branch.
+	Summary string `json:"summary"`
+}
+
+type piUsage struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead"`
+	CacheWrite float64 `json:"cacheWrite"`
+}
+
+// piBlock is one block of content. An image has Data and MimeType.
+type piBlock struct {
+	Type              string     `json:"type"`
+	Text              string     `json:"text"`
+	Thinking          string     `json:"thinking"`
+	ThinkingSignature json.Value `json:"thinkingSignature"`
+	Redacted          bool       `json:"redacted"`
+	ID                string     `json:"id"`
+	Name              string     `json:"name"`
+	Arguments         json.Value `json:"arguments"`
+	Data              string     `json:"data"`
+	MimeType          string     `json:"mimeType"`
+}
+
+type piResult struct {
+	ToolCallID string     `json:"toolCallId"`
+	Content    json.Value `json:"content"`
+	IsError    bool       `json:"isError"`
+	Timestamp  float64    `json:"timestamp"`
+}
+
+// Decode implements Codec.
+func (Pi) Decode(raw json.Value) Message {
+	var step piStep
+	if err := json.Unmarshal(raw, &step); err != nil {
+		return Message{Parts: []Part{{Kind: Other, Raw: raw}}}
+	}
+	return decodePiStep(&step, raw)
+}
+
+func decodePiStep(step *piStep, raw json.Value) Message {
+	m := &step.Message
+	msg := Message{Key: step.ID, Role: User, KeyLasts: true, Created: int64(m.Timestamp)}
+	switch m.Role {
+	case "assistant":
+		decodePiAnswer(&msg, step)
+	case "user":
+		msg.Parts = decodePiContent(m.Content)
+	case "custom":
+		// The time of such a message is another one after a restart of Pi.
+		msg.Created = 0
+		msg.Parts = decodePiContent(m.Content)
+	case "bashExecution":
+		msg.Hidden = m.ExcludeFromContext
+		msg.Parts = decodePiCommand(m)
+	case "compactionSummary", "branchSummary":
+		if m.Role == "branchSummary" {
+			msg.Created = 0 // as that of a custom message
+		}
+		msg.Parts = []Part{{Kind: Text, Path: "/message/summary", Text: m.Summary, TextPath: "/message/summary"}}
+		if strings.TrimSpace(m.Summary) == "" { // Pi sends its sentence around the summary nevertheless
+			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
+		}
+	case "":
+		// The message was taken off the wire, or this is no step.
+		msg.Role = ""
+		if len(m.Content) > 0 {
+			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
+		}
+	default:
+		// A result behind no answer, or a role of tomorrow. Nothing of it may be touched.
+		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
+	}
+	return msg
+}
+
+func decodePiAnswer(msg *Message, step *piStep) {
+	m := &step.Message
+	msg.Role = Assistant
+	msg.Model = schema.Model{Provider: m.Provider, ID: m.Model}
+	msg.Usage = Usage{
+		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
+		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
+	}
+	// Pi leaves a failed answer out of the request. It would send the results of its
+	// calls, and the provider would refuse them; so the shim leaves them out as well.
+	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
+	msg.Hidden = msg.Errored
+	msg.Finish = finishOfPi(m.StopReason)
+	if msg.Finish != Unfinished {
+		msg.Completed = msg.Created // Pi notes the beginning of an answer only
+	}
+	results := decodePiResults(step.Results)
+	for i := range results {
+		msg.Completed = max(msg.Completed, int64(results[i].Timestamp))
+	}
+	msg.Parts = decodePiContent(m.Content)
+	for i := range msg.Parts {
+		if p := &msg.Parts[i]; p.Kind == Tool {
+			attachPiResult(p, results)
+		}
+	}
+	for i := range results {
+		if !results[i].taken {
+			msg.Parts = append(msg.Parts, Part{Kind: Other, Path: results[i].path, Raw: step.Results[i]})
+		}
+	}
+}
+
+func finishOfPi(stopReason string) Finish {
+	switch stopReason {
+	case "", "pending", "error", "aborted":
+		return Unfinished
+	case "stop":
+		return EndsTurn
+	case "toolUse":
+		return EndsWithCalls
+	}
+	return EndsOtherwise
+}
+
+// decodePiContent reads the content of a message: a string, or blocks.
+func decodePiContent(content json.Value) []Part {
+	const path = "/message/content"
+	var text string
+	if content.Kind() == '"' && json.Unmarshal(content, &text) == nil {
+		return []Part{piText(path, path, text)}
+	}
+	var blocks []json.Value
+	if len(content) == 0 || content.Kind() == 'n' {
+		return nil
+	}
+	if json.Unmarshal(content, &blocks) != nil {
+		return []Part{{Kind: Other, Path: path, Raw: content}}
+	}
+	parts := make([]Part, len(blocks))
+	for i, raw := range blocks {
+		parts[i] = decodePiBlock(path+"/"+strconv.Itoa(i), raw)
+	}
+	return parts
+}
+
+// piText returns a text part. Pi leaves out blank texts for the providers that refuse them.
+func piText(path, textPath, text string) Part {
+	return Part{Kind: Text, Path: path, Text: text, TextPath: textPath, Hidden: strings.TrimSpace(text) == ""}
+}
+
+func decodePiBlock(path string, raw json.Value) Part {
+	var b piBlock
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return Part{Kind: Other, Path: path, Raw: raw}
+	}
+	switch b.Type {
+	case "text":
+		return piText(path, path+"/text", b.Text)
+	case "thinking":
+		p := Part{Kind: Reasoning, Path: path, Text: b.Thinking, TextPath: path + "/thinking"}
+		if isPiProof(b.ThinkingSignature) {
+			p.Signature = b.ThinkingSignature
+		}
+		if b.Redacted { // the text is Pi's own, and no provider sees it
+			p.Text, p.TextPath = "", ""
+		}
+		p.Hidden = strings.TrimSpace(p.Text) == "" && p.Signature == nil
+		return p
+	case "toolCall":
+		p := Part{Kind: Tool, Path: path, Name: b.Name, CallID: b.ID, Input: b.Arguments, InputPath: path + "/arguments"}
+		if p.Input == nil {
+			p.Input = json.Value("{}")
+		}
+		return p
+	case "image":
+		return Part{Kind: File, Path: path, Mime: b.MimeType, URL: "data:" + b.MimeType + ";base64," + b.Data}
+	}
+	return Part{Kind: Other, Path: path, Raw: raw}
+}
+
+// isPiProof reports whether a signature proves thinking to its provider.
+func isPiProof(signature json.Value) bool {
+	return len(signature) > 0 && signature.Kind() != 'n' && string(signature) != `""`
+}
+
+// decodePiCommand reads a command that the user has run with `!`. Pi sends the command
+// and its output in one text. The output can be tagged and dropped, and the command stays.
+func decodePiCommand(m *piMessage) []Part {
+	command, _ := json.Marshal(struct { // valid raw values and strings always encode
+		Command        string     `json:"command"`
+		ExitCode       json.Value `json:"exitCode,omitzero"`
+		Cancelled      bool       `json:"cancelled"`
+		Truncated      bool       `json:"truncated"`
+		FullOutputPath string     `json:"fullOutputPath"`
+	}{m.Command, m.ExitCode, m.Cancelled, m.Truncated, m.FullOutputPath})
+	return []Part{
+		{Kind: Other, Path: "/message/command", Raw: command},
+		piText("/message/output", "/message/output", m.Output),
+	}
+}
+
+// A piOutput is a result with everything that a call needs to know of it.
+type piOutput struct {
+	piResult
+	path     string
+	text     string
+	textPath string
+	other    json.Value
+	// taken says that the result belongs to a call.
+	taken bool
+	// isUnreadable says that no call may take the result.
+	isUnreadable bool
+}
+
+func decodePiResults(raws []json.Value) []piOutput {
+	if len(raws) == 0 {
+		return nil
+	}
+	outputs := make([]piOutput, len(raws))
+	for i, raw := range raws {
+		o := &outputs[i]
+		o.path = "/results/" + strconv.Itoa(i)
+		o.isUnreadable = json.Unmarshal(raw, &o.piResult) != nil || !o.readContent()
+	}
+	return outputs
+}
+
+// readContent reads the content of a result: a string, or texts, which Pi joins with line
+// breaks, and images.
+func (o *piOutput) readContent() bool {
+	path := o.path + "/content"
+	if o.Content.Kind() == '"' {
+		o.textPath = path
+		return json.Unmarshal(o.Content, &o.text) == nil
+	}
+	var blocks []json.Value
+	if o.Content.Kind() != '[' || json.Unmarshal(o.Content, &blocks) != nil {
+		return false
+	}
+	var texts []string
+	var others [][]byte
+	for i, raw := range blocks {
+		var b struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		}
+		if json.Unmarshal(raw, &b) != nil || b.Type != "text" || b.Text == nil {
+			others = append(others, raw)
+			continue
+		}
+		if o.textPath == "" {
+			o.textPath = path + "/" + strconv.Itoa(i) + "/text"
+		}
+		texts = append(texts, *b.Text)
+	}
+	o.text = strings.Join(texts, "\n")
+	if len(others) > 0 {
+		o.other = json.Value("[" + string(bytes.Join(others, []byte(","))) + "]")
+	}
+	return true
+}
+
+// attachPiResult finds the result of a call. A provider may give an id twice in one
+// answer, so each result belongs to one call.
+func attachPiResult(p *Part, results []piOutput) {
+	for i := range results {
+		o := &results[i]
+		if o.taken || o.isUnreadable || o.ToolCallID != p.CallID {
+			continue
+		}
+		o.taken = true
+		p.ResultPath, p.IsError = o.path, o.IsError
+		p.Text, p.TextPath, p.Attachments = o.text, o.textPath, o.other
+		return
+	}
+}
+
+// TextPart implements Codec.
+func (Pi) TextPart(_ Part, text string) json.Value {
+	v, _ := json.Marshal(struct { // strings always encode
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{"text", text})
+	return v
+}
+
+// ResultText implements Codec. The whole content of the result goes: all its texts and
+// images.
+func (c Pi) ResultText(p Part, text string) schema.Patch {
+	if p.ResultPath == "" {
+		return nil
+	}
+	content := "[" + string(c.TextPart(p, text)) + "]"
+	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
+}
+
+// AddCall implements Codec. Pi has no tool whose calls the host makes up.
+func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
+
+// UsageValue implements Codec.
+func (Pi) UsageValue(u Usage) json.Value {
+	v, _ := json.Marshal(struct { // numbers always encode
+		Input       int `json:"input"`
+		Output      int `json:"output"`
+		CacheRead   int `json:"cacheRead"`
+		CacheWrite  int `json:"cacheWrite"`
+		TotalTokens int `json:"totalTokens"`
+	}{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Prompt() + u.Output})
+	return v
+}
+
+// Vocabulary implements Codec.
+func (Pi) Vocabulary() *Vocabulary { return &piVocabulary }
+
+type piEvent struct {
+	Type    string    `json:"type"`
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Message piMessage `json:"message"`
+}
+
+// Event implements Codec. The shim sends Pi's events reduced to what the host uses. The
+// message of a message_end has no content.
+func (Pi) Event(raw json.Value) (Event, error) {
+	var e piEvent
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return Event{}, err
+	}
+	var event Event
+	switch e.Type {
+	case "session_info_changed":
+		event.Kind, event.Title = SessionTitled, e.Name
+	case "message_end":
+		if e.Message.Role != "assistant" {
+			return event, nil
+		}
+		if e.ID == "" {
+			e.ID = "assistant:" + strconv.FormatInt(int64(e.Message.Timestamp), 10)
+		}
+		event.Kind = MessageChanged
+		event.Message = decodePiStep(&piStep{ID: e.ID, Message: e.Message}, nil)
+		event.Message.Parts = nil
+		if event.Message.Errored {
+			event.Error = json.Quote(e.Message.ErrorMessage)
+		}
+	}
+	return event, nil
+}

@@ -1,0 +1,26 @@
+package transcript
+
+import "regexp"
+
+// piVocabulary knows Pi 0.74 to 1.5. Pi has no todo tool.
+var piVocabulary = Vocabulary{
+	Tools: withPluginTools(map[string]ToolClass{
+		"read":  {Idempotent: true, File: UsesFile, Tier: 1},
+		"edit":  {File: UsesFile, Tier: 2},
+		"write": {File: WritesFile, Tier: 2},
+		"grep":  {Idempotent: true, Tier: 2},
+		"find":  {Idempotent: true, Tier: 2},
+		"ls":    {Idempotent: true},
+
+		"subagent": {Tier: 1},
+	}),
+	System: SystemVocabulary{
+		// Up to 0.74. Later versions do not tell the date.
+		Date:       regexp.MustCompile(`Current date: .+`),
+		ComesFirst: true,
+	},
+	Paths: Paths{
+		AnswerProvider: "/message/provider", Usage: "/message/usage",
+		Message: "/message", Results: "/results",
+	},
+}

@@ -1,0 +1,24 @@
+package transcript
+
+import "maps"
+
+// pluginTools are tools that plugins and MCP servers bring into any harness.
+var pluginTools = map[string]ToolClass{
+	"ast_grep_search": {Idempotent: true},
+	"aft_outline":     {Tier: 1},
+	"aft_zoom":        {Tier: 1},
+	"aft_search":      {Tier: 2},
+
+	"lsp_diagnostics":     {Idempotent: true},
+	"lsp_symbols":         {Idempotent: true},
+	"lsp_find_references": {Idempotent: true},
+	"lsp_goto_definition": {Idempotent: true},
+	"lsp_prepare_rename":  {Idempotent: true},
+}
+
+// withPluginTools adds the tools of plugins to those of a harness.
+func withPluginTools(own map[string]ToolClass) map[string]ToolClass {
+	all := maps.Clone(pluginTools)
+	maps.Copy(all, own)
+	return all
+}

@@ -1,0 +1,89 @@
+package transcript
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A Vocabulary holds the names and habits of one harness, as values. The code behind
+// the codecs reads them and knows no harness.
+type Vocabulary struct {
+	// Tools describes the tools that the rules know. Names are in lower case, without
+	// the prefix "mcp_". Tool returns the zero value for any other tool.
+	Tools map[string]ToolClass
+	// TodoTool is the tool that writes the model's todo list, empty if the harness has
+	// none.
+	TodoTool string
+	// SendsEmptyText says that an answer with empty texts only reaches some providers
+	// as a message with an empty text. If it is false, the harness leaves such an
+	// answer out.
+	SendsEmptyText bool
+	// System says how to read the harness's system prompts.
+	System SystemVocabulary
+	// Paths lead to facts of a raw message.
+	Paths Paths
+}
+
+// A ToolClass tells the rules what a tool does.
+type ToolClass struct {
+	// Idempotent says that the tool only reads. If it is called again with the same
+	// arguments, its older result is superseded and can be dropped. Shells are not
+	// idempotent: the same command may show two states that the model compares, for
+	// example a test run before and after a fix.
+	Idempotent bool
+	// File says what the tool does with the file in its arguments.
+	File FileUse
+	// Tier ranks the tool by the model's loss if its output goes: 1 is the greatest
+	// loss, and 0 means that nobody has ranked the tool.
+	Tier int
+}
+
+// FileUse says what a tool does with the file in its arguments.
+type FileUse uint8
+
+// The uses of a file.
+const (
+	NoFile FileUse = iota
+	// UsesFile: the tool reads the file or changes a part of it.
+	UsesFile
+	// WritesFile: the arguments hold the file's whole new content.
+	WritesFile
+)
+
+// Tool returns the description of a tool, the zero class if the vocabulary does not know it.
+func (v *Vocabulary) Tool(name string) ToolClass { return v.Tools[ToolName(name)] }
+
+// ToolName returns the name under which a vocabulary lists a tool.
+func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(name), "mcp_") }
+
+// A SystemVocabulary says how to read a harness's system prompts.
+type SystemVocabulary struct {
+	// Date finds the line that tells the model the date. That line makes the prompt,
+	// and so the whole prefix, another one at midnight.
+	Date *regexp.Regexp
+	// OwnPrompts open the prompts of the harness's own agents (title, summary,
+	// compaction), which share the session's id but not its conversation.
+	OwnPrompts []string
+	// ComesFirst says that the harness asks for the system prompt of a turn before the
+	// turn's first pass, and not after each pass.
+	ComesFirst bool
+}
+
+// Paths are JSON Pointers to facts of a raw message. A path is empty if the harness does
+// not have the fact.
+type Paths struct {
+	// UserProvider and AnswerProvider lead to the name of the provider in a user
+	// message and in an answer.
+	UserProvider, AnswerProvider string
+	// Tools leads to the tool switches of a user message.
+	Tools string
+	// Usage leads to the provider's report in an answer.
+	Usage string
+	// EventMessage leads to the raw message in an event that reports an answer.
+	EventMessage string
+	// Message leads to the message itself, if the raw message wraps it. A patch that
+	// removes it takes the message off the wire.
+	Message string
+	// Results leads to the results that stand beside the message.
+	Results string
+}
