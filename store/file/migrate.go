@@ -101,7 +101,7 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 			return 0, fmt.Errorf("copy database before migration: %w", err)
 		}
 	}
-	for _, m := range lacking(migrations, stored, stored == 0 && tables == 0) {
+	for _, m := range lacking(migrations, stored, stored == 0 && len(present) == 0) {
 		if err := migrate(ctx, conn, m); err != nil {
 			return 0, fmt.Errorf("migration %s: %w", m.Name, err)
 		}
