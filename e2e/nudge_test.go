@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
@@ -57,6 +58,9 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 	w.play(session, steps...)
 	w.prompt(oc, session, "Read all files.")
+	if h == schema.HarnessPi {
+		time.Sleep(time.Second)
+	}
 	w.prompt(oc, session, "Thanks.")
 	w.stop(oc)
 	w.stopHost()
