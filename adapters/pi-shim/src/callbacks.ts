@@ -1,13 +1,22 @@
-import { Method, sender, type Handlers, type MessageSendParams } from "@magicctx/shim-core"
-import type { Instance } from "./instance.ts"
+import { Method, sender, type Handlers, type MessageSendParams, type SessionStatus, type Turns } from "@magicctx/shim-core"
 import { limits } from "./limits.ts"
+import type { Open } from "./pi.ts"
 import { join } from "./steps.ts"
+import type { Screen } from "./ui.ts"
 
 /** The name under which Pi stores the host's messages. */
 export const customType = "magicctx"
 
+/** The part of an instance that answers need. */
+interface Owner {
+  readonly open: Open | undefined
+  readonly screen: Screen
+  readonly turns: Turns
+  changed(status: SessionStatus): void
+}
+
 /** Answers the host's requests to one instance. */
-export function handlers(of: () => Instance): Handlers {
+export function handlers(of: () => Owner): Handlers {
   /** Stores a message of the host as soon as the session's turn allows it. */
   const store = (message: MessageSendParams, signal: AbortSignal) => {
     const { session, text, reply, ignored, midTurn } = message

@@ -1,7 +1,7 @@
 import { Method, PluginInstance, Turns, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
 import { handlers } from "./callbacks.ts"
 import { step } from "./generated/step.ts"
-import type { Context, Pi } from "./pi.ts"
+import type { Open } from "./pi.ts"
 import { statusLine } from "./status.ts"
 import type { Step } from "./steps.ts"
 import { RunPrompt } from "./system.ts"
@@ -16,13 +16,6 @@ const facts = {
   version: shimVersion,
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
-
-/** What the shim can reach of Pi while a session is open. */
-export interface Open {
-  readonly pi: Pi
-  readonly ctx: Context
-  readonly session: string
-}
 
 /** The instance of a project directory. It outlives Pi's sessions, reloads and forks. */
 export class Instance extends PluginInstance {

@@ -157,3 +157,10 @@ export interface ToolResultEvent {
 export interface CacheWarmingDecision {
   action: "warm" | "stop"
 }
+
+/** What the shim can reach of Pi while a session is open. */
+export interface Open {
+  readonly pi: Pi
+  readonly ctx: Context
+  readonly session: string
+}
