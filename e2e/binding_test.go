@@ -463,7 +463,7 @@ func testBoundThinkingAfterARestart(t *testing.T, h schema.Harness) {
 		if withHost {
 			w.stopHost()
 		}
-		oc = w.launch(w.withBinding())
+		oc = w.relaunch(oc, w.withBinding())
 		d.oc = oc
 		d.turn(4, "Two.")
 		d.worker.until(relievedTimes(1, 3))

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
@@ -58,9 +57,6 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 	w.play(session, steps...)
 	w.prompt(oc, session, "Read all files.")
-	if h == schema.HarnessPi {
-		time.Sleep(time.Second)
-	}
 	w.prompt(oc, session, "Thanks.")
 	w.stop(oc)
 	w.stopHost()

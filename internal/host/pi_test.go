@@ -201,7 +201,7 @@ func TestPiSession(t *testing.T) {
 	if !slices.Equal(wire, p.wire()) {
 		t.Error("a restart changed the wire")
 	}
-	p.event(`{"type":"session_info","name":"Find it"}`)
+	p.event(`{"type":"session_info_changed","name":"Find it"}`)
 	if row, _, err := p.store.Session(t.Context(), p.key()); err != nil || row.Title != "Find it" {
 		t.Errorf("title %q, %v", row.Title, err)
 	}
@@ -291,6 +291,31 @@ func TestPiEvents(t *testing.T) {
 	p.user("rather this")
 	if m := p.pass(); m.Cause != "overflow" {
 		t.Errorf("after the refusal: %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// Pi tells of an answer before the answer's tools run. So the message about output that could go is
+// considered when a tool has run, and reaches the model with the tool's result.
+func TestPiMessageFollowsTheToolsOfAnAnswer(t *testing.T) {
+	p := newPi(t)
+	p.user("read all of it")
+	p.pass()
+	for i := range 3 {
+		p.call(fmt.Sprint("c", i), strings.Repeat("one two three\n", 1_500), 55_000)
+		p.pass()
+	}
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","usage":{"input":55000},"stopReason":"toolUse","timestamp":%d}}`, p.clock.Now())
+	p.host.sending.Wait()
+	if len(p.harness.sent) != 0 {
+		t.Fatalf("sent before the tools ran: %+v", p.harness.sent)
+	}
+	after := schema.ToolAfterParams{Session: p.id, Tool: "read", CallID: "c3", Args: json.Value("{}"), Output: strings.Repeat("x", 20_000)}
+	if _, err := p.host.ToolAfter(t.Context(), p, after); err != nil {
+		t.Fatal(err)
+	}
+	p.host.sending.Wait()
+	if len(p.harness.sent) != 1 || !p.harness.sent[0].MidTurn {
+		t.Errorf("sent %+v", p.harness.sent)
 	}
 }
 
