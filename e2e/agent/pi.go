@@ -19,7 +19,7 @@ type Pi struct {
 	files   map[string]string // of the sessions that were left, by id
 	current string
 	file    string // of the current session, known after its first prompt
-	used    bool // true if the first session of the process is taken
+	used    bool   // true if the first session of the process is taken
 	// models are the models of the newest prompts, by session. initial is that of a new session.
 	models  map[string]string
 	initial string
@@ -174,6 +174,18 @@ func (p *Pi) Copy(ctx context.Context, session string) (id string, err error) {
 	id, err = p.replace(ctx, p.Clone)
 	p.models[id] = p.models[session]
 	return id, err
+}
+
+// ForkAt returns a new session with the messages before the newest prompt that begins with text.
+func (p *Pi) ForkAt(ctx context.Context, session, text string) (id string, err error) {
+	if err := p.enter(ctx, session); err != nil {
+		return "", err
+	}
+	entry, err := p.PromptEntry(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	return p.replace(ctx, func(ctx context.Context) (string, error) { return p.Fork(ctx, entry) })
 }
 
 func (p *Pi) FailedCalls(ctx context.Context, session string) (failed []string, err error) {

@@ -93,7 +93,9 @@ func (r *Request) Session() string {
 }
 
 // IsPi reports whether the request comes from Pi. OpenCode sends Pi's header, too.
-func (r *Request) IsPi() bool { return r.Header.Get(openCodeSession) == "" && r.Header.Get(piSession) != "" }
+func (r *Request) IsPi() bool {
+	return r.Header.Get(openCodeSession) == "" && r.Header.Get(piSession) != ""
+}
 
 // SystemContains reports whether the system prompt contains text.
 func (r *Request) SystemContains(text string) bool {
