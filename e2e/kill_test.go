@@ -76,8 +76,8 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 	return requests
 }
 
-// A killer kills the host at random moments of a session. A pass meets one kill at most: a pass that
-// loses two hosts counts as their killer and is given up, so its prompt would differ.
+// A killer kills the host at random moments of a session. It kills at most one host during
+// a pass. If a pass loses two hosts, the shim blames the pass and gives it up, so its prompt would differ.
 type killer struct {
 	w      *world
 	random *rand.Rand

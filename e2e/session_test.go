@@ -126,7 +126,7 @@ func checkBusts(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// checkCache asserts the property that saves the user money: if a pass is no bust, its request reads
+// checkCache asserts the property that saves the user money: if a pass is not a bust, its request reads
 // everything that the previous request left in the provider's cache.
 func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()

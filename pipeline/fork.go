@@ -118,14 +118,14 @@ type Copy struct {
 // session that units belong to. Units must ascend by tag. The copy ends before the
 // first message that has a unit which the original lacks or has in another place.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
-	places := make(map[int64][]int, len(units)) // by fingerprint
+	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
 		if u.Fingerprint != 0 {
 			places[u.Fingerprint] = append(places[u.Fingerprint], i)
 		}
 	}
 	c := Copy{Messages: make(map[string]string)}
-	keys := make(map[int]string) // of the copied units, by place
+	keys := make(map[int]string) // the keys of the copied units, by their index in units
 	from, end := 0, 0
 	for i, m := range o {
 		found, ok := m.find(units, places, from)
@@ -153,8 +153,9 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// find returns the places of the message's units in the original. All of them must
-// belong to one message of the original, and the first must be at from or later.
+// find looks for the message's units in the original, and returns their indexes in
+// units. It finds nothing unless all of them belong to one message of the original.
+// It skips units before the index from.
 func (m outlined) find(units []frozen.Unit, places map[int64][]int, from int) (found []int, ok bool) {
 	taken := make(map[int]bool, len(m.units))
 	for _, u := range m.units {

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/judge"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -40,21 +41,33 @@ func (w *world) arrays() (raw, wire []mjson.Value) {
 func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another one
-	must(w.t, j.Send(judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}))
+	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
+	if w.isPi() {
+		c.Harness = string(schema.HarnessPi)
+		if profile == "google" || profile == "bedrock" {
+			return // the judge cannot convert for them as Pi does
+		}
+	}
+	must(w.t, j.Send(c))
 	if profile == "openai" { // the provider's other dialect
-		must(w.t, j.Send(judge.Case{Name: name, Profile: "openai-chat", Raw: raw, Wire: wire}))
+		c.Profile = "openai-chat"
+		must(w.t, j.Send(c))
 	}
 }
 
-// If the request that OpenCode makes from the raw array keeps the provider's rules,
+// If the request that a harness makes from the raw array keeps the provider's rules,
 // the request made from our wire keeps them too, for random sessions.
 func TestJudgeRandomSessions(t *testing.T) {
+	bothCodecs(t, judgeRandomSessions)
+}
+
+func judgeRandomSessions(t *testing.T, codec transcript.Codec) {
 	j := judge.Needs(t)
 	var fatal []string
 	passes := 0
 	for seed := *judgedSeed; passes < *judgedPasses; seed++ {
 		soft := &softTB{TB: t}
-		n, err := soft.run(func() int { return newWildLife(soft, seed).live(j, seed) })
+		n, err := soft.run(func() int { return newWildLife(soft, codec, seed).live(j, seed) })
 		passes += max(n, 1)
 		if err != "" {
 			fatal = append(fatal, fmt.Sprintf("seed %d: %s", seed, err))
@@ -130,9 +143,9 @@ type wildLife struct {
 	isDone bool
 }
 
-func newWildLife(t testing.TB, seed uint64) *wildLife {
+func newWildLife(t testing.TB, codec transcript.Codec, seed uint64) *wildLife {
 	h := &wildLife{Rand: rand.New(rand.NewPCG(seed, 11))}
-	h.w = newWorld(t, h.one(2), []int{1, 1, 2, 4, 6}[h.IntN(5)])
+	h.w = newWorldOf(t, codec, h.one(2), []int{1, 1, 2, 4, 6}[h.IntN(5)])
 	h.w.profileOf = func(m schema.Model) string { return providers[m.Provider] }
 	r := &h.w.readings
 	r.Subagent, r.Gaps = h.one(4), h.one(2)

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"slices"
-	"time"
 
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -67,13 +66,6 @@ func (s *Session) lastUse(now int64) int64 {
 		return now
 	}
 	return last
-}
-
-// IsIdle reports whether the provider has dropped the session's prefix for lack of use, if
-// it keeps an unused prefix for ttl. Now is Unix milliseconds.
-func (s *Session) IsIdle(now int64, ttl time.Duration) bool {
-	last := s.lastUse(now)
-	return last > 0 && time.Duration(now-last)*time.Millisecond > ttl
 }
 
 // lastResponse returns the time of the model's newest answer in Unix milliseconds, 0

@@ -95,12 +95,20 @@ type Signals struct {
 	TTL time.Duration
 }
 
-// Schedule returns the verdict of a pass and its cause. A steady pass leaves the
-// cached prefix as it is. A soft pass may add edits to a live prefix, and everything
-// behind the first edit is then sent again. A pass is hard exactly if the prefix is
-// lost before the pass touches it, so there is no reason to put the work off. Of the
-// soft passes, only one under pressure below the force level waits for the end of the
-// turn.
+// Schedule returns the verdict of a pass and its cause. A verdict allows this:
+//
+//   - A steady pass adds nothing. It leaves the cached prefix as it is.
+//   - A soft pass may add edits to a live prefix, and everything behind the first edit
+//     is then sent again. It may also place the synthetic todo list. It must not change
+//     the rest of the setup, for example the provider profile, and queued drops of
+//     protected units go on waiting.
+//   - A hard pass may do all of this and change the setup, and it applies the queued
+//     drops of protected units, too. A pass is hard exactly if the prefix is lost before
+//     the pass touches it, so there is no reason to put the work off.
+//
+// If pressure below the force level is the only reason for a soft pass, the pass waits
+// for the end of the turn. Only a subagent's pass does not wait. A soft pass that finds
+// nothing to do, or that costs more than it saves, becomes steady (Session.propose).
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:

@@ -47,7 +47,7 @@ type RecordedExport struct {
 }
 
 // export asks for the state that the answer to f depends on, and records it. A
-// frame that is no transform changes nothing.
+// frame that is not a transform changes nothing.
 func (r *Recorder) export(ctx context.Context, f frame) {
 	if r.dial == nil {
 		return

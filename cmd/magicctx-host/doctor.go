@@ -135,7 +135,8 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return string(out), err
 }
 
-// places returns the project's place and the user's.
+// places returns the two places where magicctx may be installed: the project, and the user's own
+// configuration.
 func places(project, dataDir string) []install.Place {
 	return []install.Place{{Env: os.Getenv, DataDir: dataDir, Project: project}, {Env: os.Getenv, DataDir: dataDir}}
 }
@@ -149,7 +150,8 @@ func conflicts(ctx context.Context, places []install.Place) (all []doctor.Confli
 	return all, err
 }
 
-// findPlugin returns the entry that loads our plugin in the project, an empty one if there is none.
+// findPlugin returns the entry that loads magicctx's plugin in the project. If there is none, the entry
+// is empty.
 func findPlugin(ctx context.Context, project, dataDir string) (install.Plugin, error) {
 	found, err := install.FindPlugin(ctx, places(project, dataDir)[0])
 	if found == nil {
@@ -158,7 +160,8 @@ func findPlugin(ctx context.Context, project, dataDir string) (install.Plugin, e
 	return *found, err
 }
 
-// restoreCompaction gives OpenCode's compaction back wherever an installation has switched it off.
+// restoreCompaction switches OpenCode's compaction on again in each place where an installation has
+// switched it off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false
 	for _, place := range places {

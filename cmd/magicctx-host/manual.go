@@ -62,7 +62,7 @@ func flagsOf(n *kong.Node) (all []*kong.Flag) {
 	return all
 }
 
-// choices returns the values of a choice, none if any value may be given.
+// choices returns the values of a choice. It returns nil if any value may be given.
 func choices(v *kong.Value) (all []string) {
 	for _, word := range strings.Split(v.Enum, ",") {
 		if word = strings.TrimSpace(word); word != "" {

@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// awaitHost waits until a host answers, with ! until none does: [!] await-host
+// awaitHost waits until a host answers, or with ! until no host answers: [!] await-host
 func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		err := ts.Exec("magicctx-host", "status")

@@ -117,7 +117,7 @@ func printJSON(w io.Writer, value any) error {
 	return err
 }
 
-// defaultWidth is the width of an output that is no terminal.
+// defaultWidth is the width of an output that is not a terminal.
 const defaultWidth = 80
 
 // widthOf returns the number of columns of an output.

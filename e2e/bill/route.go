@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A billed model is one with which OpenCode can be told the story. Its provider caches by a route and
-// charges prices.
+// A billed model is a model with which OpenCode can play the story. It has a route, by which its provider
+// caches, and prices.
 type billed struct {
 	// flag is the value that selects the model on the command line.
 	flag  string

@@ -57,8 +57,8 @@ func (s story) prompt(turn int) string {
 	return fmt.Sprintf("Turn %d: ", turn) + prose(promptTokens, 1, turn)
 }
 
-// after returns the model's answer in a conversation that has reached p. OpenCode also asks for one
-// when a turn is done: after a compaction it tells the model to go on.
+// after returns the model's answer in a conversation that has reached p. OpenCode may ask for an
+// answer even if the turn is done, because after a compaction it tells the model to go on.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:

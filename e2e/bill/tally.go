@@ -50,7 +50,7 @@ type thinking struct {
 	Sent, Valid, Made int
 	// Tainted counts the requests with a block that is invalid because something before it has changed.
 	Tainted int
-	// Lost counts the valid blocks that a request left out although it was no bust.
+	// Lost counts the valid blocks that a request left out although it was not a bust.
 	Lost int
 
 	made int // blocks in the answers so far
@@ -59,7 +59,7 @@ type thinking struct {
 // invalid returns the number of sent blocks that the model could not read.
 func (t thinking) invalid() int { return t.Sent - t.Valid }
 
-// valid returns the share of the sent blocks that the model could read, 0..1.
+// valid returns the share of the sent blocks that the model could read, from 0 to 1.
 func (t thinking) valid() float64 {
 	if t.Sent == 0 {
 		return 1
@@ -67,7 +67,8 @@ func (t thinking) valid() float64 {
 	return float64(t.Valid) / float64(t.Sent)
 }
 
-// kept returns the share of the model's thinking that it could still read, over all requests, 0..1.
+// kept returns the share of the model's thinking that the model could still read, from 0 to 1. It
+// counts all requests.
 func (t thinking) kept() float64 {
 	if t.Made == 0 {
 		return 1

@@ -72,8 +72,8 @@ const corpus = (() => {
 })()
 
 /**
- * Roughly the given number of characters of prose and code. No two results are alike, because each begins with an id
- * of its own.
+ * Roughly the given number of characters of prose and code. No two results are equal, because each begins with a new
+ * random id.
  */
 export function prose(random: Random, characters: number): string {
   const from = random.int(0, corpus.length - characters - 200)
@@ -82,7 +82,7 @@ export function prose(random: Random, characters: number): string {
   return `Item ${random.id(6)}: ${slice}`
 }
 
-/** Beginnings of texts about law, mathematics and this very notation. */
+/** Beginnings of texts that look like tags: sections of laws, headings, and texts about tags. */
 const sections = [
   "§823 BGB: wann haftet jemand?",
   "§433 Kaufvertrag",

@@ -30,6 +30,8 @@ type Case struct {
 	Profile string
 	// Raw is the harness's array. Wire is the array that the shim sends instead.
 	Raw, Wire []json.Value
+	// Harness is the harness of the arrays, "pi" or empty for OpenCode.
+	Harness string
 	// Binds is true if the model binds its thinking to the prompt before it.
 	Binds bool
 
@@ -166,6 +168,7 @@ func (j *Judge) Send(c Case) error {
 	type line struct {
 		Name      string       `json:"name"`
 		Profile   string       `json:"profile,omitempty"`
+		Harness   string       `json:"harness,omitempty"`
 		Binds     bool         `json:"binds,omitempty"`
 		Raw       []json.Value `json:"raw,omitempty"`
 		Wire      []json.Value `json:"wire,omitempty"`
@@ -173,7 +176,7 @@ func (j *Judge) Send(c Case) error {
 		Bodies    []json.Value `json:"bodies,omitempty"`
 		Converter string       `json:"converter,omitempty"`
 	}
-	l := line{Name: c.Name, Profile: c.Profile, Binds: c.Binds, Raw: c.Raw, Body: c.Body, Bodies: c.Bodies, Converter: c.Converter}
+	l := line{Name: c.Name, Profile: c.Profile, Harness: c.Harness, Binds: c.Binds, Raw: c.Raw, Body: c.Body, Bodies: c.Bodies, Converter: c.Converter}
 	for i, m := range c.Wire {
 		if i < len(c.Raw) && bytes.Equal(m, c.Raw[i]) {
 			m = json.Value(fmt.Sprint(i)) // the message is unchanged, so its index in raw replaces it

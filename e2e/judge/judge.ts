@@ -5,6 +5,7 @@
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import type { Message } from "./opencode.ts"
+import { type Step, convertPi, evidenceOfPi, speaks } from "./pi.ts"
 import { anthropic, bedrock } from "./rules/claude.ts"
 import { compatible, mistral, openai } from "./rules/chat.ts"
 import { google } from "./rules/google.ts"
@@ -58,6 +59,8 @@ export interface Case {
   raw: Message[]
   wire: Message[]
   profile: string
+  /** The harness of the arrays: "pi", whose messages are steps, or OpenCode if it is absent. */
+  harness?: "pi" | undefined
   /** The model that is asked, as OpenCode names it. Without it, the model of the newest user message. */
   model?: { provider: string; id: string } | undefined
   /** The model binds its thinking to the prompt before it. */
@@ -73,8 +76,9 @@ export async function judge(c: Case): Promise<Violation[]> {
 }
 
 async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
-  const { raw, wire } = translate(c.raw, c.wire, converters[name].npm)
-  const evidence = evidenceOf(raw, c.binds ?? false)
+  if (c.harness === "pi" && !speaks(name)) return []
+  const { raw, wire } = c.harness === "pi" ? c : translate(c.raw, c.wire, converters[name].npm)
+  const evidence = c.harness === "pi" ? evidenceOfPi(raw as unknown as Step[], c.binds ?? false) : evidenceOf(raw, c.binds ?? false)
   const broken = await check(name, wire, c, evidence)
   if (broken.length === 0) return []
   const excused = new Map<string, number>()
@@ -112,7 +116,7 @@ const identity = (f: Named): string => `${f.rule}\n${f.key ?? ""}`
 async function check(name: ConverterName, array: Message[], c: Case, evidence: Evidence): Promise<Named[]> {
   let body: Body
   try {
-    body = await convert(name, { array, model: c.model })
+    body = c.harness === "pi" ? convertPi(name, array as unknown as Step[], c.raw as unknown as Step[]) : await convert(name, { array, model: c.model })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return [{ rule: "convertible", where: "array", detail: error.message }]

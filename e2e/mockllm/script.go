@@ -17,7 +17,7 @@ type Step struct {
 	// Usage overrides the simulated usage. If Output is zero, it is still estimated.
 	Usage *promptcache.Tokens
 
-	// Error is an HTTP error to answer with instead of Blocks.
+	// Error is an HTTP error. If it is set, the server answers with it instead of Blocks.
 	Error *HTTPError
 	// Delay is the time before the server sends anything.
 	Delay time.Duration

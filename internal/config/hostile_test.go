@@ -43,7 +43,7 @@ func loadBoth(t *testing.T, root, user, project string, trusted bool) (schema.Co
 	}})
 }
 
-// A repository that was only cloned cannot make each request dear, hang a prompt, start agents, or
+// A repository that was only cloned cannot make each request expensive, hang a prompt, start agents, or
 // choose where text is sent.
 func TestHostileCloneRaisesNoCosts(t *testing.T) {
 	load := newLoad(t)

@@ -16,13 +16,17 @@ const (
 	maxPatternBytes = 256
 	// maxAlternatives bounds the alternatives of one pattern: "{a,b}/{c,d}" has four.
 	maxAlternatives = 32
-	// maxNameBytes is the longest path that an operating system opens. A longer name is no file.
+	// maxNameBytes is the longest path that an operating system opens. A longer name is not a file.
 	maxNameBytes = 4096
 )
 
-// Patterns are names of tools or paths in which * stands for any number of characters and ? for one,
-// neither of them for a slash. ** stands for any number of directories, {a,b} for a or b, and [a-z] for
-// one character of a range.
+// Patterns are names of tools or paths with wildcards:
+//
+//	?      one character, but not a slash
+//	*      any number of characters, but no slash
+//	**     any number of directories
+//	{a,b}  a or b
+//	[a-z]  one character of a range
 type Patterns []*regexp.Regexp
 
 // CompilePatterns prepares patterns for matching. It leaves out those that are invalid, and those

@@ -611,7 +611,7 @@ func recordHost(t *testing.T, dir, host string) {
 	write(t, filepath.Join(dir, "host.json"), fmt.Sprintf(`{"host": %q}`, host), 0o600)
 }
 
-// While magicctx does not work, nothing keeps sessions short. Doctor says so, and gives compaction back
+// While magicctx does not work, nothing keeps sessions short. Doctor says so, and restores compaction
 // only if its other repairs do not help.
 func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -80,6 +80,7 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 		return err
 	}
 	defer s.unlock()
+	s.answeredAt = h.Clock.Now()
 	if err := h.noteAccepted(ctx, s, m); err != nil {
 		return err
 	}

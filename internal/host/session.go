@@ -59,6 +59,8 @@ type session struct {
 	// systemChanged says that the next request leaves with another system prompt than
 	// the last one. The next pass is then a bust.
 	systemChanged bool
+	// answeredAt is when the harness last told of an answer, in Unix ms.
+	answeredAt int64
 	// bytes is the size of the session's messages. It may be read without the lock.
 	bytes atomic.Int64
 	// used is the tick of the newest use. The mutex of the sessions guards it.
@@ -210,7 +212,7 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// chainFrom returns a stored chain. A text that is no chain counts as the chain of no messages: the next pass then
+// chainFrom returns a stored chain. A text that is not a chain counts as the chain of no messages: the next pass then
 // cannot tell what the last wire was, but it answers.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}

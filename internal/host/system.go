@@ -12,18 +12,18 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
-	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// System replays the system prompt of a session: the guidance at its end, and
-// the date that the prefix was built with. If the harness asks after a pass, System
-// decides nothing that the pass could not know; a prompt that the harness changed is
-// journalled as the bust that it is. If the harness asks before the passes of a turn
-// (SystemVocabulary.ComesFirst), the prompt holds for all of them, and the next pass
-// learns of a change.
+// System returns the system prompt of a session. It adds the guidance at the end,
+// and puts back the date that the prefix was built with. If the harness has changed
+// the rest of the prompt, System lets the change through and journals it as a bust.
+// For a model that binds its thinking, see frozenSystem.
+//
+// If the harness asks before the passes of a turn (SystemVocabulary.ComesFirst), the
+// prompt holds for all of them, and the next pass is the bust.
 func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	key, err := h.key(c, p.Session)
@@ -97,15 +97,6 @@ type systemRequest struct {
 	isPrefixGone bool
 }
 
-// readAhead reads what a pass would know, for a system prompt that comes before its pass.
-func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) {
-	limits := h.modelLimits(ctx, c, p.Directory, p.Model)
-	if p.Model.ID != "" {
-		r.binds = bindsThinking(cfg, render.ProfileOf(p.Model.Provider, limits.NPM), p.Model)
-	}
-	r.isPrefixGone = s.pipe != nil && s.pipe.IsIdle(h.Clock.Now(), h.cacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life)
-}
-
 func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemState) error {
 	if state == s.row.System {
 		return nil
@@ -118,44 +109,9 @@ func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemSta
 	return nil
 }
 
-// nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model
-// that binds its thinking to it. A prompt that differs is taken at once, because the turn's
-// requests are sent with it, and the pass behind it takes a new preamble. A new date alone
-// is no reason to lose all thinking; it waits until the prefix is gone anyway.
-func (h *Host) nextFrozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
-	var frozen []string
-	state := s.row.System
-	isFrozen := state.Text != "" && json.Unmarshal([]byte(state.Text), &frozen) == nil
-	if isFrozen && (slices.Equal(frozen, r.prompt) || !r.isPrefixGone && withoutDate(r.words, frozen) == withoutDate(r.words, r.prompt)) {
-		return schema.SystemResult{System: frozen}, nil
-	}
-	text, err := json.Marshal(r.prompt)
-	if err != nil {
-		return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
-	}
-	state, _ = nextSystemState(s.row, r)
-	state.Text, state.Preamble, state.At = string(text), s.row.Setup.Preamble+1, h.Clock.Now()
-	if err := h.saveSystem(ctx, s, state); err != nil {
-		return schema.SystemResult{}, err
-	}
-	return schema.SystemResult{System: r.prompt}, nil
-}
-
-// systemComesFirst reports whether the harness asks for a turn's system prompt before the
-// turn's first pass.
-func (s *session) systemComesFirst() bool {
-	return s.pipe != nil && s.pipe.Codec.Vocabulary().System.ComesFirst
-}
-
-// isSystemNew reports whether the requests of this turn leave with a frozen system prompt
-// that no pass has seen.
-func (s *session) isSystemNew() bool {
-	return s.systemComesFirst() && s.row.System.Text != "" && s.row.System.Preamble > s.row.Setup.Preamble
-}
-
-// frozenSystem returns the system prompt of the session's preamble. Thinking is
-// bound to it, so a prompt that differs only waits: the next pass that begins a
-// turn takes a new preamble, and with it the newest prompt.
+// frozenSystem returns the system prompt of the session's preamble, because thinking
+// is bound to it. If the harness sends another prompt, that prompt waits: the next
+// pass that begins a turn begins a new preamble with it.
 func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
 	before := s.row.System
@@ -165,8 +121,8 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (s
 		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
-		// A new date alone is no reason to lose all thinking; it is taken on when
-		// the prefix is gone anyway.
+		// A new date alone is not worth the loss of all thinking. It waits until the
+		// prefix is gone anyway.
 		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
 	} else {
 		text, err := json.Marshal(system)
@@ -233,11 +189,11 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt,
-// and whether the prompt is another one than that of the request before, apart
-// from the date. A new date is taken on when the prefix is gone anyway: in an
-// epoch that began since the date was taken, or together with another change
-// (defect C6: the reference busts twice when both come at once).
+// nextSystemState returns the state after a request with this system prompt. It also
+// reports whether the prompt has changed since the request before, apart from the
+// date. A new date waits until the prefix is gone anyway: because a new epoch has
+// begun, or because the rest of the prompt has changed (defect C6: two busts
+// instead of one).
 func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
 	words, system := r.words, r.prompt
 	state = row.System
@@ -254,8 +210,8 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals that the newest pass lost its prefix to something that the
-// harness did after it.
+// noteBust journals that the newest pass lost its prefix because of a change that
+// the harness made after that pass.
 func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
 	s.pause = nil // its prompt cannot have been read from the cache
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)

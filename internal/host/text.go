@@ -13,9 +13,9 @@ import (
 // session has given to units; see render.CutImitations. The rest of the text
 // stays byte for byte.
 //
-// Where the model binds its thinking, the text is stored as it is: thinking may follow
-// that is bound to it, and nobody knows yet whether any does. There render leaves the
-// tags out of what is sent, unless thinking does follow.
+// If the model binds its thinking, the text is stored as it is. Thinking may follow
+// that is bound to the text, and nobody knows yet whether any does. For such a model
+// render leaves the tags out of the wire, unless thinking does follow.
 func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
 		h.stored(err) // the event at the end of the answer binds it as well

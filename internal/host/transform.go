@@ -20,9 +20,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Transform runs one pass: it takes the new part of the transcript, decides,
-// renders, commits, and answers with the mutation that the client lacks. When
-// it errs nothing of the pass stays, and the client goes on with its last good
+// Transform runs one pass: it reads the new part of the transcript, decides,
+// renders, commits, and answers with the changes that the client lacks. If it
+// returns an error, nothing of the pass stays, and the client uses its last good
 // mutation.
 func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
 	var none schema.WireMutation
@@ -37,7 +37,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	defer h.sessions.trim()
 	defer s.unlock()
 	done := false
-	defer func() { // also when the pass panics: half a pass must not be built upon
+	defer func() { // even if the pass panics, because the next pass must not continue half a pass
 		if !done {
 			s.forget()
 		}
@@ -67,9 +67,9 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	return answer, nil
 }
 
-// A resync leaves several times its size behind as garbage. A process that then
-// waits for a model for minutes should not hold on to it: it is given back once
-// the harness has its answer.
+// A resync leaves several times its size behind as garbage. The host may then wait
+// for a model for minutes. So it returns that memory to the system once the harness
+// has its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
@@ -103,7 +103,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if isResync && p.Keep != 0 {
 		return nil, invalid("keep is %d without a base", p.Keep)
 	}
-	var messages []json.Value // the one place where the bytes are validated
+	var messages []json.Value // only this call validates the bytes
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
@@ -132,8 +132,9 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	return ps, nil
 }
 
-// resync makes ready for a whole array: from the store, which is the truth
-// after a crash of the host or of a pass.
+// resync prepares the session for a whole array. It loads the session from the
+// store, because memory may be missing or half changed after a crash of the host or
+// of a pass.
 func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
 	codec, err := codecOf(s.key.Harness)
 	if err != nil {
@@ -211,7 +212,7 @@ func ended(ctx context.Context, step string) error {
 }
 
 // keepUnits remembers the new units for the next pass that can store them. The
-// model is about to see their tags, so that these must not be given again.
+// model is about to see their tags, so these tags must not be given again.
 func (ps *pass) keepUnits() {
 	s := ps.s
 	if len(ps.fresh) == 0 {
@@ -223,7 +224,7 @@ func (ps *pass) keepUnits() {
 	}
 }
 
-// read takes the facts of the moment, once for a pass.
+// read collects the facts of the moment, once for each pass.
 func (ps *pass) read(ctx context.Context) pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
@@ -247,8 +248,8 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 	}
 }
 
-// bindsThinking reports whether the model binds its thinking to everything
-// before it: as configured, else by its id.
+// bindsThinking reports whether the model binds its thinking to everything before
+// it. The configuration decides; without it, the model's id does.
 func bindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":
@@ -266,14 +267,14 @@ func (ps *pass) isOverflow() bool {
 	return at > 0 && isLater(at, ps.s.pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
 }
 
-// isRefusedGone reports whether the prompt that was refused as too long has been taken
-// back since. Then the refusal says nothing of today's.
+// isRefusedGone reports whether the user has since taken back the prompt that was
+// refused as too long. The refusal then says nothing about the current prompt.
 func (ps *pass) isRefusedGone() bool {
 	row, pipe := &ps.s.row, ps.s.pipe
 	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
 }
 
-// nudgeBaseline is what the pass knows that nudges are decided on.
+// nudgeBaseline returns the facts of the pass on which nudges are decided.
 func (ps *pass) nudgeBaseline() nudgeBaseline {
 	r := ps.readings
 	return nudgeBaseline{
@@ -302,11 +303,12 @@ func (ps *pass) validate(w pipeline.Wire) []render.Violation {
 	return render.Validate(render.ProfileNamed(w.Setup.Profile), w.Rendered, w.Position)
 }
 
-// commitTimeout bounds the wait for another program's lock on the database: a
-// user waits for the pass, and what is not stored now is stored with the next.
+// commitTimeout bounds the wait for another program's lock on the database. The user
+// waits for the pass, and the next pass stores what this one cannot.
 const commitTimeout = time.Second
 
-// commit stores the pass in one transaction and makes it the session's past.
+// commit stores the pass in one transaction, and then makes its additions part of
+// the session.
 func (ps *pass) commit(ctx context.Context) error {
 	s, d, w := ps.s, ps.decision, ps.wire
 	after := s.pipe.After(d, w, ps.at)
@@ -398,7 +400,8 @@ func (ps *pass) log() {
 		"freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
 }
 
-// answer is the mutation that brings the client from its last one to this pass.
+// answer returns the changes that the client needs to get from its last mutation to
+// the wire of this pass.
 func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
 	s.revision = ps.h.revision.Add(1)

@@ -177,7 +177,7 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
-// A window of 8,192 tokens was taken for a mistake and replaced by one of
+// A window of 8,192 tokens counted as a mistake and was replaced by one of
 // 128,000, so the host freed no space before the refusal.
 func TestASmallWindowIsBelieved(t *testing.T) {
 	h := newHarness(t)

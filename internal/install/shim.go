@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Shim is the plugin that a program carries, and the program that the plugin starts.
+// A Shim holds the plugin that is built into this program, and the program that the plugin starts.
 type Shim struct {
 	// Bundle is the plugin. It lies in the data directory.
 	Bundle []byte
@@ -26,7 +26,8 @@ type Shim struct {
 	Program []byte
 }
 
-// The names below a data directory, and below the .opencode of a project. isShim knows the directory.
+// The directory and the files of the shim. In the data directory it holds the bundle and the host
+// record; in a project's .opencode it holds the loader. isShim recognises a shim by this directory.
 const (
 	shimDirectory = "opencode-shim"
 	bundleName    = "index.js"
@@ -34,14 +35,14 @@ const (
 )
 
 // hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
-// new installation mends a running harness.
+// new installation also repairs a harness that is already running.
 type hostOf struct {
 	Host string `json:"host"`
 }
 
 func (p Place) shimFile(name string) string { return filepath.Join(p.DataDir, shimDirectory, name) }
 
-// An ownFile is a file of ours that a plan writes.
+// An ownFile is a file that belongs to magicctx, and that a plan writes.
 type ownFile struct {
 	path    string
 	content []byte
@@ -113,7 +114,7 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// shimToRemove returns the files of the shim in the data directory, none if another installation uses
+// shimToRemove returns the files of the shim in the data directory, or no file if another installation uses
 // them.
 func (p Place) shimToRemove(v vault) ([]string, error) {
 	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
@@ -128,7 +129,7 @@ func (p Place) shimToRemove(v vault) ([]string, error) {
 	return []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}, nil
 }
 
-// removeOwn removes files of ours, and their directories if nothing else is in them.
+// removeOwn removes files that belong to magicctx, and their directories if nothing else is in them.
 func removeOwn(files []string) error {
 	for _, file := range files {
 		if err := removeFile(file); err != nil {

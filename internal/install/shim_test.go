@@ -20,7 +20,7 @@ func (h *home) problems() []ShimProblem {
 }
 
 // A program installs the shim that it carries. A new version, a program that was moved and a second
-// program are found, and installing again mends each of them.
+// program are found, and installing again repairs each of them.
 func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()

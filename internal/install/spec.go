@@ -33,7 +33,7 @@ func isPath(spec string) bool {
 		strings.HasPrefix(spec, `\`) || drive.MatchString(spec)
 }
 
-// maxSpec is the longest path that an operating system opens. A longer spec is no plugin that OpenCode
+// maxSpec is the longest path that an operating system opens. A longer spec is not a plugin that OpenCode
 // could load.
 const maxSpec = 4096
 

@@ -60,8 +60,8 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// CompactionOff returns the configuration that switches OpenCode's own compaction off at the place, empty
-// if it is on.
+// CompactionOff returns the path of the configuration file that switches off OpenCode's own compaction at
+// the place. The path is empty if compaction is on.
 func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	files, _ := p.inForce()
 	for _, f := range files {
@@ -91,7 +91,7 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	return file, nil
 }
 
-// RestoreCompaction plans to give the settings of OpenCode's own compaction back the values that they had
+// RestoreCompaction plans to restore the settings of OpenCode's own compaction to the values that they had
 // before the installation. The plugin stays listed, and the next installation switches compaction off
 // again. If nothing is installed at the place, the error is ErrNotInstalled. If the user had switched
 // compaction off before the installation, the plan is empty.

@@ -318,6 +318,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	p.checkState(s, params, ses, p.report.Passes[len(p.report.Passes)-1].Cause)
+	if p.systemComesFirst() {
+		p.settle(ses)
+	}
 	return nil
 }
 
@@ -359,7 +362,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the wire before this one
-	if isBust != row.Bust && !isUnknown {
+	// The messages do not show the bust of a system prompt that came before its pass.
+	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
 	}
@@ -412,6 +416,9 @@ func (p *player) system(ctx context.Context, s step) error {
 	p.settle(ses)
 	return nil
 }
+
+// systemComesFirst reports whether a turn's system prompt is in the trace before the turn's passes.
+func (p *player) systemComesFirst() bool { return p.trace.codec.Vocabulary().System.ComesFirst }
 
 // settle bills the pending pass with the newest known system prompt.
 func (p *player) settle(ses *session) {

@@ -67,7 +67,7 @@ func marksOf(st schema.SessionStatus) []mark {
 	return marks
 }
 
-// maxBar is the number of cells from which a longer bar shows nothing more.
+// maxBar is the greatest width of the bar in cells. A longer bar would show no more detail.
 const maxBar = 118
 
 // bar draws the window in two lines: the prompt, coloured by content, with the marks on

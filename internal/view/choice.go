@@ -51,7 +51,7 @@ func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	return shown
 }
 
-// The keys of the live screen that are no characters. Their values are in Unicode's private use area.
+// The keys of the live screen that are not characters. Their values are in Unicode's private use area.
 const (
 	KeyUp rune = 0xE000 + iota
 	KeyDown

@@ -12,15 +12,15 @@ const (
 	// part of the prompt and the ceiling. For example, with 40,000 irreducible
 	// tokens and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
-	// tierReserve is the share of the tools of tiers 1 and 2 that is spared,
-	// the newest ones.
+	// tierReserve is the share of the tools of tiers 1 and 2 that is spared. It
+	// spares the newest tools.
 	tierReserve = 0.20
-	// minReclaim is the number of tokens that the tiered drop has to want to
-	// free. If it wants no more than that, it changes nothing.
+	// minReclaim is a number of tokens. If the tiered drop does not have to free
+	// more than that, it changes nothing.
 	minReclaim = 2000
 )
 
-// lastTier is the tier of the tools that nobody has ranked. It goes first.
+// lastTier is the tier of the tools that nobody has ranked. It is dropped first.
 const lastTier = 3
 
 func (f *Facts) tier() int {
@@ -111,8 +111,9 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the newest tools of tiers 1 and 2, which are spared. The
-// share is counted over all candidates of the tier.
+// reserved returns the tags of the newest tools of tiers 1 and 2, which are
+// spared. They are tierReserve of all candidates of their tier: for example, 2 of
+// 10.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

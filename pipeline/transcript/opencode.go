@@ -373,4 +373,3 @@ func (c OpenCode) Event(raw json.Value) (Event, error) {
 	}
 	return event, nil
 }
-

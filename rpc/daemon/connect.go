@@ -15,12 +15,13 @@ import (
 // dial takes microseconds, and the user is waiting, so the pause is short.
 const startPoll = 3 * time.Millisecond
 
-// Connect dials the host of the endpoint's data directory, wherever it has its
-// socket. If no host is running, Connect calls start and then dials until the new host answers or ctx ends. The channel that
-// start returns receives when the new process ends. If the running host is of
-// an older release, Connect asks it to stop and starts a new one; the older
-// host's clients reconnect to the new host. However many processes connect at
-// the same time, only one of them starts a host.
+// Connect dials the host of the endpoint's data directory, in whichever runtime
+// directory its socket is. If no host is running, Connect calls start, and then
+// dials until the new host answers or ctx ends. The channel that start returns
+// receives when the new process ends. If the running host is of an older
+// release, Connect asks it to stop and starts a new one; the older host's
+// clients reconnect to the new host. If many processes connect at the same time,
+// only one of them starts a host.
 func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, err error)) (net.Conn, error) {
 	conn, err := dialCurrent(ctx, e)
 	if !needsStart(err) {

@@ -44,7 +44,7 @@ func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	return conn, err
 }
 
-// find is Dial, and also returns where the host is.
+// find dials like Dial, and also returns the endpoint of the host.
 func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 	places := []Endpoint{e}
 	if e.data != "" {
@@ -62,7 +62,7 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 		case err == nil:
 			return conn, at, nil
 		case !errors.Is(err, ErrNoHost):
-			// A host that answers elsewhere is better than this one.
+			// A host in one of the other directories may still answer.
 			failed = errors.Join(failed, err)
 		case noHost == nil:
 			noHost = err
@@ -94,9 +94,9 @@ func (e Endpoint) record() error {
 	return nil
 }
 
-// recorded returns the directory that a host has recorded, none if no host has.
-// The record is only a hint: Dial makes sure that directory and host belong to
-// this user.
+// recorded returns the directory that a host has recorded. It returns no
+// directory if no host has recorded one. The record is only a hint: Dial makes
+// sure that directory and host belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait

@@ -17,9 +17,9 @@ import (
 type openness bool
 
 const (
-	// The protocol is open, because a minor version adds optional fields.
+	// open: a minor version of the protocol may add optional fields.
 	open openness = true
-	// The configuration is closed, so that an editor underlines a misspelt key.
+	// closed: an editor underlines a misspelt key of the configuration.
 	closed openness = false
 )
 
@@ -35,7 +35,7 @@ func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definit
 	r := &jsonschema.Reflector{
 		Anonymous:                 true,
 		AllowAdditionalProperties: bool(o),
-		// In the configuration a key is optional unless a tag requires it.
+		// A key of the configuration is optional unless a tag requires it.
 		RequiredFromJSONSchemaTags: o == closed,
 		LookupComment: func(t reflect.Type, field string) string {
 			if t.PkgPath() != schemaPath {

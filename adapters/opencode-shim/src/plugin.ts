@@ -11,7 +11,7 @@ import { definition, tools } from "./tools.ts"
 const startMS = 2_000
 
 /**
- * The directories for which a plugin of ours works. The loader that `install --project` writes into a project looks here,
+ * The directories for which a plugin of magicctx works. The loader that `install --project` writes into a project looks here,
  * so that the plugin of a user who has installed it for all projects is not called twice.
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>

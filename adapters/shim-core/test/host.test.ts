@@ -202,7 +202,7 @@ test("a call that was not sent is not lost, even if it has effects", async (t) =
   assert.equal(fake.received("tool/execute").length, 1)
 })
 
-// A pass that came while the older host was finishing was lost: its refusal was taken for an answer.
+// A pass that came while the older host was finishing was lost, because its refusal counted as an answer.
 test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)

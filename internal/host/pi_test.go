@@ -1,0 +1,425 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A piSession is a session of Pi with its shim in miniature. Its client is a connection of
+// its own to the host of a harness.
+type piSession struct {
+	*harness
+	id       string
+	model    schema.Model
+	steps    []json.Value
+	revision uint64
+	told     int
+	sent     string
+	patches  map[string]schema.Patch
+}
+
+func newPi(t *testing.T) *piSession {
+	t.Helper()
+	return openPi(t, newHarness(t), testSession)
+}
+
+// openPi opens a session of Pi at the host of h, which serves OpenCode as well.
+func openPi(t *testing.T, h *harness, id string) *piSession {
+	t.Helper()
+	p := &piSession{harness: h, id: id, model: schema.Model{Provider: "anthropic", ID: "m"}, patches: map[string]schema.Patch{}}
+	p.initialize()
+	return p
+}
+
+func (p *piSession) initialize() {
+	p.t.Helper()
+	_, err := p.host.Initialize(p.t.Context(), p, schema.InitializeParams{Harness: schema.HarnessPi, Directory: "/p"})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *piSession) restart() {
+	p.t.Helper()
+	p.harness.restart()
+	p.initialize()
+}
+
+func (p *piSession) add(format string, args ...any) {
+	p.steps = append(p.steps, json.Value(fmt.Sprintf(format, args...)))
+}
+
+func (p *piSession) user(text string) {
+	now := p.clock.Now()
+	p.add(`{"id":"user:%d","message":{"role":"user","content":[{"type":"text","text":%q}],"timestamp":%d}}`, now, text, now)
+	p.clock.Advance(time.Second)
+}
+
+// call adds an answer that thinks and calls a tool, with the tool's result.
+func (p *piSession) call(id, output string, promptTokens int) {
+	now := p.clock.Now()
+	p.add(`{"id":"assistant:%d","message":{"role":"assistant","content":[{"type":"thinking","thinking":"why %s","thinkingSignature":"sig-%s"},{"type":"toolCall","id":%q,"name":"read","arguments":{"path":%q}}],`+
+		`"provider":"anthropic","model":"m","usage":{"input":%d},"stopReason":"toolUse","timestamp":%d},"results":[{"toolCallId":%q,"content":[{"type":"text","text":%q}],"isError":false,"timestamp":%d}]}`,
+		now, id, id, id, id, promptTokens, now, id, output, now)
+	p.clock.Advance(time.Second)
+}
+
+func (p *piSession) answer(text string, promptTokens int) {
+	now := p.clock.Now()
+	p.add(`{"id":"assistant:%d","message":{"role":"assistant","content":[{"type":"text","text":%q}],"provider":"anthropic","model":"m","usage":{"input":%d},"stopReason":"stop","timestamp":%d}}`,
+		now, text, promptTokens, now)
+	p.clock.Advance(time.Second)
+}
+
+// newest returns the key of the newest step.
+func (p *piSession) newest() string { return transcript.Pi{}.Decode(p.steps[len(p.steps)-1]).Key }
+
+func (p *piSession) pass() schema.WireMutation {
+	p.t.Helper()
+	params := schema.TransformParams{Session: p.id, Directory: "/p", Base: p.revision, Keep: p.told, Sent: p.sent, Model: &p.model}
+	m, err := p.ask(params)
+	if errors.Is(err, ErrResync) {
+		p.patches = map[string]schema.Patch{}
+		params.Base, params.Keep = 0, 0
+		m, err = p.ask(params)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.revision, p.told, p.sent = m.Revision, len(p.steps), m.Wire
+	for _, key := range m.Cleared {
+		delete(p.patches, key)
+	}
+	for key, patch := range m.Edits {
+		p.patches[key] = patch
+	}
+	return m
+}
+
+func (p *piSession) ask(params schema.TransformParams) (schema.WireMutation, error) {
+	raw, err := json.Marshal(p.steps[params.Keep:])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	params.Messages = raw
+	return p.host.Transform(p.t.Context(), p, params)
+}
+
+// wire returns the steps as they are sent.
+func (p *piSession) wire() []string {
+	p.t.Helper()
+	var wire []string
+	for _, raw := range p.steps {
+		patched, err := render.Apply(raw, p.patches[transcript.Pi{}.Decode(raw).Key])
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		wire = append(wire, string(patched))
+	}
+	return wire
+}
+
+// thinks lists the steps whose thinking is sent, by their place.
+func (p *piSession) thinks() (places []int) {
+	for i, raw := range p.wire() {
+		if strings.Contains(raw, "thinkingSignature") {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// system returns the system prompt of a turn that is about to begin.
+func (p *piSession) system(prompt string) string {
+	p.t.Helper()
+	r, err := p.host.System(p.t.Context(), p, schema.SystemParams{Session: p.id, Directory: "/p", Model: p.model, System: []string{prompt}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return strings.Join(r.System, "\n")
+}
+
+func (p *piSession) event(format string, args ...any) {
+	p.t.Helper()
+	_, err := p.host.Event(p.t.Context(), p, schema.EventParams{Session: p.id, Directory: "/p", Event: json.Value(fmt.Sprintf(format, args...)), Sent: p.sent})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// The life of a session of Pi, from the guidance to a drop of a call with its result.
+func TestPiSession(t *testing.T) {
+	p := newPi(t)
+	before := p.system("You are Pi.\nCurrent date: 2026-11-22")
+	if !strings.Contains(before, guidanceHeading) || !strings.Contains(before, "ctx_reduce") {
+		t.Errorf("before the first pass the model reads %q", before)
+	}
+	p.user("find it")
+	if m := p.pass(); m.Verdict != schema.Hard || m.Cause != "first-pass" {
+		t.Errorf("first pass: %s (%s)", m.Verdict, m.Cause)
+	}
+	p.call("c1", "one", 1000)
+	p.call("c2", "two", 1100)
+	if m := p.pass(); m.Verdict != schema.Steady {
+		t.Errorf("second pass: %s (%s)", m.Verdict, m.Cause)
+	}
+	wire := p.wire()
+	for i, want := range []string{`"text":"§1§ find it"`, `"text":"§2§ one"`, `"text":"§3§ two"`} {
+		if !strings.Contains(wire[i], want) {
+			t.Errorf("step %d shows no %s: %s", i, want, wire[i])
+		}
+	}
+	if after := p.system("You are Pi.\nCurrent date: 2026-11-22"); after != before {
+		t.Errorf("the system prompt became %q", after)
+	}
+	drop := schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: reduceTool, CallID: "c3", Args: json.Value(`{"drop":"2"}`)}
+	if r, err := p.host.ToolExecute(t.Context(), p, drop); err != nil || !strings.Contains(r.Output, "2") {
+		t.Errorf("ctx_reduce: %q, %v", r.Output, err)
+	}
+	p.answer("there", 1200)
+	p.user("go on")
+	p.clock.Advance(2 * time.Hour)
+	if m := p.pass(); m.Verdict != schema.Hard || m.Cause != "idle" {
+		t.Errorf("after a pause: %s (%s)", m.Verdict, m.Cause)
+	}
+	if got := p.wire()[1]; !strings.Contains(got, "[dropped §2§]") || strings.Contains(got, `"one"`) {
+		t.Errorf("the dropped result is %s", got)
+	}
+	wire = p.wire()
+	p.restart()
+	p.pass()
+	if !slices.Equal(wire, p.wire()) {
+		t.Error("a restart changed the wire")
+	}
+	p.event(`{"type":"session_info","name":"Find it"}`)
+	if row, _, err := p.store.Session(t.Context(), p.key()); err != nil || row.Title != "Find it" {
+		t.Errorf("title %q, %v", row.Title, err)
+	}
+}
+
+// A tag that the model imitates comes off an answer before Pi stores it.
+func TestPiTextComplete(t *testing.T) {
+	p := newPi(t)
+	p.user("find it")
+	p.pass()
+	r, err := p.host.TextComplete(t.Context(), p, schema.TextCompleteParams{Session: p.id, Text: "§1§ done", Message: "assistant:1", Sent: p.sent})
+	if err != nil || r.Text != "done" {
+		t.Errorf("%q, %v", r.Text, err)
+	}
+}
+
+// Both harnesses work through one host and one store, with equal session ids.
+func TestPiAndOpenCodeDoNotMix(t *testing.T) {
+	h := newHarness(t)
+	p := openPi(t, h, testSession)
+	h.user("u1", "in OpenCode")
+	if _, err := h.transform(); err != nil {
+		t.Fatal(err)
+	}
+	h.tool("a1", "out", "tool-calls", 2000)
+	p.user("in Pi")
+	if m := p.pass(); m.Cause != "first-pass" {
+		t.Errorf("Pi's first pass: %s", m.Cause)
+	}
+	for range 3 {
+		p.call(fmt.Sprint("c", len(p.steps)), "out", 1000)
+		p.pass()
+		if _, err := h.transform(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.wire()[3]; !strings.Contains(got, "§4§ out") {
+		t.Errorf("Pi's tags go on with %s", got)
+	}
+	status, err := h.host.Status(t.Context(), h, schema.StatusParams{})
+	if err != nil || len(status.Sessions) != 2 {
+		t.Errorf("%d sessions, %v", len(status.Sessions), err)
+	}
+	edits, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: testSession})
+	if err != nil || edits.Units != 2 {
+		t.Errorf("OpenCode's session has %d units, %v", edits.Units, err)
+	}
+}
+
+// The messages of Pi name no model, so the shim does.
+func TestPiModelSwitch(t *testing.T) {
+	p := newPi(t)
+	p.user("find it")
+	p.pass()
+	p.answer("there", 1000)
+	p.model.ID = "another"
+	p.user("go on")
+	if m := p.pass(); m.Cause != "model-changed" {
+		t.Errorf("%s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// The usage, the end and the refusal of a request come with the end of an answer.
+func TestPiEvents(t *testing.T) {
+	p := newPi(t)
+	p.user("find it")
+	p.pass()
+	now := p.clock.Now()
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","usage":{"input":7,"cacheRead":100,"cacheWrite":20},"stopReason":"stop","timestamp":%d}}`, now)
+	row, _, err := p.store.Session(t.Context(), p.key())
+	if err != nil || row.CacheRead != 100 || row.CacheWrite != 20 || row.InputTokens != 7 {
+		t.Errorf("usage %+v, %v", row, err)
+	}
+	p.call("c1", strings.Repeat("word ", 4000), 127)
+	p.pass()
+	p.call("c2", "two", 5000)
+	p.pass()
+	p.call("c3", "three", 5000)
+	p.pass()
+	p.answer("there", 5000)
+	p.user("go on")
+	p.pass()
+	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","stopReason":"error","errorMessage":"400 {\"type\":\"error\",\"error\":{\"message\":\"prompt is too long: 215432 tokens > 200000 maximum\"}}","timestamp":%d}}`, now+9)
+	if row, _, err = p.store.Session(t.Context(), p.key()); err != nil || row.OverflowAt == 0 || row.OverflowTokens != 215432 {
+		t.Errorf("overflow %+v, %v", row, err)
+	}
+	p.user("rather this")
+	if m := p.pass(); m.Cause != "overflow" {
+		t.Errorf("after the refusal: %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+func bindingPi(t *testing.T) *piSession {
+	t.Helper()
+	h := newHarness(t)
+	h.config.PreservedThinking = map[string]string{"default": "on"}
+	h.restart()
+	return openPi(t, h, testSession)
+}
+
+// Pi asks for the system prompt of a turn before the turn's passes. A prompt that differs
+// is sent with the turn's first request, and its pass takes a new preamble: all thinking
+// that is bound to the old prompt leaves.
+func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
+	const opening = "You are Pi."
+	for _, isKilled := range []bool{false, true} {
+		p := bindingPi(t)
+		first := p.system(opening + "\nCurrent date: 1")
+		p.user("find it")
+		p.pass()
+		p.call("c1", "one", 1000)
+		p.pass()
+		p.answer("there", 1100)
+		if got := p.system(opening + "\nCurrent date: 2"); got != first {
+			t.Errorf("a new date alone is taken: %q", got)
+		}
+		p.user("go on")
+		if m := p.pass(); m.Verdict != schema.Steady {
+			t.Errorf("with the same prompt: %s (%s)", m.Verdict, m.Cause)
+		}
+		if got := p.thinks(); !slices.Equal(got, []int{1}) {
+			t.Errorf("the thinking of %v is sent", got)
+		}
+		p.answer("again", 1200)
+		second := p.system(opening + " Be brief.\nCurrent date: 2")
+		if !strings.Contains(second, "Be brief.") || !strings.Contains(second, "date: 2") {
+			t.Errorf("another prompt is sent as %q", second)
+		}
+		if isKilled {
+			p.restart()
+		}
+		p.user("and on")
+		if m := p.pass(); m.Verdict != schema.Hard || m.Cause != "preamble-changed" {
+			t.Errorf("with another prompt: %s (%s)", m.Verdict, m.Cause)
+		}
+		if got := p.thinks(); len(got) > 0 {
+			t.Errorf("the thinking of %v is sent behind another prompt", got)
+		}
+		p.call("c2", "two", 1300)
+		if m := p.pass(); m.Verdict != schema.Steady {
+			t.Errorf("and then: %s (%s)", m.Verdict, m.Cause)
+		}
+		if got := p.thinks(); !slices.Equal(got, []int{len(p.steps) - 1}) {
+			t.Errorf("then the thinking of %v is sent", got)
+		}
+		if got := p.system(opening + " Be brief.\nCurrent date: 2"); got != second {
+			t.Errorf("the next turn's prompt is %q", got)
+		}
+	}
+}
+
+// The date is renewed if the prefix is gone anyway.
+func TestPiDateIsRenewedAfterAPause(t *testing.T) {
+	for name, p := range map[string]*piSession{"bound": bindingPi(t), "free": newPi(t)} {
+		p.system("A\nCurrent date: 1")
+		p.user("find it")
+		p.pass()
+		p.answer("there", 1000)
+		p.clock.Advance(25 * time.Hour)
+		if got := p.system("A\nCurrent date: 2"); !strings.Contains(got, "date: 2") {
+			t.Errorf("%s: on the next day %q", name, got)
+		}
+		p.user("good morning")
+		if m := p.pass(); m.Verdict != schema.Hard {
+			t.Errorf("%s: %s (%s)", name, m.Verdict, m.Cause)
+		}
+		p.answer("there", 1000)
+		if got := p.system("A\nCurrent date: 3"); !strings.Contains(got, "date: 2") {
+			t.Errorf("%s: a moment later %q", name, got)
+		}
+	}
+}
+
+// A prompt that changes without a binding is a bust of the pass behind it.
+func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
+	p := newPi(t)
+	p.system("A")
+	p.user("find it")
+	p.pass()
+	p.answer("there", 1000)
+	p.system("B")
+	p.user("go on")
+	p.pass()
+	rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
+	if err != nil || len(rows) != 2 || rows[0].Bust || !rows[1].Bust || rows[1].BustCause != "system-changed" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// A fork of Pi has its original's messages under the same keys. It begins with the
+// original's tags, drops and thinking, also behind a message whose time does not last.
+func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
+	p := bindingPi(t)
+	p.system("A")
+	p.add(`{"id":"custom:note:1f","message":{"role":"custom","customType":"note","content":"a note"}}`)
+	p.user("find it")
+	p.pass()
+	p.call("c1", "one", 1000)
+	p.pass()
+	p.call("c2", "two", 1100)
+	p.pass()
+	f := openPi(t, p.harness, "fork")
+	f.steps = slices.Clone(p.steps)
+	if got, want := f.system("A"), p.system("A"); got != want {
+		t.Errorf("the fork's prompt is %q", got)
+	}
+	f.user("another way")
+	if m := f.pass(); m.Verdict != schema.Steady {
+		t.Errorf("the fork's first pass: %s (%s)", m.Verdict, m.Cause)
+	}
+	if got := f.wire()[:len(p.steps)]; !slices.Equal(got, p.wire()) {
+		t.Errorf("the fork begins with %s\nits original with %s", got, p.wire())
+	}
+	if got := f.thinks(); !slices.Equal(got, []int{2, 3}) {
+		t.Errorf("the fork sends the thinking of %v", got)
+	}
+}
+
+func (p *piSession) key() store.Key {
+	return store.Key{Harness: string(schema.HarnessPi), Session: p.id}
+}

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// This file is about harnesses that ask for the system prompt of a turn before the turn's
+// first pass (SystemVocabulary.ComesFirst).
+
+// readAhead reads what a pass would know, for a system prompt that comes before its pass.
+func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) {
+	limits := h.modelLimits(ctx, c, p.Directory, p.Model)
+	if p.Model.ID != "" {
+		r.binds = bindsThinking(cfg, render.ProfileOf(p.Model.Provider, limits.NPM), p.Model)
+	}
+	last := max(s.row.LastPassAt, s.answeredAt)
+	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.cacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life
+}
+
+// nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model
+// that binds its thinking to it. A prompt that differs is taken at once, because the turn's
+// requests are sent with it, and the pass behind it takes a new preamble. A new date alone
+// is no reason to lose all thinking; it waits until the prefix is gone anyway.
+func (h *Host) nextFrozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
+	var frozen []string
+	state := s.row.System
+	isFrozen := state.Text != "" && json.Unmarshal([]byte(state.Text), &frozen) == nil
+	if isFrozen && (slices.Equal(frozen, r.prompt) || !r.isPrefixGone && withoutDate(r.words, frozen) == withoutDate(r.words, r.prompt)) {
+		return schema.SystemResult{System: frozen}, nil
+	}
+	text, err := json.Marshal(r.prompt)
+	if err != nil {
+		return schema.SystemResult{}, fmt.Errorf("encode system prompt: %w", err)
+	}
+	state, _ = nextSystemState(s.row, r)
+	state.Text, state.Preamble, state.At = string(text), s.row.Setup.Preamble+1, h.Clock.Now()
+	if err := h.saveSystem(ctx, s, state); err != nil {
+		return schema.SystemResult{}, err
+	}
+	return schema.SystemResult{System: r.prompt}, nil
+}
+
+// systemComesFirst reports whether the harness asks for a turn's system prompt before the
+// turn's first pass.
+func (s *session) systemComesFirst() bool {
+	return s.pipe != nil && s.pipe.Codec.Vocabulary().System.ComesFirst
+}
+
+// isSystemNew reports whether the requests of this turn leave with a frozen system prompt
+// that no pass has seen.
+func (s *session) isSystemNew() bool {
+	return s.systemComesFirst() && s.row.System.Text != "" && s.row.System.Preamble > s.row.Setup.Preamble
+}
