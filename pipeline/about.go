@@ -18,7 +18,7 @@ func (s *Session) About(messageKeys map[string]bool) map[string]string {
 	about := make(map[string]string)
 	for i := range s.entries {
 		e := &s.entries[i]
-		if !messageKeys[e.head.key] {
+		if !messageKeys[e.header.key] {
 			continue
 		}
 		m := s.Codec.Decode(e.raw)

@@ -38,7 +38,7 @@ func newestID(newest string) string {
 // message at the end of its request is no longer in the array. If the client did not
 // report a token, TookBack returns false.
 func (s *Session) TookBack() bool {
-	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.head.key)) })
+	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
 // holds reports whether the thinking of entry i still stands behind the prompt that it
@@ -51,10 +51,10 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 		return true // unsigned thinking has no proof that could fail
 	}
 	now := promptID(s.frame.Preamble, before)
-	b := s.State.Binding(e.head.key)
+	b := s.State.Binding(e.header.key)
 	switch {
-	case b == nil && i > 0 && s.sentToken == token(now, s.entries[i-1].head.key):
-		bound := frozen.Binding{MessageKey: e.head.key, Prompt: now}
+	case b == nil && i > 0 && s.sentToken == token(now, s.entries[i-1].header.key):
+		bound := frozen.Binding{MessageKey: e.header.key, Prompt: now}
 		s.State.Bind(bound)
 		s.unstored = append(s.unstored, bound)
 		return true
@@ -63,7 +63,7 @@ func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	case b.Prompt == now:
 		return true
 	}
-	w.Lost = append(w.Lost, e.head.key)
+	w.Lost = append(w.Lost, e.header.key)
 	w.LostBlocks += e.traits.thoughts
 	w.LostTokens += e.traits.thought / BytesPerToken
 	return false
@@ -78,7 +78,7 @@ func (s *Session) BindAnswer(messageKey, sent string) (frozen.Binding, bool) {
 		return frozen.Binding{}, false
 	}
 	prompt := promptID(s.State.Setup.Preamble, s.Meta.Wire)
-	if sent != token(prompt, s.entries[n-1].head.key) {
+	if sent != token(prompt, s.entries[n-1].header.key) {
 		return frozen.Binding{}, false
 	}
 	b := frozen.Binding{MessageKey: messageKey, Prompt: prompt}
@@ -92,7 +92,7 @@ func (s *Session) isUnboundAtSight(e *entry) bool {
 	if !s.frame.Binds || !e.traits.signed {
 		return false
 	}
-	b := s.State.Binding(e.head.key)
+	b := s.State.Binding(e.header.key)
 	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
@@ -100,7 +100,7 @@ func (s *Session) isUnboundAtSight(e *entry) bool {
 // reads the frozen state and not the rendering, because a restarted host decides
 // before it has rendered anything.
 func (s *Session) hasLostThinking(e *entry) bool {
-	b := s.State.Binding(e.head.key)
+	b := s.State.Binding(e.header.key)
 	return s.State.Setup.Binds && b != nil && b.Lost
 }
 
@@ -154,7 +154,7 @@ func (s *Session) boundThinking(first int) int {
 	}
 	tokens := 0
 	for i := first; i < len(s.entries); i++ {
-		b := s.State.Binding(s.entries[i].head.key)
+		b := s.State.Binding(s.entries[i].header.key)
 		if e := &s.entries[i]; b != nil && !b.Lost {
 			tokens += e.traits.thought / BytesPerToken
 		}

@@ -496,7 +496,7 @@ func TestDefectV2RefusedBustLeavesOnlyWhatIsStored(t *testing.T) {
 	before := w.session.State.Setup
 	w.add(said("u9", "user", 10, 0))
 	w.pass()
-	if w.decision.Cause != "invalid-wire" || w.result.Bust || !w.extends() {
+	if w.decision.Cause != CauseInvalidWire || w.result.Bust || !w.extends() {
 		t.Fatalf("%s, bust %v:\n%s", w.decision.Cause, w.result.Bust, w.text())
 	}
 	s := w.session

@@ -73,7 +73,7 @@ func (s *Session) hasToKeepText(i int, p render.Profile) bool {
 		return false
 	}
 	next := s.nextSeen(i)
-	return next == len(s.entries) && !isEmpty || next < len(s.entries) && s.entries[next].head.role == transcript.User
+	return next == len(s.entries) && !isEmpty || next < len(s.entries) && s.entries[next].header.role == transcript.User
 }
 
 // isShell reports whether an edit has marked the message as an empty shell.
@@ -87,19 +87,19 @@ func (s *Session) isShell(e *entry) bool {
 // mayExposeCalls reports whether an older answer with calls could become the last answer
 // if the message vanished, at a provider that wants such an answer to begin with thinking.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
-	return p.FusesAssistants && e.head.afterCalls
+	return p.FusesAssistants && e.header.afterCalls
 }
 
 // isStep reports whether entry i is an answer with calls.
 func (s *Session) isStep(i int) bool {
 	e := &s.entries[i]
-	return e.head.role == transcript.Assistant && e.head.hasTools && !e.traits.silent
+	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
 // endsTurnThinking reports whether entry i has signed thinking and the user speaks in
 // entry next, directly behind it.
 func (s *Session) endsTurnThinking(i, next int) bool {
-	return s.entries[i].traits.signed && next < len(s.entries) && s.entries[next].head.role == transcript.User
+	return s.entries[i].traits.signed && next < len(s.entries) && s.entries[next].header.role == transcript.User
 }
 
 // nextSeen returns the index of the next entry behind entry i that the provider sees,

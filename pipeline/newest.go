@@ -30,7 +30,7 @@ func (s *Session) asked() schema.Model {
 	if len(s.entries) == 0 {
 		return schema.Model{}
 	}
-	return s.entries[len(s.entries)-1].head.asked
+	return s.entries[len(s.entries)-1].header.asked
 }
 
 // agent returns the agent that the newest message with an agent names, empty if no
@@ -39,7 +39,7 @@ func (s *Session) agent() string {
 	if len(s.entries) == 0 {
 		return ""
 	}
-	return s.entries[len(s.entries)-1].head.agent
+	return s.entries[len(s.entries)-1].header.agent
 }
 
 // lastUse returns the last time when the provider used the prefix, in Unix
@@ -72,8 +72,8 @@ func (s *Session) lastUse(now int64) int64 {
 // for never.
 func (s *Session) lastResponse() int64 {
 	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant {
-			return max(e.head.created, e.head.completed)
+		if e.header.role == transcript.Assistant {
+			return max(e.header.created, e.header.completed)
 		}
 	}
 	return 0
@@ -83,8 +83,8 @@ func (s *Session) lastResponse() int64 {
 // Unix milliseconds, 0 for never.
 func (s *Session) AnsweredAt() int64 {
 	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant && e.head.usage.Prompt() > 0 {
-			return e.head.completed
+		if e.header.role == transcript.Assistant && e.header.usage.Prompt() > 0 {
+			return e.header.completed
 		}
 	}
 	return 0
@@ -95,8 +95,8 @@ func (s *Session) AnsweredAt() int64 {
 // false.
 func (s *Session) Answer() (usage transcript.Usage, completed int64, ok bool) {
 	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant {
-			h := &e.head
+		if e.header.role == transcript.Assistant {
+			h := &e.header
 			return h.usage, h.completed, s.Meta.At > 0 && h.completed >= s.Meta.At && h.usage.Prompt() > 0
 		}
 	}
@@ -107,11 +107,11 @@ func (s *Session) Answer() (usage transcript.Usage, completed int64, ok bool) {
 // results the model has not read yet. A failed answer ends the turn.
 func (s *Session) isMidTurn() bool {
 	for _, e := range slices.Backward(s.entries) {
-		if e.head.role == transcript.Assistant {
-			if e.head.errored {
+		if e.header.role == transcript.Assistant {
+			if e.header.errored {
 				return false
 			}
-			return e.head.finish == transcript.EndsWithCalls || e.head.finish == transcript.Unfinished && e.head.hasTools
+			return e.header.finish == transcript.EndsWithCalls || e.header.finish == transcript.Unfinished && e.header.hasTools
 		}
 	}
 	return false

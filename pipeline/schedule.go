@@ -58,6 +58,12 @@ const (
 	CauseNoProgress Cause = "no-progress"
 	// CauseOverflow: the provider refused the last prompt as too long.
 	CauseOverflow Cause = "overflow"
+	// CauseInvalidWire: the wire of the pass breaks a rule of the provider, so the pass
+	// stays steady.
+	CauseInvalidWire Cause = "invalid-wire"
+	// CauseBusy: another program holds a lock on the database, so the pass cannot be
+	// stored and stays steady.
+	CauseBusy Cause = "busy"
 )
 
 // The causes of a bust that the pass's verdict does not explain.
@@ -97,18 +103,37 @@ type Signals struct {
 
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
-//   - A steady pass adds nothing. It leaves the cached prefix as it is.
+//   - A steady pass adds nothing to the frozen state except the tags of new units. It
+//     leaves the cached prefix as it is.
 //   - A soft pass may add edits to a live prefix, and everything behind the first edit
-//     is then sent again. It may also place the synthetic todo list. It must not change
-//     the rest of the setup, for example the provider profile, and queued drops of
-//     protected units go on waiting.
+//     is then sent again. It asks the rules of rule.Table up to its occasion
+//     (occasionOf in episode.go): those of any bust always; those that make room from
+//     the threshold on; more of them at ForcePercent, and all of them at
+//     EmergencyPercent or after a refused prompt. A rule that makes room is skipped once
+//     enough is freed. The pass applies the queued drops except those of protected
+//     units, and may place the synthetic todo list. It must not change the rest of the
+//     setup, for example the provider profile.
 //   - A hard pass may do all of this and change the setup, and it applies the queued
-//     drops of protected units, too. A pass is hard exactly if the prefix is lost before
-//     the pass touches it, so there is no reason to put the work off.
+//     drops of protected units, too. It makes room already half way between the low mark
+//     and the threshold. A pass is hard exactly if the prefix is lost before the pass
+//     touches it, so there is no reason to put the work off.
 //
-// If pressure below the force level is the only reason for a soft pass, the pass waits
-// for the end of the turn. Only a subagent's pass does not wait. A soft pass that finds
-// nothing to do, or that costs more than it saves, becomes steady (Session.propose).
+// No pass drops a call that is still running. If pressure below the force level is the
+// only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's
+// pass does not wait.
+//
+// After Schedule, a pass may still become steady, and then adds nothing. The cause says
+// why, and this list is complete:
+//
+//   - CauseNoProgress: Session.isStuck, called by Decide. Only a pass for pressure or
+//     force.
+//   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
+//   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an
+//     overflow, and a pass whose price is unknown. At EmergencyPercent the bust is worth
+//     it if it frees minEmergency tokens or gets below that level. At ForcePercent it is
+//     also worth it if it puts the next episode far off (isRelief).
+//   - CauseInvalidWire and CauseBusy: pass.run in internal/host/transform.go. Soft and
+//     hard passes.
 func Schedule(s Signals) (schema.Verdict, Cause) {
 	switch {
 	case s.FirstPass:

@@ -94,8 +94,8 @@ type Session struct {
 
 // An entry is one message with the memo of its rendering.
 type entry struct {
-	raw  json.Value
-	head header
+	raw    json.Value
+	header header
 	// decoded is dropped after the first rendering. Otherwise a long session would be
 	// in memory twice.
 	decoded *transcript.Message
@@ -173,8 +173,8 @@ func (s *Session) ForgetClient() {
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken = sent
 	for _, e := range s.entries[unchanged:] {
-		delete(s.index, e.head.key)
-		s.unsent[e.head.key] = true
+		delete(s.index, e.header.key)
+		s.unsent[e.header.key] = true
 		s.own -= e.own
 	}
 	s.entries = s.entries[:unchanged]
@@ -189,7 +189,7 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 	for i := range raws {
 		e, units := s.read(raws[i], &decoded[i], found[i])
 		fresh = append(fresh, units...)
-		s.index[e.head.key] = len(s.entries)
+		s.index[e.header.key] = len(s.entries)
 		s.entries = append(s.entries, e)
 		s.weigh(len(s.entries) - 1)
 	}
@@ -198,25 +198,25 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 
 // read adds one message and finds the tags of its units, or gives new ones.
 func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, []frozen.Unit) {
-	e := entry{raw: raw, decoded: m, traits: t, head: header{
+	e := entry{raw: raw, decoded: m, traits: t, header: header{
 		key: m.Key, role: m.Role, created: m.Created, completed: m.Completed,
 		asked: s.asked(), agent: s.agent(), finish: m.Finish, hidden: m.Hidden, errored: m.Errored, summary: m.Summary, usage: m.Usage,
 	}}
 	if n := len(s.entries); n > 0 {
-		e.head.afterCalls = s.entries[n-1].head.afterCalls || s.entries[n-1].head.hasTools
+		e.header.afterCalls = s.entries[n-1].header.afterCalls || s.entries[n-1].header.hasTools
 	}
 	if m.Role == transcript.User && m.Model.ID != "" {
-		e.head.asked = m.Model
+		e.header.asked = m.Model
 	}
 	if m.Agent != "" {
-		e.head.agent = m.Agent
+		e.header.agent = m.Agent
 	}
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		e.head.hasTools = e.head.hasTools || p.Kind == transcript.Tool
+		e.header.hasTools = e.header.hasTools || p.Kind == transcript.Tool
 		key := keys.of(p)
 		if key == "" {
 			continue
@@ -248,7 +248,7 @@ func (s *Session) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0
 	}
-	before := &s.entries[len(s.entries)-1].head
+	before := &s.entries[len(s.entries)-1].header
 	ended := before.completed
 	if ended == 0 {
 		ended = before.created

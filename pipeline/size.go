@@ -53,7 +53,7 @@ func (s *Session) size() (Size, Gauge) {
 		e := &s.entries[i]
 		tail += s.tokensOf(e)
 		own -= e.own
-		answered = answered || e.head.role == transcript.Assistant && e.head.finish != transcript.Unfinished
+		answered = answered || e.header.role == transcript.Assistant && e.header.finish != transcript.Unfinished
 		if e.isMeasured() {
 			measured = i
 		}
@@ -76,7 +76,7 @@ func (s *Session) size() (Size, Gauge) {
 // prompt as own tokens.
 func (s *Session) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
-	reported := s.entries[i].head.usage.Prompt()
+	reported := s.entries[i].header.usage.Prompt()
 	g := Gauge{Of: s.entries[i].measurement(), Tokens: reported, Own: own, Base: last.Base}
 	switch at, stands := s.index[messageOf(last.Of)]; {
 	case last.Of == g.Of:
@@ -162,7 +162,7 @@ func (s *Session) grown() Gauge {
 	for i := range s.entries {
 		e := &s.entries[i]
 		if e.isMeasured() {
-			n := e.head.usage.Prompt()
+			n := e.header.usage.Prompt()
 			if n < last.Tokens || float64(n-last.Tokens) < leastRatio*float64(raw-last.Own-leastCount) {
 				break
 			}
@@ -192,12 +192,12 @@ const leastCount = 100
 // with this message. A summary does not count: the harness requested it with a prompt
 // of its own.
 func (e *entry) isMeasured() bool {
-	return e.head.role == transcript.Assistant && !e.head.summary && e.head.usage.Prompt() > 0
+	return e.header.role == transcript.Assistant && !e.header.summary && e.header.usage.Prompt() > 0
 }
 
 // measurement names the message's usage.
 func (e *entry) measurement() string {
-	return e.head.key + "/" + strconv.Itoa(e.head.usage.Prompt())
+	return e.header.key + "/" + strconv.Itoa(e.header.usage.Prompt())
 }
 
 // messageOf returns the message key in the name of a measurement.
@@ -244,8 +244,8 @@ func (s *Session) growth() int {
 	var deltas []int
 	later := 0
 	for _, e := range slices.Backward(s.entries) {
-		n := e.head.usage.Prompt()
-		if e.head.role != transcript.Assistant || n == 0 {
+		n := e.header.usage.Prompt()
+		if e.header.role != transcript.Assistant || n == 0 {
 			continue
 		}
 		if later > n {

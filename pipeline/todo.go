@@ -35,13 +35,13 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest int, after *froz
 		end = max(newest, 0)
 	}
 	takes := func(key string) bool {
-		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].head.hasTools)
+		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].header.hasTools)
 	}
 	if now := s.State.Setup.Todo; now.State == state && takes(now.MessageKey) {
 		return now
 	}
 	for i := end - 1; i >= 0; i-- {
-		if key := s.entries[i].head.key; takes(key) {
+		if key := s.entries[i].header.key; takes(key) {
 			return frozen.Todo{MessageKey: key, State: state}
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Session) newestTodo() (state string, tag int) {
 // model with at least one unit.
 func (s *Session) isAnswer(key string) bool {
 	i, ok := s.index[key]
-	return ok && key != "" && s.entries[i].head.role == transcript.Assistant && !s.entries[i].head.hidden && len(s.entries[i].items) > 0
+	return ok && key != "" && s.entries[i].header.role == transcript.Assistant && !s.entries[i].header.hidden && len(s.entries[i].items) > 0
 }
 
 // todoCall returns the operations that append the call that shows a list again.

@@ -15,7 +15,7 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 		e := &s.entries[i]
 		m := &v.Messages[i]
 		m.Items, m.Silent = e.items, e.traits.silent
-		if e.head.role == transcript.Assistant {
+		if e.header.role == transcript.Assistant {
 			step++
 			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
 			mayLeave, mustStay := e.traits.leavesOut(p)

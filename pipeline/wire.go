@@ -78,7 +78,7 @@ func (s *Session) Render(d Decision) Wire {
 	if n := len(s.entries); n > 0 {
 		last := &s.entries[n-1]
 		w.Wire, w.Raw, w.Tokens, w.Bytes = last.wireChain, last.rawChain, last.tokensUpTo, last.bytesUpTo
-		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.head.key)
+		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.header.key)
 	}
 	s.compare(d, &w, firstChanged)
 	s.collect(&w)
@@ -142,7 +142,7 @@ func (s *Session) settle(i int, w *Wire) int {
 	}
 	for ; i < len(s.entries); i++ {
 		e := &s.entries[i]
-		if e.head.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
+		if e.header.role == transcript.Assistant && (e.traits.plain || e.traits.signed) {
 			fused := fuses && fusesWithThis && !rawFusesWithThis // some answers are fused in the raw array already
 			unbound := s.frame.Binds && !s.holds(i, before.wireChain, w)
 			if e.fused != fused || e.unbound != unbound {
@@ -250,7 +250,7 @@ func (s *Session) frameOf(i int) render.Frame {
 	}
 	spared := s.sparedOf(i)
 	f.KeepsCall, f.KeepsText = spared.call, spared.text
-	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.head.key {
+	if t := s.frame.Todo; t.MessageKey != "" && t.MessageKey == e.header.key {
 		f.Todo = todoCall(s.Codec, t)
 	}
 	return f
@@ -297,7 +297,7 @@ func (s *Session) memorize(i int, r rendering, w *Wire) bool {
 	changed := e.hash != r.hash
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
 	e.fusesWithNext, e.rawFusesWithNext, e.spared = r.Wire.FusesWithNext(), r.Raw.FusesWithNext(), r.spared
-	s.unsent[e.head.key] = true
+	s.unsent[e.header.key] = true
 	w.anew[i] = r.Rendered
 	w.Err = cmp.Or(w.Err, r.err)
 	return changed

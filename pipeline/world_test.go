@@ -177,7 +177,7 @@ func (w *world) pass() {
 	d := w.session.Decide(w.readings)
 	r := w.session.Render(d)
 	if w.busy { // the host does the same if the pass cannot be stored
-		d = d.Steady("busy")
+		d = d.Steady(CauseBusy)
 		r = w.session.Render(d)
 		w.session.Sent(r)
 		w.session.Meta.Gauge = d.Gauge
@@ -186,7 +186,7 @@ func (w *world) pass() {
 		return
 	}
 	if w.refuses && d.Verdict != schema.Steady { // the host does the same if the wire breaks a rule
-		d = d.Steady("invalid-wire")
+		d = d.Steady(CauseInvalidWire)
 		r = w.session.Render(d)
 	}
 	if r.Err != nil {

@@ -4,6 +4,9 @@ import "github.com/magicctx/magicctx-host/internal/json"
 
 // These are the numbers of the protocol version. A host serves every client of
 // its major version. A new minor version only adds optional fields and methods.
+// No code compares the minor version: an end that needs to know whether the
+// other has a method looks into InitializeResult.Hooks, or goes on without it.
+// After the first release, a release that adds something raises it once.
 const (
 	ProtocolMajor = 1
 	ProtocolMinor = 0

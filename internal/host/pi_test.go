@@ -201,7 +201,7 @@ func TestPiSession(t *testing.T) {
 	if !slices.Equal(wire, p.wire()) {
 		t.Error("a restart changed the wire")
 	}
-	p.event(`{"type":"session_info","name":"Find it"}`)
+	p.event(`{"type":"session_info_changed","name":"Find it"}`)
 	if row, _, err := p.store.Session(t.Context(), p.key()); err != nil || row.Title != "Find it" {
 		t.Errorf("title %q, %v", row.Title, err)
 	}

@@ -171,7 +171,7 @@ func (ps *pass) run(ctx context.Context) error {
 	}
 	if hits := ps.validate(ps.wire); len(hits) > 0 {
 		ps.h.Log.Error("the wire breaks a rule of the provider", "session", ps.s.key.Session, "rule", hits[0].Rule, "message", hits[0].Message, "hits", len(hits))
-		ps.retreat("invalid-wire")
+		ps.retreat(pipeline.CauseInvalidWire)
 		if hits = ps.validate(pipe.RenderAnew(ps.decision)); len(hits) > 0 {
 			return fmt.Errorf("wire breaks rule %s at message %s", hits[0].Rule, hits[0].Message)
 		}
@@ -192,7 +192,7 @@ func (ps *pass) run(ctx context.Context) error {
 		// wait for another program's lock, so the pass becomes steady and answers.
 		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
 		ps.keepUnits()
-		ps.retreat("busy")
+		ps.retreat(pipeline.CauseBusy)
 		ps.s.pipe.Sent(ps.wire)
 		ps.s.pipe.Meta.Gauge = ps.decision.Gauge
 		ps.s.wireTokens = ps.wire.Tokens

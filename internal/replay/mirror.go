@@ -16,7 +16,9 @@ type mirror struct {
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	head     []json.Value
+	// The wire is head and the patched entries from start on.
+	head  []json.Value
+	start int
 }
 
 // mirrored is a raw message with its rendered wire, which is kept for the next pass.
@@ -71,7 +73,8 @@ func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	if w.Start > len(m.entries) {
 		return nil, fmt.Errorf("the mutation starts at %d of %d messages", w.Start, len(m.entries))
 	}
-	for i := w.Start; i < len(m.entries); i++ {
+	m.start = w.Start
+	for i := m.start; i < len(m.entries); i++ {
 		e := &m.entries[i]
 		if !e.fresh || changed[e.key] {
 			if err := m.render(e); err != nil {
@@ -102,6 +105,9 @@ func (m *mirror) arrays() (raw, wire []json.Value, err error) {
 	for i := range m.entries {
 		e := &m.entries[i]
 		raw = append(raw, e.raw)
+		if i < m.start {
+			continue
+		}
 		patched, err := render.Apply(e.raw, m.patches[e.key])
 		if err != nil {
 			return nil, nil, fmt.Errorf("message %s: %w", e.key, err)

@@ -31,7 +31,59 @@ const (
 )
 
 // Table lists the rules in the order in which they propose. A later rule sees
-// the edits of the earlier ones, so that nothing is freed twice.
+// the edits of the earlier ones, so that nothing is freed twice. To place a new
+// rule, follow this policy. TestOrderOfTheTable checks the pairs of rules whose
+// order matters.
+//
+//  1. QueuedDrops is first, because it alone decides how a marked unit goes.
+//     Rules that look at what is dropped (ProcessedImages) come behind it.
+//  2. The other rules of AnyBust follow. They take nothing that the model
+//     needs, so their tokens count before anything is taken. A rule that drops
+//     a call precedes a rule that only shortens it.
+//  3. The rules that make room come next: tool output that has had its grace,
+//     then skeletons, then other tool output. Texts beside dropped calls go
+//     only behind all of these.
+//  4. The rules of an Emergency are the last resort: first tool output that age
+//     protects, then texts and files.
+//  5. EmptyShells is last, because it looks at the result of all others.
+//
+// A rule that makes room (any occasion above AnyBust) is skipped once the rules
+// before it have freed enough. The occasion of a rule need not rise along the table. For example, the rule
+// "spent narration" is asked from Pressure on, but stands behind the rules of
+// the force level, so that it takes texts only if the tools were not enough.
+//
+// A proposed drop is not yet what the provider sees. It passes these places, in
+// this order:
+//
+//   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
+//     tools (SkeletonWindow). QueuedDrops also does so for results that the
+//     model has not read.
+//   - Propose discards each edit of a result that the model has not read
+//     (View.unread). If the drop of that result is queued, it becomes a
+//     Skeleton instead.
+//   - Propose makes a Drop a Skeleton if the result has to separate the newest
+//     two steps (View.separating), or if the arc is the last call of a message
+//     that has to keep one (View.lastCalls).
+//   - Propose discards an edit whose unit is unknown, or already has that edit
+//     or a stronger one.
+//   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing at all
+//     if the bust costs more than it saves. On any pass, the host also
+//     refuses all edits of a pass that breaks a rule of the provider or cannot
+//     be stored (pass.run in internal/host/transform.go).
+//   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call
+//     as a skeleton in two cases. Either the provider wants steps to leave whole
+//     (Profile.StepsLeaveWhole) and another call of the message stays; or the
+//     message has to keep a call and all others have left (Frame.KeepsCall). A
+//     dropped call leaves in all other cases. If only blank text would be left
+//     of its answer, or if steps leave whole, the whole answer leaves with it. A
+//     dropped text or file is always the placeholder, unless its message is an
+//     empty shell.
+//
+// Thinking also leaves without a rule and without an edit, because the provider
+// would refuse it: with the last call of its message, behind a message whose
+// results have left (fused), and, for a model that binds its thinking, once
+// anything before it has changed (Session.holds). messageRenderer.reasoning and
+// messageRenderer.contents in pipeline/render decide that in each rendering.
 var Table = []Rule{
 	{"queued drops", AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},

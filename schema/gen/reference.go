@@ -22,7 +22,7 @@ var projectWords = map[string]string{
 
 const referenceHead = `# Configuration
 
-<!-- Generated from schema/config.go by go generate ./schema. Do not edit. -->
+<!-- Generated from schema/config.go by task generate. Do not edit. -->
 
 The user's file is ` + "`~/.config/opencode/magicctx.jsonc`" + `. A project's file is ` + "`magicctx.jsonc`" + ` in the project or in its ` + "`.opencode/`" + `, and goes over the user's file key by key.
 
