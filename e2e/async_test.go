@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
-	"github.com/magicctx/magicctx-host/internal/json"
 )
 
 // in returns the same world for the test t, which may be a subtest.
@@ -34,7 +34,7 @@ func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-ch
 }
 
 // abortAfter starts a turn and aborts it when its n-th request has arrived.
-func (w *world) abortAfter(oc *opencodetest.OpenCode, session, text string, arrived <-chan struct{}, n int) {
+func (w *world) abortAfter(oc agent.Agent, session, text string, arrived <-chan struct{}, n int) {
 	w.t.Helper()
 	idle := w.promptAsync(oc, session, text)
 	for range n {
@@ -47,34 +47,19 @@ func (w *world) abortAfter(oc *opencodetest.OpenCode, session, text string, arri
 }
 
 // promptAsync starts a turn. The returned channel is closed when the session is idle.
-func (w *world) promptAsync(oc *opencodetest.OpenCode, session, text string) (idle <-chan struct{}) {
+func (w *world) promptAsync(oc agent.Agent, session, text string) (idle <-chan struct{}) {
 	w.t.Helper()
 	return w.promptAsyncTo(oc, session, opencodetest.Prompt{Text: text})
 }
 
 // promptAsyncTo is promptAsync for a prompt with all its options, for example a model.
-func (w *world) promptAsyncTo(oc *opencodetest.OpenCode, session string, p opencodetest.Prompt) (idle <-chan struct{}) {
+func (w *world) promptAsyncTo(oc agent.Agent, session string, p opencodetest.Prompt) (idle <-chan struct{}) {
 	w.t.Helper()
-	events, err := oc.Events(w.ctx)
+	idle, err := oc.SendAsync(w.ctx, session, p)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for e := range events {
-			var of struct {
-				SessionID string `json:"sessionID"`
-			}
-			if e.Type == "session.idle" && json.Unmarshal(e.Properties, &of) == nil && of.SessionID == session {
-				return
-			}
-		}
-	}()
-	if err := oc.PromptAsync(w.ctx, session, p); err != nil {
-		w.t.Fatal(err)
-	}
-	return done
+	return idle
 }
 
 func (w *world) wait(signal <-chan struct{}, what string) {

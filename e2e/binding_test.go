@@ -5,15 +5,16 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -49,7 +50,7 @@ func (w *world) withBinding() opencodetest.Options {
 }
 
 // newBound returns a drive whose model binds its thinking, and thinks more than once in some answers.
-func (w *world) newBound(oc *opencodetest.OpenCode) *drive {
+func (w *world) newBound(oc agent.Agent) *drive {
 	d := &drive{world: w, dialectCase: binding, oc: oc, worker: w.worker(mockllm.Anthropic)}
 	d.worker.thinksAgain = true
 	return d
@@ -88,31 +89,43 @@ func relievedTimes(n, more int) func(int) bool {
 // each request that has a thinking block behind a changed prefix. So a session that gets through has
 // sent no such block.
 func TestBoundThinking(t *testing.T) {
-	suite.Needs(t)
-	t.Parallel()
-	w := newWorld(t, suite.Root(t), logFiles())
-	w.bind()
-	oc := w.start(w.withBinding())
-	var drives []*drive
-	for _, tc := range []struct {
-		name string
-		play func(*drive)
-	}{
-		{"no pressure", boundQuiet},
-		{"pressure", boundPressure},
-		{"over 95 percent at once", boundEmergency},
-		{"overflow", boundOverflow},
-		{"revert", boundRevert},
-		{"fork", boundFork},
-		{"flush", boundFlush},
-		{"to a model that does not bind and back", func(d *drive) { boundSwitch(d, opencodetest.ClaudeModel) }},
-		{"to another model that binds and back", func(d *drive) { boundSwitch(d, opencodetest.OtherBindingModel) }},
+	testBoundThinking(t, schema.HarnessOpenCode, slices.Concat(bound, []boundCase{
 		{"plan mode", boundPlan},
-		{"a prompt in the middle of a turn", boundInterjection},
-		{"an abort", boundAbort},
-		{"a provider that is busy", boundBusy},
 		{"subagent", boundSubagent},
-	} {
+	}))
+}
+
+// A boundCase is a session with a model that binds its thinking.
+type boundCase struct {
+	name string
+	play func(*drive)
+}
+
+// bound are the sessions that every harness can have.
+var bound = []boundCase{
+	{"no pressure", boundQuiet},
+	{"pressure", boundPressure},
+	{"over 95 percent at once", boundEmergency},
+	{"overflow", boundOverflow},
+	{"revert", boundRevert},
+	{"fork", boundFork},
+	{"flush", boundFlush},
+	{"to a model that does not bind and back", func(d *drive) { boundSwitch(d, opencodetest.ClaudeModel) }},
+	{"to another model that binds and back", func(d *drive) { boundSwitch(d, opencodetest.OtherBindingModel) }},
+	{"a prompt in the middle of a turn", boundInterjection},
+	{"an abort", boundAbort},
+	{"a provider that is busy", boundBusy},
+}
+
+func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
+	needs(t, h)
+	t.Parallel()
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
+	w.bind()
+	oc := w.launch(w.withBinding())
+	var drives []*drive
+	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			d := w.in(t).newBound(oc)
 			drives = append(drives, d)
@@ -186,14 +199,27 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 }
 
 // withoutGuesses leaves out passes whose answer the shim did not use, because the array had changed
-// before its end. The next pass is for the same array. If either pass is a bust, so is the request.
-func withoutGuesses(passes []store.PassRow) (kept []store.PassRow) {
+// before its end. The next pass is for the same array.
+func withoutGuesses(passes []store.PassRow) []store.PassRow {
+	next := map[int]int{} // by pass, the number of messages in the next one
+	for i, p := range passes[:max(0, len(passes)-1)] {
+		next[p.Pass] = passes[i+1].Messages
+	}
+	return join(passes, func(p store.PassRow) bool {
+		n, ok := next[p.Pass]
+		return ok && n == p.Messages
+	})
+}
+
+// join joins passes that led to no request with the ones after them. If either is a bust, so is the
+// request.
+func join(passes []store.PassRow, isUnsent func(store.PassRow) bool) (kept []store.PassRow) {
 	busted, cause := false, ""
-	for i, p := range passes {
+	for _, p := range passes {
 		if p.Bust {
 			busted, cause = true, cmp.Or(cause, p.BustCause)
 		}
-		if i+1 < len(passes) && passes[i+1].Messages == p.Messages {
+		if isUnsent(p) {
 			continue
 		}
 		p.Bust, p.BustCause = busted, cause
@@ -234,28 +260,12 @@ func boundOverflow(d *drive) {
 	d.worker.window = smallWindow
 	d.open()
 	d.worker.until(above(largeWindow))
-	_, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
+	err := d.oc.Send(d.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
 	if err == nil || !strings.Contains(err.Error(), "ContextOverflowError") {
 		d.t.Fatalf("the turn ends with %v, want an overflow", err)
 	}
 	d.turn(4, "Go on.")
 	d.turn(14, "And on.")
-}
-
-// promptID returns the id of the newest user message that begins with text.
-func (d *drive) promptID(text string) string {
-	d.t.Helper()
-	messages, err := d.oc.Messages(d.ctx, d.session)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	for _, m := range slices.Backward(messages) {
-		if m.Info.Role == "user" && strings.HasPrefix(m.Text(), text) {
-			return m.Info.ID
-		}
-	}
-	d.t.Fatalf("no message begins with %q", text)
-	return ""
 }
 
 // boundRevert reverts turns twice: to a point after a bust, and to a point before it.
@@ -267,7 +277,7 @@ func boundRevert(d *drive) {
 	d.prompt(opencodetest.Prompt{Text: "Three."})
 	d.turn(3, "Four.")
 	for _, text := range []string{"Four.", "Two."} {
-		if err := d.oc.Revert(d.ctx, d.session, d.promptID(text)); err != nil {
+		if err := d.oc.GoBack(d.ctx, d.session, text); err != nil {
 			d.t.Fatal(err)
 		}
 		d.turn(5, "Instead of "+text)
@@ -283,12 +293,12 @@ func boundFork(d *drive) {
 	d.prompt(opencodetest.Prompt{Text: "Two."})
 	d.turn(4, "Three.")
 	held := d.last(d.rule).Thinking.Count(mockllm.BlockValid)
-	fork, err := d.oc.Fork(d.ctx, d.session, "")
+	fork, err := d.oc.Copy(d.ctx, d.session)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.session, d.rule = fork.ID, fork.ID
-	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Session() == fork.ID })
+	d.session, d.rule = fork, fork
+	d.worker.serve(d.world, d.rule, func(r *mockllm.Request) bool { return r.Session() == fork })
 	d.turn(4, "Four.")
 	if first := d.requests(d.rule)[0].Thinking; first.Count(mockllm.BlockValid) < held {
 		d.t.Errorf("the first request of the fork holds %d valid blocks, the last of the original %d", first.Count(mockllm.BlockValid), held)
@@ -298,8 +308,7 @@ func boundFork(d *drive) {
 
 func (d *drive) flush() {
 	d.t.Helper()
-	flush := map[string]string{"command": "ctx-flush", "arguments": ""}
-	if err := d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/command", flush, nil); err != nil {
+	if err := d.oc.Command(d.ctx, d.session, "ctx-flush"); err != nil {
 		d.t.Error(err)
 	}
 }
@@ -350,7 +359,7 @@ func boundInterjection(d *drive) {
 		if !asked {
 			asked = true
 			p := opencodetest.Prompt{Text: "Hurry up.", Model: d.large}
-			if err := d.oc.PromptAsync(d.ctx, d.session, p); err != nil {
+			if err := d.oc.Interject(d.ctx, d.session, p); err != nil {
 				d.t.Error(err)
 			}
 			d.worker.enough = steps(5)
@@ -400,7 +409,7 @@ func boundSubagent(d *drive) {
 		"description": "Read the log", "prompt": d.task().Text, "subagent_type": "general",
 	})}}, mockllm.Step{Blocks: []mockllm.Block{thought, mockllm.Text("Nothing fails.")}}, mockllm.Say("Sure."))
 	for _, text := range []string{"Have the log read.", "Sure?"} {
-		if _, err := d.oc.Prompt(d.ctx, parent, opencodetest.Prompt{Text: text, Model: d.large}); err != nil {
+		if err := d.oc.Send(d.ctx, parent, opencodetest.Prompt{Text: text, Model: d.large}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -411,13 +420,16 @@ func boundSubagent(d *drive) {
 }
 
 // After an idle gap the provider's cache is gone, but thinking stays bound to its prefix.
-func TestBoundThinkingAfterAGap(t *testing.T) {
-	suite.Needs(t)
+func TestBoundThinkingAfterAGap(t *testing.T) { testBoundThinkingAfterAGap(t, schema.HarnessOpenCode) }
+
+func testBoundThinkingAfterAGap(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	t.Parallel()
-	w := newWorld(t, suite.Root(t), logFiles())
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.configure(`{"cache_ttl": "1s"}`)
 	w.bind()
-	oc := w.start(w.withBinding())
+	oc := w.launch(w.withBinding())
 	d := w.newBound(oc)
 	d.open()
 	d.turn(14, "One.")
@@ -436,11 +448,16 @@ func TestBoundThinkingAfterAGap(t *testing.T) {
 
 // A new OpenCode process knows only the stored part of the last answer.
 func TestBoundThinkingAfterARestart(t *testing.T) {
-	suite.Needs(t)
+	testBoundThinkingAfterARestart(t, schema.HarnessOpenCode)
+}
+
+func testBoundThinkingAfterARestart(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	t.Parallel()
-	w := newWorld(t, suite.Root(t), logFiles())
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.bind()
-	oc := w.start(w.withBinding())
+	oc := w.launch(w.withBinding())
 	d := w.newBound(oc)
 	d.open()
 	d.turn(6, "One.")
@@ -450,7 +467,7 @@ func TestBoundThinkingAfterARestart(t *testing.T) {
 		if withHost {
 			w.stopHost()
 		}
-		oc = w.start(w.withBinding())
+		oc = w.launch(w.withBinding())
 		d.oc = oc
 		d.turn(4, "Two.")
 		d.worker.until(relievedTimes(1, 3))
@@ -463,11 +480,16 @@ func TestBoundThinkingAfterARestart(t *testing.T) {
 
 // The host is killed at random moments.
 func TestBoundThinkingWithAKilledHost(t *testing.T) {
-	suite.Needs(t)
+	testBoundThinkingWithAKilledHost(t, schema.HarnessOpenCode)
+}
+
+func testBoundThinkingWithAKilledHost(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	t.Parallel()
-	w := newWorld(t, suite.Root(t), logFiles())
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
 	w.bind()
-	oc := w.start(w.withBinding())
+	oc := w.launch(w.withBinding())
 	d := w.newBound(oc)
 	d.open()
 	done := make(chan struct{})

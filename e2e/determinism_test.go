@@ -5,14 +5,17 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // The tests that compare two runs byte by byte rely on this property. With equal paths and a scripted
 // model, OpenCode itself sends the same bodies in every run, so no test has to normalise them. Only the
 // headers (the session id) and the database (all ids, times and snapshots) differ. The date in the
 // system prompt changes at midnight.
-func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) {
-	suite.Needs(t)
+func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessOpenCode) }
+
+func testSameBytesTwice(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	if !*all {
 		t.Skip("the test that kills the host compares runs as well; -all runs this one, too")
 	}
@@ -20,10 +23,10 @@ func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) {
 	files := storyFiles(t)
 	var runs [2][]*mockllm.Request
 	for i := range runs {
-		w := newWorld(t, root, files)
-		story := newStory(w.project, files)
+		w := newWorldOf(t, h, root, files)
+		story := newStory(w.project, files, w.tools())
 		story.turns = story.turns[:1]
-		oc := w.start(w.bare())
+		oc := w.launch(w.bare())
 		session := w.session(oc)
 		w.play(session, story.steps()...)
 		w.tell(oc, session, story)

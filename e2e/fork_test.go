@@ -14,10 +14,14 @@ import (
 // original: units that were dropped there are dropped here, and the provider reads the prefix from its
 // cache.
 func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
-	suite.Needs(t)
-	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessOpenCode)
+}
+
+func testForkBeginsWithTheRequestOfItsOriginal(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.configure(`{"protected_tags": 1}`)
-	oc := w.start(w.withFlatPrices())
+	oc := w.launch(w.withFlatPrices())
 	original := w.session(oc)
 	full := mockllm.Say("41.")
 	full.Usage = &promptcache.Tokens{Fresh: 100, Read: opencodetest.DefaultLimits.Context * 7 / 10}
@@ -28,24 +32,24 @@ func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	before := w.last(original)
 	w.wantInBody(before, "[dropped §2§]", true)
 
-	copied, err := oc.Fork(w.ctx, original, "")
+	copied, err := oc.Copy(w.ctx, original)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.play(copied.ID, mockllm.Say("Still 41."), mockllm.Say("It is."))
-	w.prompt(oc, copied.ID, "And now?")
-	first := w.last(copied.ID)
+	w.play(copied, mockllm.Say("Still 41."), mockllm.Say("It is."))
+	w.prompt(oc, copied, "And now?")
+	first := w.last(copied)
 	if where, ok := extends(before, first); !ok {
 		t.Errorf("the fork begins otherwise than its original: %s", where)
 	}
 	if left := before.Simulated.Read + before.Simulated.Write; first.Simulated.Read != left {
 		t.Errorf("the fork reads %d tokens from the cache, its original left %d", first.Simulated.Read, left)
 	}
-	w.prompt(oc, copied.ID, "Really?")
+	w.prompt(oc, copied, "Really?")
 	w.stop(oc)
 	w.stopHost()
-	passes := w.journal(copied.ID)
-	checkBusts(t, w.requests(copied.ID), passes)
+	passes := w.journal(copied)
+	checkBusts(t, w.requests(copied), passes)
 	for _, p := range passes {
 		if p.Verdict != string(schema.Steady) {
 			t.Errorf("pass %d of the fork is %s (%s)", p.Pass, p.Verdict, p.Cause)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -108,7 +109,7 @@ func (d *download) open() *opening {
 // An opening is a running OpenCode with one session.
 type opening struct {
 	*download
-	oc      *opencodetest.OpenCode
+	oc      *agent.OpenCode
 	session string
 	toasts  chan string
 }

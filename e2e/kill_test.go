@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // killSeed decides when the host is killed. Another seed gives another test:
@@ -29,18 +30,22 @@ const (
 // A restart of the host is invisible, whenever it happens: the provider receives the same bytes as
 // without the restart.
 func TestKilledHostChangesNothing(t *testing.T) {
-	suite.Needs(t)
+	testKilledHostChangesNothing(t, schema.HarnessOpenCode)
+}
+
+func testKilledHostChangesNothing(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	root := suite.Root(t)
 	files := storyFiles(t)
 
-	quiet := newWorld(t, root, files)
+	quiet := newWorldOf(t, h, root, files)
 	want := quiet.tellAlone(files, nil)
 	if t.Failed() {
 		return
 	}
 
-	rough := newWorld(t, root, files)
-	killer := newKiller(rough, len(newStory(rough.project, files).steps()))
+	rough := newWorldOf(t, h, root, files)
+	killer := newKiller(rough, len(newStory(rough.project, files, rough.tools()).steps()))
 	got := rough.tellAlone(files, killer)
 	if killer.killed != kills {
 		t.Errorf("the host was killed %d times, want %d", killer.killed, kills)
@@ -53,8 +58,8 @@ func TestKilledHostChangesNothing(t *testing.T) {
 func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request {
 	w.t.Helper()
 	options := w.withFlatPrices()
-	oc := w.start(options)
-	story := newStory(w.project, files)
+	oc := w.launch(options)
+	story := newStory(w.project, files, w.tools())
 	session := w.session(oc)
 	steps := story.steps()
 	if k == nil {

@@ -2,32 +2,39 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // Without its host the plugin changes nothing: the provider receives what OpenCode alone would send.
 func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
-	suite.Needs(t)
+	testMissingHostLeavesPromptsUnchanged(t, schema.HarnessOpenCode)
+}
+
+func testMissingHostLeavesPromptsUnchanged(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	root := suite.Root(t)
 	files := map[string]string{"notes.txt": "the answer is 41\n"}
 	run := func(hasPlugin bool) []*mockllm.Request {
-		w := newWorld(t, root, files)
+		w := newWorldOf(t, h, root, files)
 		o := w.bare()
 		if hasPlugin {
 			o = w.user.WithPlugin(filepath.Join(root, "no-such-host"), w.project, w.mock.URL())
 		}
-		oc := w.start(o)
+		oc := w.launch(o)
 		session := w.session(oc)
 		w.play(session,
-			mockllm.Call("toolu_1", "read", map[string]any{"filePath": filepath.Join(w.project, "notes.txt")}),
-			mockllm.Say("It says 41."), mockllm.Say("You are welcome."))
+			w.readNotes("toolu_1"), mockllm.Say("It says 41."), mockllm.Say("You are welcome."))
 		w.prompt(oc, session, "What is the answer?")
 		w.prompt(oc, session, "Thanks.")
-		if isThere := w.pluginComplained(); isThere != hasPlugin {
+		if isThere := w.pluginComplained(oc); isThere != hasPlugin {
 			t.Errorf("the plugin complains of its host: %v, want %v", isThere, hasPlugin)
 		}
 		w.destroy(oc)
@@ -36,7 +43,11 @@ func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
 	checkBodies(t, run(false), run(true))
 }
 
-// pluginComplained reports whether OpenCode's log tells the user that the host is missing.
-func (w *world) pluginComplained() bool {
+// pluginComplained reports whether the harness tells the user that the host is missing: OpenCode in its
+// log, Pi in a notice.
+func (w *world) pluginComplained(oc agent.Agent) bool {
+	if p, ok := oc.(*agent.Pi); ok {
+		return slices.ContainsFunc(p.UIRequests("notify"), func(r pitest.UIRequest) bool { return strings.Contains(r.Message, "no-such-host") })
+	}
 	return strings.Contains(w.logs()["opencode.log"], "no-such-host")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A model that keeps reading big files is reminded that it could drop some of them. The reminder stands
@@ -17,23 +18,28 @@ import (
 // one message. That message always comes at the end of a request, never in the middle of content that
 // was sent before.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
-	suite.Needs(t)
-	const big = 5 // files of 44 kB, which OpenCode's read does not cut
+	testReaderIsToldWhatItCouldDrop(t, schema.HarnessOpenCode)
+}
+
+func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	const big = 5 // files of 44 kB, which no read tool cuts
 	files := map[string]string{}
 	for i := range big {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
 	}
-	w := newWorld(t, suite.Root(t), files)
+	w := newWorldOf(t, h, suite.Root(t), files)
 	// One output is a third of the tokens that may be filled before a pass may bust.
 	w.configure(`{"execute_threshold_percentage": 50}`)
 	options := w.withPlugin()
 	options.Limits = opencodetest.Limits{Context: 64_000, Output: 8_192}
-	oc := w.start(options)
+	oc := w.launch(options)
 	session := w.session(oc)
 
 	var steps []mockllm.Step
 	for i := range big {
-		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), "read", map[string]any{"filePath": filepath.Join(w.project, fmt.Sprintf("big%d.txt", i))})
+		tool, input := w.tools().Read(filepath.Join(w.project, fmt.Sprintf("big%d.txt", i)), 0, 0)
+		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), tool, input)
 		// The first steps report about a third of the 64,000 tokens, which causes a gentle reminder.
 		// With the fourth step, the prompt passes the execute threshold in the middle of the turn, but
 		// stays below the force level. So at the fifth file the reminder is firm, and no pass busts.

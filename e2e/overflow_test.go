@@ -18,9 +18,13 @@ const limitTimeout = 20 * time.Second
 // The host believes a refusal for length until the provider accepts a larger prompt. OpenCode reports
 // both.
 func TestWindowIsLearnedFromTheProvider(t *testing.T) {
-	suite.Needs(t)
-	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "41\n"})
-	oc := w.start(w.withPlugin())
+	testWindowIsLearnedFromTheProvider(t, schema.HarnessOpenCode)
+}
+
+func testWindowIsLearnedFromTheProvider(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "41\n"})
+	oc := w.launch(w.withPlugin())
 	session := w.session(oc)
 	answer := mockllm.Say("Here.")
 	answer.Usage = &promptcache.Tokens{Fresh: 100, Read: 150_000}
@@ -29,7 +33,7 @@ func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 
 	w.prompt(oc, session, "Hello?")
 	w.wantLimit(session, opencodetest.DefaultLimits.Context, schema.LimitCatalogue)
-	if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: "Too long."}); err == nil {
+	if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: "Too long."}); err == nil {
 		t.Error("the refused turn succeeded")
 	}
 	w.wantLimit(session, 140_000, schema.LimitOverflow)

@@ -77,7 +77,7 @@ func (w *world) installPacked() string {
 		w.t.Fatalf("pack: %v\n%s", err, out)
 	}
 	tarballs, err := filepath.Glob(filepath.Join(packed, "*.tgz"))
-	if err != nil || len(tarballs) != 2 {
+	if err != nil || len(tarballs) != 3 {
 		w.t.Fatalf("tarballs: %q, %v", tarballs, err)
 	}
 	if err := os.Mkdir(installed, 0o755); err != nil {

@@ -3,14 +3,15 @@ package e2e
 import (
 	"flag"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
@@ -36,7 +37,7 @@ var dialects = []dialectCase{
 type drive struct {
 	*world
 	dialectCase
-	oc      *opencodetest.OpenCode
+	oc      agent.Agent
 	worker  *worker
 	session string
 	rule    string // the name of the mock's rule that answers its requests
@@ -46,12 +47,32 @@ type drive struct {
 // runs in one.
 var all = flag.Bool("all", false, "play every session in both dialects, and check that OpenCode repeats itself (minutes)")
 
-// Sessions whose content fills the window.
+// A pressureCase is a session whose content fills the window.
+type pressureCase struct {
+	name  string
+	in    []dialectCase
+	play  func(*drive)
+	check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
+}
+
+// pressures are the sessions that every harness can have.
+var pressures = []pressureCase{
+	{"to 85 percent", dialects, toForce, checkToForce},
+	{"over 95 percent at once", dialects, toEmergency, checkToEmergency},
+	{"with an image", dialects[:1], withImage, checkWithImage},
+	{"to a smaller window", dialects[1:], toSmallerWindow, checkToSmallerWindow},
+}
+
 func TestPressure(t *testing.T) {
-	suite.Needs(t)
+	testPressure(t, schema.HarnessOpenCode, append(slices.Clip(pressures), pressureCase{"as a subagent", dialects[:1], asSubagent, checkAsSubagent}))
+}
+
+func testPressure(t *testing.T, h schema.Harness, cases []pressureCase) {
+	needs(t, h)
 	t.Parallel()
-	w := newWorld(t, suite.Root(t), logFiles())
-	oc := w.start(w.withWindows())
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
+	oc := w.launch(w.withWindows())
 
 	type played struct {
 		name  string
@@ -59,18 +80,7 @@ func TestPressure(t *testing.T) {
 		check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 	}
 	var sessions []played
-	for _, tc := range []struct {
-		name  string
-		in    []dialectCase
-		play  func(*drive)
-		check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
-	}{
-		{"to 85 percent", dialects, toForce, checkToForce},
-		{"over 95 percent at once", dialects, toEmergency, checkToEmergency},
-		{"with an image", dialects[:1], withImage, checkWithImage},
-		{"to a smaller window", dialects[1:], toSmallerWindow, checkToSmallerWindow},
-		{"as a subagent", dialects[:1], asSubagent, checkAsSubagent},
-	} {
+	for _, tc := range cases {
 		if *all {
 			tc.in = dialects
 		}
@@ -127,7 +137,7 @@ func (d *drive) prompt(p opencodetest.Prompt) {
 	if p.Model == "" {
 		p.Model = d.large
 	}
-	if _, err := d.oc.Prompt(d.ctx, d.session, p); err != nil {
+	if err := d.oc.Send(d.ctx, d.session, p); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -280,10 +290,7 @@ func withImage(d *drive) {
 	p := d.task()
 	p.Files = []opencodetest.File{picture(d.t)}
 	d.prompt(p)
-	flush := map[string]string{"command": "ctx-flush", "arguments": ""}
-	if err := d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/command", flush, nil); err != nil {
-		d.t.Error(err)
-	}
+	d.flush()
 	d.worker.until(steps(1))
 	d.prompt(opencodetest.Prompt{Text: "Sure?"})
 }
@@ -355,7 +362,7 @@ func asSubagent(d *drive) {
 	d.play(parent, mockllm.Call("toolu_task", "task", map[string]any{
 		"description": "Read the log", "prompt": d.task().Text, "subagent_type": "general",
 	}), mockllm.Say("Nothing fails."))
-	if _, err := d.oc.Prompt(d.ctx, parent, opencodetest.Prompt{Text: "Have the log read.", Model: d.large}); err != nil {
+	if err := d.oc.Send(d.ctx, parent, opencodetest.Prompt{Text: "Have the log read.", Model: d.large}); err != nil {
 		d.t.Fatal(err)
 	}
 	d.wantInBody(d.last(parent), "Found nothing by step", true)
@@ -369,11 +376,14 @@ func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes
 
 // The real window is smaller than the catalogue says. The provider refuses a prompt, and the session
 // goes on with the next one.
-func TestOverflow(t *testing.T) {
-	suite.Needs(t)
+func TestOverflow(t *testing.T) { testOverflow(t, schema.HarnessOpenCode) }
+
+func testOverflow(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	t.Parallel()
-	w := newWorld(t, suite.Root(t), logFiles())
-	oc := w.start(w.withWindows())
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	w.thinks = true
+	oc := w.launch(w.withWindows())
 	var drives []*drive
 	for _, c := range dialects {
 		d := &drive{world: w, dialectCase: c, oc: oc, worker: w.worker(c.dialect)}
@@ -381,7 +391,7 @@ func TestOverflow(t *testing.T) {
 		d.worker.window = smallWindow
 		d.open()
 		d.worker.until(above(largeWindow))
-		_, err := oc.Prompt(w.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
+		err := oc.Send(w.ctx, d.session, opencodetest.Prompt{Text: "What fails here?", Model: d.large})
 		if err == nil || !strings.Contains(err.Error(), "ContextOverflowError") {
 			t.Fatalf("the turn ends with %v, want an overflow", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
@@ -17,22 +18,24 @@ import (
 )
 
 // Two OpenCode processes of one user run side by side, each with a long session.
-func TestLongSessions(t *testing.T) {
-	suite.Needs(t)
+func TestLongSessions(t *testing.T) { testLongSessions(t, schema.HarnessOpenCode) }
+
+func testLongSessions(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	files := storyFiles(t)
-	w := newWorld(t, suite.Root(t), files)
+	w := newWorldOf(t, h, suite.Root(t), files)
 	other := w.addProject("other", files)
 
 	options := [2]opencodetest.Options{w.withFlatPrices(), w.withFlatPrices()}
 	options[0].Config["snapshot"] = true // snapshots are on, as users have them
 	options[1].Project = other
-	var processes [2]*opencodetest.OpenCode
+	var processes [2]agent.Agent
 	var sessions [2]string
 	var stories [2]*story
 	var told sync.WaitGroup
 	for i, o := range options {
-		processes[i] = w.start(o)
-		stories[i] = newStory(o.Project, files)
+		processes[i] = w.launch(o)
+		stories[i] = newStory(o.Project, files, w.tools())
 		sessions[i] = w.session(processes[i])
 		w.play(sessions[i], stories[i].steps()...)
 		told.Go(func() { w.tell(processes[i], sessions[i], stories[i]) })
@@ -41,7 +44,7 @@ func TestLongSessions(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	checkOneHost(t, w, processes[0].PID, processes[1].PID)
+	checkOneHost(t, w, processes[0].Process(), processes[1].Process())
 	for i, oc := range processes {
 		checkToolsRan(t, w, oc, sessions[i])
 		w.stop(oc)
@@ -75,7 +78,7 @@ func checkOneHost(t *testing.T, w *world, pids ...int) {
 	}
 	var served []int
 	for _, c := range status.Clients {
-		if c.Harness == schema.HarnessOpenCode {
+		if c.Harness == w.harness {
 			served = append(served, c.PID)
 		}
 	}
@@ -90,18 +93,14 @@ func checkOneHost(t *testing.T, w *world, pids ...int) {
 }
 
 // checkToolsRan asserts that the tools of the session ran as its script says.
-func checkToolsRan(t *testing.T, w *world, oc *opencodetest.OpenCode, session string) {
+func checkToolsRan(t *testing.T, w *world, oc agent.Agent, session string) {
 	t.Helper()
-	messages, err := oc.Messages(w.ctx, session)
+	failed, err := oc.FailedCalls(w.ctx, session)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
-				t.Errorf("call %s of %s: %s %s%s", p.CallID, p.Tool, p.State.Status, p.State.Error, p.State.Output)
-			}
-		}
+	for _, call := range failed {
+		t.Error(call)
 	}
 }
 
@@ -189,15 +188,20 @@ func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int)
 	}
 }
 
-// journal reads the passes of a session. The host must not run.
+// journal reads the passes of a session of the world's harness. The host must not run.
 func (w *world) journal(session string) []store.PassRow {
+	w.t.Helper()
+	return w.journalOf(w.harness, session)
+}
+
+func (w *world) journalOf(h schema.Harness, session string) []store.PassRow {
 	w.t.Helper()
 	s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer s.Close()
-	passes, err := s.Passes(w.ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: session}, 0, 0)
+	passes, err := s.Passes(w.ctx, store.Key{Harness: string(h), Session: session}, 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -2,19 +2,46 @@ package e2e
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
 )
 
-// Short sessions run one after the other in one OpenCode.
+// A shortCase is a short session. It returns the session's id.
+type shortCase struct {
+	name string
+	test func(*world, agent.Agent) (session string)
+	// unsent is the pass for whose request Pi did not ask the provider, counted from 0; 0 if there is none.
+	unsent int
+}
+
+// shorts are the short sessions that every harness can have.
+var shorts = []shortCase{
+	{name: "a revert", test: revert},
+	{name: "a fork", test: fork},
+	{name: "an abort of the answer", test: abortAnswer},
+	{name: "an abort of a tool", test: abortTool, unsent: 1}, // Pi prepares the request with the result of the tool
+	{name: "the OpenAI dialect", test: openAI},
+	{name: "arguments that do not parse", test: badArguments},
+}
+
 func TestShortSessions(t *testing.T) {
-	suite.Needs(t)
-	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	testShortSessions(t, schema.HarnessOpenCode, append([]shortCase{
+		{name: "OpenCode's own requests pass untouched", test: ownRequests},
+		{name: "a subagent does not touch its parent", test: subagent},
+	}, shorts...))
+}
+
+// testShortSessions runs short sessions one after the other in one process.
+func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
+	needs(t, h)
+	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{
 		Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question")),
 	})
@@ -23,22 +50,10 @@ func TestShortSessions(t *testing.T) {
 	})
 	options := w.withFlatPrices()
 	options.Config["snapshot"] = true // a revert restores files from snapshots
-	oc := w.start(options)
+	oc := w.launch(options)
 
 	var sessions []string // at the end, their journal is compared with their requests
-	for _, tc := range []struct {
-		name string
-		test func(*world, *opencodetest.OpenCode) (session string)
-	}{
-		{"OpenCode's own requests pass untouched", ownRequests},
-		{"a subagent does not touch its parent", subagent},
-		{"a revert", revert},
-		{"a fork", fork},
-		{"an abort of the answer", abortAnswer},
-		{"an abort of a tool", abortTool},
-		{"the OpenAI dialect", openAI},
-		{"arguments that do not parse", badArguments},
-	} {
+	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			w := w.in(t)
 			session := tc.test(w, oc)
@@ -53,14 +68,19 @@ func TestShortSessions(t *testing.T) {
 
 	w.stop(oc)
 	w.stopHost()
-	for _, id := range sessions {
-		checkBusts(t, w.requests(id), w.journal(id))
+	for i, id := range sessions {
+		passes := w.journal(id)
+		if unsent := cases[i].unsent; unsent > 0 && h == schema.HarnessPi {
+			passes = join(passes, func(p store.PassRow) bool { return p.Pass == passes[unsent].Pass })
+		}
+		checkBusts(t, w.requests(id), passes)
 	}
 }
 
 // readNotes returns a step that reads the project's only file.
 func (w *world) readNotes(id string) mockllm.Step {
-	return mockllm.Call(id, "read", map[string]any{"filePath": filepath.Join(w.project, "notes.txt")})
+	tool, input := w.tools().Read(filepath.Join(w.project, "notes.txt"), 0, 0)
+	return mockllm.Call(id, tool, input)
 }
 
 // last returns the newest request of a session.
@@ -92,7 +112,8 @@ func (w *world) wantInBody(r *mockllm.Request, text string, want bool) {
 
 // The plugin must not change requests that OpenCode makes for itself: for titles, and for the summary
 // of its own compaction.
-func ownRequests(w *world, oc *opencodetest.OpenCode) string {
+func ownRequests(w *world, a agent.Agent) string {
+	oc := a.(*agent.OpenCode)
 	session, err := oc.CreateSession(w.ctx, opencodetest.NewSession{}) // without a title, so that OpenCode asks for one
 	if err != nil {
 		w.t.Fatal(err)
@@ -116,7 +137,8 @@ func ownRequests(w *world, oc *opencodetest.OpenCode) string {
 	return session.ID
 }
 
-func subagent(w *world, oc *opencodetest.OpenCode) string {
+func subagent(w *world, a agent.Agent) string {
+	oc := a.(*agent.OpenCode)
 	parent := w.session(oc)
 	w.play(parent, mockllm.Say("Ready."), mockllm.Say("Done."))
 	w.prompt(oc, parent, "Wait.")
@@ -149,20 +171,12 @@ func subagent(w *world, oc *opencodetest.OpenCode) string {
 	return parent
 }
 
-func revert(w *world, oc *opencodetest.OpenCode) string {
+func revert(w *world, oc agent.Agent) string {
 	session := w.session(oc)
 	w.play(session, w.readNotes("toolu_revert1"), mockllm.Say("41."), mockllm.Say("Green."), mockllm.Say("Blue."), mockllm.Say("Yes."))
 	w.prompt(oc, session, "Read the notes.")
 	w.prompt(oc, session, "Name a colour.")
-	messages, err := oc.Messages(w.ctx, session)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	second := slices.IndexFunc(messages, func(m opencodetest.Message) bool { return m.Text() == "Name a colour." })
-	if second < 0 {
-		w.t.Fatalf("the second prompt is not stored: %+v", messages)
-	}
-	if err := oc.Revert(w.ctx, session, messages[second].Info.ID); err != nil {
+	if err := oc.GoBack(w.ctx, session, "Name a colour."); err != nil {
 		w.t.Fatal(err)
 	}
 	w.prompt(oc, session, "Name another colour.")
@@ -172,22 +186,22 @@ func revert(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func fork(w *world, oc *opencodetest.OpenCode) string {
+func fork(w *world, oc agent.Agent) string {
 	original := w.session(oc)
 	w.play(original, w.readNotes("toolu_fork1"), mockllm.Say("41."))
 	w.prompt(oc, original, "Read the notes.")
-	copied, err := oc.Fork(w.ctx, original, "")
+	copied, err := oc.Copy(w.ctx, original)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.play(copied.ID, mockllm.Say("Still 41."), mockllm.Say("Yes."))
-	w.prompt(oc, copied.ID, "And now?")
-	w.wantInBody(w.last(copied.ID), "toolu_fork1", true)
-	w.prompt(oc, copied.ID, "Sure?")
-	return copied.ID
+	w.play(copied, mockllm.Say("Still 41."), mockllm.Say("Yes."))
+	w.prompt(oc, copied, "And now?")
+	w.wantInBody(w.last(copied), "toolu_fork1", true)
+	w.prompt(oc, copied, "Sure?")
+	return copied
 }
 
-func abortAnswer(w *world, oc *opencodetest.OpenCode) string {
+func abortAnswer(w *world, oc agent.Agent) string {
 	session := w.session(oc)
 	arrived := w.playAndTell(session, w.readNotes("toolu_abort1"), mockllm.Step{Hang: true}, mockllm.Say("Here I am."), mockllm.Say("Yes."))
 	w.abortAfter(oc, session, "Read the notes.", arrived, 2)
@@ -196,11 +210,11 @@ func abortAnswer(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func abortTool(w *world, oc *opencodetest.OpenCode) string {
+func abortTool(w *world, oc agent.Agent) string {
 	session := w.session(oc)
 	started := filepath.Join(w.root, "started")
 	w.play(session,
-		mockllm.Call("toolu_abort2", "bash", map[string]any{"command": "touch " + started + "; sleep 60", "description": "wait"}),
+		w.bash("toolu_abort2", "touch "+started+"; sleep 60"),
 		mockllm.Say("Here I am."), mockllm.Say("Yes."))
 	idle := w.promptAsync(oc, session, "Wait a minute.")
 	w.waitForFile(started)
@@ -214,11 +228,11 @@ func abortTool(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func openAI(w *world, oc *opencodetest.OpenCode) string {
+func openAI(w *world, oc agent.Agent) string {
 	session := w.session(oc)
 	w.play(session, w.readNotes("call_1"), mockllm.Say("41."), w.readNotes("call_2"), mockllm.Say("Still 41."))
 	for _, text := range []string{"Read the notes.", "Again."} {
-		if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: text, Model: opencodetest.GPTModel}); err != nil {
+		if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: text, Model: opencodetest.GPTModel}); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -228,7 +242,7 @@ func openAI(w *world, oc *opencodetest.OpenCode) string {
 	return session
 }
 
-func badArguments(w *world, oc *opencodetest.OpenCode) string {
+func badArguments(w *world, oc agent.Agent) string {
 	session := w.session(oc)
 	w.play(session,
 		mockllm.Step{Blocks: []mockllm.Block{mockllm.BadTool("toolu_bad1", "read", `{"filePath": `)}},

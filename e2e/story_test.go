@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/script"
@@ -56,13 +57,13 @@ func (s *story) percentAt(step int) int {
 	return 20
 }
 
-func newStory(project string, files map[string]string) *story {
+func newStory(project string, files map[string]string, tools script.Tools) *story {
 	args := map[int]string{}
 	for _, d := range drops {
 		args[d.step] = d.arg
 	}
 	s := &story{turns: script.Write(script.Options{
-		Project: project, Files: files, Steps: []int{18, 24, 9}, Seed: 7, Drops: args,
+		Project: project, Files: files, Steps: []int{18, 24, 9}, Seed: 7, Drops: args, Tools: tools,
 	})}
 	step := 0
 	for _, turn := range s.turns {
@@ -86,10 +87,10 @@ func (s *story) steps() (all []mockllm.Step) {
 }
 
 // tell sends the prompts of a story, which the mock plays in a session.
-func (w *world) tell(oc *opencodetest.OpenCode, session string, s *story) {
+func (w *world) tell(oc agent.Agent, session string, s *story) {
 	w.t.Helper()
 	for i, turn := range s.turns {
-		if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
+		if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
 			w.t.Errorf("turn %d: %v", i+1, err)
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/script"
 )
 
 // A worker is a model that reads a log until it has read enough. Its answers depend on the size of the
@@ -22,6 +23,7 @@ type worker struct {
 	// dialect decides whether the worker thinks, with a signature.
 	dialect mockllm.Dialect
 	project string
+	tools   script.Tools
 
 	// mu guards all fields below.
 	mu sync.Mutex
@@ -63,7 +65,7 @@ const (
 
 func (w *world) worker(d mockllm.Dialect) *worker {
 	return &worker{
-		dialect: d, project: w.project, thoughts: map[thought]bool{}, thoughtOf: map[string]thought{},
+		dialect: d, project: w.project, tools: w.tools(), thoughts: map[thought]bool{}, thoughtOf: map[string]thought{},
 		lines: func(int) int { return usualLines },
 	}
 }
@@ -161,9 +163,11 @@ func (k *worker) read(lines int, shell bool) mockllm.Block {
 	}
 	if shell {
 		command := fmt.Sprintf("sed -n %d,%dp job.log", first, first+lines-1)
-		return mockllm.Tool(id, "bash", map[string]any{"command": command, "description": "Read on"})
+		tool, input := k.tools.Bash(command, "Read on")
+		return mockllm.Tool(id, tool, input)
 	}
-	return mockllm.Tool(id, "read", map[string]any{"filePath": filepath.Join(k.project, "job.log"), "offset": first, "limit": lines})
+	tool, input := k.tools.Read(filepath.Join(k.project, "job.log"), first, lines)
+	return mockllm.Tool(id, tool, input)
 }
 
 // refusal is a provider's answer to a prompt that is too long.

@@ -8,10 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // testTimeout bounds a whole test, on a machine that also runs other tests.
@@ -20,6 +24,9 @@ const testTimeout = 10 * time.Minute
 // A world is a user's machine: the user, a project, and the model's provider.
 type world struct {
 	t       *testing.T
+	harness schema.Harness // that launch starts, and whose journal is read
+	// thinks is true if the scripted models begin each turn with a thought. Pi asks the provider for that.
+	thinks  bool
 	ctx     context.Context
 	root    string
 	user    *stage.User
@@ -30,9 +37,15 @@ type world struct {
 	kept   map[string]string
 }
 
-// newWorld creates a world at root. Two worlds that use the same root one after the other have the same
-// paths, so paths cannot make their requests differ.
+// newWorld creates a world of OpenCode at root.
 func newWorld(t *testing.T, root string, files map[string]string) *world {
+	t.Helper()
+	return newWorldOf(t, schema.HarnessOpenCode, root, files)
+}
+
+// newWorldOf creates a world at root. Two worlds that use the same root one after the other have the same
+// paths, so paths cannot make their requests differ.
+func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
@@ -41,7 +54,7 @@ func newWorld(t *testing.T, root string, files map[string]string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
+	w := &world{t: t, harness: h, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
 	suite.Judge(t, w.mock)
 	w.project = w.addProject("project", files)
@@ -87,20 +100,77 @@ func (w *world) withPlugin() opencodetest.Options {
 	return w.user.WithPlugin(product.Host, w.project, w.mock.URL())
 }
 
-// start runs OpenCode until the test ends or stop is called.
-func (w *world) start(o opencodetest.Options) *opencodetest.OpenCode {
+// tools are the tools of the world's harness.
+func (w *world) tools() script.Tools {
+	if w.harness == schema.HarnessPi {
+		return script.Pi
+	}
+	return script.OpenCode
+}
+
+// bash returns a step that runs a command in the shell.
+func (w *world) bash(id, command string) mockllm.Step {
+	tool, input := w.tools().Bash(command, "Run it")
+	return mockllm.Call(id, tool, input)
+}
+
+// launch runs the world's harness until the test ends or stop is called. The options are OpenCode's. Of
+// a Pi they set the limits, the prices and the environment.
+func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
-	oc, err := opencodetest.Start(w.ctx, o)
+	if w.harness != schema.HarnessPi {
+		return w.start(o)
+	}
+	return w.startPi(w.piOptions(o))
+}
+
+// piOptions returns the options for a Pi with the shim, which has what the options for OpenCode say of
+// models and plugins.
+func (w *world) piOptions(o opencodetest.Options) pitest.Options {
+	p := w.user.BarePi(w.project, w.mock.URL())
+	p.Version = pitest.Version(*piVersion)
+	if len(o.Plugins) > 0 {
+		p.Extensions = []string{w.user.Product.PiShim}
+	}
+	if w.thinks {
+		p.Thinking = "medium"
+	}
+	p.Limits, p.LimitsOf, p.FlatPrices, p.Env, p.Project = o.Limits, o.LimitsOf, o.FlatPrices, o.Env, o.Project
+	return p
+}
+
+// startPi runs Pi until the test ends or stop is called.
+func (w *world) startPi(o pitest.Options) *agent.Pi {
+	w.t.Helper()
+	p, err := agent.StartPi(w.ctx, o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.watch(p)
+	return p
+}
+
+// start runs OpenCode until the test ends or stop is called.
+func (w *world) start(o opencodetest.Options) *agent.OpenCode {
+	w.t.Helper()
+	started, err := opencodetest.Start(w.ctx, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	oc := &agent.OpenCode{OpenCode: started}
+	w.watch(oc)
+	return oc
+}
+
+// watch ends an agent when the test ends, and shows its logs if the test has failed.
+func (w *world) watch(oc agent.Agent) {
 	w.t.Cleanup(func() {
 		logs := w.kept
 		if !w.isGone {
 			logs = w.logs()
 		}
 		if w.t.Failed() {
-			w.t.Logf("OpenCode printed:\n%s", oc.Output())
+			w.t.Logf("the harness printed:\n%s", oc.Printed())
 			for name, text := range logs {
 				w.t.Logf("%s:\n%s", name, tail(text, 3_000))
 			}
@@ -111,13 +181,11 @@ func (w *world) start(o opencodetest.Options) *opencodetest.OpenCode {
 		w.stop(oc)
 		w.stopHost()
 	})
-	return oc
 }
 
-func (w *world) stop(oc *opencodetest.OpenCode) {
+func (w *world) stop(oc agent.Agent) {
 	w.t.Helper()
-	oc.Close()
-	if err := oc.Stop(); err != nil {
+	if err := oc.End(); err != nil {
 		w.t.Error(err)
 	}
 }
@@ -130,7 +198,7 @@ func (w *world) stopHost() {
 }
 
 // destroy ends all processes of the world and empties its root for the next world.
-func (w *world) destroy(oc *opencodetest.OpenCode) {
+func (w *world) destroy(oc agent.Agent) {
 	w.t.Helper()
 	w.stop(oc)
 	w.stopHost()
@@ -138,25 +206,25 @@ func (w *world) destroy(oc *opencodetest.OpenCode) {
 	suite.Remove(w.t, w.root)
 }
 
-// session creates a session with a title, so that OpenCode does not ask for one.
-func (w *world) session(oc *opencodetest.OpenCode) string {
+// session creates a session.
+func (w *world) session(oc agent.Agent) string {
 	w.t.Helper()
-	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "e2e"})
+	id, err := oc.Begin(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return s.ID
+	return id
 }
 
 // prompt runs one turn.
-func (w *world) prompt(oc *opencodetest.OpenCode, session, text string) {
+func (w *world) prompt(oc agent.Agent, session, text string) {
 	w.t.Helper()
-	if _, err := oc.Prompt(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
+	if err := oc.Send(w.ctx, session, opencodetest.Prompt{Text: text}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// logs returns the logs of OpenCode, the shim and the host, by file name.
+// logs returns the logs of OpenCode, the shims and the host, by file name.
 func (w *world) logs() map[string]string {
 	w.t.Helper()
 	logs := map[string]string{}

@@ -27,10 +27,11 @@ export function shimManifest(source) {
   return {
     ...published,
     publishConfig,
-    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name.
+    // There is only one bin, so `npx @magicctx/opencode install opencode` needs no name. The packages share it, because
+    // people and messages name it, and because one host serves all harnesses.
     bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the package that fits and skips the others. It needs no install script, and OpenCode runs none
-    // when it installs a plugin.
+    // npm installs the package that fits and skips the others. It needs no install script, and the harnesses run none
+    // when they install a plugin.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }
@@ -41,7 +42,7 @@ export function hostManifest(source, platform) {
   return {
     name: hostPackage(platform),
     version,
-    description: `The host of @magicctx/opencode for ${platform.os} ${platform.cpu}`,
+    description: `The host of @magicctx/opencode and @magicctx/pi for ${platform.os} ${platform.cpu}`,
     license,
     engines: { node },
     os: [platform.os],

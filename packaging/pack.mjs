@@ -1,10 +1,10 @@
-// Packs the packages that users install: the OpenCode shim, and the host for each platform.
+// Packs the packages that users install: the shim for each harness, and the host for each platform.
 //
 //   node packaging/pack.mjs            this machine's platform, to dist/npm
 //   node packaging/pack.mjs --all      all platforms
 //   node packaging/pack.mjs --out DIR  to DIR
 //
-// The version comes from adapters/opencode-shim/package.json. The same sources, Go, npm and Node produce the same
+// The version comes from the manifests of the shims, which agree on it. The same sources, Go, npm and Node produce the same
 // bytes.
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -17,17 +17,22 @@ import { notices } from "./notices.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const repository = dirname(here)
-const shim = join(repository, "adapters", "opencode-shim")
+const shims = [
+  { folder: "opencode-shim", readme: "opencode.md" },
+  { folder: "pi-shim", readme: "pi.md" },
+]
 const binaryLimitBytes = 30_000_000
 
-/** Packs the shim and the hosts of the chosen platforms to directory out. Returns a line for each tarball. */
+/** Packs the shims and the hosts of the chosen platforms to directory out. Returns a line for each tarball. */
 export function pack(chosen, out) {
-  const source = JSON.parse(readFileSync(join(shim, "package.json"), "utf8"))
+  const sources = shims.map(({ folder }) => JSON.parse(readFileSync(join(repository, "adapters", folder, "package.json"), "utf8")))
+  const [source] = sources
+  if (sources.some(({ version }) => version !== source.version)) throw new Error("the shims have different versions")
   const stage = mkdtempSync(join(tmpdir(), "magicctx-pack-"))
   mkdirSync(out, { recursive: true })
   try {
     const packages = chosen.map((platform) => stageHost(join(stage, hostPackage(platform)), source, platform))
-    packages.push(stageShim(join(stage, "shim"), source))
+    packages.push(...shims.map((shim, i) => stageShim(join(stage, shim.folder), shim, sources[i])))
     return packages.map((folder) => tarball(folder, out))
   } finally {
     rmSync(stage, { recursive: true, force: true })
@@ -54,10 +59,10 @@ function stageHost(folder, source, platform) {
 /** Settings that must not depend on the machine: no C, and the oldest processors of each kind. */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 
-function stageShim(folder, source) {
-  run(process.execPath, [join(shim, "build.mjs"), join(folder, "dist")], { cwd: repository })
+function stageShim(folder, shim, source) {
+  run(process.execPath, [join(repository, "adapters", shim.folder, "build.mjs"), join(folder, "dist")], { cwd: repository })
   chmodSync(join(folder, "dist", "launcher.js"), 0o755)
-  describe(folder, shimManifest(source), readFileSync(join(here, "opencode.md"), "utf8"))
+  describe(folder, shimManifest(source), readFileSync(join(here, shim.readme), "utf8"))
   return folder
 }
 

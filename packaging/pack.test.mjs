@@ -17,6 +17,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "mcp"))) // kept short: a s
 const project = join(root, "project")
 const scope = join(project, "node_modules", "@magicctx")
 const shimDir = join(scope, "opencode")
+const piDir = join(scope, "pi")
 const hostDir = join(project, "node_modules", ...hostPackage(here).split("/"))
 
 const node = dirname(process.execPath)
@@ -50,8 +51,8 @@ const filesBelow = (dir) =>
     .sort()
 
 test("the packages hold what they need and nothing else", () => {
-  assert.deepEqual(readdirSync(scope).sort(), [basename(hostDir), "opencode"])
-  assert.deepEqual(filesBelow(shimDir), ["LICENSE", "README.md", "dist/index.js", "dist/launcher.js", "package.json"])
+  assert.deepEqual(readdirSync(scope).sort(), [basename(hostDir), "opencode", "pi"])
+  for (const dir of [shimDir, piDir]) assert.deepEqual(filesBelow(dir), ["LICENSE", "README.md", "dist/index.js", "dist/launcher.js", "package.json"])
   assert.deepEqual(filesBelow(hostDir), ["LICENSE", "NOTICES.txt", "README.md", `bin/${hostBinary(here)}`, "package.json"])
   for (const module of ["github.com/ncruces/go-sqlite3 v", "Go\n"]) {
     assert.ok(readFileSync(join(hostDir, "NOTICES.txt"), "utf8").includes(module), module)
@@ -61,7 +62,8 @@ test("the packages hold what they need and nothing else", () => {
 test("no package has an install script, or a dependency but the hosts of its own version", () => {
   const shim = JSON.parse(readFileSync(join(shimDir, "package.json"), "utf8"))
   const host = JSON.parse(readFileSync(join(hostDir, "package.json"), "utf8"))
-  for (const manifest of [shim, host]) {
+  const pi = JSON.parse(readFileSync(join(piDir, "package.json"), "utf8"))
+  for (const manifest of [shim, pi, host]) {
     assert.equal(manifest.version, version)
     for (const key of ["scripts", "dependencies", "devDependencies", "peerDependencies", "private", "gypfile"]) {
       assert.ok(!(key in manifest), `${manifest.name} has ${key}`)
@@ -69,8 +71,12 @@ test("no package has an install script, or a dependency but the hosts of its own
   }
   assert.equal(shim.exports["./server"], "./dist/index.js")
   assert.ok(shim.engines.opencode)
-  assert.equal(Object.keys(shim.optionalDependencies).length, 6)
-  assert.equal(shim.optionalDependencies[hostPackage(here)], version)
+  for (const { optionalDependencies } of [shim, pi]) {
+    assert.equal(Object.keys(optionalDependencies).length, 6)
+    assert.equal(optionalDependencies[hostPackage(here)], version)
+  }
+  assert.deepEqual(pi.pi, { extensions: ["./dist/index.js"] })
+  assert.ok(pi.keywords.includes("pi-package")) // by which Pi's gallery finds a package
   assert.deepEqual([host.os, host.cpu], [[process.platform], [process.arch]])
 })
 
@@ -97,6 +103,18 @@ test("npx @magicctx/opencode installs, with arguments and without", () => {
   assert.ok(!stdout.includes('"@magicctx/opencode'), "the configuration would name a package that is not registered")
 })
 
+test("npx @magicctx/pi installs for Pi", () => {
+  const alone = join(root, "alone")
+  mkdirSync(alone)
+  writeFileSync(join(alone, "package.json"), "{}")
+  const paths = tarballs.map(({ path }) => path).filter((path) => !basename(path).startsWith("magicctx-opencode-"))
+  assert.equal(run("npm", ["install", "--no-audit", "--no-fund", ...paths], { cwd: alone }).status, 0)
+  const { status, stdout, stderr } = run("npx", ["@magicctx/pi"], { cwd: alone })
+  assert.equal(status, 1, stdout + stderr)
+  assert.match(stdout, /pi-shim\/index\.js/)
+  assert.match(stderr, /no terminal to ask on/)
+})
+
 // Calls the plugin as OpenCode does, and prints the names of the tools that the plugin got from its host.
 const harness = `
   const { default: plugin } = await import(${JSON.stringify(pathToFileURL(join(shimDir, "dist", "index.js")).href)})
@@ -114,6 +132,29 @@ const registeredTools = () => {
 
 test("the installed plugin finds the installed host", () => {
   assert.ok(registeredTools().includes("ctx_reduce"))
+})
+
+// Calls the extension as Pi does when a process starts and ends, and prints the names of its tools.
+const piHarness = `
+  const { default: extension } = await import(${JSON.stringify(pathToFileURL(join(piDir, "dist", "index.js")).href)})
+  const handlers = [], tools = []
+  extension({ on: (event, handler) => handlers.push([event, handler]), registerTool: ({ name }) => tools.push(name), registerCommand() {} })
+  const sessionManager = { getSessionId: () => "s", getSessionFile() {}, getHeader: () => ({}), getBranch: () => [] }
+  const ctx = { cwd: ${JSON.stringify(project)}, hasUI: false, sessionManager, modelRegistry: { find() {} }, isIdle: () => true }
+  const emit = async (type, event) => { for (const [name, handler] of handlers) if (name === type) await handler({ type, ...event }, ctx) }
+  await emit("session_start", { reason: "startup" })
+  console.log(JSON.stringify(tools))
+  await emit("session_shutdown", { reason: "quit" })
+`
+const toolsInPi = () => {
+  const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
+  const { status, stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: piHarness, shell: false, env: own })
+  assert.equal(status, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+test("the installed extension for Pi finds the installed host, and its process ends", () => {
+  assert.ok(toolsInPi().includes("ctx_reduce"))
 })
 
 test("the launcher hands on input, output, exit code and signals", { skip: process.platform === "win32" && "needs a shell script as host" }, async (t) => {
@@ -152,6 +193,7 @@ test("the launcher hands on input, output, exit code and signals", { skip: proce
 test("without its platform's host the plugin stays quiet, and the launcher says what to do", () => {
   rmSync(hostDir, { recursive: true })
   assert.deepEqual(registeredTools(), [])
+  assert.deepEqual(toolsInPi(), [])
   const { status, stderr } = run("npx", ["magicctx-host", "--version"])
   assert.equal(status, 1)
   assert.ok(stderr.includes(`${hostPackage(here)} (not installed)`) && stderr.includes("--omit=optional"), stderr)

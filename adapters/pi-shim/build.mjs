@@ -1,5 +1,5 @@
-// Bundles the extension into one file without dependencies: Pi installs no dependencies for a file that is named in
-// its settings.
+// Bundles the extension, and the launcher of the npm package, each into one file without dependencies: Pi installs no
+// dependencies for a file that is named in its settings.
 //
 //   node build.mjs [OUTDIR]    the default is dist
 import { readFileSync } from "node:fs"
@@ -13,7 +13,7 @@ const outdir = process.argv[2] ?? join(import.meta.dirname, "dist")
 
 const { metafile } = await build({
   absWorkingDir: import.meta.dirname,
-  entryPoints: ["src/index.ts"],
+  entryPoints: ["src/index.ts", "src/launcher.ts"],
   outdir,
   bundle: true,
   minify: true,

@@ -29,8 +29,8 @@ type doctorCmd struct {
 
 // Help implements kong.HelpProvider.
 func (doctorCmd) Help() string {
-	return "Looks at program, host, harness, configuration, store, permissions and disk, and says what to do about what it finds. " +
-		"It changes nothing without --fix. If magicctx cannot work even then, --fix gives OpenCode's own compaction back. The exit code is 1 when something does not work."
+	return "Looks at program, host, harnesses, configuration, store, permissions and disk, and says what to do about what it finds. " +
+		"It changes nothing without --fix. If magicctx cannot work even then, --fix gives OpenCode's own compaction back; Pi's is on all the time, and magicctx holds it back while it works. The exit code is 1 when something does not work."
 }
 
 // errUnwell ends a doctor run that found something broken.
@@ -90,22 +90,33 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
 			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
-		Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, places(project, dir)) },
-		Installed: func(ctx context.Context) (string, error) {
-			plugin, err := findPlugin(ctx, project, dir)
-			return plugin.File, err
-		},
-		PluginFile: func(ctx context.Context) (string, error) {
-			plugin, err := findPlugin(ctx, project, dir)
-			return plugin.Path, err
-		},
-		CompactionOff:     func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, places(project, dir)[0]) },
-		RestoreCompaction: func(ctx context.Context) error { return restoreCompaction(ctx, places(project, dir)) },
-		Shim: func(context.Context) ([]doctor.ShimProblem, error) {
-			return shimProblems(install.Place{DataDir: dir, Env: os.Getenv})
-		},
-		RenewShim: func(context.Context) error { return renewShim(install.Place{DataDir: dir, Env: os.Getenv}) },
+		Harnesses: harnesses(project, dir),
 	}, nil
+}
+
+// harnesses returns the ways to look at the configurations of all harnesses.
+func harnesses(project, dataDir string) (all []doctor.Harness) {
+	for _, h := range install.Harnesses {
+		at := places(h, project, dataDir)
+		inProject, ofUser := at[0], at[1]
+		all = append(all, doctor.Harness{
+			ID: h.ID, Name: h.Name, Program: h.Program, HoldsCompactionBack: h.HoldsCompactionBack(),
+			Conflicts: func(ctx context.Context) ([]doctor.Conflict, error) { return conflicts(ctx, at) },
+			Installed: func(ctx context.Context) (string, error) {
+				plugin, err := findPlugin(ctx, inProject)
+				return plugin.File, err
+			},
+			PluginFile: func(ctx context.Context) (string, error) {
+				plugin, err := findPlugin(ctx, inProject)
+				return plugin.Path, err
+			},
+			CompactionOff:     func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, inProject) },
+			RestoreCompaction: func(ctx context.Context) error { return restoreCompaction(ctx, at) },
+			Shim:              func(context.Context) ([]doctor.ShimProblem, error) { return shimProblems(ofUser) },
+			RenewShim:         func(context.Context) error { return renewShim(ofUser) },
+		})
+	}
+	return all
 }
 
 // otherDirs returns the directories in which a host with another environment may have its socket.
@@ -114,7 +125,7 @@ func otherDirs(dataDir string) []string {
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
-// versionTimeout bounds `opencode --version`: OpenCode unpacks itself on its first run.
+// versionTimeout bounds `--version` of a harness: OpenCode unpacks itself on its first run.
 const versionTimeout = 10 * time.Second
 
 // versionOf returns the version that a program prints. If the program fails, the error is the last line
@@ -135,10 +146,13 @@ func versionOf(ctx context.Context, program string) (string, error) {
 	return string(out), err
 }
 
-// places returns the two places where magicctx may be installed: the project, and the user's own
-// configuration.
-func places(project, dataDir string) []install.Place {
-	return []install.Place{{Env: os.Getenv, DataDir: dataDir, Project: project}, {Env: os.Getenv, DataDir: dataDir}}
+// places returns the two places where magicctx may be installed for a harness: the project, and the user's
+// own configuration.
+func places(h *install.Harness, project, dataDir string) []install.Place {
+	user := install.Place{Harness: h, Env: os.Getenv, DataDir: dataDir}
+	inProject := user
+	inProject.Project = project
+	return []install.Place{inProject, user}
 }
 
 // conflicts returns the conflicts of the project and of the user.
@@ -150,17 +164,17 @@ func conflicts(ctx context.Context, places []install.Place) (all []doctor.Confli
 	return all, err
 }
 
-// findPlugin returns the entry that loads magicctx's plugin in the project. If there is none, the entry
-// is empty.
-func findPlugin(ctx context.Context, project, dataDir string) (install.Plugin, error) {
-	found, err := install.FindPlugin(ctx, places(project, dataDir)[0])
+// findPlugin returns the entry that loads magicctx's plugin at a place. If there is none, the entry is
+// empty.
+func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error) {
+	found, err := install.FindPlugin(ctx, place)
 	if found == nil {
 		return install.Plugin{}, err
 	}
 	return *found, err
 }
 
-// restoreCompaction switches OpenCode's compaction on again in each place where an installation has
+// restoreCompaction switches a harness's compaction on again in each place where an installation has
 // switched it off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false

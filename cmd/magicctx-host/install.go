@@ -14,21 +14,24 @@ import (
 	"github.com/magicctx/magicctx-host/internal/bundle"
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // placeFlags choose the configuration to edit and whether to ask first.
 type placeFlags struct {
 	dataDirFlag
-	Harness string `arg:"" enum:"opencode" help:"The harness: opencode."`
+	Harness string `arg:"" enum:"${harnesses}" help:"The harness: ${enum}."`
 	Global  bool   `xor:"place" help:"Edit the user's configuration (default)."`
 	Project bool   `xor:"place" help:"Edit the configuration of the project in the current directory."`
 	DryRun  bool   `help:"Show the change and make none."`
 	Yes     bool   `short:"y" help:"Make the change without asking."`
 }
 
+func (f placeFlags) harness() *install.Harness { return install.HarnessOf(schema.Harness(f.Harness)) }
+
 func (f placeFlags) place() (install.Place, error) {
 	dataDir, err := f.resolve()
-	p := install.Place{Env: os.Getenv, DataDir: dataDir}
+	p := install.Place{Harness: f.harness(), Env: os.Getenv, DataDir: dataDir}
 	if err != nil || !f.Project {
 		return p, err
 	}
@@ -43,8 +46,8 @@ type installCmd struct {
 
 // Help implements kong.HelpProvider.
 func (installCmd) Help() string {
-	return "Adds the plugin to opencode.json(c), switches OpenCode's own compaction off there, and creates a magicctx.jsonc with all defaults. " +
-		"Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
+	return "For OpenCode, adds the plugin to opencode.json(c), and switches OpenCode's own compaction off there. For Pi, adds the plugin to the packages in settings.json. " +
+		"Creates a magicctx.jsonc with all defaults. Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
 }
 
 // Run shows the change, asks for consent, and applies it.
@@ -55,7 +58,7 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 	}
 	options := install.Options{Place: place}
 	if cmd.Plugin != "" {
-		options.Plugin, err = install.PluginSpec(cmd.Plugin)
+		options.Plugin, err = place.PluginSpec(cmd.Plugin)
 	} else {
 		options.Shim, err = carriedShim(place)
 	}
@@ -70,10 +73,17 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintf(s.out, "magicctx is installed in %s already; nothing to do.\n", format.Clean(plan.File))
 		return err
 	}
-	return cmd.carryOut(ctx, s, plan, "Installed. Restart OpenCode to load the plugin.")
+	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin.", place.Harness.Name))
 }
 
-// carriedShim returns the plugin for OpenCode that this program carries, which starts this program.
+// carried are the plugins in this program, and the loaders for projects.
+var carried = map[schema.Harness]install.Shim{
+	schema.HarnessOpenCode: {Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject},
+	schema.HarnessPi:       {Bundle: bundle.Pi, Loader: bundle.PiProject},
+}
+
+// carriedShim returns the plugin for the place's harness that this program carries, which starts this
+// program.
 func carriedShim(place install.Place) (install.Shim, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -86,7 +96,7 @@ func carriedShim(place install.Place) (install.Shim, error) {
 	if err != nil {
 		invoked = executable
 	}
-	s := install.Shim{Bundle: bundle.OpenCode, Loader: bundle.OpenCodeProject}
+	s := carried[place.Harness.ID]
 	return s, s.UseHost(place, executable, invoked)
 }
 
@@ -96,7 +106,7 @@ type uninstallCmd struct {
 
 // Help implements kong.HelpProvider.
 func (uninstallCmd) Help() string {
-	return "Gives opencode.json(c) its former bytes back. If you have edited the file since, only what install added is removed."
+	return "Gives the harness's configuration its former bytes back. If you have edited the file since, only what install added is removed."
 }
 
 // Run shows the change, asks for consent, and applies it.
@@ -113,7 +123,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	return cmd.carryOut(ctx, s, plan, "Removed. Restart OpenCode to unload the plugin.")
+	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin.", place.Harness.Name))
 }
 
 // carryOut shows a plan that is not empty, asks where it must, and applies the plan.

@@ -127,7 +127,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	parser, err := kong.New(&c,
 		kong.Name("magicctx-host"),
 		kong.Description("Keeps coding agent sessions alive beyond the model's window."),
-		kong.Vars{"version": rpc.Version},
+		kong.Vars{"version": rpc.Version, "harnesses": harnessNames(",")},
 		replayVars(),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),

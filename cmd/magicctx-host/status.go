@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -29,6 +31,7 @@ const statusTimeout = 5 * time.Second
 type statusCmd struct {
 	dataDirFlag
 	Session string `arg:"" optional:"" help:"Show this session only: its id, or the end of it."`
+	Harness string `help:"Show sessions of this harness only: ${harnesses}." enum:",${harnesses}" default:"" placeholder:"NAME"`
 	JSON    bool   `help:"Print JSON. With --watch one line for each change."`
 	Watch   bool   `help:"Keep showing it until q or ctrl-c. Arrow keys scroll, s sorts, / filters." xor:"way"`
 	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
@@ -54,7 +57,10 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if err != nil {
 		return unanswered(dir, err)
 	}
-	page := view.Page{Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now()}
+	page := view.Page{NamesHarness: view.SeveralHarnesses(st.Sessions), Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now()}
+	if st.Sessions = cmd.chosen(st.Sessions); cmd.Harness != "" {
+		st.KnownSessions = len(st.Sessions) // those of the other harness are not counted
+	}
 	if cmd.Session == "" && !cmd.Dropped {
 		if cmd.JSON {
 			return printJSON(s.out, st)
@@ -73,39 +79,101 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	return view.PrintSession(s.out, session, page)
 }
 
-// session asks for the session that the user named, or for the one that worked last.
-func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st schema.StatusResult) (schema.SessionStatus, error) {
-	p := schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: cmd.Session, Dropped: cmd.Dropped}
-	var named []schema.SessionStatus
-	for _, known := range st.Sessions {
-		if known.Session == cmd.Session {
-			named = []schema.SessionStatus{known}
-			break
+// chosen returns the sessions of the harness that the user named.
+func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus {
+	return slices.DeleteFunc(all, func(st schema.SessionStatus) bool {
+		return cmd.Harness != "" && st.Harness != schema.Harness(cmd.Harness)
+	})
+}
+
+// named returns the session that the user means: the one with that id, the only one whose id ends so, or
+// the one that worked last. The harnesses choose their ids by themselves, so two of them may use the same.
+func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
+	if cmd.Session == "" {
+		if len(sessions) == 0 {
+			return nil, errors.New("there is no session yet")
 		}
-		if strings.HasSuffix(known.Session, cmd.Session) {
-			named = append(named, known)
+		return sessions[:1], nil
+	}
+	var exact, ending []schema.SessionStatus
+	for _, st := range sessions {
+		if st.Session == cmd.Session {
+			exact = append(exact, st)
+		}
+		if strings.HasSuffix(st.Session, cmd.Session) {
+			ending = append(ending, st)
 		}
 	}
 	switch {
-	case cmd.Session == "" && len(named) == 0:
-		return schema.SessionStatus{}, errors.New("there is no session yet")
-	case len(named) > 1 && cmd.Session != "":
-		return schema.SessionStatus{}, fmt.Errorf("%d sessions end in %q, for example %s and %s", len(named), cmd.Session, named[0].Session, named[1].Session)
-	case len(named) > 0:
-		p.Harness, p.Session = named[0].Harness, named[0].Session
+	case len(exact) > 1:
+		return nil, fmt.Errorf("%s and %s both have a session %q; say which one you mean: --harness %s, or --harness %s", exact[0].Harness, exact[1].Harness, cmd.Session, exact[0].Harness, exact[1].Harness)
+	case len(exact) == 1:
+		return exact, nil
+	case len(ending) > 1:
+		return nil, fmt.Errorf("%d sessions end in %q, for example %s of %s and %s of %s", len(ending), cmd.Session, ending[0].Session, ending[0].Harness, ending[1].Session, ending[1].Harness)
+	}
+	return ending, nil
+}
+
+// session asks for the session that the user named, or for the one that worked last.
+func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st schema.StatusResult) (session schema.SessionStatus, err error) {
+	named, err := cmd.named(st.Sessions)
+	if err != nil {
+		return session, err
+	}
+	p := schema.SessionStatusParams{Session: cmd.Session, Dropped: cmd.Dropped}
+	candidates := harnessIDs() // a status lists the newest sessions only
+	if len(named) > 0 {
+		p.Session, candidates = named[0].Session, []schema.Harness{named[0].Harness}
+	} else if cmd.Harness != "" {
+		candidates = []schema.Harness{schema.Harness(cmd.Harness)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	client, err := greet(ctx, endpoint, nil)
 	if err != nil {
-		return schema.SessionStatus{}, err
+		return session, err
 	}
 	defer client.Close(ctx)
-	var session schema.SessionStatus
-	if err := client.Call(ctx, schema.MethodSessionStatus, p, &session); err != nil {
-		return session, fmt.Errorf("ask for session %s: %w", p.Session, err)
+	var found []schema.SessionStatus
+	var failed error
+	for _, harness := range candidates {
+		p.Harness = harness
+		var answer schema.SessionStatus
+		if err := client.Call(ctx, schema.MethodSessionStatus, p, &answer); err == nil {
+			found = append(found, answer)
+		} else if failed == nil {
+			failed = fmt.Errorf("ask for session %s: %w", p.Session, err)
+		} else {
+			failed = fmt.Errorf("%w; %w", failed, err)
+		}
 	}
-	return session, nil
+	if len(found) == 0 {
+		return session, failed
+	}
+	if len(candidates) > 1 {
+		if found, err = cmd.named(found); err != nil {
+			return session, err
+		}
+	}
+	return found[0], nil
+}
+
+// harnessIDs lists the harnesses whose sessions a host keeps.
+func harnessIDs() (ids []schema.Harness) {
+	for _, h := range install.Harnesses {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
+// harnessNames joins the ids of the harnesses.
+func harnessNames(separator string) string {
+	var names []string
+	for _, id := range harnessIDs() {
+		names = append(names, string(id))
+	}
+	return strings.Join(names, separator)
 }
 
 func printJSON(w io.Writer, value any) error {
@@ -142,7 +210,7 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 		return errors.New("--watch draws on a terminal; where there is none use status --watch --json")
 	}
 	in, _ := s.in.(*os.File)
-	return watch(ctx, f, in, out, view.Choice{Filter: cmd.Session})
+	return watch(ctx, f, in, out, view.Choice{Filter: cmd.Session, Harness: schema.Harness(cmd.Harness)})
 }
 
 // noHost returns the error that no host is running and, if the reason is visible, why none can start.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +108,61 @@ func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 		t.Errorf("told: %s", &errs)
 	}
 	t.Log(&errs)
+}
+
+// twoHarnesses is a host with one id in both harnesses.
+type twoHarnesses struct{ fakeHost }
+
+func (h twoHarnesses) Status(ctx context.Context, c host.Client, p schema.StatusParams) (schema.StatusResult, error) {
+	st, err := h.fakeHost.Status(ctx, c, p)
+	for _, other := range []schema.SessionStatus{{Harness: schema.HarnessPi, Session: "ses_1"}, {Harness: schema.HarnessPi, Session: "only-pi"}} {
+		st.Sessions = append(st.Sessions, other)
+	}
+	return st, err
+}
+
+// SessionStatus knows one old session more than the list.
+func (h twoHarnesses) SessionStatus(ctx context.Context, c host.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	all, _ := h.Status(ctx, c, schema.StatusParams{})
+	all.Sessions = append(all.Sessions, schema.SessionStatus{Harness: schema.HarnessPi, Session: "old-pi"})
+	for _, st := range all.Sessions {
+		if st.Harness == p.Harness && st.Session == p.Session {
+			return st, nil
+		}
+	}
+	return schema.SessionStatus{}, fmt.Errorf("session %q of %s is unknown", p.Session, p.Harness)
+}
+
+// Harnesses choose the ids of their sessions by themselves, so that two may choose the same.
+func TestStatusOfEqualIDs(t *testing.T) {
+	r := newRig(t)
+	defer r.serve(twoHarnesses{newFake()})()
+	for _, test := range []struct {
+		args     []string
+		out, err string // patterns of a line each
+	}{
+		{[]string{"ses_1"}, "", `opencode and pi both have a session "ses_1"; say which one you mean: --harness opencode, or --harness pi`},
+		{[]string{"ses_1", "--json"}, "", `both have a session`},
+		{[]string{"ses_1", "--harness", "pi", "--json"}, `"harness": "pi"`, ""},
+		{[]string{"ses_1", "--harness", "opencode", "--json"}, `"harness": "opencode"`, ""},
+		{[]string{"ses_1", "--harness", "pi"}, `(?m)^ .* · pi`, ""},
+		{[]string{"only-pi", "--json"}, `"session": "only-pi"`, ""},
+		{[]string{"y-pi"}, ` · pi`, ""},
+		{[]string{"only-pi", "--harness", "opencode"}, "", `ask for session only-pi: .*"only-pi" of opencode is unknown`},
+		{[]string{"old-pi", "--json"}, `"session": "old-pi"`, ""},
+		{[]string{"none"}, "", `of opencode is unknown.*of pi is unknown`},
+		{nil, `(?m)^ SESSION +HARNESS`, ""},
+		{[]string{"--harness", "pi"}, `(?m)^ +ses_1 +pi +[\s\S]*only-pi +pi`, ""},
+		{[]string{"--harness", "vim"}, "", `must be one of`},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(t.Context(), append([]string{"status", "--data-dir", r.dir}, test.args...), nil, &out, &errs, newFakeHost)
+			if (code != 0) != (test.err != "") || !regexp.MustCompile(test.err).MatchString(errs.String()) || !regexp.MustCompile(test.out).MatchString(out.String()) {
+				t.Errorf("exit code %d\n%s\n%s\nwant %q, %q", code, &out, &errs, test.out, test.err)
+			}
+		})
+	}
 }
 
 // BenchmarkStatusDuringResync connects and asks for a status. The host is real and has 200 clients, and

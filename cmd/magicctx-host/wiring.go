@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -48,25 +49,26 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	}, nil
 }
 
-// conflictsTimeout bounds the search for conflicts, which reads files of the project. OpenCode's start
-// waits for it.
+// conflictsTimeout bounds the search for conflicts, which reads files of the project. The start of the
+// harness waits for it.
 const conflictsTimeout = 500 * time.Millisecond
 
 // conflictsOf returns the conflicts that doctor and install find, as warnings for the shim and for status.
 func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) []config.Warning {
 	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning) {
-		if harness != schema.HarnessOpenCode || directory == "" {
+		h := install.HarnessOf(harness)
+		if h == nil || directory == "" {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, conflictsTimeout)
 		defer cancel()
-		found, err := install.ConflictsAt(ctx, places(directory, dataDir)...)
-		if err != nil { // a file that OpenCode cannot read either, or a very slow disk
+		found, err := install.ConflictsAt(ctx, places(h, directory, dataDir)...)
+		if err != nil { // a file that the harness cannot read either, or a very slow disk
 			return nil
 		}
 		for _, c := range found {
 			all = append(all, config.Warning{
-				File: c.Where, Key: "plugin",
+				File: c.Where, Key: h.List,
 				Message: fmt.Sprintf("%s: %s; magicctx cannot work beside it: %s", c.Where, c.Problem, c.Remedy),
 			})
 		}
@@ -93,9 +95,16 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// idleExit returns how long the host outlives its last client, from the user's configuration. 0 means
-// for ever.
-func idleExit(hostOptions) time.Duration {
-	cfg, _ := config.Load(config.Options{Harness: schema.HarnessOpenCode})
-	return time.Duration(cfg.IdleExitMinutes) * time.Minute
+// idleExit returns how long the host outlives its last client, from the user's configuration. The
+// harnesses have a file each: the longest time that one of them names counts, else the default.
+func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
+
+func idleExitOf(env func(string) string) time.Duration {
+	standard, longest := config.Default().IdleExitMinutes, 0
+	for _, h := range install.Harnesses {
+		if cfg, _ := config.Load(config.Options{Harness: h.ID, Env: env}); cfg.IdleExitMinutes != standard {
+			longest = max(longest, cfg.IdleExitMinutes)
+		}
+	}
+	return time.Duration(cmp.Or(longest, standard)) * time.Minute
 }

@@ -28,7 +28,6 @@ const (
 
 	// known bounds the additional time of a prompt when the shim already knows that the host is down.
 	known = deadline * 3 / 4
-
 )
 
 // A scene is a user with one OpenCode, which runs until the test ends.

@@ -2,6 +2,7 @@ package mockllm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -87,10 +88,12 @@ const (
 )
 
 // Session returns the harness's id of the session from which the request comes, or "".
-func (r *Request) Session() string { return r.Header.Get(openCodeSession) + r.Header.Get(piSession) }
+func (r *Request) Session() string {
+	return cmp.Or(r.Header.Get(openCodeSession), r.Header.Get(piSession))
+}
 
-// IsPi reports whether the request comes from Pi.
-func (r *Request) IsPi() bool { return r.Header.Get(piSession) != "" }
+// IsPi reports whether the request comes from Pi. OpenCode sends Pi's header, too.
+func (r *Request) IsPi() bool { return r.Header.Get(openCodeSession) == "" && r.Header.Get(piSession) != "" }
 
 // SystemContains reports whether the system prompt contains text.
 func (r *Request) SystemContains(text string) bool {

@@ -31,6 +31,9 @@ type Options struct {
 	Extensions []string
 	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
 	Model string
+	// Thinking is the level of thinking, "off" if it is empty. The provider expects of a model that thinks
+	// that each of its turns begins with a thought.
+	Thinking string
 	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
 	Limits opencodetest.Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
@@ -64,6 +67,7 @@ type Pi struct {
 	stderr  *buffer
 	records *records
 	done    chan struct{} // closed when the process has ended and all its output is read
+	ended   sync.Once     // guards the end, because the process id may belong to another process afterwards
 }
 
 // Start starts Pi in rpc mode and waits until it answers. The process ends with Stop, and is killed if
@@ -109,7 +113,7 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{program.Entry, "--model", cmp.Or(o.Model, opencodetest.ClaudeModel), "-e", controlPath(o.Home)}, args...)
+	args = append([]string{program.Entry, "--model", cmp.Or(o.Model, opencodetest.ClaudeModel), "--thinking", cmp.Or(o.Thinking, "off"), "-e", controlPath(o.Home)}, args...)
 	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
 	cmd.Dir, cmd.Env = o.Project, env
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
@@ -154,23 +158,26 @@ func (p *Pi) Output() string { return p.stderr.String() }
 
 // Stop ends the input of the process, as a client that quits does. It waits for the process, and kills
 // what is left of its process group. It is an error if the process does not end by itself.
-func (p *Pi) Stop() error {
-	_ = p.stdin.Close() // the process may be gone
-	var err error
-	select {
-	case <-p.done:
-	case <-time.After(stopTimeout):
-		err = fmt.Errorf("stop pi: it still runs %s after the end of its input", stopTimeout)
-	}
-	killGroup(p.cmd)
-	<-p.done
+func (p *Pi) Stop() (err error) {
+	p.ended.Do(func() {
+		_ = p.stdin.Close() // the process may be gone
+		select {
+		case <-p.done:
+		case <-time.After(stopTimeout):
+			err = fmt.Errorf("stop pi: it still runs %s after the end of its input", stopTimeout)
+		}
+		killGroup(p.cmd)
+		<-p.done
+	})
 	return err
 }
 
 // Kill kills the process and its group, as the end of the machine would.
 func (p *Pi) Kill() {
-	killGroup(p.cmd)
-	<-p.done
+	p.ended.Do(func() {
+		killGroup(p.cmd)
+		<-p.done
+	})
 }
 
 // Terminate asks the process to end by a signal, and waits for it.

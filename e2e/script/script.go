@@ -39,6 +39,8 @@ type Options struct {
 	// switches this off.
 	DropEvery int
 	Seed      uint64
+	// Tools are the tools of the harness that plays the script, OpenCode's if it is nil.
+	Tools Tools
 }
 
 // Write returns the script of a session in which a model reads, searches and edits the project.
@@ -48,6 +50,9 @@ func Write(o Options) []Turn {
 		random:  rand.New(rand.NewPCG(o.Seed, 0)),
 		names:   slices.Sorted(maps.Keys(o.Files)),
 		content: maps.Clone(o.Files),
+	}
+	if w.Tools == nil {
+		w.Tools = OpenCode
 	}
 	turns := make([]Turn, len(o.Steps))
 	for i, steps := range o.Steps {
@@ -139,12 +144,11 @@ func (w *writer) reduce(tags string) mockllm.Step {
 func (w *writer) read() mockllm.Block {
 	name := w.names[w.random.IntN(len(w.names))]
 	w.lastRead = name
-	input := map[string]any{"filePath": filepath.Join(w.Project, name)}
+	offset, limit := 0, 0
 	if lines := strings.Count(w.content[name], "\n"); lines > 250 {
-		input["offset"] = 1 + w.random.IntN(lines-200)
-		input["limit"] = 200
+		offset, limit = 1+w.random.IntN(lines-200), 200
 	}
-	return w.call("read", input)
+	return w.call(w.Tools.Read(filepath.Join(w.Project, name), offset, limit))
 }
 
 // search uses grep from the shell, because OpenCode's own grep tool downloads ripgrep. grep walks a
@@ -153,7 +157,7 @@ func (w *writer) search() mockllm.Block {
 	words := []string{"func Test", "fmt.Errorf", "context.Context", "return nil", "type .* struct", "const", "import"}
 	word := words[w.random.IntN(len(words))]
 	command := fmt.Sprintf("grep -rn --exclude-dir=.git %q . | sort | head -n %d", word, 10+w.random.IntN(50))
-	return w.call("bash", map[string]any{"command": command, "description": "Search for " + word})
+	return w.call(w.Tools.Bash(command, "Search for "+word))
 }
 
 // edit appends a comment to a line of the last read file. It chooses a line that occurs only once.
@@ -170,7 +174,5 @@ func (w *writer) edit() mockllm.Block {
 	old := lines[w.random.IntN(len(lines))]
 	edited := fmt.Sprintf("%s // seen in step %d", old, w.steps)
 	w.content[name] = strings.Replace(text, old, edited, 1)
-	return w.call("edit", map[string]any{
-		"filePath": filepath.Join(w.Project, name), "oldString": old, "newString": edited,
-	})
+	return w.call(w.Tools.Edit(filepath.Join(w.Project, name), old, edited))
 }

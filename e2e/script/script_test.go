@@ -25,3 +25,22 @@ func TestScriptIsAFunctionOfItsOptions(t *testing.T) {
 		t.Errorf("%d steps, want 25", got)
 	}
 }
+
+// The order of calls, and so the tags, do not depend on the harness.
+func TestScriptsOfBothHarnessesHaveTheSameSteps(t *testing.T) {
+	o := Options{
+		Project: "/p",
+		Files:   map[string]string{"a.go": "package a // with a long enough line\n", "b.go": "package b // with a long enough line\n"},
+		Steps:   []int{25},
+		Seed:    1,
+	}
+	openCode := Write(o)
+	o.Tools = Pi
+	pi := Write(o)
+	for i := range openCode[0].Steps {
+		a, b := openCode[0].Steps[i].Blocks, pi[0].Steps[i].Blocks
+		if len(a) != len(b) {
+			t.Errorf("step %d has %d blocks for OpenCode and %d for Pi", i, len(a), len(b))
+		}
+	}
+}

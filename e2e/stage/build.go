@@ -24,6 +24,8 @@ type Product struct {
 	Repo string // root of the repository
 	Host string // the host's binary
 	Shim string // the bundle of the OpenCode shim
+	// PiShim is the directory with the package of the Pi shim, as users install it.
+	PiShim string
 }
 
 // Build builds the product from the repository at repo into dir. If npm or OpenCode's node_modules are
@@ -40,7 +42,10 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 	if err != nil {
 		return Product{}, fmt.Errorf("%w: %w", ErrCannotBuild, err)
 	}
-	p := Product{Repo: repo, Host: filepath.Join(dir, "magicctx-host"), Shim: filepath.Join(dir, "index.js")}
+	p := Product{
+		Repo: repo, Host: filepath.Join(dir, "magicctx-host"),
+		Shim: filepath.Join(dir, "index.js"), PiShim: filepath.Join(dir, "pi"),
+	}
 	if runtime.GOOS == "windows" {
 		p.Host += ".exe"
 	}
@@ -61,12 +66,26 @@ func Build(ctx context.Context, repo, dir string) (Product, error) {
 			return Product{}, fmt.Errorf("build: %v: %w\n%s", command, err, out)
 		}
 	}
-	bundle, err := os.ReadFile(filepath.Join(repo, "adapters", "opencode-shim", "dist", "index.js"))
-	if err != nil {
-		return Product{}, fmt.Errorf("build: no bundle: %w", err)
-	}
-	if err := os.WriteFile(p.Shim, bundle, 0o600); err != nil {
-		return Product{}, fmt.Errorf("build: %w", err)
+	adapters := filepath.Join(repo, "adapters")
+	for from, to := range map[string]string{
+		filepath.Join(adapters, "opencode-shim", "dist", "index.js"): p.Shim,
+		filepath.Join(adapters, "pi-shim", "dist", "index.js"):       filepath.Join(p.PiShim, "dist", "index.js"),
+		filepath.Join(adapters, "pi-shim", "package.json"):           filepath.Join(p.PiShim, "package.json"),
+	} {
+		if err := copyFile(from, to); err != nil {
+			return Product{}, fmt.Errorf("build: %w", err)
+		}
 	}
 	return p, nil
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o600)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -45,6 +46,19 @@ func (u *User) Bare(project, mockURL string) opencodetest.Options {
 func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 	o := u.Bare(project, mockURL)
 	o.Plugins = []any{"file://" + filepath.ToSlash(u.Product.Shim)}
+	o.Env = append(o.Env, "MAGICCTX_HOST="+host)
+	return o
+}
+
+// BarePi returns the options for Pi without the shim.
+func (u *User) BarePi(project, mockURL string) pitest.Options {
+	return pitest.Options{Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv()}
+}
+
+// WithPi returns the options for Pi with the shim, whose host is the binary at the given path.
+func (u *User) WithPi(host, project, mockURL string) pitest.Options {
+	o := u.BarePi(project, mockURL)
+	o.Extensions = []string{u.Product.PiShim}
 	o.Env = append(o.Env, "MAGICCTX_HOST="+host)
 	return o
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 )
 
@@ -53,6 +55,20 @@ func Needs(t *testing.T) {
 		t.Fatal(missing)
 	case missing != nil:
 		t.Skip(missing)
+	}
+}
+
+// NeedsPi skips a test that cannot run the Pi of the repository at repo, as Needs does. If OpenCode is
+// there, Pi is missing only on platforms for which npm has no Node, so on Linux the test fails.
+func NeedsPi(t *testing.T, repo string) {
+	t.Helper()
+	Needs(t)
+	_, err := pitest.Find(t.Context(), repo, pitest.V087)
+	switch {
+	case err != nil && (os.Getenv("CI") == "true" || runtime.GOOS == "linux"):
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
 	}
 }
 

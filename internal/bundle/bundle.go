@@ -18,3 +18,8 @@ var OpenCodeProject []byte
 //
 //go:embed pi-shim.js
 var Pi []byte
+
+// PiProject is to Pi what OpenCodeProject is to OpenCode.
+//
+//go:embed pi-project.js
+var PiProject []byte

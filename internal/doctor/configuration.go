@@ -4,41 +4,49 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/config"
-	"github.com/magicctx/magicctx-host/schema"
 )
 
 const slowFile = "look for very long entries in the file"
 
 func (x *examination) plugin(ctx context.Context) {
-	if x.Installed == nil {
-		return
-	}
-	file, err := x.Installed(ctx)
-	switch {
-	case ctx.Err() != nil:
-		x.warn(slowFile, "%v", err)
-	case err != nil:
-		x.fail("correct the file; the harness cannot read it either", "%v", err)
-	case file == "":
-		x.warn("magicctx-host install opencode", "no configuration of OpenCode names the plugin")
-	default:
-		x.ok("OpenCode loads the plugin, see %s", file)
-		x.pluginFile(ctx)
-	}
-	x.shim(ctx)
+	isInstalled := x.isInstalled(ctx)
+	x.eachUsed(ctx, func(h Harness) {
+		if h.Installed == nil {
+			return
+		}
+		file, err := h.Installed(ctx)
+		switch {
+		case ctx.Err() != nil:
+			x.warn(slowFile, "%v", err)
+		case err != nil:
+			x.fail("correct the file; the harness cannot read it either", "%v", err)
+		case file == "" && isInstalled: // whoever has chosen one harness need not want both
+			x.ok("no configuration of %s names the plugin; %s adds it", h.Name, h.install())
+		case file == "":
+			x.warn(h.install(), "no configuration of %s names the plugin", h.Name)
+		default:
+			x.ok("%s loads the plugin, see %s", h.Name, file)
+			x.pluginFile(ctx, h)
+		}
+		x.shim(ctx, h)
+	})
+}
+
+// isInstalled reports whether any harness loads our plugin.
+func (x *examination) isInstalled(ctx context.Context) bool {
+	return slices.ContainsFunc(x.Harnesses, func(h Harness) bool { return h.isListed(ctx) })
 }
 
 // shim examines the plugin that install has put into the data directory.
-func (x *examination) shim(ctx context.Context) {
-	if x.Shim == nil {
+func (x *examination) shim(ctx context.Context, h Harness) {
+	if h.Shim == nil {
 		return
 	}
-	found, err := x.Shim(ctx)
+	found, err := h.Shim(ctx)
 	if err != nil {
-		x.fail("run magicctx-host install opencode", "%v", err)
+		x.fail(h.reinstall(), "%v", err)
 		return
 	}
 	for _, p := range found {
@@ -46,18 +54,16 @@ func (x *examination) shim(ctx context.Context) {
 		if p.IsFatal {
 			report = x.fail
 		}
-		report(fmt.Sprintf("%s install opencode", x.Executable), "%s", p.Problem)
-		x.fixable(x.RenewShim)
+		report(fmt.Sprintf("%s install %s", x.Executable, h.ID), "%s", p.Problem)
+		x.fixable(h.RenewShim)
 	}
 }
 
-var harnessNames = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessPi: "Pi"}
-
-func (x *examination) configuration(context.Context) {
-	told := map[string]bool{} // both harnesses read some of the same files; each warning is shown once
-	var off []string          // the harnesses for which magicctx is switched off
-	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
-		cfg, warnings := config.Load(config.Options{Harness: harness, Directory: x.Directory, Env: x.Env})
+func (x *examination) configuration(ctx context.Context) {
+	told := map[string]bool{} // the harnesses read some of the same files; each warning is shown once
+	isOff := false
+	x.eachUsed(ctx, func(h Harness) {
+		cfg, warnings := config.Load(config.Options{Harness: h.ID, Directory: x.Directory, Env: x.Env})
 		for _, w := range warnings {
 			if !told[w.Message] {
 				told[w.Message] = true
@@ -65,35 +71,37 @@ func (x *examination) configuration(context.Context) {
 			}
 		}
 		if !cfg.Enabled {
-			off = append(off, harnessNames[harness])
+			isOff = true
+			x.warn(`set "enabled" to true in magicctx.jsonc to use it here`, "magicctx is switched off for %s in %s (enabled: false)", h.Name, x.Directory)
+			x.findings[len(x.findings)-1].stops = true
 		}
-	}
-	switch {
-	case len(off) > 0:
-		x.warn(`set "enabled" to true in magicctx.jsonc to use it here`, "magicctx is switched off for %s in %s (enabled: false)", strings.Join(off, " and "), x.Directory)
-		x.findings[len(x.findings)-1].stops = slices.Contains(off, harnessNames[schema.HarnessOpenCode])
-	case len(told) == 0:
+	})
+	if !isOff && len(told) == 0 {
 		x.ok("the configuration is taken as written")
 	}
 }
 
 func (x *examination) conflicts(ctx context.Context) {
-	if x.Conflicts == nil {
-		return
-	}
-	found, err := x.Conflicts(ctx)
-	if ctx.Err() != nil {
-		x.warn(slowFile, "%v", err)
-		return
-	}
-	if err != nil {
-		x.fail("correct the file; the harness cannot read it either", "%v", err)
-		return
-	}
-	for _, c := range found {
-		x.fail(c.Remedy, "%s: %s", c.Where, c.Problem)
-	}
-	if len(found) == 0 {
+	isFree, isInstalled := true, x.isInstalled(ctx)
+	x.eachUsed(ctx, func(h Harness) {
+		if h.Conflicts == nil || isInstalled && !h.isListed(ctx) { // another plugin may work where ours does not
+			return
+		}
+		found, err := h.Conflicts(ctx)
+		isFree = isFree && err == nil && len(found) == 0
+		switch {
+		case ctx.Err() != nil:
+			x.warn(slowFile, "%v", err)
+			return
+		case err != nil:
+			x.fail("correct the file; the harness cannot read it either", "%v", err)
+			return
+		}
+		for _, c := range found {
+			x.fail(c.Remedy, "%s: %s", c.Where, c.Problem)
+		}
+	})
+	if isFree {
 		x.ok("nothing else works on the same sessions")
 	}
 }

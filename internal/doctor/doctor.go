@@ -23,9 +23,11 @@ const (
 
 // A Finding is the result of one check.
 type Finding struct {
-	Check   string `json:"check"`
-	Level   Level  `json:"level"`
-	Message string `json:"message"`
+	Check string `json:"check"`
+	// Harness is the harness that the finding is about, empty for all of them.
+	Harness schema.Harness `json:"harness,omitzero"`
+	Level   Level          `json:"level"`
+	Message string         `json:"message"`
 	// Remedy is the action to take, as an imperative. It is empty when the level is OK.
 	Remedy string `json:"remedy,omitzero"`
 	// Fixable is true if Repair can apply the remedy, Fixed if it has.
@@ -39,11 +41,7 @@ type Finding struct {
 	isFallback bool
 }
 
-// A Conflict is something in a harness's configuration that cannot work beside magicctx.
-type Conflict struct{ Where, Problem, Remedy string }
-
-// Options describe the machine to examine and the ways to reach other processes. Timeout,
-// Conflicts, Installed and Shim are optional.
+// Options describe the machine to examine and the ways to reach other processes. Timeout is optional.
 type Options struct {
 	Version    string // of this program
 	Executable string // its path
@@ -67,32 +65,8 @@ type Options struct {
 	FreeBytes func(path string) (uint64, error)
 	// Timeout bounds each check. 0 means 30 s.
 	Timeout time.Duration
-	// Conflicts finds other programs that work on the same sessions. nil skips the check.
-	Conflicts func(context.Context) ([]Conflict, error)
-	// Installed returns the harness's configuration that lists our plugin, empty if none does. nil
-	// skips the check.
-	Installed func(context.Context) (string, error)
-	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
-	// not known, for example for an npm package. nil skips the check.
-	PluginFile func(context.Context) (string, error)
-	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
-	// is on. nil skips the check.
-	CompactionOff func(context.Context) (string, error)
-	// RestoreCompaction switches the harness's own compaction on again, if the installation has switched
-	// it off.
-	RestoreCompaction func(context.Context) error
-	// Shim finds what is wrong with the plugin that install has put into the data directory. nil skips
-	// the check.
-	Shim func(context.Context) ([]ShimProblem, error)
-	// RenewShim installs the plugin of this program there.
-	RenewShim func(context.Context) error
-}
-
-// A ShimProblem is something that is wrong with an installed plugin. IsFatal means that the plugin finds
-// no host.
-type ShimProblem struct {
-	Problem string
-	IsFatal bool
+	// Harnesses are the harnesses to examine. One that is not used on this machine is not mentioned.
+	Harnesses []Harness
 }
 
 // timeout bounds each check. The check of a large store takes longest.
@@ -162,10 +136,7 @@ const noticing = 200 * time.Millisecond
 // failures. It applies fallbacks last, and only if magicctx still does not work by then.
 func Repair(ctx context.Context, findings []Finding) error {
 	err := repair(ctx, findings, func(f Finding) bool { return !f.isFallback })
-	if !stopped(findings) {
-		return err
-	}
-	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback }))
+	return errors.Join(err, repair(ctx, findings, func(f Finding) bool { return f.isFallback && stopped(findings, f.Harness) }))
 }
 
 func repair(ctx context.Context, findings []Finding, isMeant func(Finding) bool) error {
@@ -184,9 +155,11 @@ func repair(ctx context.Context, findings []Finding, isMeant func(Finding) bool)
 	return errors.Join(errs...)
 }
 
-// stopped reports whether magicctx does not work because of findings that are not fixed.
-func stopped(findings []Finding) bool {
-	return slices.ContainsFunc(findings, func(f Finding) bool { return !f.Fixed && (f.stops || f.Level == Fail) })
+// stopped reports whether magicctx does not work in a harness because of findings that are not fixed.
+func stopped(findings []Finding, harness schema.Harness) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool {
+		return !f.Fixed && (f.stops || f.Level == Fail) && (f.Harness == "" || f.Harness == harness)
+	})
 }
 
 // Worst returns the worst level among the findings that are not fixed.
@@ -208,20 +181,21 @@ func Worst(findings []Finding) Level {
 type examination struct {
 	Options
 	check    string
-	before   []Finding // of the checks before this one
+	about    schema.Harness // of the next findings, empty for all harnesses
+	before   []Finding      // of the checks before this one
 	findings []Finding
 }
 
 func (x *examination) ok(format string, args ...any) {
-	x.findings = append(x.findings, Finding{Check: x.check, Level: OK, Message: fmt.Sprintf(format, args...)})
+	x.findings = append(x.findings, Finding{Check: x.check, Harness: x.about, Level: OK, Message: fmt.Sprintf(format, args...)})
 }
 
 func (x *examination) warn(remedy, format string, args ...any) {
-	x.findings = append(x.findings, Finding{Check: x.check, Level: Warn, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+	x.findings = append(x.findings, Finding{Check: x.check, Harness: x.about, Level: Warn, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 func (x *examination) fail(remedy, format string, args ...any) {
-	x.findings = append(x.findings, Finding{Check: x.check, Level: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+	x.findings = append(x.findings, Finding{Check: x.check, Harness: x.about, Level: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // fixable gives Repair a function that fixes the newest finding.

@@ -63,8 +63,18 @@ func well(t *testing.T) Options {
 			return schema.StatusResult{Version: "1.4.0", PID: 4711, Enabled: true}, nil
 		},
 		FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
-		Conflicts: func(context.Context) ([]Conflict, error) { return nil, nil },
-		Installed: func(context.Context) (string, error) { return "/home/u/.config/opencode/opencode.json", nil },
+		Harnesses: []Harness{
+			{
+				ID: schema.HarnessOpenCode, Name: "OpenCode", Program: "opencode",
+				Conflicts: func(context.Context) ([]Conflict, error) { return nil, nil },
+				Installed: func(context.Context) (string, error) { return "/home/u/.config/opencode/opencode.json", nil },
+			},
+			{
+				ID: schema.HarnessPi, Name: "Pi", Program: "pi", HoldsCompactionBack: true,
+				Conflicts: func(context.Context) ([]Conflict, error) { return nil, nil },
+				Installed: func(context.Context) (string, error) { return "", nil },
+			},
+		},
 	}
 	for _, dir := range []string{"bin", "run", "project", ".config/magicctx", "data/logs"} {
 		must(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
@@ -246,7 +256,9 @@ func TestFindings(t *testing.T) {
 			"harness", Warn, "usage: ...", "see that this is OpenCode", false,
 		},
 		{
-			"no plugin", func(t *testing.T, o *Options) { o.Installed = func(context.Context) (string, error) { return "", nil } },
+			"no plugin", func(t *testing.T, o *Options) {
+				o.Harnesses[0].Installed = func(context.Context) (string, error) { return "", nil }
+			},
 			"plugin", Warn, "no configuration", "magicctx-host install", false,
 		},
 		{
@@ -263,7 +275,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"conflict", func(t *testing.T, o *Options) {
-				o.Conflicts = func(context.Context) ([]Conflict, error) {
+				o.Harnesses[0].Conflicts = func(context.Context) ([]Conflict, error) {
 					return []Conflict{{"opencode.json:3:5", "the plugin x prunes the same messages", "remove x"}}, nil
 				}
 			},
@@ -564,6 +576,165 @@ func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	}
 }
 
+// pi returns a machine without problems on which Pi is used as well.
+func pi(t *testing.T) (Options, *Harness) {
+	t.Helper()
+	o := well(t)
+	write(t, filepath.Join(filepath.Dir(o.Executable), "pi"), "", 0o700)
+	h := &o.Harnesses[1]
+	h.Installed = func(context.Context) (string, error) { return "/home/u/.pi/agent/settings.json", nil }
+	h.CompactionOff = func(context.Context) (string, error) { return "", nil }
+	others := o.VersionOf
+	o.VersionOf = func(ctx context.Context, program string) (string, error) {
+		if filepath.Base(program) == "pi" {
+			return "0.87.1\n", nil
+		}
+		return others(ctx, program)
+	}
+	return o, h
+}
+
+// Each case changes something about Pi on a machine where both harnesses are used.
+func TestPiFindings(t *testing.T) {
+	answers := func(version string) func(*testing.T, *Options, *Harness) {
+		return func(_ *testing.T, o *Options, _ *Harness) {
+			others := o.VersionOf
+			o.VersionOf = func(ctx context.Context, program string) (string, error) {
+				if filepath.Base(program) == "pi" {
+					return version, nil
+				}
+				return others(ctx, program)
+			}
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		change  func(t *testing.T, o *Options, h *Harness)
+		check   string
+		level   Level // OK means that nothing else is found
+		message string
+		remedy  string
+	}{
+		{"well", func(*testing.T, *Options, *Harness) {}, "harness", OK, "pi 0.87.1, ", ""},
+		{"oldest", answers("0.74.2"), "harness", OK, "pi 0.74.2, ", ""},
+		{"newer than tested", answers("1.5.2"), "harness", OK, "only checked by their types", ""},
+		{"too old", answers("0.73.9"), "harness", Warn, "pi 0.73.9 is older than the 0.74", "update Pi to 0.87"},
+		{"too new", answers("2.0.0"), "harness", Warn, "pi 2.0.0 is of a later generation", "look for a newer magicctx"},
+		{"another pi", answers("3.14159 is all I know"), "harness", Warn, "of a later generation", ""},
+		{"no version", answers("usage: pi"), "harness", Warn, "says its version is", "see that this is Pi"},
+		{
+			"not on the PATH", func(t *testing.T, o *Options, _ *Harness) {
+				must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "pi")))
+			}, "harness", Warn, "pi is not on the PATH", "install Pi",
+		},
+		{
+			"not installed there", func(_ *testing.T, _ *Options, h *Harness) {
+				h.Installed = func(context.Context) (string, error) { return "", nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+			}, "plugin", OK, "no configuration of Pi names the plugin; magicctx-host install pi adds it", "",
+		},
+		{
+			"settings broken", func(_ *testing.T, _ *Options, h *Harness) {
+				h.Installed = func(context.Context) (string, error) {
+					return "", errors.New("settings.json:3:1: a comment or a trailing comma")
+				}
+			}, "plugin", Fail, "settings.json:3:1", "correct the file",
+		},
+		{
+			"plugin gone", func(t *testing.T, _ *Options, h *Harness) {
+				h.PluginFile = func(context.Context) (string, error) { return filepath.Join(t.TempDir(), "index.js"), nil }
+			}, "plugin", Fail, "the plugin is gone", "run magicctx-host install pi",
+		},
+		{
+			"plugin of another version", func(_ *testing.T, _ *Options, h *Harness) {
+				h.Shim = func(context.Context) ([]ShimProblem, error) {
+					return []ShimProblem{{Problem: "the plugin is of another version"}}, nil
+				}
+				h.RenewShim = func(context.Context) error { return nil }
+			}, "plugin", Warn, "another version", "magicctx-host install pi",
+		},
+		{
+			"host gone", func(_ *testing.T, _ *Options, h *Harness) {
+				h.Shim = func(context.Context) ([]ShimProblem, error) {
+					return []ShimProblem{{"the plugin starts /x, which is gone", true}}, nil
+				}
+				h.RenewShim = func(context.Context) error { return nil }
+			}, "plugin", Fail, "/x, which is gone", "install pi",
+		},
+		{
+			"conflict", func(_ *testing.T, _ *Options, h *Harness) {
+				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+			}, "conflicts", Fail, "f: p", "r",
+		},
+		{
+			"switched off", func(t *testing.T, o *Options, _ *Harness) {
+				write(t, filepath.Join(o.Env("HOME"), ".pi", "agent", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
+			}, "configuration", Warn, "switched off for Pi in", "enabled",
+		},
+		{
+			"compaction on", func(*testing.T, *Options, *Harness) {},
+			"compaction", OK, "Pi's own compaction is on; magicctx holds it back", "",
+		},
+		{
+			"compaction off", func(_ *testing.T, _ *Options, h *Harness) {
+				h.CompactionOff = func(context.Context) (string, error) { return "settings.json", nil }
+			}, "compaction", OK, "Pi's own compaction is off", "",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, h := pi(t)
+			test.change(t, &o, h)
+			findings := examine(t, o)
+			if Worst(findings) != test.level {
+				t.Errorf("worst is %s, want %s: %+v", Worst(findings), test.level, findings)
+			}
+			if !slices.ContainsFunc(findings, func(f Finding) bool {
+				return f.Check == test.check && f.Harness == schema.HarnessPi && f.Level == test.level &&
+					strings.Contains(f.Message, test.message) && strings.Contains(f.Remedy, test.remedy)
+			}) {
+				t.Errorf("no %s of %s with %q, remedy %q: %+v", test.level, test.check, test.message, test.remedy, findings)
+			}
+			for _, f := range findings {
+				if f.Harness == schema.HarnessOpenCode && f.Level != OK {
+					t.Errorf("OpenCode has a problem, too: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// Who uses Pi only hears nothing of OpenCode.
+func TestUnusedHarnessIsNotMentioned(t *testing.T) {
+	o, _ := pi(t)
+	must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode")))
+	o.Harnesses[0].Installed = func(context.Context) (string, error) { return "", nil }
+	o.Harnesses[0].CompactionOff = func(context.Context) (string, error) { return "", nil }
+	for _, f := range examine(t, o) {
+		if f.Level != OK || f.Harness == schema.HarnessOpenCode || strings.Contains(f.Message, "OpenCode") {
+			t.Errorf("found %+v", f)
+		}
+	}
+}
+
+// What is broken in one harness changes nothing in the configuration of the other.
+func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
+	o, h := pi(t)
+	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+	off := func(context.Context) (string, error) { return "file", nil }
+	o.Harnesses[0].CompactionOff, h.CompactionOff = off, off
+	o.Harnesses[0].RestoreCompaction = func(context.Context) error {
+		t.Error("OpenCode's compaction was given back")
+		return nil
+	}
+	findings := examine(t, o)
+	must(t, Repair(t.Context(), findings))
+	if !slices.ContainsFunc(findings, func(f Finding) bool {
+		return f.Check == "compaction" && f.Harness == schema.HarnessPi && f.Level == Warn && strings.Contains(f.Message, "nothing keeps sessions below") && !f.Fixable
+	}) {
+		t.Errorf("Pi's compaction is not mentioned: %+v", findings)
+	}
+}
+
 // A plugin that is gone, or that finds no host, does nothing at all.
 func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -589,7 +760,7 @@ func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
 			o := well(t)
 			dir := filepath.Join(filepath.Dir(o.DataDir), "shim", "dist")
 			write(t, filepath.Join(dir, "index.js"), "", 0o600)
-			o.PluginFile = func(context.Context) (string, error) { return filepath.Join(dir, "index.js"), nil }
+			o.Harnesses[0].PluginFile = func(context.Context) (string, error) { return filepath.Join(dir, "index.js"), nil }
 			o.LookPath = func(name string) (string, error) {
 				if name == "opencode" {
 					return o.Executable, nil
@@ -623,7 +794,7 @@ func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 		"works":                   {func(*testing.T, *Options) {}, true, false, ""},
 		"works, but OpenCode too": {func(*testing.T, *Options) {}, false, false, "own compaction is on"},
 		"conflict": {func(_ *testing.T, o *Options) {
-			o.Conflicts = func(context.Context) ([]Conflict, error) {
+			o.Harnesses[0].Conflicts = func(context.Context) ([]Conflict, error) {
 				return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
 			}
 		}, true, true, "nothing keeps sessions below"},
@@ -635,13 +806,13 @@ func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := well(t)
 			restored := false
-			o.CompactionOff = func(context.Context) (string, error) {
+			o.Harnesses[0].CompactionOff = func(context.Context) (string, error) {
 				if test.off {
 					return "/home/u/.config/opencode/opencode.json", nil
 				}
 				return "", nil
 			}
-			o.RestoreCompaction = func(context.Context) error {
+			o.Harnesses[0].RestoreCompaction = func(context.Context) error {
 				restored = true
 				return nil
 			}
@@ -676,7 +847,7 @@ func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 	o.Timeout = 50 * time.Millisecond
 	release := make(chan struct{})
 	defer close(release)
-	o.Conflicts = func(context.Context) ([]Conflict, error) {
+	o.Harnesses[0].Conflicts = func(context.Context) ([]Conflict, error) {
 		<-release
 		return nil, nil
 	}

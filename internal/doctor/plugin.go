@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,14 +11,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-const reinstall = "run magicctx-host install opencode"
-
 // pluginFile checks that the harness can load the plugin, and that the plugin finds a host.
-func (x *examination) pluginFile(ctx context.Context) {
-	if x.PluginFile == nil {
+func (x *examination) pluginFile(ctx context.Context, h Harness) {
+	if h.PluginFile == nil {
 		return
 	}
-	path, err := x.PluginFile(ctx)
+	path, err := h.PluginFile(ctx)
 	switch {
 	case err != nil:
 		x.fail("correct the file; the harness cannot read it either", "%v", err)
@@ -27,7 +26,7 @@ func (x *examination) pluginFile(ctx context.Context) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		x.fail(reinstall, "the plugin is gone: %v", err)
+		x.fail(h.reinstall(), "the plugin is gone: %v", err)
 		return
 	}
 	if x.Env(NamedBy) != "" { // then a plugin tries no other program; see named
@@ -39,7 +38,7 @@ func (x *examination) pluginFile(ctx context.Context) {
 	}
 	host, tried := x.hostBeside(dir)
 	if host == "" {
-		x.fail(reinstall+`, or put magicctx-host on the PATH`, "the plugin in %s finds no host; it looks at %s, and on the PATH", dir, strings.Join(tried, ", "))
+		x.fail(h.reinstall()+`, or put magicctx-host on the PATH`, "the plugin in %s finds no host; it looks at %s, and on the PATH", dir, strings.Join(tried, ", "))
 		return
 	}
 	x.ok("the plugin starts %s", host)
@@ -119,35 +118,38 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
 }
 
-// compaction compares OpenCode's own compaction with the other findings: exactly one of OpenCode and
+// compaction compares the harnesses' own compaction with the other findings: exactly one of a harness and
 // magicctx has to keep sessions below the model's limit.
 func (x *examination) compaction(ctx context.Context) {
-	if x.CompactionOff == nil {
-		return
-	}
-	file, err := x.CompactionOff(ctx)
-	isStopped := stopped(x.before)
+	x.eachUsed(ctx, func(h Harness) {
+		if h.CompactionOff != nil {
+			x.compactionOf(ctx, h)
+		}
+	})
+}
+
+func (x *examination) compactionOf(ctx context.Context, h Harness) {
+	file, err := h.CompactionOff(ctx)
+	isStopped := stopped(x.before, h.ID)
 	switch {
 	case err != nil:
 		x.fail("correct the file; the harness cannot read it either", "%v", err)
+	case file != "" && isStopped && h.HoldsCompactionBack:
+		x.warn("switch it on: while magicctx works, it holds it back",
+			"nothing keeps sessions below the model's limit: magicctx does not work, and %s's own compaction is off in %s", h.Name, file)
 	case file != "" && isStopped:
-		x.warn("switch it on until magicctx works again, and run magicctx-host install opencode then",
-			"nothing keeps sessions below the model's limit: magicctx does not work, and OpenCode's own compaction is off in %s", file)
-		if x.RestoreCompaction != nil {
-			x.fixable(x.RestoreCompaction)
+		x.warn(fmt.Sprintf("switch it on until magicctx works again, and run %s then", h.install()),
+			"nothing keeps sessions below the model's limit: magicctx does not work, and %s's own compaction is off in %s", h.Name, file)
+		if h.RestoreCompaction != nil {
+			x.fixable(h.RestoreCompaction)
 			x.findings[len(x.findings)-1].isFallback = true
 		}
-	case file == "" && !isStopped && x.isListed(ctx):
-		x.warn(reinstall, "OpenCode's own compaction is on, and shortens the sessions that magicctx keeps")
 	case file != "":
-		x.ok("OpenCode's own compaction is off, see %s", file)
+		x.ok("%s's own compaction is off, see %s", h.Name, file)
+	case isStopped || !h.isListed(ctx): // it is on, as it has to be
+	case h.HoldsCompactionBack:
+		x.ok("%s's own compaction is on; magicctx holds it back while it works", h.Name)
+	default:
+		x.warn(h.reinstall(), "%s's own compaction is on, and shortens the sessions that magicctx keeps", h.Name)
 	}
-}
-
-func (x *examination) isListed(ctx context.Context) bool {
-	if x.Installed == nil {
-		return false
-	}
-	file, err := x.Installed(ctx)
-	return err == nil && file != ""
 }

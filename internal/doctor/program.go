@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -100,38 +99,6 @@ func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.
 
 func endProcess(pid int) string {
 	return fmt.Sprintf("end process %d; the next session starts a new host", pid)
-}
-
-// testedOpenCode is the OpenCode version whose behaviour was measured. The end-to-end tests run it.
-const testedOpenCode = "1.18"
-
-func (x *examination) harness(ctx context.Context) {
-	path, err := x.LookPath("opencode")
-	if err != nil {
-		if _, err := x.LookPath("pi"); err == nil {
-			x.ok("pi is on the PATH, opencode is not")
-			return
-		}
-		x.warn("install OpenCode, or see that your shell's PATH has it", "opencode is not on the PATH")
-		return
-	}
-	version, err := x.VersionOf(ctx, path)
-	if err != nil {
-		x.fail("run it by hand and see what it says", "%s --version: %v", path, err)
-		return
-	}
-	version = strings.TrimPrefix(strings.TrimSpace(version), "v")
-	order, known := compareMinor(version, testedOpenCode)
-	switch {
-	case !known:
-		x.warn("see that this is OpenCode", "%s says its version is %.40q", path, version)
-	case order < 0:
-		x.warn("update OpenCode to "+testedOpenCode+" or newer", "opencode %s is older than the %s that magicctx was made with", version, testedOpenCode)
-	case order > 0 && !strings.HasPrefix(version, "1."):
-		x.warn("look for a newer magicctx if something is odd", "opencode %s is of a later generation than the %s that magicctx was made with", version, testedOpenCode)
-	default:
-		x.ok("opencode %s, %s", version, path)
-	}
 }
 
 // compareMinor compares the major and minor numbers of two versions. known is false if one of them is

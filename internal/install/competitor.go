@@ -22,39 +22,42 @@ type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// mention is a text that such a copy contains, whatever its path is.
-	mention string
+	// mentions are texts of which such a copy contains one, whatever its path is.
+	mentions []string
 	// problem is a sentence about the plugin %s.
 	problem string
 }
 
 var competitors = []competitor{
 	{
-		is:      func(name string) bool { return strings.Contains(name, "magic-context") },
-		file:    regexp.MustCompile(`magic-context.*\.[cm]?[jt]s$`),
-		mention: "@cortexkit/opencode-magic-context",
-		problem: "the TypeScript plugin %s does the same work",
+		is:       func(name string) bool { return strings.Contains(name, "magic-context") },
+		file:     regexp.MustCompile(`magic-context.*\.[cm]?[jt]s$`),
+		mentions: []string{"@cortexkit/opencode-magic-context", "@cortexkit/pi-magic-context"},
+		problem:  "the TypeScript plugin %s does the same work",
 	},
 	{
-		is:      func(name string) bool { return name == "@tarquinen/opencode-dcp" },
-		file:    regexp.MustCompile(`(?i)(^|[._-])(dcp|dynamic-context-pruning)([._-]|$)`),
-		mention: "@tarquinen/opencode-dcp",
-		problem: "the plugin %s prunes the same messages",
+		is:       func(name string) bool { return name == "@tarquinen/opencode-dcp" || piPruner.MatchString(name) },
+		file:     regexp.MustCompile(`(?i)(^|[._-])(dcp|dynamic-context-pruning)([._-]|$)`),
+		mentions: []string{"@tarquinen/opencode-dcp"},
+		problem:  "the plugin %s prunes the same messages",
 	},
 }
+
+// piPruner matches the names under which the pruning plugin is packaged for Pi.
+var piPruner = regexp.MustCompile(`(^|/)pi-(dcp|dynamic-context-pruning)$`)
 
 // maxMention bounds how much of a plugin's code is searched for the name of a competitor.
 const maxMention = 4 << 20
 
 // competitorOf returns the competitor that a spec in a configuration file loads, nil if it loads none.
-func competitorOf(ctx context.Context, file, spec string) (*competitor, error) {
-	name, isNamed, err := pluginName(ctx, file, spec)
+func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor, error) {
+	name, isNamed, err := p.pluginName(ctx, file, spec)
 	if err != nil {
 		return nil, err
 	}
 	path := ""
-	if isPath(spec) {
-		path = pathOf(file, spec)
+	if p.Harness.isPath(spec) {
+		path = p.pathOf(file, spec)
 	}
 	for i, c := range competitors {
 		if c.is(name) || path != "" && c.matches(path, isNamed) {
@@ -72,8 +75,7 @@ const namedDirectories = 2
 // hasPackage is true, and only the plugin's own name counts: a plugin may mention another one, and a
 // project may have any name.
 func (c competitor) matches(path string, hasPackage bool) bool {
-	info, err := os.Stat(path)
-	if err != nil { // OpenCode cannot load it either
+	if _, err := os.Stat(path); err != nil { // the harness cannot load it either
 		return false
 	}
 	if c.file.MatchString(filepath.Base(path)) {
@@ -87,18 +89,23 @@ func (c competitor) matches(path string, hasPackage bool) bool {
 			return true
 		}
 	}
-	return info.Mode().IsRegular() && mentions(path, c.mention)
+	return c.isMentioned(path)
 }
 
-// mentions reports whether the code of a plugin names a package: it loads that package, or is a copy of it.
-func mentions(path, name string) bool {
+// isMentioned reports whether the code of a plugin names the competitor: it loads that package, or is a
+// copy of it.
+func (c competitor) isMentioned(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return false
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
 	code, err := io.ReadAll(io.LimitReader(file, maxMention))
-	return err == nil && bytes.Contains(code, []byte(name))
+	return err == nil && slices.ContainsFunc(c.mentions, func(name string) bool { return bytes.Contains(code, []byte(name)) })
 }
 
 // maxAbove bounds the directories above a plugin that are searched for its package.json.
@@ -106,25 +113,21 @@ const maxAbove = 32
 
 // pluginName returns the name by which a plugin is known. If spec is a path, that is the name in its
 // package.json. If there is no such name, it is the path, and isNamed is false.
-func pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
-	if name, ok := packageName(spec); ok {
+func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
+	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
 	}
-	if !isPath(spec) {
+	if !p.Harness.isPath(spec) {
 		return spec, true, nil
 	}
-	path := pathOf(file, spec)
+	path := p.pathOf(file, spec)
 	dir := path
 	for range maxAbove {
 		if ctx.Err() != nil {
 			return "", false, fmt.Errorf("look for the name of a plugin in %s: %w", file, context.Cause(ctx))
 		}
-		content, err := readFile(filepath.Join(dir, "package.json"))
-		var manifest struct {
-			Name string `json:"name"`
-		}
-		if err == nil && json.Unmarshal(content, &manifest) == nil && manifest.Name != "" {
-			return manifest.Name, true, nil
+		if name := packageNamed(dir); name != "" {
+			return name, true, nil
 		}
 		if dir == filepath.Dir(dir) {
 			break
@@ -134,28 +137,37 @@ func pluginName(ctx context.Context, file, spec string) (name string, isNamed bo
 	return path, false, nil
 }
 
+// packageNamed returns the name in a directory's package.json, empty if it has none.
+func packageNamed(dir string) string {
+	content, err := readFile(filepath.Join(dir, "package.json"))
+	var manifest struct {
+		Name string `json:"name"`
+	}
+	if err != nil || json.Unmarshal(content, &manifest) != nil {
+		return ""
+	}
+	return manifest.Name
+}
+
 var script = regexp.MustCompile(`\.[tj]s$`)
 
-// discoveredConflicts finds competitors that OpenCode discovers in its plugin directories, without an
+// discoveredConflicts finds competitors that the harness discovers in its plugin directories, without an
 // entry in a configuration.
-func discoveredConflicts(dirs []string) (found []Conflict) {
+func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	for _, dir := range dirs {
-		for _, sub := range []string{"plugin", "plugins"} {
+		for _, sub := range p.Harness.discoveryDirectories {
 			entries, err := os.ReadDir(filepath.Join(dir, sub))
 			if err != nil {
 				continue
 			}
 			for _, e := range entries[:min(len(entries), maxPlugins)] {
 				path := filepath.Join(dir, sub, e.Name())
-				if !script.MatchString(e.Name()) {
-					continue
-				}
 				// The path within the directory counts: the project may have any name.
-				if c := discovered(path, e.Name()); c != nil {
+				if c := p.discovered(path, e.Name()); c != nil {
 					found = append(found, Conflict{
 						Where:   path,
-						Problem: fmt.Sprintf(c.problem, e.Name()) + "; OpenCode loads it from here",
-						Remedy:  "move this file out of the directory",
+						Problem: fmt.Sprintf(c.problem, e.Name()) + "; " + p.Harness.Name + " loads it from here",
+						Remedy:  "move it out of the directory",
 					})
 				}
 			}
@@ -164,16 +176,40 @@ func discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor in a plugin directory, nil if the file is none. A file may be a link
-// to a checkout, and may have any name.
-func discovered(path, name string) *competitor {
+// discovered returns the competitor in a plugin directory, nil if the entry is none. It may be a link to
+// a checkout, and may have any name.
+func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
+		return nil
+	}
+	if info.IsDir() && p.Harness.discoversFolders {
+		return discoveredFolder(path, name)
+	}
+	if !info.Mode().IsRegular() || !script.MatchString(name) {
 		return nil
 	}
 	for i, c := range competitors {
-		if c.file.MatchString(name) || mentions(path, c.mention) || isLink(path) && c.matches(pathOf("", path), false) {
+		if c.file.MatchString(name) || c.isMentioned(path) || isLink(path) && c.matches(p.pathOf("", path), false) {
 			return &competitors[i]
+		}
+	}
+	return nil
+}
+
+// discoveredFolder returns the competitor in a folder that the harness loads as one plugin.
+func discoveredFolder(path, name string) *competitor {
+	if own := packageNamed(path); own != "" {
+		name = own
+	}
+	for i, c := range competitors {
+		if c.is(name) {
+			return &competitors[i]
+		}
+		for _, index := range []string{"index.ts", "index.js"} {
+			if c.isMentioned(filepath.Join(path, index)) {
+				return &competitors[i]
+			}
 		}
 	}
 	return nil
@@ -186,9 +222,9 @@ func Conflicts(ctx context.Context, p Place) ([]Conflict, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := readDocument(target)
+	d, err := p.readDocument(target)
 	if errors.Is(err, os.ErrNotExist) {
-		d, err = parseDocument(target, []byte(newFile))
+		d, err = p.parseStrictly(target, []byte(p.Harness.newFile))
 	}
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -25,9 +23,9 @@ type Conflict struct {
 // A ConflictError lists the reasons why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// CompactionOff is the configuration in which an earlier installation has switched OpenCode's own
-	// compaction off, empty if none has.
-	CompactionOff string
+	// Harness is the harness's name, and CompactionOff the configuration in which an earlier
+	// installation has switched its own compaction off, empty if none has.
+	Harness, CompactionOff string
 }
 
 // Error lists the conflicts, each with its remedy.
@@ -38,53 +36,47 @@ func (e *ConflictError) Error() string {
 		fmt.Fprintf(&b, "\n  %s\n    %s\n    to solve it: %s", c.Where, c.Problem, c.Remedy)
 	}
 	if e.CompactionOff != "" {
-		fmt.Fprintf(&b, "\nOpenCode's own compaction is off in %s; until this is solved, magicctx-host doctor --fix gives it back", e.CompactionOff)
+		fmt.Fprintf(&b, "\n%s's own compaction is off in %s; until this is solved, magicctx-host doctor --fix gives it back", e.Harness, e.CompactionOff)
 	}
 	return b.String()
 }
 
-var (
-	orchestrators = []string{"oh-my-opencode", "oh-my-openagent"}
-	// orchestratorHooks are hooks that compact a session, or warn about its size, on their own.
-	orchestratorHooks = []string{"preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"}
-)
-
 // findConflicts searches all configurations that apply at the place.
 func findConflicts(ctx context.Context, p Place, target *document) ([]Conflict, error) {
-	files, dirs := p.inForce()
+	files, dirs := p.Harness.inForce(p)
 	var found []Conflict
-	wins := false // whether OpenCode merges the file over the target
+	wins := false // whether the harness merges the file over the target
 	for _, file := range files {
 		d := target
 		if file != target.file {
 			var err error
-			if d, err = readDocument(file); errors.Is(err, os.ErrNotExist) {
+			if d, err = p.readDocument(file); errors.Is(err, os.ErrNotExist) {
 				continue
 			} else if err != nil {
 				return nil, err
 			}
 		}
 		if wins {
-			found = append(found, compactionConflicts(d, target.file)...)
+			found = append(found, p.compactionConflicts(d, target.file)...)
 		}
 		wins = wins || file == target.file
-		inFile, err := pluginConflicts(ctx, d, dirs)
+		inFile, err := p.pluginConflicts(ctx, d, dirs)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, inFile...)
 	}
-	return append(found, discoveredConflicts(dirs)...), nil
+	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// compactionConflicts finds compaction that is switched on in a file that OpenCode merges over the
+// compactionConflicts finds compaction that is switched on in a file that the harness merges over the
 // edited one.
-func compactionConflicts(d *document, target string) (found []Conflict) {
-	compaction, err := compactionOf(d)
+func (p Place) compactionConflicts(d *document, target string) (found []Conflict) {
+	compaction, err := p.switchedCompaction(d)
 	if err != nil || compaction == nil {
 		return nil
 	}
-	for _, key := range compactionKeys {
+	for _, key := range p.Harness.switchesOff {
 		if m := member(compaction, key); m != nil && isTrue(m.Value) {
 			found = append(found, Conflict{
 				Where:   d.position(m.Value),
@@ -98,83 +90,78 @@ func compactionConflicts(d *document, target string) (found []Conflict) {
 
 // pluginConflicts finds competing plugins in one configuration. dirs are the directories in which
 // plugins keep their own configuration.
-func pluginConflicts(ctx context.Context, d *document, dirs []string) (found []Conflict, err error) {
-	plugins, err := pluginsOf(d)
-	if err != nil || plugins == nil {
+func (p Place) pluginConflicts(ctx context.Context, d *document, dirs []string) (found []Conflict, err error) {
+	if _, err := p.pluginsOf(d); err != nil {
 		return nil, err
 	}
-	for i := range plugins.Elements {
-		entry := specOf(&plugins.Elements[i])
-		if entry == nil {
+	for _, e := range p.entriesOf(d) {
+		if p.isShim(e.spec) {
 			continue
 		}
-		spec := mustText(*entry)
-		if isShim(spec) {
-			continue
-		}
-		c, err := competitorOf(ctx, d.file, spec)
+		c, err := p.competitorOf(ctx, d.file, e.spec)
 		if err != nil {
 			return nil, err
 		}
 		if c != nil {
 			found = append(found, Conflict{
-				Where:   d.position(*entry),
-				Problem: fmt.Sprintf(c.problem, spec),
-				Remedy:  fmt.Sprintf("remove %s from \"plugin\" in this file", json.Quote(spec)),
+				Where:   e.position,
+				Problem: fmt.Sprintf(c.problem, e.spec),
+				Remedy:  fmt.Sprintf("remove %s from %q in this file", json.Quote(e.spec), e.list),
 			})
 		}
-		name, _, err := pluginName(ctx, d.file, spec)
+		if p.Harness.pluginConflicts == nil {
+			continue
+		}
+		name, _, err := p.pluginName(ctx, d.file, e.spec)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(orchestrators, name) {
-			found = append(found, orchestratorConflicts(d.position(*entry), name, dirs)...)
-		}
+		found = append(found, p.Harness.pluginConflicts(p, e.position, name, dirs)...)
 	}
 	return found, nil
 }
 
-// orchestratorConflicts lists the hooks that no configuration of the orchestrator disables.
-func orchestratorConflicts(where, name string, dirs []string) (found []Conflict) {
-	var disabled []string
-	configuration := filepath.Join(dirs[0], name+".json")
-	for _, dir := range dirs {
-		for _, base := range orchestrators {
-			for _, suffix := range []string{".jsonc", ".json"} {
-				d, err := readDocument(filepath.Join(dir, base+suffix))
-				if err != nil {
-					continue
-				}
-				configuration = d.file
-				disabled = append(disabled, listOf(d, "disabled_hooks")...)
+// An entry is an element of a configuration that loads a plugin.
+type entry struct{ list, spec, position string }
+
+// entriesOf returns the elements of all lists whose plugins the harness loads.
+func (p Place) entriesOf(d *document) (all []entry) {
+	for _, list := range append([]string{p.Harness.List}, p.Harness.moreLists...) {
+		m := member(d.root, list)
+		if m == nil {
+			continue
+		}
+		array, ok := m.Value.Value.(*hujson.Array)
+		if !ok {
+			continue
+		}
+		for i := range array.Elements[:min(len(array.Elements), maxPlugins)] {
+			if v := p.specOf(&array.Elements[i]); v != nil {
+				all = append(all, entry{list, mustText(*v), d.position(*v)})
 			}
 		}
 	}
-	for _, hook := range orchestratorHooks {
-		if !slices.Contains(disabled, hook) {
-			found = append(found, Conflict{
-				Where:   where,
-				Problem: fmt.Sprintf("the hook %s of %s acts on the size of the session, too", hook, name),
-				Remedy:  fmt.Sprintf("add %q to \"disabled_hooks\" in %s", hook, configuration),
-			})
+	return all
+}
+
+// loadedByHand finds our own plugin in the lists that an installation does not edit.
+func (p Place) loadedByHand(d *document) (found []entry) {
+	for _, e := range p.entriesOf(d) {
+		if e.list != p.Harness.List && p.isShim(e.spec) {
+			found = append(found, e)
 		}
 	}
 	return found
 }
 
-func listOf(d *document, key string) (list []string) {
-	m := member(d.root, key)
-	if m == nil {
-		return nil
+// loadedTwice returns the conflicts of an installation with a plugin that is loaded by hand.
+func (p Place) loadedTwice(d *document) (found []Conflict) {
+	for _, e := range p.loadedByHand(d) {
+		found = append(found, Conflict{
+			Where:   e.position,
+			Problem: fmt.Sprintf("%s loads the plugin from here already, and would load it twice", p.Harness.Name),
+			Remedy:  fmt.Sprintf("remove %s from %q in this file", json.Quote(e.spec), e.list),
+		})
 	}
-	array, ok := m.Value.Value.(*hujson.Array)
-	if !ok {
-		return nil
-	}
-	for _, e := range array.Elements {
-		if s, ok := text(e); ok {
-			list = append(list, s)
-		}
-	}
-	return list
+	return found
 }

@@ -37,7 +37,7 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 			"its copy in the plugin directory",
 			map[string]string{user + "plugins/magic-context.ts": ""},
 			false,
-			[]string{user + "plugins/magic-context.ts", "move this file"},
+			[]string{user + "plugins/magic-context.ts", "move it"},
 		},
 		{
 			"pruning",
@@ -77,7 +77,7 @@ func TestConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 				"/p/.opencode/plugins/dcp.ts":    "",
 			},
 			true,
-			[]string{user + "plugin/prune.ts", user + "plugins/opencode-dcp.js", "/p/.opencode/plugins/dcp.ts", "move this file"},
+			[]string{user + "plugin/prune.ts", user + "plugins/opencode-dcp.js", "/p/.opencode/plugins/dcp.ts", "move it"},
 		},
 		{
 			"plugins that only mention it, in a directory of that name",
@@ -190,7 +190,7 @@ func TestSameSpec(t *testing.T) {
 		{"shim.js", "./shim.js", false},
 	}
 	for _, tt := range tests {
-		if got := sameSpec("/conf/opencode.json", tt.a, tt.b); got != tt.want {
+		if got := openCode.sameSpec("/conf/opencode.json", tt.a, tt.b); got != tt.want {
 			t.Errorf("sameSpec(%s, %s) = %t", tt.a, tt.b, got)
 		}
 	}

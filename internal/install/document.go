@@ -28,7 +28,7 @@ type document struct {
 }
 
 // parseDocument parses the content of a file. An empty file counts as an empty object, as it does for
-// OpenCode.
+// the harnesses.
 func parseDocument(file string, content []byte) (*document, error) {
 	d := &document{file: file}
 	d.source, d.hasBOM = bytes.CutPrefix(content, bom)
@@ -58,13 +58,35 @@ func parseDocument(file string, content []byte) (*document, error) {
 	return d, nil
 }
 
-// readDocument reads and parses a file. If the file does not exist, the error is fs.ErrNotExist.
-func readDocument(file string) (*document, error) {
+// parseStrictly parses a configuration, and refuses what its harness cannot read.
+func (p Place) parseStrictly(file string, content []byte) (*document, error) {
+	d, err := parseDocument(file, content)
+	if err != nil || !p.Harness.isStrict || d.tree.IsStandard() {
+		return d, err
+	}
+	return nil, fmt.Errorf("%s: a comment or a trailing comma; %s takes neither, and ignores the whole file", d.positionAt(d.firstExtra()), p.Harness.Name)
+}
+
+// firstExtra returns the offset of the first comment or trailing comma.
+func (d *document) firstExtra() int {
+	standard := d.tree.Clone()
+	standard.Standardize() // it puts blanks in their place
+	for i, b := range standard.Pack() {
+		if i < len(d.source) && d.source[i] != b {
+			return i
+		}
+	}
+	return 0
+}
+
+// readDocument reads and parses a configuration of the harness. If the file does not exist, the error is
+// fs.ErrNotExist.
+func (p Place) readDocument(file string) (*document, error) {
 	content, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return parseDocument(file, content)
+	return p.parseStrictly(file, content)
 }
 
 // readFile reads a regular file. It neither waits on pipes nor reads devices.
@@ -100,8 +122,10 @@ func (d *document) errorAt(v hujson.Value, format string, args ...any) error {
 }
 
 // position returns file:line:column, which terminals turn into a link.
-func (d *document) position(v hujson.Value) string {
-	before := d.source[:min(v.StartOffset, len(d.source))]
+func (d *document) position(v hujson.Value) string { return d.positionAt(v.StartOffset) }
+
+func (d *document) positionAt(offset int) string {
+	before := d.source[:min(offset, len(d.source))]
 	return fmt.Sprintf("%s:%d:%d", d.file, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
 }
 

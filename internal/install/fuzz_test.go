@@ -16,11 +16,11 @@ func FuzzInstall(f *testing.F) {
 		if err != nil {
 			return
 		}
-		original, err := formerOf(d, shim)
+		original, err := openCode.formerOf(d, shim)
 		if err != nil {
 			return
 		}
-		if err := enable(d, shim, "", never); err != nil {
+		if err := openCode.enable(d, shim, "", never); err != nil {
 			t.Fatal(err)
 		}
 		installed := d.bytes()
@@ -28,21 +28,21 @@ func FuzzInstall(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q became %q: %v", content, installed, err)
 		}
-		if err := enable(d, shim, "", never); err != nil || string(d.bytes()) != string(installed) {
+		if err := openCode.enable(d, shim, "", never); err != nil || string(d.bytes()) != string(installed) {
 			t.Fatalf("%q changes again to %q (%v)", installed, d.bytes(), err)
 		}
-		if err := disable(d, shim, original); err != nil {
+		if err := openCode.disable(d, shim, original); err != nil {
 			t.Fatal(err)
 		}
 		removed := d.bytes()
 		if d, err = parseDocument("opencode.jsonc", removed); err != nil {
 			t.Fatalf("%q became %q: %v", installed, removed, err)
 		}
-		plugins, err := pluginsOf(d)
+		plugins, err := openCode.pluginsOf(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plugins != nil && original.Entry == "" && ownEntry(d.file, plugins, shim) >= 0 {
+		if plugins != nil && original.Entry == "" && openCode.ownEntry(d.file, plugins, shim) >= 0 {
 			t.Fatalf("%q still lists the plugin in %q", installed, removed)
 		}
 	})

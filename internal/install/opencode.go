@@ -1,161 +1,92 @@
 package install
 
 import (
-	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 
-	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
-// compactionKeys are OpenCode's own ways to shorten a session. "auto" is on unless configured, and
-// folds history that this program keeps. "prune" rewrites old tool outputs underneath us, which changes
-// the cached prefix.
-var compactionKeys = []string{"auto", "prune"}
+// OpenCode lists plugins in opencode.json(c). Its own compaction folds history that this program keeps,
+// and nothing but the configuration holds it back, so an installation switches it off.
+var OpenCode = &Harness{
+	ID: schema.HarnessOpenCode, Name: "OpenCode", Program: "opencode", List: "plugin", Package: "@magicctx/opencode",
 
-// A former holds the values that a removal may have to put back into an OpenCode configuration.
-type former struct {
-	HasPlugin     bool `json:"has_plugin"`
-	HasCompaction bool `json:"has_compaction"`
-	// Entry is the spec of a shim that was listed before, if any.
-	Entry string `json:"entry,omitempty"`
-	// Compaction holds the former values of those compactionKeys that were set.
-	Compaction map[string]json.Value `json:"compaction,omitempty"`
+	files: []string{"opencode.json", "opencode.jsonc"},
+	// If a file has a "$schema", OpenCode does not edit it by itself.
+	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
+
+	userDirectories:    openCodeUserDirectories,
+	noUserDirectory:    errors.New("no configuration directory: neither OPENCODE_CONFIG_DIR, XDG_CONFIG_HOME nor HOME is set"),
+	projectDirectories: openCodeProjectDirectories,
+	inForce:            openCodeInForce,
+
+	specOf: openCodeSpecOf, nameOf: openCodeNameOf, isPath: openCodeIsPath,
+	npmSpec: func(name string) string { return name },
+
+	// "auto" is on unless configured. "prune" rewrites old tool outputs underneath us, which changes the
+	// cached prefix.
+	compactionSwitch: "auto", switchesOff: []string{"auto", "prune"},
+
+	discoveryDirectories: []string{"plugin", "plugins"},
+	pluginConflicts:      orchestratorConflicts,
+	shimDirectory:        "opencode-shim", projectDirectory: ".opencode",
 }
 
-// formerOf reads the values that a later removal has to restore. It fails if the document has a value
-// of the wrong type where an insertion is needed, for example a string under "plugin".
-func formerOf(d *document, spec string) (former, error) {
-	var f former
-	plugins, err := pluginsOf(d)
-	if err != nil {
-		return f, err
-	}
-	f.HasPlugin = plugins != nil
-	if plugins != nil {
-		if i := ownEntry(d.file, plugins, spec); i >= 0 {
-			f.Entry, _ = text(*specOf(&plugins.Elements[i]))
+// openCodeUserDirectories returns the directory in OPENCODE_CONFIG_DIR, and the one below ~/.config.
+func openCodeUserDirectories(p Place) (dirs []string) {
+	for _, dir := range []string{p.directoryIn("OPENCODE_CONFIG_DIR"), openCodeDirectory(p)} {
+		if dir != "" {
+			dirs = append(dirs, dir)
 		}
 	}
-	compaction, err := compactionOf(d)
-	if err != nil {
-		return f, err
+	return dirs
+}
+
+// openCodeDirectory returns OpenCode's directory below ~/.config, empty if there is no home.
+func openCodeDirectory(p Place) string {
+	config := p.Env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) { // the XDG specification says to ignore relative paths
+		if config = p.home(); config == "" {
+			return ""
+		}
+		config = filepath.Join(config, ".config")
 	}
-	if compaction == nil {
-		return f, nil
+	return filepath.Join(config, "opencode")
+}
+
+func openCodeProjectDirectories(project string) []string {
+	return []string{project, filepath.Join(project, ".opencode")}
+}
+
+// openCodeInForce returns the files that OpenCode merges (measured with OpenCode 1.18). For the user's
+// own configuration, projects do not count.
+func openCodeInForce(p Place) (files, dirs []string) {
+	if dir := openCodeDirectory(p); dir != "" {
+		files, dirs = p.configurations(dir), append(dirs, dir)
 	}
-	f.HasCompaction = true
-	for _, key := range compactionKeys {
-		if m := member(compaction, key); m != nil {
-			value := hujson.Value{Value: m.Value.Clone().Value}
-			value.Standardize()
-			if f.Compaction == nil {
-				f.Compaction = make(map[string]json.Value)
-			}
-			f.Compaction[key] = value.Pack()
+	if file := p.Env("OPENCODE_CONFIG"); file != "" {
+		files = append(files, file)
+	}
+	if p.Project != "" {
+		for _, dir := range openCodeProjectDirectories(p.Project) {
+			files, dirs = append(files, p.configurations(dir)...), append(dirs, dir)
 		}
 	}
-	return f, nil
+	if dir := p.directoryIn("OPENCODE_CONFIG_DIR"); dir != "" && !slices.Contains(dirs, dir) {
+		files, dirs = append(files, p.configurations(dir)...), append(dirs, dir)
+	}
+	return files, dirs
 }
 
-// enable lists the plugin, unless it is listed in any form, and switches OpenCode's own compaction off.
-// earlier is the spec of an earlier installation, if any. If replace accepts an entry of the shim with
-// another spec, the new spec replaces that entry.
-func enable(d *document, spec, earlier string, replace func(entry string) bool) error {
-	plugins, err := pluginsOf(d)
-	if err != nil {
-		return err
-	}
-	if plugins == nil {
-		list := &hujson.Array{Elements: []hujson.ArrayElement{{Value: hujson.String(spec)}}}
-		addMember(d, "plugin", func(layout, string) hujson.ValueTrimmed { return list })
-	} else if i := ownEntry(d.file, plugins, spec, earlier); i < 0 {
-		addElement(d, plugins, hujson.String(spec))
-	} else if entry := specOf(&plugins.Elements[i]); !sameSpec(d.file, mustText(*entry), spec) && replace(mustText(*entry)) {
-		entry.Value = hujson.String(spec)
-	}
-
-	compaction, err := compactionOf(d)
-	if err != nil {
-		return err
-	}
-	if compaction == nil {
-		addMember(d, "compaction", compactionObject)
-		return nil
-	}
-	for _, key := range compactionKeys {
-		if m := member(compaction, key); m != nil {
-			m.Value.Value = hujson.Bool(false)
-		} else {
-			addInner(d, compaction, key)
-		}
-	}
-	return nil
-}
-
-// disable undoes enable in a document that was edited since. A value that its author has changed again
-// stays.
-func disable(d *document, spec string, f former) error {
-	plugins, err := pluginsOf(d)
-	if err != nil {
-		return err
-	}
-	if plugins != nil {
-		for i := len(plugins.Elements) - 1; i >= 0; i-- {
-			entry := specOf(&plugins.Elements[i])
-			if entry == nil || !sameSpec(d.file, mustText(*entry), spec) {
-				continue
-			}
-			switch {
-			case f.Entry == "":
-				remove(elements{plugins}, i)
-			case !sameSpec(d.file, f.Entry, spec):
-				entry.Value = hujson.String(f.Entry)
-			}
-		}
-		if !f.HasPlugin && isBare(elements{plugins}) {
-			removeMember(d.root, "plugin")
-		}
-	}
-
-	return restoreCompaction(d, f)
-}
-
-// maxPlugins bounds the work on a list that a repository wrote: several files are read for each plugin.
-const maxPlugins = 1000
-
-// pluginsOf returns the list of plugins, nil if the document has none.
-func pluginsOf(d *document) (*hujson.Array, error) {
-	m := member(d.root, "plugin")
-	if m == nil {
-		return nil, nil
-	}
-	list, ok := m.Value.Value.(*hujson.Array)
-	if !ok {
-		return nil, d.errorAt(m.Value, `"plugin" is not a list`)
-	}
-	if len(list.Elements) > maxPlugins {
-		return nil, d.errorAt(m.Value, `"plugin" lists more than %d plugins`, maxPlugins)
-	}
-	return list, nil
-}
-
-// compactionOf returns the object of compaction settings, nil if the document has none.
-func compactionOf(d *document) (*hujson.Object, error) {
-	m := member(d.root, "compaction")
-	if m == nil {
-		return nil, nil
-	}
-	obj, ok := m.Value.Value.(*hujson.Object)
-	if !ok {
-		return nil, d.errorAt(m.Value, `"compaction" is not an object`)
-	}
-	return obj, nil
-}
-
-// specOf returns the spec of an entry. An entry is either a spec or a list [spec, options].
-func specOf(entry *hujson.ArrayElement) *hujson.Value {
+// openCodeSpecOf knows that an entry is either a spec or a list [spec, options].
+func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	value := entry
 	if tuple, ok := entry.Value.(*hujson.Array); ok {
 		if len(tuple.Elements) == 0 {
@@ -163,117 +94,76 @@ func specOf(entry *hujson.ArrayElement) *hujson.Value {
 		}
 		value = &tuple.Elements[0]
 	}
-	if _, ok := text(*value); !ok {
-		return nil
-	}
 	return value
 }
 
-func mustText(v hujson.Value) string { s, _ := text(v); return s }
+// openCodeNameOf returns the npm name in a plugin spec without its version, for example
+// "@magicctx/opencode" for "@magicctx/opencode@1.2.3". It returns false for paths and URLs.
+func openCodeNameOf(spec string) (string, bool) {
+	if openCodeIsPath(spec) || strings.Contains(spec, "://") {
+		return "", false
+	}
+	return withoutVersion(spec), true
+}
 
-// ownEntry returns the index of the entry that loads the shim, -1 if there is none. An entry with the
-// first of the specs wins over one with the second, and that over any other entry that is known to load
-// the shim.
-func ownEntry(file string, plugins *hujson.Array, specs ...string) int {
-	found, rank := -1, len(specs)+1
-	for i := range plugins.Elements {
-		entry := specOf(&plugins.Elements[i])
-		if entry == nil {
-			continue
+func openCodeIsPath(spec string) bool {
+	return strings.HasPrefix(spec, ".") || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "file:") ||
+		strings.HasPrefix(spec, `\`) || drive.MatchString(spec)
+}
+
+var (
+	orchestrators = []string{"oh-my-opencode", "oh-my-openagent"}
+	// orchestratorHooks are hooks that compact a session, or warn about its size, on their own.
+	orchestratorHooks = []string{"preemptive-compaction", "context-window-monitor", "anthropic-context-window-limit-recovery"}
+)
+
+// orchestratorConflicts lists the hooks that no configuration of the orchestrator disables.
+func orchestratorConflicts(p Place, where, name string, dirs []string) (found []Conflict) {
+	if !slices.Contains(orchestrators, name) {
+		return nil
+	}
+	var disabled []string
+	configuration := filepath.Join(dirs[0], name+".json")
+	for _, dir := range dirs {
+		for _, base := range orchestrators {
+			for _, suffix := range []string{".jsonc", ".json"} {
+				d, err := p.readDocument(filepath.Join(dir, base+suffix))
+				if err != nil {
+					continue
+				}
+				configuration = d.file
+				disabled = append(disabled, listOf(d, "disabled_hooks")...)
+			}
 		}
-		text := mustText(*entry)
-		at := slices.IndexFunc(specs, func(spec string) bool { return spec != "" && sameSpec(file, text, spec) })
-		if at < 0 && isShim(text) {
-			at = len(specs)
-		}
-		if at >= 0 && at < rank {
-			found, rank = i, at
+	}
+	for _, hook := range orchestratorHooks {
+		if !slices.Contains(disabled, hook) {
+			found = append(found, Conflict{
+				Where:   where,
+				Problem: fmt.Sprintf("the hook %s of %s acts on the size of the session, too", hook, name),
+				Remedy:  fmt.Sprintf("add %q to \"disabled_hooks\" in %s", hook, configuration),
+			})
 		}
 	}
 	return found
 }
 
-// addMember appends a member to the root. The function value gets the layout and the indentation of the
-// member's line.
-func addMember(d *document, name string, value func(l layout, indent string) hujson.ValueTrimmed) {
-	l := layoutOf(d)
-	root := members{d.root}
-	var lead, tail hujson.Extra
-	if root.len() == 0 {
-		lead = l.open(root, true, "", l.indent)
-	} else {
-		lead, tail = l.appendTo(root)
+func listOf(d *document, key string) (list []string) {
+	m := member(d.root, key)
+	if m == nil {
+		return nil
 	}
-	d.root.Members = append(d.root.Members, l.member(name, value(l, l.indent), lead, tail))
-}
-
-// addInner appends a compaction key.
-func addInner(d *document, compaction *hujson.Object, key string) {
-	l := layoutOf(d)
-	c := members{compaction}
-	var lead, tail hujson.Extra
-	if c.len() == 0 {
-		lead = l.open(c, l.multiline, l.indent, l.indent+l.indent)
-	} else {
-		lead, tail = l.appendTo(c)
+	array, ok := m.Value.Value.(*hujson.Array)
+	if !ok {
+		return nil
 	}
-	compaction.Members = append(compaction.Members, l.member(key, hujson.Bool(false), lead, tail))
-}
-
-// addElement appends to the list of plugins.
-func addElement(d *document, plugins *hujson.Array, value hujson.Literal) {
-	l := layoutOf(d)
-	c := elements{plugins}
-	var lead, tail hujson.Extra
-	if c.len() == 0 {
-		l.padding = "" // a list in one line is written ["a", "b"]
-		lead = l.open(c, false, l.indent, l.indent+l.indent)
-	} else {
-		lead, tail = l.appendTo(c)
-	}
-	plugins.Elements = append(plugins.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
-}
-
-// compactionObject returns {"auto": false, "prune": false}, written in the layout l.
-func compactionObject(l layout, indent string) hujson.ValueTrimmed {
-	lead, separator, end := l.padding, l.gap, l.padding
-	if l.multiline {
-		lead = l.newline + indent + indent
-		separator, end = lead, l.newline+indent
-	}
-	obj := &hujson.Object{AfterExtra: hujson.Extra(end)}
-	for _, key := range compactionKeys {
-		obj.Members = append(obj.Members, l.member(key, hujson.Bool(false), hujson.Extra(lead), nil))
-		lead = separator
-	}
-	return obj
-}
-
-func (l layout) member(name string, value hujson.ValueTrimmed, lead, tail hujson.Extra) hujson.ObjectMember {
-	return hujson.ObjectMember{
-		Name:  hujson.Value{BeforeExtra: lead, Value: hujson.String(name)},
-		Value: hujson.Value{BeforeExtra: hujson.Extra(l.colon), Value: value, AfterExtra: tail},
-	}
-}
-
-func removeMember(obj *hujson.Object, name string) {
-	for i := len(obj.Members) - 1; i >= 0; i-- {
-		if isNamed(obj.Members[i], name) {
-			remove(members{obj}, i)
-			return
+	for _, e := range array.Elements {
+		if s, ok := text(e); ok {
+			list = append(list, s)
 		}
 	}
+	return list
 }
 
-// isBare reports whether c has neither children nor comments.
-func isBare(c children) bool { return c.len() == 0 && !hasComment(*c.lead(0)) }
-
-func isFalse(v hujson.Value) bool {
-	literal, ok := v.Value.(hujson.Literal)
-	return ok && bytes.Equal(literal, []byte("false"))
-}
-
-func isTrue(v hujson.Value) bool {
-	literal, ok := v.Value.(hujson.Literal)
-	return ok && bytes.Equal(literal, []byte("true"))
-}
+// home returns the user's home, empty if it is unknown.
+func (p Place) home() string { return cmp.Or(p.Env("HOME"), p.Env("USERPROFILE")) }

@@ -1,16 +1,17 @@
 package install
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// A Place selects a configuration: a project's or the user's.
+// A Place selects a configuration of a harness: a project's or the user's.
 type Place struct {
+	Harness *Harness
 	// Project is the directory of the project, absolute. Empty means the user's own configuration.
 	Project string
 	// DataDir is the absolute directory of the host's state. Records of installations and their backups
@@ -20,24 +21,23 @@ type Place struct {
 	Env func(string) string
 }
 
-var errNoHome = errors.New("no configuration directory: neither OPENCODE_CONFIG_DIR, XDG_CONFIG_HOME nor HOME is set")
-
 // directories returns the configuration directories of the place, first choice first.
 func (p Place) directories() ([]string, error) {
+	if p.Harness == nil {
+		return nil, errNoHarness
+	}
 	if p.Project != "" {
-		return []string{p.Project, filepath.Join(p.Project, ".opencode")}, nil
+		return p.Harness.projectDirectories(p.Project), nil
 	}
-	for _, dir := range []string{p.extraDirectory(), p.userDirectory()} {
-		if dir != "" {
-			return []string{dir}, nil
-		}
+	if dirs := p.Harness.userDirectories(p); len(dirs) > 0 {
+		return dirs[:1], nil
 	}
-	return nil, errNoHome
+	return nil, p.Harness.noUserDirectory
 }
 
-// extraDirectory returns the directory in OPENCODE_CONFIG_DIR, empty if it is not set.
-func (p Place) extraDirectory() string {
-	dir := p.Env("OPENCODE_CONFIG_DIR")
+// directoryIn returns the directory that an environment variable names, empty if it is not set.
+func (p Place) directoryIn(variable string) string {
+	dir := p.expandHome(p.Env(variable))
 	if dir == "" {
 		return ""
 	}
@@ -47,17 +47,13 @@ func (p Place) extraDirectory() string {
 	return dir
 }
 
-// userDirectory returns OpenCode's directory below ~/.config, empty if there is no home.
-func (p Place) userDirectory() string {
-	config := p.Env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) { // the XDG specification says to ignore relative paths
-		home := cmp.Or(p.Env("HOME"), p.Env("USERPROFILE"))
-		if home == "" {
-			return ""
-		}
-		config = filepath.Join(home, ".config")
+// expandHome replaces a leading ~, as the harnesses do.
+func (p Place) expandHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || rest != "" && rest[0] != '/' || p.home() == "" {
+		return path
 	}
-	return filepath.Join(config, "opencode")
+	return filepath.Join(p.home(), rest)
 }
 
 // target returns the configuration file to edit: the first that exists in the directories of the place,
@@ -68,7 +64,7 @@ func (p Place) target() (file string, err error) {
 		return "", err
 	}
 	for _, dir := range dirs {
-		for _, file := range slices.Backward(configurations(dir)) {
+		for _, file := range slices.Backward(p.configurations(dir)) {
 			_, err := os.Lstat(file)
 			if err == nil {
 				return file, nil
@@ -78,32 +74,14 @@ func (p Place) target() (file string, err error) {
 			}
 		}
 	}
-	return filepath.Join(dirs[0], "opencode.json"), nil
+	return filepath.Join(dirs[0], p.Harness.files[0]), nil
 }
 
-// inForce returns the files that OpenCode merges, each over the ones before it (measured with OpenCode
-// 1.18), and the directories in which OpenCode and its plugins look for more. For the user's own
-// configuration, projects do not count.
-func (p Place) inForce() (files, dirs []string) {
-	if dir := p.userDirectory(); dir != "" {
-		files, dirs = configurations(dir), append(dirs, dir)
+// configurations returns the possible names of a configuration in dir. The harness merges each over the
+// one before it.
+func (p Place) configurations(dir string) (files []string) {
+	for _, name := range p.Harness.files {
+		files = append(files, filepath.Join(dir, name))
 	}
-	if file := p.Env("OPENCODE_CONFIG"); file != "" {
-		files = append(files, file)
-	}
-	if p.Project != "" {
-		for _, dir := range []string{p.Project, filepath.Join(p.Project, ".opencode")} {
-			files, dirs = append(files, configurations(dir)...), append(dirs, dir)
-		}
-	}
-	if dir := p.extraDirectory(); dir != "" && !slices.Contains(dirs, dir) {
-		files, dirs = append(files, configurations(dir)...), append(dirs, dir)
-	}
-	return files, dirs
-}
-
-// configurations returns the possible names of a configuration in dir. OpenCode merges the second over
-// the first.
-func configurations(dir string) []string {
-	return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
+	return files
 }

@@ -10,10 +10,6 @@ import (
 	"path/filepath"
 )
 
-// newFile is the first content of a new opencode.json. If a file has a "$schema", OpenCode does not
-// edit it by itself.
-const newFile = "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"
-
 var (
 	// ErrChanged means that the file was edited after the plan was made. Nothing was written.
 	ErrChanged = errors.New("the file was edited in the meantime; nothing was changed, try again")
@@ -23,7 +19,7 @@ var (
 
 // A Plan is a change to a configuration that has not been applied yet.
 type Plan struct {
-	// File is the configuration as OpenCode finds it. Real is its path without links, which is written.
+	// File is the configuration as the harness finds it. Real is its path without links, which is written.
 	File, Real string
 	// Before and After are the contents of File. nil means that the file does not exist.
 	Before, After []byte
@@ -105,6 +101,8 @@ func (p *Plan) Effects() []Effect {
 	return all
 }
 
+func (p *Plan) place() Place { return p.vault.place }
+
 // IsEmpty reports whether there is nothing to do.
 func (p *Plan) IsEmpty() bool { return p.record == nil && len(p.files) == 0 }
 
@@ -118,7 +116,7 @@ type Options struct {
 	Shim Shim
 }
 
-// Install plans to add the shim to OpenCode's configuration. If a person has to solve a problem first,
+// Install plans to add the shim to a harness's configuration. If a person has to solve a problem first,
 // the error is a *ConflictError. A syntax error names file:line:column.
 func Install(ctx context.Context, o Options) (*Plan, error) {
 	file, err := o.target()
@@ -138,9 +136,9 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	case isLink(file):
 		return nil, fmt.Errorf("%s is a link to a file that does not exist", file)
 	default:
-		content = []byte(newFile)
+		content = []byte(o.Harness.newFile)
 	}
-	d, err := parseDocument(file, content)
+	d, err := o.parseStrictly(file, content)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +146,8 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(conflicts) > 0 {
-		conflict := &ConflictError{Conflicts: conflicts}
+	if conflicts = append(conflicts, o.loadedTwice(d)...); len(conflicts) > 0 {
+		conflict := &ConflictError{Conflicts: conflicts, Harness: o.Harness.Name}
 		if restore, err := RestoreCompaction(ctx, o.Place); err == nil && !restore.IsEmpty() {
 			conflict.CompactionOff = restore.File
 		}
@@ -174,21 +172,21 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	}
 	// An entry that an earlier installation wrote is ours to replace. One that the user wrote stays.
 	replace := func(entry string) bool {
-		return isChosen || isStale(file, entry) || earlier.Spec != "" && sameSpec(file, entry, earlier.Spec)
+		return isChosen || o.isStale(file, entry) || earlier.Spec != "" && o.sameSpec(file, entry, earlier.Spec)
 	}
-	if err := enable(d, spec, earlier.Spec, replace); err != nil {
+	if err := o.enable(d, spec, earlier.Spec, replace); err != nil {
 		return nil, err
 	}
-	plugins, err := pluginsOf(d)
+	plugins, err := o.pluginsOf(d)
 	if err != nil {
 		return nil, err
 	}
-	entry := mustText(*specOf(&plugins.Elements[ownEntry(file, plugins, spec, earlier.Spec)]))
-	usesShim := !isChosen && sameSpec(file, entry, spec)
+	entry := mustText(*o.specOf(&plugins.Elements[o.ownEntry(file, plugins, spec, earlier.Spec)]))
+	usesShim := !isChosen && o.sameSpec(file, entry, spec)
 	if usesShim {
 		p.files = files
 	} else if !isChosen {
-		p.Notes = append(p.Notes, fmt.Sprintf("OpenCode loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", entry))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", o.Harness.Name, entry))
 	}
 	after := d.bytes()
 	if bytes.Equal(after, p.Before) {
@@ -206,6 +204,9 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 			return nil, err
 		}
 		p.record.LoaderHash = hash(o.Shim.Loader)
+	}
+	if o.Project != "" && o.Harness.projectNote != "" {
+		p.Notes = append(p.Notes, o.Harness.projectNote)
 	}
 	p.Settings, err = newSettings(o)
 	return p, err
@@ -249,8 +250,9 @@ func (p Place) newPlan(file string) (*Plan, error) {
 // recordInstallation prepares the backup and the record for an edited document. earlier is the record
 // of the previous installation, or an empty one.
 func (p *Plan) recordInstallation(edited *document, spec string, earlier *record) (err error) {
+	place := p.place()
 	p.backup = p.Before
-	p.record = &record{File: p.vault.file, Installed: hash(p.After), IsNew: p.Before == nil}
+	p.record = &record{File: p.vault.file, Harness: place.Harness.ID, Installed: hash(p.After), IsNew: p.Before == nil}
 	if earlier.Spec != "" && p.Before != nil {
 		if p.backup, _, err = p.vault.withoutUs(earlier, p.Before); err != nil {
 			return err
@@ -258,11 +260,11 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 		p.record.IsNew = p.backup == nil
 		p.record.Settings, p.record.SettingsHash = earlier.Settings, earlier.SettingsHash
 	}
-	plugins, err := pluginsOf(edited)
+	plugins, err := place.pluginsOf(edited)
 	if err != nil {
 		return err
 	}
-	entry := specOf(&plugins.Elements[ownEntry(p.File, plugins, spec, earlier.Spec)])
+	entry := place.specOf(&plugins.Elements[place.ownEntry(p.File, plugins, spec, earlier.Spec)])
 	p.record.Spec = mustText(*entry)
 
 	if p.backup != nil {
@@ -270,13 +272,13 @@ func (p *Plan) recordInstallation(edited *document, spec string, earlier *record
 	}
 	original := p.backup
 	if original == nil {
-		original = []byte(newFile)
+		original = []byte(place.Harness.newFile)
 	}
 	d, err := parseDocument(p.File, original)
 	if err != nil {
 		return err
 	}
-	p.record.Former, err = formerOf(d, p.record.Spec)
+	p.record.Former, err = place.formerOf(d, p.record.Spec)
 	return err
 }
 
@@ -333,7 +335,7 @@ func (p Place) installed(ctx context.Context) (string, *record, error) {
 	}
 	var files []string
 	for _, dir := range dirs {
-		files = append(files, configurations(dir)...)
+		files = append(files, p.configurations(dir)...)
 	}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -348,17 +350,17 @@ func (p Place) installed(ctx context.Context) (string, *record, error) {
 		}
 	}
 	for _, file := range files {
-		d, err := readDocument(file)
+		d, err := p.readDocument(file)
 		if err != nil {
 			continue
 		}
-		plugins, err := pluginsOf(d)
+		plugins, err := p.pluginsOf(d)
 		if err != nil || plugins == nil {
 			continue
 		}
-		if i := ownEntry(file, plugins); i >= 0 {
-			entry := specOf(&plugins.Elements[i])
-			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from \"plugin\" by hand", d.position(*entry), mustText(*entry))
+		if i := p.ownEntry(file, plugins); i >= 0 {
+			entry := p.specOf(&plugins.Elements[i])
+			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from %q by hand", d.position(*entry), mustText(*entry), p.Harness.List)
 		}
 	}
 	return "", nil, ErrNotInstalled

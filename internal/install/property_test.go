@@ -22,12 +22,13 @@ type writer struct {
 	newline string
 	indent  string
 	tidy    bool // no comments, and line breaks only where people put them
+	strict  bool // no comments, and no trailing commas
 	b       strings.Builder
 }
 
-func drawConfiguration(t *rapid.T) string {
+func drawConfiguration(t *rapid.T, h *Harness) string {
 	w := &writer{
-		t: t, newline: rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "newline"),
+		t: t, strict: h.isStrict, newline: rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "newline"),
 		indent: rapid.SampledFrom([]string{"  ", "    ", "\t"}).Draw(t, "indent"),
 		tidy:   rapid.Bool().Draw(t, "tidy"),
 	}
@@ -36,7 +37,7 @@ func drawConfiguration(t *rapid.T) string {
 	}
 	w.extra()
 	members := []string{`"model"`, `"provider"`, `"$schema"`}
-	for _, name := range []string{`"plugin"`, `"compaction"`} {
+	for _, name := range []string{`"` + h.List + `"`, `"compaction"`} {
 		if rapid.Bool().Draw(t, name) {
 			members = append(members, name)
 		}
@@ -46,6 +47,9 @@ func drawConfiguration(t *rapid.T) string {
 	w.container("{", "}", w.indent, len(members), func(i int) {
 		w.name(members[i])
 		switch members[i] {
+		case `"packages"`:
+			entries := rapid.SliceOfN(rapid.SampledFrom([]string{`"npm:one"`, `{"source": "../two", "skills": []}`, `"./three.ts"`, `"git:github.com/u/four@v1"`}), 0, 4).Draw(t, "packages")
+			w.container("[", "]", w.indent+w.indent, len(entries), func(i int) { w.b.WriteString(entries[i]) })
 		case `"plugin"`:
 			entries := rapid.SliceOfN(rapid.SampledFrom([]string{`"one"`, `["two", { "x": 1 }]`, `"./three.ts"`, `"file:///four"`}), 0, 4).Draw(t, "plugins")
 			w.container("[", "]", w.indent+w.indent, len(entries), func(i int) { w.b.WriteString(entries[i]) })
@@ -56,7 +60,11 @@ func drawConfiguration(t *rapid.T) string {
 				w.b.WriteString(rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "value"))
 			})
 		default:
-			w.b.WriteString(rapid.SampledFrom([]string{`1.50`, `"a // no comment"`, `{"k": [1, 2] /* in */}`, `[]`, `"\ud83d"`}).Draw(t, "value"))
+			inner := `{"k": [1, 2] /* in */}`
+			if w.strict {
+				inner = `{"k": [1, 2] }`
+			}
+			w.b.WriteString(rapid.SampledFrom([]string{`1.50`, `"a // no comment"`, inner, `[]`, `"\ud83d"`}).Draw(t, "value"))
 		}
 	})
 	w.extra()
@@ -86,7 +94,7 @@ func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 		if !w.tidy {
 			w.extra()
 		}
-		if i < n-1 || rapid.Bool().Draw(w.t, "trailing comma") {
+		if i < n-1 || !w.strict && rapid.Bool().Draw(w.t, "trailing comma") {
 			w.b.WriteString(",")
 		}
 	}
@@ -102,6 +110,10 @@ func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 
 func (w *writer) extra() {
 	n := w.newline
+	if w.strict {
+		w.b.WriteString(rapid.SampledFrom([]string{"", "", " ", n + w.indent, n + n, "\t"}).Draw(w.t, "extra"))
+		return
+	}
 	w.b.WriteString(rapid.SampledFrom([]string{
 		"", "", " ", n + w.indent, n + n, " // why" + n, n + w.indent + "// \"auto\": true," + n + w.indent, " /* so */ ", "/* a" + n + " b */", "// x" + n + n + "// y" + n,
 	}).Draw(w.t, "extra"))
@@ -109,10 +121,16 @@ func (w *writer) extra() {
 
 // For every file, removing restores its bytes, with the backup and without it.
 func TestUninstallUndoesInstallByteForByte(t *testing.T) {
+	for _, h := range Harnesses {
+		t.Run(h.Name, func(t *testing.T) { uninstallUndoesInstall(t, h) })
+	}
+}
+
+func uninstallUndoesInstall(t *testing.T, h *Harness) {
 	rapid.Check(t, func(t *rapid.T) {
-		before := drawConfiguration(t)
-		p := newHome(t)
-		file := filepath.Join(p.dir, "opencode.jsonc")
+		before := drawConfiguration(t, h)
+		p := newHomeOf(t, h)
+		file := filepath.Join(p.dir, h.files[len(h.files)-1])
 		p.write(file, before)
 		listing := p.list()
 
@@ -142,7 +160,7 @@ func TestUninstallUndoesInstallByteForByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := disable(d, plan.record.Spec, plan.record.Former); err != nil {
+		if err := p.disable(d, plan.record.Spec, plan.record.Former); err != nil {
 			t.Fatal(err)
 		}
 		if got := string(d.bytes()); got != before {
@@ -165,12 +183,12 @@ func comments(content string) (found []string) {
 // An installation sets three values. All other values and comments stay, in their order.
 func TestInstallChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before := drawConfiguration(t)
+		before := drawConfiguration(t, OpenCode)
 		d, err := parseDocument("opencode.jsonc", []byte(before))
 		if err != nil {
 			t.Fatalf("%v in %q", err, before)
 		}
-		if err := enable(d, shim, "", never); err != nil {
+		if err := openCode.enable(d, shim, "", never); err != nil {
 			t.Fatal(err)
 		}
 		after := string(d.bytes())
@@ -242,19 +260,23 @@ type tester interface {
 	Cleanup(func())
 }
 
-func newHome(t tester) *home {
+func newHome(t tester) *home { return newHomeOf(t, OpenCode) }
+
+// newHomeOf returns a user of one harness.
+func newHomeOf(t tester, harness *Harness) *home {
 	t.Helper()
 	root, err := os.MkdirTemp("", "magicctx-install")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
-	h := &home{t: t, root: root, dir: filepath.Join(root, ".config", "opencode")}
+	h := &home{t: t, root: root}
 	env := map[string]string{"HOME": root}
-	h.Options = Options{Place: Place{Env: func(name string) string { return env[name] }, DataDir: filepath.Join(root, "data")}, Plugin: shim}
+	h.Options = Options{Place: Place{Harness: harness, Env: func(name string) string { return env[name] }, DataDir: filepath.Join(root, "data")}, Plugin: shim}
+	h.dir = harness.userDirectories(h.Place)[0]
 	// A removal leaves the schema, so it is there from the start.
 	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
-	h.write(filepath.Join(root, ".config", "opencode", "AGENTS.md"), "")
+	h.write(filepath.Join(h.dir, "AGENTS.md"), "")
 	return h
 }
 

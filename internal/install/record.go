@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A record tells how to undo the edit of a file. It lies in the user's data directory together with the
@@ -19,6 +20,9 @@ import (
 type record struct {
 	// File is the edited file.
 	File string `json:"file"`
+	// Harness is the harness that reads the file. Records of the first release have none: theirs is
+	// OpenCode.
+	Harness schema.Harness `json:"harness,omitempty"`
 	// Spec is the plugin entry that we inserted.
 	Spec string `json:"spec"`
 	// IsNew is true if the file did not exist. Then there is no backup.
@@ -39,6 +43,7 @@ type record struct {
 
 // A vault holds the record and the backup of one edited file.
 type vault struct {
+	place          Place
 	file           string // the edited file, with the real path of its directory
 	record, backup string // paths
 }
@@ -57,7 +62,7 @@ func (p Place) vault(file string) (vault, error) {
 	}
 	file = filepath.Join(dir, filepath.Base(file))
 	name := filepath.Join(p.DataDir, "installed", hash([]byte(file))[:32])
-	return vault{file: file, record: name + ".json", backup: name + ".backup"}, nil
+	return vault{place: p, file: file, record: name + ".json", backup: name + ".backup"}, nil
 }
 
 // readRecord returns the record, nil if there is none.
@@ -157,11 +162,11 @@ func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := disable(d, r.Spec, r.Former); err != nil {
+	if err := v.place.disable(d, r.Spec, r.Former); err != nil {
 		return nil, false, err
 	}
 	before = d.bytes()
-	if r.IsNew && string(before) == newFile {
+	if r.IsNew && bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace([]byte(v.place.Harness.newFile))) {
 		return nil, true, nil
 	}
 	return before, false, nil

@@ -33,7 +33,7 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, project := config.Candidates(config.Options{Harness: schema.HarnessOpenCode, Directory: o.Project, Env: o.Env})
+	user, project := config.Candidates(config.Options{Harness: o.Harness.ID, Directory: o.Project, Env: o.Env})
 	candidates := user
 	if o.Project != "" {
 		candidates = project

@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A Shim holds the plugin that is built into this program, and the program that the plugin starts.
@@ -26,12 +28,10 @@ type Shim struct {
 	Program []byte
 }
 
-// The directory and the files of the shim. In the data directory it holds the bundle and the host
-// record; in a project's .opencode it holds the loader. isShim recognises a shim by this directory.
+// The files of the shim in the data directory.
 const (
-	shimDirectory = "opencode-shim"
-	bundleName    = "index.js"
-	hostRecord    = "host.json"
+	bundleName = "index.js"
+	hostRecord = "host.json"
 )
 
 // hostOf is the content of the host record. The plugin reads it before each start of a host, so that a
@@ -40,7 +40,9 @@ type hostOf struct {
 	Host string `json:"host"`
 }
 
-func (p Place) shimFile(name string) string { return filepath.Join(p.DataDir, shimDirectory, name) }
+func (p Place) shimFile(name string) string {
+	return filepath.Join(p.DataDir, p.Harness.shimDirectory, name)
+}
 
 // An ownFile is a file that belongs to magicctx, and that a plan writes.
 type ownFile struct {
@@ -105,7 +107,7 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 // loaderFile returns the path of the loader in the project. A directory of the project may be a link
 // that leads out of it.
 func (p Place) loaderFile() (string, error) {
-	file := filepath.Join(p.Project, ".opencode", shimDirectory, bundleName)
+	file := filepath.Join(p.Project, p.Harness.projectDirectory, p.Harness.shimDirectory, bundleName)
 	for dir := filepath.Dir(file); dir != p.Project; dir = filepath.Dir(dir) {
 		if isLink(dir) {
 			return "", fmt.Errorf("%s is a link; remove it, or install for all projects", dir)
@@ -114,19 +116,26 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// shimToRemove returns the files of the shim in the data directory, or no file if another installation uses
-// them.
+// shimToRemove returns the files in the data directory that no other installation uses, none of them if
+// another installation of the same harness uses them. The copy of the program serves all harnesses.
 func (p Place) shimToRemove(v vault) ([]string, error) {
 	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
 	if err != nil {
 		return nil, fmt.Errorf("look for other installations: %w", err)
 	}
-	for _, other := range records {
-		if other != v.record {
-			return nil, nil
+	files := []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}
+	for _, file := range records {
+		if file == v.record {
+			continue
 		}
+		var other record
+		content, err := readOwn(file)
+		if err != nil || json.Unmarshal(content, &other) != nil || cmp.Or(other.Harness, schema.HarnessOpenCode) == p.Harness.ID {
+			return nil, nil // an installation of the same harness, or one that nobody can read
+		}
+		files = files[:2]
 	}
-	return []string{p.shimFile(bundleName), p.shimFile(hostRecord), p.programCopy()}, nil
+	return files, nil
 }
 
 // removeOwn removes files that belong to magicctx, and their directories if nothing else is in them.
@@ -240,19 +249,19 @@ var npmSpec = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9_~-][a-z0-9._~-]*(@.
 
 // PluginSpec turns a plugin that the user named into a plugin spec: an existing file or directory as an
 // absolute path, or an npm package.
-func PluginSpec(named string) (string, error) {
+func (p Place) PluginSpec(named string) (string, error) {
 	_, err := os.Stat(named)
 	if err == nil {
 		return filepath.Abs(named)
 	}
 	if strings.HasPrefix(named, "file://") {
-		if isStale("", named) {
+		if p.isStale("", named) {
 			return "", fmt.Errorf("plugin %s: no such file", named)
 		}
 		return named, nil
 	}
-	if !isPath(named) && npmSpec.MatchString(named) {
-		return named, nil
+	if npmSpec.MatchString(strings.TrimPrefix(named, p.Harness.npmSpec(""))) {
+		return p.Harness.npmSpec(named), nil
 	}
 	return "", fmt.Errorf("plugin: %w", err)
 }

@@ -115,7 +115,7 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 				t.Errorf("%d files of the project were written, want configuration, settings and loader", added)
 			}
 			spec := decode(t, h.read(plan.File))["plugin"].([]any)[0].(string)
-			if got := h.read(pathOf(plan.File, spec)); got != "loader 1" || !isShim(spec) {
+			if got := h.read(h.pathOf(plan.File, spec)); got != "loader 1" || !h.isShim(spec) {
 				t.Errorf("the plugin %s is %q", spec, got)
 			}
 			if plan := h.install(); !plan.IsEmpty() {
@@ -166,7 +166,7 @@ func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	outside := filepath.Join(h.root, "outside")
 	h.write(filepath.Join(outside, "x"), "")
 	h.write(filepath.Join(h.Project, ".opencode", "x"), "")
-	if err := os.Symlink(outside, filepath.Join(h.Project, ".opencode", shimDirectory)); err != nil {
+	if err := os.Symlink(outside, filepath.Join(h.Project, ".opencode", OpenCode.shimDirectory)); err != nil {
 		t.Skip("no links here:", err)
 	}
 	if _, err := Install(context.Background(), h.Options); err == nil || !strings.Contains(err.Error(), "is a link") {

@@ -8,38 +8,25 @@ import (
 	"strings"
 )
 
-// shimPackage is the npm package of the shim for OpenCode.
-const shimPackage = "@magicctx/opencode"
-
-// packageName returns the npm name in a plugin spec without its version, for example
-// "@magicctx/opencode" for "@magicctx/opencode@1.2.3". It returns false for paths and URLs.
-func packageName(spec string) (string, bool) {
-	if isPath(spec) || strings.Contains(spec, "://") {
-		return "", false
+// withoutVersion returns an npm name without the version behind it. A version may contain another @, for
+// example name@npm:@scope/other@1.
+func withoutVersion(spec string) string {
+	if spec == "" {
+		return ""
 	}
-	if at := strings.LastIndexByte(spec, '@'); at > 0 {
-		// A version may contain another @, for example name@npm:@scope/other@1.
-		name, _, _ := strings.Cut(spec[1:], "@")
-		return spec[:1] + name, true
-	}
-	return spec, true
+	name, _, _ := strings.Cut(spec[1:], "@")
+	return spec[:1] + name
 }
 
 var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
-// isPath reports whether a spec is a path or a file URL rather than an npm package.
-func isPath(spec string) bool {
-	return strings.HasPrefix(spec, ".") || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "file:") ||
-		strings.HasPrefix(spec, `\`) || drive.MatchString(spec)
-}
-
-// maxSpec is the longest path that an operating system opens. A longer spec is not a plugin that OpenCode
+// maxSpec is the longest path that an operating system opens. A longer spec is not a plugin that a harness
 // could load.
 const maxSpec = 4096
 
 // pathOf returns the absolute path that a spec in the given configuration file stands for.
-func pathOf(file, spec string) string {
-	path := spec
+func (p Place) pathOf(file, spec string) string {
+	path := p.expandHome(spec)
 	if strings.HasPrefix(spec, "file:") {
 		path = strings.TrimPrefix(spec, "file:")
 		if u, err := url.Parse(spec); err == nil && u.Path != "" {
@@ -62,36 +49,36 @@ func pathOf(file, spec string) string {
 }
 
 // sameSpec reports whether two specs in one configuration file load the same plugin. Versions do not
-// matter, because OpenCode loads a package once.
-func sameSpec(file, a, b string) bool {
-	nameA, packageA := packageName(a)
-	nameB, packageB := packageName(b)
-	if packageA != packageB {
+// matter, because a harness loads a package once.
+func (p Place) sameSpec(file, a, b string) bool {
+	nameA, isPackageA := p.Harness.nameOf(a)
+	nameB, isPackageB := p.Harness.nameOf(b)
+	if isPackageA != isPackageB {
 		return false
 	}
-	if packageA {
+	if isPackageA {
 		return nameA == nameB
 	}
-	return a == b || isPath(a) && isPath(b) && pathOf(file, a) == pathOf(file, b)
+	return a == b || p.Harness.isPath(a) && p.Harness.isPath(b) && p.pathOf(file, a) == p.pathOf(file, b)
 }
 
 // isShim reports whether a spec loads the shim from any place.
-func isShim(spec string) bool {
-	if name, ok := packageName(spec); ok {
-		return name == shimPackage
+func (p Place) isShim(spec string) bool {
+	if name, ok := p.Harness.nameOf(spec); ok {
+		return name == p.Harness.Package
 	}
-	path := strings.TrimRight(strings.ReplaceAll(spec, `\`, "/"), "/")
+	path := "/" + strings.TrimRight(strings.ReplaceAll(spec, `\`, "/"), "/")
 	for _, suffix := range []string{"/index.js", "/dist"} {
 		path = strings.TrimSuffix(path, suffix)
 	}
-	return strings.HasSuffix(path, "/opencode-shim") || strings.HasSuffix(path, "/"+shimPackage)
+	return strings.HasSuffix(path, "/"+p.Harness.shimDirectory) || strings.HasSuffix(path, "/"+p.Harness.Package)
 }
 
 // isStale reports whether a spec is a path at which nothing exists.
-func isStale(file, spec string) bool {
-	if !isPath(spec) {
+func (p Place) isStale(file, spec string) bool {
+	if !p.Harness.isPath(spec) {
 		return false
 	}
-	_, err := os.Stat(pathOf(file, spec))
+	_, err := os.Stat(p.pathOf(file, spec))
 	return os.IsNotExist(err)
 }

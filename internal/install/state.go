@@ -11,11 +11,11 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A Plugin is the entry that makes OpenCode load the shim.
+// A Plugin is the entry that makes a harness load the shim.
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// Path is the file or directory that OpenCode loads. It is empty for an npm package.
+	// Path is the file or directory that the harness loads. It is empty for an npm package.
 	Path string
 }
 
@@ -23,24 +23,21 @@ type Plugin struct {
 // If no entry loads the shim, it returns nil. It does not matter who wrote the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
-	files, _ := p.inForce()
+	files, _ := p.Harness.inForce(p)
 	for _, file := range files {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("look for the plugin: %w", context.Cause(ctx))
 		}
-		d, err := readDocument(file)
+		d, err := p.readDocument(file)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		plugins, err := pluginsOf(d)
+		plugins, err := p.pluginsOf(d)
 		if err != nil {
 			return nil, err
-		}
-		if plugins == nil {
-			continue
 		}
 		installed := "" // the spec of an installation with a path of the user's choice
 		if v, err := p.vault(file); err == nil {
@@ -48,27 +45,31 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 				installed = r.Spec
 			}
 		}
-		i := ownEntry(file, plugins, installed)
-		if i < 0 {
+		spec := ""
+		if i := p.ownEntry(file, plugins, installed); i >= 0 {
+			spec = mustText(*p.specOf(&plugins.Elements[i]))
+		} else if more := p.loadedByHand(d); len(more) > 0 {
+			spec = more[0].spec
+		} else {
 			continue
 		}
-		found = &Plugin{File: file, Spec: mustText(*specOf(&plugins.Elements[i]))}
-		if isPath(found.Spec) {
-			found.Path = pathOf(file, found.Spec)
+		found = &Plugin{File: file, Spec: spec}
+		if p.Harness.isPath(found.Spec) {
+			found.Path = p.pathOf(file, found.Spec)
 		}
 	}
 	return found, nil
 }
 
-// CompactionOff returns the path of the configuration file that switches off OpenCode's own compaction at
-// the place. The path is empty if compaction is on.
+// CompactionOff returns the path of the configuration file that switches off the harness's own compaction
+// at the place. The path is empty if compaction is on.
 func CompactionOff(ctx context.Context, p Place) (file string, err error) {
-	files, _ := p.inForce()
+	files, _ := p.Harness.inForce(p)
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("look for the compaction settings: %w", context.Cause(ctx))
 		}
-		d, err := readDocument(f)
+		d, err := p.readDocument(f)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -82,7 +83,7 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 		if compaction == nil {
 			continue
 		}
-		if m := member(compaction, compactionKeys[0]); m != nil {
+		if m := member(compaction, p.Harness.compactionSwitch); m != nil {
 			if file = ""; isFalse(m.Value) {
 				file = f
 			}
@@ -91,7 +92,7 @@ func CompactionOff(ctx context.Context, p Place) (file string, err error) {
 	return file, nil
 }
 
-// RestoreCompaction plans to restore the settings of OpenCode's own compaction to the values that they had
+// RestoreCompaction plans to restore the settings of the harness's own compaction to the values that they had
 // before the installation. The plugin stays listed, and the next installation switches compaction off
 // again. If nothing is installed at the place, the error is ErrNotInstalled. If the user had switched
 // compaction off before the installation, the plan is empty.
@@ -116,7 +117,7 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := restoreCompaction(d, r.Former); err != nil {
+	if err := place.restoreCompaction(d, r.Former); err != nil {
 		return nil, err
 	}
 	after := d.bytes()
@@ -133,12 +134,12 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 
 // restoreCompaction gives the keys that an installation has switched off their former values. A value
 // that its author has changed again stays.
-func restoreCompaction(d *document, f former) error {
-	compaction, err := compactionOf(d)
+func (p Place) restoreCompaction(d *document, f former) error {
+	compaction, err := p.switchedCompaction(d)
 	if err != nil || compaction == nil {
 		return err
 	}
-	for _, key := range slices.Backward(compactionKeys) {
+	for _, key := range slices.Backward(p.Harness.switchesOff) {
 		m := member(compaction, key)
 		if m == nil || !isFalse(m.Value) {
 			continue

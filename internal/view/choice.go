@@ -17,10 +17,12 @@ type Choice struct {
 	Selected int
 	// Sort is the place of the chosen order in orders.
 	Sort int
-	// Filter keeps the sessions whose title, model, directory or id contains it. IsTyping says that
+	// Filter keeps the sessions whose title, model, directory, harness or id contains it. IsTyping says that
 	// keys go into the filter.
 	Filter   string
 	IsTyping bool
+	// Harness keeps the sessions of one harness, empty those of all.
+	Harness schema.Harness
 }
 
 // orders are the orders of the sessions. The host sends them newest first.
@@ -45,7 +47,8 @@ func savedMoney(st schema.SessionStatus) float64 {
 func (c Choice) apply(all []schema.SessionStatus) []schema.SessionStatus {
 	wanted := strings.ToLower(c.Filter)
 	shown := slices.DeleteFunc(slices.Clone(all), func(st schema.SessionStatus) bool {
-		return !strings.Contains(strings.ToLower(st.Title+"\n"+st.Directory+"\n"+st.Model.ID+"\n"+st.Session), wanted)
+		about := []string{st.Title, st.Directory, st.Model.ID, string(st.Harness), st.Session}
+		return c.Harness != "" && st.Harness != c.Harness || !strings.Contains(strings.ToLower(strings.Join(about, "\n")), wanted)
 	})
 	slices.SortStableFunc(shown, orders[c.Sort%len(orders)].compare)
 	return shown

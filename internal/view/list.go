@@ -9,6 +9,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
+// SeveralHarnesses reports whether the sessions belong to more than one harness.
+func SeveralHarnesses(sessions []schema.SessionStatus) bool {
+	for _, st := range sessions {
+		if st.Harness != sessions[0].Harness {
+			return true
+		}
+	}
+	return false
+}
+
 // A column is one column of the list of sessions.
 type column struct {
 	title   string
@@ -48,6 +58,11 @@ var listColumns = []struct {
 	}}},
 }
 
+// harnessColumn is in front of the others while sessions of several harnesses are shown.
+var harnessColumn = column{"HARNESS", 8, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
+	return format.Clean(string(st.Harness)), Plain
+}}
+
 // The title of a session takes the columns that the others leave, within these bounds.
 const (
 	minTitle = 16
@@ -57,6 +72,9 @@ const (
 // layout returns the width of the title, and the columns that fit beside it.
 func (s *screen) layout() (title int, shown []column) {
 	free := s.width - 2 - minTitle
+	if s.namesHarness {
+		shown, free = append(shown, harnessColumn), free-harnessColumn.width-2
+	}
 	fits := make(map[int]bool)
 	for rank := 0; rank <= len(listColumns); rank++ {
 		for i, c := range listColumns {

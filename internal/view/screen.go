@@ -47,6 +47,8 @@ const (
 type screen struct {
 	width, height int
 	now           time.Time
+	// namesHarness means that sessions of several harnesses are shown, so that each has to say its own.
+	namesHarness bool
 	Painter
 	lines []string
 }
@@ -62,6 +64,7 @@ func Screen(v Live, width, height int, now time.Time) string {
 	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, Painter: Painter(v.Color)}
 	s.away(v)
 	if v.Status != nil {
+		s.namesHarness = SeveralHarnesses(v.Status.Sessions)
 		s.troubles(*v.Status)
 		s.header(*v.Status, v.Away != "")
 	}
@@ -175,14 +178,14 @@ func (s *screen) sessions(st schema.StatusResult, c Choice) {
 	shown := c.apply(st.Sessions)
 	if len(shown) == 0 {
 		s.line("")
-		s.paragraph(Plain, " ", "No session matches "+format.Clean(c.Filter)+".")
+		s.paragraph(Plain, " ", "No session matches "+format.Clean(strings.TrimSpace(string(c.Harness)+" "+c.Filter))+".")
 		return
 	}
 	selected := min(max(c.Selected, 0), len(shown)-1)
 	card := *s
 	card.lines = nil
 	card.card(shown[selected])
-	if list := min(len(shown)+2, 8); s.room() < len(card.lines)+list {
+	if list := max(min(len(shown)+2, 8), listLines); s.room() < len(card.lines)+list {
 		card.lines = nil
 		card.summary(shown[selected])
 	}
@@ -192,7 +195,7 @@ func (s *screen) sessions(st schema.StatusResult, c Choice) {
 	s.line("")
 	s.listTitles()
 	known := max(st.KnownSessions, len(st.Sessions))
-	if c.Filter != "" {
+	if c.Filter != "" || c.Harness != "" {
 		known = len(shown)
 	}
 	rows := min(len(shown), max(1, s.room()))

@@ -71,6 +71,14 @@ func statusOf(sessions int) *schema.StatusResult {
 	return st
 }
 
+// both is the status of a host that OpenCode and Pi use, with one id in both.
+func both() *schema.StatusResult {
+	st := statusOf(3)
+	st.Sessions[1].Harness = schema.HarnessPi
+	st.Sessions[1].Session = st.Sessions[0].Session
+	return st
+}
+
 // broken is the status of a host that cannot write.
 func broken() *schema.StatusResult {
 	st := statusOf(2)
@@ -121,6 +129,8 @@ func TestScreens(t *testing.T) {
 		{"away", Live{Status: statusOf(3), Away: "no host is running", AwaySince: noon.Add(-75 * time.Second)}},
 		{"waiting", Live{Away: "no host is running for /data", AwaySince: noon}},
 		{"scrolled", Live{Status: statusOf(30), Choice: Choice{Selected: 17, Sort: 1}}},
+		{"both", Live{Status: both(), Choice: Choice{Selected: 1}}},
+		{"only-pi", Live{Status: both(), Choice: Choice{Harness: schema.HarnessPi}}},
 		{"filtered", Live{Status: statusOf(30), Choice: Choice{Filter: "hero", IsTyping: true}}},
 	} {
 		for _, size := range []struct{ width, height int }{{40, 20}, {80, 24}, {200, 50}} {
@@ -148,6 +158,7 @@ func TestPrintedStatus(t *testing.T) {
 			"thirty":       func(w io.Writer, p Page) error { return PrintStatus(w, *statusOf(30), p) },
 			"broken":       func(w io.Writer, p Page) error { return PrintStatus(w, *broken(), p) },
 			"session":      func(w io.Writer, p Page) error { return PrintSession(w, statusOf(2).Sessions[1], p) },
+			"both":         func(w io.Writer, p Page) error { return PrintStatus(w, *both(), p) },
 			"dropped":      func(w io.Writer, p Page) error { return PrintDropped(w, dropped, p) },
 			"dropped-none": func(w io.Writer, p Page) error { return PrintDropped(w, bare, p) },
 		} {

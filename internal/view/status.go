@@ -19,10 +19,13 @@ type Page struct {
 	Width int
 	Color bool
 	Now   time.Time
+	// NamesHarness makes the page of one session say its harness. A page of several sessions does that
+	// by itself if they belong to several harnesses.
+	NamesHarness bool
 }
 
 func (p Page) screen() screen {
-	return screen{width: max(p.Width, minWidth), now: p.Now, Painter: Painter(p.Color)}
+	return screen{width: max(p.Width, minWidth), now: p.Now, namesHarness: p.NamesHarness, Painter: Painter(p.Color)}
 }
 
 func (s *screen) print(w io.Writer) error {
@@ -34,6 +37,7 @@ func (s *screen) print(w io.Writer) error {
 // of all sessions.
 func PrintStatus(w io.Writer, st schema.StatusResult, p Page) error {
 	s := p.screen()
+	s.namesHarness = s.namesHarness || SeveralHarnesses(st.Sessions)
 	s.troubles(st)
 	s.header(st, false)
 	if len(st.Sessions) == 0 {

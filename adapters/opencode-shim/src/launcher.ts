@@ -1,43 +1,5 @@
 #!/usr/bin/env node
-// Runs the packaged host for people at a terminal. npm links `magicctx-host` to this file, because the binary lies in
-// a separate package for each platform.
-import { spawn } from "node:child_process"
-import { packagedHost } from "@magicctx/shim-core"
+// The command `magicctx-host` of the npm package.
+import { launchPackagedHost } from "@magicctx/shim-core"
 
-const tried: string[] = []
-// It searches neither PATH nor $MAGICCTX_HOST: both may name this very file.
-const host = packagedHost(import.meta.url, tried)
-if (host) launch(host)
-else {
-  console.error(
-    `magicctx-host: there is no host for ${process.platform} ${process.arch}; tried ${tried.join(", ")}.\n` +
-      "It comes as an optional dependency of @magicctx/opencode: install that again, without --omit=optional.",
-  )
-  process.exitCode = 1
-}
-
-/**
- * The arguments for the host. `npx @magicctx/opencode` runs this file without any, and whoever types that wants to
- * install; the host asks before it changes something.
- */
-function args(): string[] {
-  const given = process.argv.slice(2)
-  return given.length === 0 && process.env.npm_command === "exec" ? ["install", "opencode"] : given
-}
-
-function launch(path: string): void {
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
-  // The handlers come before the spawn: a signal in between would end this process and leave the host running. A
-  // terminal's Ctrl-C also reaches the host directly, and a second signal does not disturb it.
-  for (const signal of signals) process.on(signal, () => child.kill(signal))
-  const child = spawn(path, args(), { stdio: "inherit" })
-  child.on("error", (err) => {
-    console.error(`magicctx-host: ${path}: ${err.message}`)
-    process.exit(1)
-  })
-  child.on("exit", (code, signal) => {
-    if (!signal) process.exit(code ?? 1)
-    process.removeAllListeners(signal)
-    process.kill(process.pid, signal)
-  })
-}
+launchPackagedHost(import.meta.url, "@magicctx/opencode", "opencode")

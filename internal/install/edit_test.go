@@ -9,6 +9,9 @@ import (
 
 const shim = "/opt/shim/index.js"
 
+// openCode is a place for the parts that need to know the harness only.
+var openCode = Place{Harness: OpenCode, Env: func(string) string { return "" }}
+
 func never(string) bool { return false }
 
 func enabled(t *testing.T, before string) string {
@@ -17,7 +20,7 @@ func enabled(t *testing.T, before string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := enable(d, shim, "", never); err != nil {
+	if err := openCode.enable(d, shim, "", never); err != nil {
 		t.Fatal(err)
 	}
 	return string(d.bytes())
@@ -29,7 +32,7 @@ func disabled(t *testing.T, before, installed string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := formerOf(original, shim)
+	f, err := openCode.formerOf(original, shim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +40,7 @@ func disabled(t *testing.T, before, installed string) string {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, installed)
 	}
-	if err := disable(d, shim, f); err != nil {
+	if err := openCode.disable(d, shim, f); err != nil {
 		t.Fatal(err)
 	}
 	return string(d.bytes())
@@ -186,7 +189,7 @@ func TestErrorsNameThePosition(t *testing.T) {
 	for _, tt := range tests {
 		d, err := parseDocument("oc.json", []byte(tt.content))
 		if err == nil {
-			err = enable(d, shim, "", never)
+			err = openCode.enable(d, shim, "", never)
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.40q: error %v, want %q", tt.content, err, tt.want)

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+// The command `magicctx-host` of the npm package.
+import { launchPackagedHost } from "@magicctx/shim-core"
+
+launchPackagedHost(import.meta.url, "@magicctx/pi", "pi")

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// What a harness needs beyond a value of internal/install is found here if it is missing. CONTRIBUTING.md
+// has the list ("add a harness").
+func TestEveryHarnessIsWhole(t *testing.T) {
+	env := func(name string) string { return map[string]string{"HOME": "/home/u"}[name] }
+	for _, h := range install.Harnesses {
+		if _, ok := transcript.CodecOf(string(h.ID)); !ok {
+			t.Errorf("%s has no codec", h.Name)
+		}
+		if s := carried[h.ID]; len(s.Bundle) == 0 || len(s.Loader) == 0 {
+			t.Errorf("the program carries no plugin for %s", h.Name)
+		}
+		if !doctor.KnowsVersions(h.ID) {
+			t.Errorf("doctor knows no version of %s", h.Name)
+		}
+		user, project := config.Candidates(config.Options{Harness: h.ID, Directory: "/p", Env: env})
+		own := func(file string) bool { return strings.Contains(file, string(h.ID)) }
+		if !slices.ContainsFunc(user, own) || !slices.ContainsFunc(project, own) {
+			t.Errorf("%s has no magicctx.jsonc of its own: %q, %q", h.Name, user, project)
+		}
+	}
+}
+
+// Who uses Pi only has no file for OpenCode.
+func TestIdleExitOfEachHarness(t *testing.T) {
+	for _, test := range []struct {
+		openCode, pi string
+		want         time.Duration
+	}{
+		{"", "", 10 * time.Minute},
+		{`{"idle_exit_minutes": 3}`, "", 3 * time.Minute},
+		{"", `{"idle_exit_minutes": 2}`, 2 * time.Minute},
+		{`{"idle_exit_minutes": 3}`, `{"idle_exit_minutes": 60}`, time.Hour},
+	} {
+		home := t.TempDir()
+		for file, content := range map[string]string{".config/opencode/magicctx.jsonc": test.openCode, ".pi/agent/magicctx.jsonc": test.pi} {
+			if content == "" {
+				continue
+			}
+			path := filepath.Join(home, filepath.FromSlash(file))
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		env := func(name string) string { return map[string]string{"HOME": home}[name] }
+		if got := idleExitOf(env); got != test.want {
+			t.Errorf("OpenCode %s, Pi %s: %v, want %v", test.openCode, test.pi, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
+)
+
+// Pi is an Agent. A process has one session at a time, so Pi switches to the session of each action. It also
+// has all methods of pitest.Pi, for the tests of Pi alone.
+type Pi struct {
+	*pitest.Pi
+	files   map[string]string // of the sessions that were left, by id
+	current string
+	used    bool // true if the first session of the process is taken
+	// models are the models of the newest prompts, by session. initial is that of a new session.
+	models  map[string]string
+	initial string
+}
+
+// StartPi starts a Pi.
+func StartPi(ctx context.Context, o pitest.Options) (*Pi, error) {
+	p, err := pitest.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	state, err := p.State(ctx)
+	return &Pi{
+		Pi: p, files: map[string]string{}, current: state.SessionID, models: map[string]string{}, initial: cmp.Or(o.Model, opencodetest.ClaudeModel),
+	}, err
+}
+
+func (p *Pi) Process() int    { return p.PID }
+func (p *Pi) Printed() string { return p.Output() }
+func (p *Pi) End() error      { return p.Stop() }
+
+func (p *Pi) Begin(ctx context.Context) (id string, err error) {
+	if !p.used {
+		p.used = true
+		return p.current, nil
+	}
+	return p.replace(ctx, p.NewSession)
+}
+
+// replace leaves the current session for another one.
+func (p *Pi) replace(ctx context.Context, begin func(context.Context) (string, error)) (id string, err error) {
+	state, err := p.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	p.files[p.current] = state.SessionFile
+	if id, err = begin(ctx); err != nil {
+		return "", err
+	}
+	p.current = id
+	return id, nil
+}
+
+// enter makes a session the current one.
+func (p *Pi) enter(ctx context.Context, session string) error {
+	if session == p.current {
+		return nil
+	}
+	file, ok := p.files[session]
+	if !ok {
+		return fmt.Errorf("Pi has no session %s", session)
+	}
+	_, err := p.replace(ctx, func(ctx context.Context) (string, error) { return session, p.SwitchSession(ctx, file) })
+	return err
+}
+
+func (p *Pi) Send(ctx context.Context, session string, prompt opencodetest.Prompt) error {
+	turn, err := p.begin(ctx, session, prompt)
+	if err != nil {
+		return err
+	}
+	_, err = turn.Wait(ctx)
+	return err
+}
+
+func (p *Pi) SendAsync(ctx context.Context, session string, prompt opencodetest.Prompt) (<-chan struct{}, error) {
+	turn, err := p.begin(ctx, session, prompt)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = turn.Wait(ctx) // an aborted turn is idle, too
+	}()
+	return done, nil
+}
+
+func (p *Pi) begin(ctx context.Context, session string, prompt opencodetest.Prompt) (turn pitest.Turn, err error) {
+	if err := p.enter(ctx, session); err != nil {
+		return turn, err
+	}
+	// As with OpenCode, a prompt that names no model goes to that of the session's newest prompt.
+	model := cmp.Or(prompt.Model, p.models[session], p.initial)
+	p.models[session] = model
+	state, err := p.State(ctx)
+	if err != nil {
+		return turn, err
+	}
+	if model != state.Model.Provider+"/"+state.Model.ID {
+		if err := p.SetModel(ctx, model); err != nil {
+			return turn, err
+		}
+	}
+	out := pitest.Prompt{Text: prompt.Text}
+	for _, f := range prompt.Files {
+		_, data, _ := strings.Cut(f.URL, ",")
+		png, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			return turn, err
+		}
+		out.PNGs = append(out.PNGs, png)
+	}
+	return p.PromptAsync(ctx, out)
+}
+
+func (p *Pi) Interject(ctx context.Context, _ string, prompt opencodetest.Prompt) error {
+	_, err := p.PromptAsync(ctx, pitest.Prompt{Text: prompt.Text, Behaviour: "steer"})
+	return err
+}
+
+func (p *Pi) Abort(ctx context.Context, _ string) error { return p.Pi.Abort(ctx) }
+
+func (p *Pi) Command(ctx context.Context, session, name string) error {
+	if err := p.enter(ctx, session); err != nil {
+		return err
+	}
+	return p.Pi.Command(ctx, "/"+name)
+}
+
+func (p *Pi) GoBack(ctx context.Context, session, text string) error {
+	if err := p.enter(ctx, session); err != nil {
+		return err
+	}
+	entry, err := p.PromptEntry(ctx, text)
+	if err != nil {
+		return err
+	}
+	return p.Navigate(ctx, entry)
+}
+
+func (p *Pi) Copy(ctx context.Context, session string) (id string, err error) {
+	if err := p.enter(ctx, session); err != nil {
+		return "", err
+	}
+	id, err = p.replace(ctx, p.Clone)
+	p.models[id] = p.models[session]
+	return id, err
+}
+
+func (p *Pi) FailedCalls(ctx context.Context, session string) (failed []string, err error) {
+	if err := p.enter(ctx, session); err != nil {
+		return nil, err
+	}
+	messages, err := p.Messages(ctx)
+	for _, m := range messages {
+		if m.Role == "toolResult" && m.IsError {
+			failed = append(failed, fmt.Sprintf("call %s of %s: %s", m.ToolCallID, m.ToolName, m.Text()))
+		}
+	}
+	return failed, err
+}

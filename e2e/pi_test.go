@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The tests of OpenCode whose scenario Pi can have, too. The assertions on the requests are the same.
+
+func TestPiSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessPi) }
+
+func TestPiLongSessions(t *testing.T) { testLongSessions(t, schema.HarnessPi) }
+
+func TestPiKilledHostChangesNothing(t *testing.T) {
+	testKilledHostChangesNothing(t, schema.HarnessPi)
+}
+
+func TestPiMissingHostLeavesPromptsUnchanged(t *testing.T) {
+	testMissingHostLeavesPromptsUnchanged(t, schema.HarnessPi)
+}
+
+func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
+	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessPi)
+}
+
+func TestPiReaderIsToldWhatItCouldDrop(t *testing.T) {
+	testReaderIsToldWhatItCouldDrop(t, schema.HarnessPi)
+}
+
+func TestPiShortSessions(t *testing.T) { testShortSessions(t, schema.HarnessPi, shorts) }
+
+func TestPiPressure(t *testing.T) { testPressure(t, schema.HarnessPi, pressures) }
+
+func TestPiOverflow(t *testing.T) { testOverflow(t, schema.HarnessPi) }
+
+func TestPiBoundThinking(t *testing.T) { testBoundThinking(t, schema.HarnessPi, bound) }
+
+func TestPiBoundThinkingAfterAGap(t *testing.T) { testBoundThinkingAfterAGap(t, schema.HarnessPi) }
+
+func TestPiBoundThinkingAfterARestart(t *testing.T) {
+	testBoundThinkingAfterARestart(t, schema.HarnessPi)
+}
+
+func TestPiBoundThinkingWithAKilledHost(t *testing.T) {
+	testBoundThinkingWithAKilledHost(t, schema.HarnessPi)
+}

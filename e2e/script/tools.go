@@ -1,0 +1,54 @@
+package script
+
+// Tools are the tools of a harness that a scripted model calls. Each method returns the name of the tool
+// and its arguments.
+type Tools interface {
+	// Read reads a file from the line offset on, at most limit lines. With 0 and 0 it reads the whole
+	// file.
+	Read(path string, offset, limit int) (tool string, input map[string]any)
+	// Bash runs a command in the shell.
+	Bash(command, description string) (tool string, input map[string]any)
+	// Edit replaces a text that occurs once in a file.
+	Edit(path, old, edited string) (tool string, input map[string]any)
+}
+
+// The tools of the harnesses.
+var (
+	OpenCode Tools = openCode{}
+	Pi       Tools = pi{}
+)
+
+type openCode struct{}
+
+func (openCode) Read(path string, offset, limit int) (string, map[string]any) {
+	return "read", lines(map[string]any{"filePath": path}, offset, limit)
+}
+
+func (openCode) Bash(command, description string) (string, map[string]any) {
+	return "bash", map[string]any{"command": command, "description": description}
+}
+
+func (openCode) Edit(path, old, edited string) (string, map[string]any) {
+	return "edit", map[string]any{"filePath": path, "oldString": old, "newString": edited}
+}
+
+type pi struct{}
+
+func (pi) Read(path string, offset, limit int) (string, map[string]any) {
+	return "read", lines(map[string]any{"path": path}, offset, limit)
+}
+
+func (pi) Bash(command, _ string) (string, map[string]any) {
+	return "bash", map[string]any{"command": command}
+}
+
+func (pi) Edit(path, old, edited string) (string, map[string]any) {
+	return "edit", map[string]any{"path": path, "edits": []map[string]any{{"oldText": old, "newText": edited}}}
+}
+
+func lines(input map[string]any, offset, limit int) map[string]any {
+	if limit > 0 {
+		input["offset"], input["limit"] = offset, limit
+	}
+	return input
+}

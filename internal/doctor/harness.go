@@ -1,0 +1,164 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Conflict is something in a harness's configuration that cannot work beside magicctx.
+type Conflict struct{ Where, Problem, Remedy string }
+
+// A ShimProblem is something that is wrong with an installed plugin. IsFatal means that the plugin finds
+// no host.
+type ShimProblem struct {
+	Problem string
+	IsFatal bool
+}
+
+// A Harness is one harness, and the ways to look at its configuration. Functions that are nil are not
+// asked.
+type Harness struct {
+	ID schema.Harness
+	// Name is the name for people, and Program the one on the PATH.
+	Name, Program string
+	// HoldsCompactionBack means that the plugin holds the harness's own compaction back while it works,
+	// so that the setting stays on.
+	HoldsCompactionBack bool
+	// Conflicts finds other programs that work on the same sessions.
+	Conflicts func(context.Context) ([]Conflict, error)
+	// Installed returns the configuration that lists our plugin, empty if none does.
+	Installed func(context.Context) (string, error)
+	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
+	// not known, for example for an npm package.
+	PluginFile func(context.Context) (string, error)
+	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
+	// is on.
+	CompactionOff func(context.Context) (string, error)
+	// RestoreCompaction switches the harness's own compaction on again, if the installation has switched
+	// it off.
+	RestoreCompaction func(context.Context) error
+	// Shim finds what is wrong with the plugin that install has put into the data directory.
+	Shim func(context.Context) ([]ShimProblem, error)
+	// RenewShim installs the plugin of this program there.
+	RenewShim func(context.Context) error
+}
+
+// install returns the command that installs the plugin.
+func (h Harness) install() string { return "magicctx-host install " + string(h.ID) }
+
+// reinstall is the remedy for a plugin that does not work.
+func (h Harness) reinstall() string { return "run " + h.install() }
+
+// isListed reports whether a configuration lists our plugin.
+func (h Harness) isListed(ctx context.Context) bool {
+	if h.Installed == nil {
+		return false
+	}
+	file, err := h.Installed(ctx)
+	return err == nil && file != ""
+}
+
+// isUsed reports whether there is anything to say about a harness: its program is on the PATH, or a
+// configuration lists our plugin or cannot be read.
+func (x *examination) isUsed(ctx context.Context, h Harness) bool {
+	if _, err := x.LookPath(h.Program); err == nil {
+		return true
+	}
+	if h.Installed == nil {
+		return false
+	}
+	file, err := h.Installed(ctx)
+	return file != "" || err != nil
+}
+
+// eachUsed examines the harnesses that are used, or the first one if none is. The findings are about that
+// harness.
+func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
+	var used []Harness
+	for _, h := range x.Harnesses {
+		if x.isUsed(ctx, h) {
+			used = append(used, h)
+		}
+	}
+	if len(used) == 0 && len(x.Harnesses) > 0 {
+		used = x.Harnesses[:1]
+	}
+	for _, h := range used {
+		x.about = h.ID
+		look(h)
+	}
+	x.about = ""
+}
+
+// A versionRange holds the versions of a harness whose behaviour is known, by their first two numbers.
+type versionRange struct {
+	// Oldest and newest are the versions that the end-to-end tests run.
+	oldest, newest string
+	// generation is the first number of the newest version for which the plugin was written.
+	generation string
+	// note is a remark about versions of that generation beyond newest.
+	note string
+}
+
+var versions = map[schema.Harness]versionRange{
+	schema.HarnessOpenCode: {oldest: "1.18", newest: "1.18", generation: "1."},
+	schema.HarnessPi:       {oldest: "0.74", newest: "0.87", generation: "1.", note: "; versions behind 0.87 were only checked by their types"},
+}
+
+// KnowsVersions reports whether doctor can judge the version of a harness.
+func KnowsVersions(harness schema.Harness) bool { return versions[harness] != versionRange{} }
+
+// harness compares the versions of the harnesses with those that are known to work.
+func (x *examination) harness(ctx context.Context) {
+	found := 0
+	x.eachUsed(ctx, func(h Harness) {
+		path, err := x.LookPath(h.Program)
+		switch {
+		case err == nil:
+			found++
+			x.version(ctx, h, path)
+		case h.isListed(ctx):
+			found++
+			x.warn(fmt.Sprintf("install %s, or see that your shell's PATH has it", h.Name), "%s is not on the PATH", h.Program)
+		}
+	})
+	if found == 0 {
+		x.warn("install one, or see that your shell's PATH has it", "no harness is on the PATH: %s", x.programs())
+	}
+}
+
+// programs lists the programs of all harnesses.
+func (x *examination) programs() string {
+	var names []string
+	for _, h := range x.Harnesses {
+		names = append(names, h.Program)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (x *examination) version(ctx context.Context, h Harness, path string) {
+	version, err := x.VersionOf(ctx, path)
+	if err != nil {
+		x.fail("run it by hand and see what it says", "%s --version: %v", path, err)
+		return
+	}
+	version = strings.TrimPrefix(strings.TrimSpace(version), "v")
+	known := versions[h.ID]
+	older, isVersion := compareMinor(version, known.oldest)
+	newer, _ := compareMinor(version, known.newest)
+	switch {
+	case !isVersion:
+		x.warn("see that this is "+h.Name, "%s says its version is %.40q", path, version)
+	case older < 0:
+		x.warn(fmt.Sprintf("update %s to %s or newer", h.Name, known.newest), "%s %s is older than the %s that magicctx was made with", h.Program, version, known.oldest)
+	case newer > 0 && !strings.HasPrefix(version, "0.") && !strings.HasPrefix(version, known.generation):
+		x.warn("look for a newer magicctx if something is odd", "%s %s is of a later generation than the %s that magicctx was made with", h.Program, version, known.newest)
+	case newer > 0:
+		x.ok("%s %s, %s%s", h.Program, version, path, known.note)
+	default:
+		x.ok("%s %s, %s", h.Program, version, path)
+	}
+}

@@ -1,0 +1,88 @@
+package install
+
+import (
+	"errors"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Harness is what an installation must know of one harness: where its configuration lies, how a plugin
+// is listed there, and what cannot work beside ours. All else in this package is the same for all of them.
+type Harness struct {
+	ID schema.Harness
+	// Name is the name for people, and Program the one on the PATH.
+	Name, Program string
+	// List is the key of the list of plugins in a configuration.
+	List string
+	// Package is the npm package of our plugin.
+	Package string
+
+	// files are the names of a configuration in one directory. The harness merges each over the one
+	// before it.
+	files []string
+	// newFile is the first content of a new configuration.
+	newFile string
+	// isStrict means that the harness ignores a whole configuration with a comment or a trailing comma.
+	isStrict bool
+
+	// userDirectories returns the possible directories of the user's configuration, first choice first.
+	userDirectories func(Place) []string
+	// noUserDirectory is the error if there are none.
+	noUserDirectory error
+	// projectDirectories returns those of a project.
+	projectDirectories func(project string) []string
+	// inForce returns the configurations that apply at a place, each merged over the ones before it, and
+	// the directories in which the harness and its plugins look for more.
+	inForce func(Place) (files, dirs []string)
+
+	// specOf returns the value that names the plugin in an entry of the list, nil if the entry has none.
+	specOf func(entry *hujson.ArrayElement) *hujson.Value
+	// nameOf returns the npm package or the repository in a spec. It returns false for a path.
+	nameOf func(spec string) (name string, ok bool)
+	// isPath reports whether a spec is a path or a file URL.
+	isPath func(spec string) bool
+	// npmSpec returns the spec of an npm package.
+	npmSpec func(name string) string
+
+	// compactionSwitch is the key, in "compaction", that switches the harness's own compaction off.
+	// switchesOff are the keys there that an installation sets to false. It sets none if the plugin can
+	// hold a compaction back while it works.
+	compactionSwitch string
+	switchesOff      []string
+
+	// moreLists are further lists from which the harness loads plugins. An installation only reads them.
+	moreLists []string
+	// discoveryDirectories lie in the directories of inForce. The harness loads the scripts in them
+	// without an entry in a configuration; with discoversFolders, the folders that hold one, too.
+	discoveryDirectories []string
+	discoversFolders     bool
+	// pluginConflicts finds conflicts of a plugin that is no competitor. It is optional.
+	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
+
+	// shimDirectory is the name of our plugin's directory in the data directory, and below the
+	// projectDirectory of a project.
+	shimDirectory, projectDirectory string
+	// projectNote is a sentence for those who install for a project, empty for none.
+	projectNote string
+}
+
+// Harnesses are all harnesses that an installation knows.
+var Harnesses = []*Harness{OpenCode, Pi}
+
+// HarnessOf returns the harness with an id, nil if there is none.
+func HarnessOf(id schema.Harness) *Harness {
+	for _, h := range Harnesses {
+		if h.ID == id {
+			return h
+		}
+	}
+	return nil
+}
+
+// HoldsCompactionBack reports whether the plugin holds the harness's own compaction back while it works,
+// so that an installation leaves the setting alone.
+func (h *Harness) HoldsCompactionBack() bool { return len(h.switchesOff) == 0 }
+
+var errNoHarness = errors.New("no harness is named")

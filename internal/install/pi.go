@@ -1,0 +1,99 @@
+package install
+
+import (
+	"errors"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// Pi lists packages in settings.json. An entry in "packages" is loaded after all other extensions of the
+// user, so that our plugin sees the messages as the others have left them; one in "extensions", or a file
+// in <agent directory>/extensions, is loaded before them (seen with Pi 0.74 and 0.87). `pi list` shows the
+// entry, `pi remove` with its path takes it out, and Pi ignores a path that does not exist.
+//
+// Our plugin holds Pi's compaction back while it works, so an installation leaves that setting alone.
+var Pi = &Harness{
+	ID: schema.HarnessPi, Name: "Pi", Program: "pi", List: "packages", Package: "@magicctx/pi",
+
+	files: []string{"settings.json"}, newFile: "{}\n", isStrict: true,
+
+	userDirectories:    piUserDirectories,
+	noUserDirectory:    errors.New("no agent directory: neither PI_CODING_AGENT_DIR nor HOME is set"),
+	projectDirectories: func(project string) []string { return []string{filepath.Join(project, ".pi")} },
+	inForce:            piInForce,
+
+	specOf: piSpecOf, nameOf: piNameOf, isPath: piIsPath,
+	npmSpec: func(name string) string { return "npm:" + strings.TrimPrefix(name, "npm:") },
+
+	compactionSwitch: "enabled",
+
+	moreLists: []string{"extensions"}, discoveryDirectories: []string{"extensions"}, discoversFolders: true,
+	shimDirectory: "pi-shim", projectDirectory: ".pi",
+	projectNote: "Pi 0.87 and newer load what a project brings along only if you trust the project: answer its question, use /trust, or start it with --approve. Without a terminal (print, json and rpc mode) there is no question. Installed for all projects, the plugin needs no trust.",
+}
+
+// piUserDirectories returns Pi's agent directory.
+func piUserDirectories(p Place) []string {
+	if dir := p.directoryIn("PI_CODING_AGENT_DIR"); dir != "" {
+		return []string{dir}
+	}
+	if p.home() == "" {
+		return nil
+	}
+	return []string{filepath.Join(p.home(), ".pi", "agent")}
+}
+
+// piInForce returns the settings that Pi merges. It adds the lists of packages of both.
+func piInForce(p Place) (files, dirs []string) {
+	dirs = piUserDirectories(p)
+	if p.Project != "" {
+		dirs = append(dirs, filepath.Join(p.Project, ".pi"))
+	}
+	for _, dir := range dirs {
+		files = append(files, p.configurations(dir)...)
+	}
+	return files, dirs
+}
+
+// piSpecOf knows that an entry is either a spec or an object with a "source" and filters.
+func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
+	filtered, ok := entry.Value.(*hujson.Object)
+	if !ok {
+		return entry
+	}
+	if m := member(filtered, "source"); m != nil {
+		return &m.Value
+	}
+	return nil
+}
+
+// piRemote are the beginnings of a spec that is no path. Pi takes everything else for one.
+var piRemote = []string{"npm:", "git:", "github:", "http:", "https:", "ssh:", "builtin:"}
+
+func piIsPath(spec string) bool {
+	for _, prefix := range piRemote {
+		if strings.HasPrefix(strings.TrimSpace(spec), prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+// piNameOf returns the name of an npm package, or the last element of a repository's path.
+func piNameOf(spec string) (string, bool) {
+	if piIsPath(spec) {
+		return "", false
+	}
+	spec = strings.TrimSpace(spec)
+	if name, ok := strings.CutPrefix(spec, "npm:"); ok {
+		return withoutVersion(name), true
+	}
+	name := path.Base(strings.TrimRight(spec, "/"))
+	name, _, _ = strings.Cut(name, "@")
+	return strings.TrimSuffix(name, ".git"), true
+}
