@@ -28,8 +28,6 @@ func TestPiReaderIsToldWhatItCouldDrop(t *testing.T) {
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessPi)
 }
 
-func TestPiShortSessions(t *testing.T) { testShortSessions(t, schema.HarnessPi, shorts) }
-
 func TestPiPressure(t *testing.T) { testPressure(t, schema.HarnessPi, pressures) }
 
 func TestPiOverflow(t *testing.T) { testOverflow(t, schema.HarnessPi) }

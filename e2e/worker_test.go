@@ -199,6 +199,16 @@ func steps(n int) func(int) bool {
 	}
 }
 
+// recovered is true n steps after the provider has refused a prompt.
+func (k *worker) recovered(n int) func(int) bool {
+	return func(int) bool {
+		if k.refused > 0 {
+			n--
+		}
+		return n < 0
+	}
+}
+
 // relieved is true n steps after a prompt was smaller than the previous one.
 func relieved(n int) func(int) bool {
 	before, left := 0, -1

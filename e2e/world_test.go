@@ -139,6 +139,22 @@ func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	return p
 }
 
+// relaunch runs the harness again after it has ended. It goes on with the sessions of the process that has
+// ended, which a Pi has to be told.
+func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent {
+	w.t.Helper()
+	before, ok := ended.(*agent.Pi)
+	if !ok {
+		return w.launch(o)
+	}
+	p, err := before.Resume(w.ctx, w.piOptions(o))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.watch(p)
+	return p
+}
+
 // startPi runs Pi until the test ends or stop is called.
 func (w *world) startPi(o pitest.Options) *agent.Pi {
 	w.t.Helper()

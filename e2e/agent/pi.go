@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
@@ -17,7 +18,8 @@ type Pi struct {
 	*pitest.Pi
 	files   map[string]string // of the sessions that were left, by id
 	current string
-	used    bool // true if the first session of the process is taken
+	file    string // of the current session, known after its first prompt
+	used    bool   // true if the first session of the process is taken
 	// models are the models of the newest prompts, by session. initial is that of a new session.
 	models  map[string]string
 	initial string
@@ -33,6 +35,21 @@ func StartPi(ctx context.Context, o pitest.Options) (*Pi, error) {
 	return &Pi{
 		Pi: p, files: map[string]string{}, current: state.SessionID, models: map[string]string{}, initial: cmp.Or(o.Model, opencodetest.ClaudeModel),
 	}, err
+}
+
+// Resume starts another Pi, which goes on with the session that this one has, and knows its other sessions.
+// This one has ended.
+func (p *Pi) Resume(ctx context.Context, o pitest.Options) (*Pi, error) {
+	o.Args = append(slices.Clone(o.Args), "--session", p.file)
+	next, err := StartPi(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if next.current != p.current {
+		return next, fmt.Errorf("Pi has resumed session %s, want %s", next.current, p.current)
+	}
+	next.used, next.files, next.models, next.initial = true, p.files, p.models, p.initial
+	return next, nil
 }
 
 func (p *Pi) Process() int    { return p.PID }
@@ -107,6 +124,7 @@ func (p *Pi) begin(ctx context.Context, session string, prompt opencodetest.Prom
 	if err != nil {
 		return turn, err
 	}
+	p.file = state.SessionFile
 	if model != state.Model.Provider+"/"+state.Model.ID {
 		if err := p.SetModel(ctx, model); err != nil {
 			return turn, err
@@ -156,6 +174,18 @@ func (p *Pi) Copy(ctx context.Context, session string) (id string, err error) {
 	id, err = p.replace(ctx, p.Clone)
 	p.models[id] = p.models[session]
 	return id, err
+}
+
+// ForkAt returns a new session with the messages before the newest prompt that begins with text.
+func (p *Pi) ForkAt(ctx context.Context, session, text string) (id string, err error) {
+	if err := p.enter(ctx, session); err != nil {
+		return "", err
+	}
+	entry, err := p.PromptEntry(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	return p.replace(ctx, func(ctx context.Context) (string, error) { return p.Fork(ctx, entry) })
 }
 
 func (p *Pi) FailedCalls(ctx context.Context, session string) (failed []string, err error) {

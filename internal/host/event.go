@@ -106,5 +106,9 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 	if err := h.notePause(writing, s, m.Model, m.Usage); err != nil {
 		return err
 	}
-	return h.considerNudgeMessage(ctx, c, s, m)
+	midTurn := m.Finish == transcript.EndsWithCalls
+	if !midTurn && m.Finish != transcript.EndsTurn || midTurn && s.pipe.Codec.Vocabulary().ToolsFollowEvent {
+		return nil // ToolAfter considers it when the tools have run
+	}
+	return h.considerNudgeMessage(ctx, c, s, midTurn)
 }

@@ -123,6 +123,12 @@ func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams
 		h.Log.Warn("no reminder, the store does not answer", "session", key.Session, "error", err)
 		return schema.ToolAfterResult{}, nil
 	}
+	if s.pipe.Codec.Vocabulary().ToolsFollowEvent {
+		if err := h.considerNudgeMessage(ctx, c, s, true); err != nil {
+			h.stored(err)
+			h.Log.Warn("no nudge message, the store does not answer", "session", key.Session, "error", err)
+		}
+	}
 	return schema.ToolAfterResult{Append: text}, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
-	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -19,11 +18,11 @@ const sendTimeout = 100 * time.Second
 const nudgeKey = "output-to-drop"
 
 // considerNudgeMessage sends the nudge message, which suggests dropping output, once in a
-// session's life. It does so when the model has finished a step and enough could
-// be dropped. The caller holds the session.
-func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, m *transcript.Message) error {
-	midTurn := m.Finish == transcript.EndsWithCalls
-	if !midTurn && m.Finish != transcript.EndsTurn || !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
+// session's life. It does so when the model has finished a step, its tools have run, and
+// enough could be dropped. midTurn says that the step had tools. The caller holds the
+// session.
+func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, midTurn bool) error {
+	if !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
 		return nil
 	}
 	if !midTurn && s.mode().IsSubagent {

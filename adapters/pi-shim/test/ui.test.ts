@@ -26,6 +26,13 @@ test("the host is asked for the status once for each session, and none without a
   assert.deepEqual([asked("session/subscribe"), asked("session/status"), printing.statuses], [[], [], []])
 })
 
+test("the line follows the host's notifications", async (t) => {
+  const { pi } = await load(t)
+  fake.follow({ tell: { "session/transform": ["session/changed", { ...status, session: pi.session }] } })
+  await pi.pass([user("one")])
+  assert.equal(pi.statuses.at(-1), "magicctx 45% of 200k · cache 93% · 5 to drop · last bust: pressure")
+})
+
 test("the line shows the open session, and no other", async (t) => {
   const { pi } = await load(t)
   const instance = instanceOf(pi.cwd)

@@ -3,7 +3,8 @@
  * real host, and prints the budgets beside the figures.
  *
  *   npm run bench                   100, 1,000 and 5,000 messages of 3.5 KB of tool output,
- *                                   and 5,000 of which all but the newest 20 are dropped
+ *                                   and 5,000 of which all but the newest 20 are dropped; the same
+ *                                   sizes with Pi's shim
  *   npm run bench -- 1000           1,000 of them
  *   npm run bench -- --json         the figures as JSON
  */
@@ -11,10 +12,10 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { message } from "../../opencode-shim/src/generated/message.ts"
 import { Host, Passes, ProtocolMajor, ProtocolMinor, startHost, Method, silent } from "../src/index.ts"
 import { Neighbour } from "./neighbour.ts"
-import { session, type RawMessage } from "./session.ts"
+import { opencode, pi, type Bench } from "./harness.ts"
+import { session } from "./session.ts"
 
 /**
  * The number of passes in a measurement. It ends after `least` passes once enough were undisturbed, and at the latest
@@ -28,6 +29,7 @@ const binary = process.env.MAGICCTX_HOST ?? join(root, "bin/magicctx-host")
 const sizes = process.argv.slice(2).map(Number).filter(Boolean)
 
 interface Figures {
+  harness: string
   messages: number
   /** Whether all messages that may be dropped were dropped before. */
   edited: boolean
@@ -48,40 +50,42 @@ interface Figures {
   binaryMB: number
 }
 
-async function measure(messages: number, edited = false): Promise<Figures> {
+async function measure(messages: number, edited = false, bench: Bench = opencode): Promise<Figures> {
   const dir = mkdtempSync(join(tmpdir(), "magicctx-bench-"))
   const runtime = join(dir, "run")
   mkdirSync(runtime, { mode: 0o700 })
   Object.assign(process.env, { MAGIC_CONTEXT_DATA_DIR: dir, XDG_RUNTIME_DIR: runtime, XDG_CONFIG_HOME: dir })
   // The history, and one more step of the model for each pass. Steps need no pause between them; a pause between
   // turns would let the prefix expire.
-  const history = JSON.stringify(session(messages + passes.most, Date.now()))
+  const raw = bench.history(messages + passes.most, Date.now())
+  const history = JSON.stringify(raw)
   const started = performance.now()
   const host = new Host(() => startHost(binary, silent), silent)
   const protocol = { major: ProtocolMajor, minor: ProtocolMinor }
   const opening = host.open(
-    { protocol, client: "bench", clientVersion: "0", harness: "opencode", directory: dir },
+    { protocol, client: "bench", clientVersion: "0", harness: bench.harness, directory: dir },
     { [Method.ModelLimits]: async () => ({ contextTokens: 200_000_000 }) } as never,
   )
   const limits = await opening.opened(20_000)
   if (!limits) throw new Error(`${binary} does not answer: ${host.trouble}`)
   const startup = performance.now() - started
-  const runner = new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent)
+  const runner = new Passes(host, bench.format, silent)
 
   // The harness reads its database again for each pass, so no string is shared with the pass before.
-  const array = (steps: number) => (JSON.parse(history) as unknown[]).slice(0, messages + steps)
+  const array = (steps: number) => (JSON.parse(history) as unknown[]).slice(0, bench.end(raw, messages + steps))
   let patience = patienceMS
+  const of = { session: "ses_1", directory: dir, ...(bench.harness === "pi" && { model: { provider: "p", id: "m" } }) }
   const pass = async (steps: number, with_ = runner) => {
     patience = neighbour.wait(patience)
     const all = array(steps)
     settle()
     const before = neighbour.sample()
     const t0 = performance.now()
-    const outcome = await with_.run(all, { session: "ses_1", directory: dir }, limits)
+    const outcome = await bench.pass(all, (one) => with_.run(one, of, limits))
     const elapsed = performance.now() - t0
     const isUndisturbed = neighbour.isAway(before) && neighbour.isAway(neighbour.sample())
     if (outcome !== "applied") throw new Error(`pass at ${messages + steps} messages was ${outcome}`)
-    const status = await host.call(Method.SessionStatus, { harness: "opencode", session: "ses_1" }, { timeoutMS: 5000 })
+    const status = await host.call(Method.SessionStatus, { harness: bench.harness, session: "ses_1" }, { timeoutMS: 5000 })
     return { elapsed, isUndisturbed, host: status.lastPassMs ?? 0, verdict: status.lastVerdict }
   }
   const firstPass = (await pass(0)).elapsed
@@ -102,17 +106,17 @@ async function measure(messages: number, edited = false): Promise<Figures> {
     hostTimes.push(host)
   }
   // A new Passes is like a shim that has lost its array, on a database that knows the session.
-  const resync = (await pass(steps, new Passes(host, { projection: message, key: (m) => (m as RawMessage).info.id }, silent))).elapsed
+  const resync = (await pass(steps, new Passes(host, bench.format, silent))).elapsed
   await new Promise((resolve) => setTimeout(resolve, 1000)) // at rest, as while a model answers
   const memoryMB = resident(limits.hostPid)
-  host.stop()
+  await host.stop()
   process.kill(limits.hostPid, "SIGTERM")
   await gone(limits.hostPid)
   rmSync(dir, { recursive: true, force: true })
-  const megabytes = JSON.stringify(JSON.parse(history).slice(0, messages)).length / 1e6
+  const megabytes = JSON.stringify(array(0)).length / 1e6
   const alone = (q: number) => (undisturbed.length < passes.undisturbed / 2 ? undefined : at(undisturbed, q))
   return {
-    messages, edited, megabytes, passes: steps, wholeP50: at(whole, 0.5), wholeP95: at(whole, 0.95),
+    harness: bench.harness, messages, edited, megabytes, passes: steps, wholeP50: at(whole, 0.5), wholeP95: at(whole, 0.95),
     undisturbed: undisturbed.length, undisturbedP50: alone(0.5), undisturbedP95: alone(0.95),
     hostP50: at(hostTimes, 0.5), hostP95: at(hostTimes, 0.95), firstPass, resync, memoryMB, startup, binaryMB: statSync(binary).size / 1e6,
   }
@@ -203,7 +207,7 @@ const rows: [keyof Figures, string][] = [
 const neighbour = new Neighbour()
 const slower = slowness()
 const figures: Figures[] = []
-for (const n of sizes.length ? sizes : [100, 1000, 5000]) figures.push(await measure(n))
+for (const bench of [opencode, pi]) for (const n of sizes.length ? sizes : [100, 1000, 5000]) figures.push(await measure(n, false, bench))
 if (!sizes.length) figures.push(await measure(5000, true))
 if (process.argv.includes("--json")) console.log(JSON.stringify(figures, null, 2))
 else print(figures)
@@ -217,10 +221,10 @@ function verdict(key: keyof Figures, value: number, budget: number): string {
 
 function print(all: Figures[]): void {
   const cell = (text: string) => text.padStart(20)
-  console.log("".padEnd(26) + all.map((f) => cell(f.edited ? `${f.messages}, all dropped` : `${f.messages} messages`)).join(""))
+  console.log("".padEnd(26) + all.map((f) => cell(f.harness === "pi" ? `Pi, ${f.messages}` : f.edited ? `${f.messages}, all dropped` : `${f.messages} messages`)).join(""))
   for (const [key, name] of rows) {
     const cells = all.map((f) => {
-      const budget = { ...always, ...budgets[f.messages] }[key]
+      const budget = f.harness === "opencode" && { ...always, ...budgets[f.messages] }[key]
       if (key === "undisturbed") return cell(`${f.undisturbed} of ${f.passes}`)
       if (f[key] === undefined) return cell("too few")
       const value = (f[key] as number).toFixed(1)
@@ -228,9 +232,13 @@ function print(all: Figures[]): void {
     })
     console.log(name.padEnd(26) + cells.join(""))
   }
-  const by = (n: number) => all.find((f) => f.messages === n && !f.edited)
+  const by = (n: number) => all.find((f) => f.messages === n && !f.edited && f.harness === "opencode")
   const [small, large] = [by(1000), by(5000)]
   if (small && large) console.log(`\nhost work, 5,000 : 1,000 messages   ${(large.hostP50 / small.hostP50).toFixed(2)} (budget 1.5)`)
+  for (const { messages, wholeP50 } of all.filter((f) => f.harness === "pi")) {
+    const same = by(messages)
+    if (same) console.log(`Pi : OpenCode, ${messages} messages   ${(wholeP50 / same.wholeP50).toFixed(2)} (budget 1.3)`)
+  }
   if (slower > 1) {
     console.log(`* within the budget of the machine that it was set on: this one is ${slower.toFixed(1)} times slower`)
     console.log("  (Bun writes 29 MB of messages as JSON in that many times 44 ms)")

@@ -70,7 +70,7 @@ export function startHost(path: string, log: Log, { harness, keepsAlive }: Child
   }
 }
 
-/** Starts a program. Bun throws where Node emits an error, for example for a file that is no program. */
+/** Starts a program. Bun throws where Node emits an error, for example for a file that is not a program. */
 function spawned(path: string, args: string[], harness: Harness, detached: boolean): ChildProcess {
   try {
     return spawn(path, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true, detached })

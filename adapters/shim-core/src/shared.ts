@@ -34,7 +34,7 @@ export function acquireHost(create: () => Host, lingerMS = defaultLingerMS): Lea
     release() {
       if (released) return
       released = true
-      if (--shared.users > 0) return
+      if (--shared.users > 0 || everywhere[place] !== shared) return
       shared.linger = setTimeout(() => {
         delete everywhere[place]
         void shared.host.stop()

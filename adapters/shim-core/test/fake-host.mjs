@@ -6,6 +6,7 @@
 //   errors    method -> {code, message}  dieOn    {method: n or [n, m]}: the nth start dies when the method arrives
 //   stopOn    {method: n}: the nth start refuses the method because it is about to end, and ends
 //   ask       method -> [method, params] of a request to send before answering
+//   tell      method -> [method, params] of a notification to send before answering
 //   deadly    method: every start dies when it arrives
 //   hostPids  the process id that each start reports; two bridges may reach one host
 //   deaf      true: a withdrawn request gets no answer either
@@ -99,6 +100,7 @@ async function receive({ id, method, params, result, error }, attachment) {
     return
   }
   if (id === undefined || script.silent?.includes(method)) return
+  if (script.tell?.[method]) send({ method: script.tell[method][0], params: script.tell[method][1] })
   if (script.ask?.[method]) await ask(...script.ask[method])
   if (script.errors?.[method]) send({ id, error: script.errors[method] })
   else if (method === "initialize" && script.hostPids) send({ id, result: { ...script.results.initialize, hostPid: script.hostPids[start - 1] } })

@@ -19,6 +19,7 @@ export interface Script {
   hostPids?: number[]
   stopOn?: Record<string, number>
   brokenStarts?: number
+  tell?: Record<string, [method: string, params: unknown]>
   ask?: Record<string, [method: string, params: unknown]>
   passes?: Record<number, "forget" | "silent" | "error" | "bad" | "unfit" | "hard" | "die">
   drops?: Record<number, string>

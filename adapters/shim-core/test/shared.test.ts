@@ -45,3 +45,17 @@ test("a host outlives the moment between dispose and the next start", () => {
   assert.equal(b.host, a.host)
   assert.deepEqual(made.map(({ isStopped }) => isStopped), made.map(() => false))
 })
+
+test("a process that is about to end ends the host for all users, and waits for it", async () => {
+  await acquireHost(hosts().create).end() // the host that the test above has left
+  const { made, create } = hosts()
+  const a = acquireHost(create, never)
+  const b = acquireHost(create, 0)
+  a.release()
+  await b.end()
+  assert.equal(made[0]!.isStopped, true)
+  const c = acquireHost(create, never)
+  assert.equal(made.length, 2)
+  b.release() // changes nothing now
+  await c.end()
+})

@@ -1,0 +1,44 @@
+import { message } from "../../opencode-shim/src/generated/message.ts"
+import { session as piSession } from "../../pi-shim/bench/session.ts"
+import { step } from "../../pi-shim/src/generated/step.ts"
+import type { Message } from "../../pi-shim/src/pi.ts"
+import { flatten, join, type Step } from "../../pi-shim/src/steps.ts"
+import type { Harness, Passes } from "../src/index.ts"
+import { session, type RawMessage } from "./session.ts"
+
+/** A pass as a harness's shim makes it, and the sessions that it is measured with. */
+export interface Bench {
+  readonly harness: Harness
+  readonly format: ConstructorParameters<typeof Passes>[1]
+  /** A long session as JSON; a message of the protocol is one or more elements. */
+  history(messages: number, now: number): unknown[]
+  /** The number of elements that make the first `messages` messages of the protocol. */
+  end(history: readonly unknown[], messages: number): number
+  /** Runs the shim's pass on an array that the harness has just made. */
+  pass(array: unknown[], run: (messages: unknown[]) => Promise<string>): Promise<string>
+}
+
+export const opencode: Bench = {
+  harness: "opencode",
+  format: { projection: message, key: (m) => (m as RawMessage).info.id },
+  history: session,
+  end: (_, messages) => messages,
+  pass: (array, run) => run(array),
+}
+
+export const pi: Bench = {
+  harness: "pi",
+  format: { projection: step, key: (one) => (one as Step).id },
+  history: piSession,
+  end(history, messages) {
+    let count = 0
+    const at = history.findIndex((one) => (one as Message).role !== "toolResult" && count++ === messages)
+    return at < 0 ? history.length : at
+  },
+  async pass(array, run) {
+    const steps = join(array as Message[])
+    const outcome = await run(steps)
+    flatten(steps)
+    return outcome
+  },
+}

@@ -1,0 +1,473 @@
+package e2e
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/agent"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// piShorts are the short sessions that only Pi can have.
+var piShorts = []shortCase{
+	{name: "a reload of the extensions", test: reload},
+	{name: "another session and back", test: switchAndBack},
+	{name: "a fork from the middle", test: forkEarlier},
+	{name: "a branch with a summary of the other", test: branchSummary},
+	{name: "a command of the user's shell", test: userBash},
+}
+
+func TestPiShortSessions(t *testing.T) {
+	testShortSessions(t, schema.HarnessPi, slices.Concat(shorts, piShorts))
+}
+
+// wantExtended asserts that each request of a session extends the one before it.
+func (w *world) wantExtended(session string) {
+	w.t.Helper()
+	requests := w.requests(session)
+	for i := range requests[1:] {
+		if where, ok := extends(requests[i], requests[i+1]); !ok {
+			w.t.Errorf("request %d of session %s does not extend the one before: %s", i+1, session, where)
+		}
+	}
+}
+
+func reload(w *world, a agent.Agent) string {
+	p := a.(*agent.Pi)
+	session := w.session(p)
+	w.play(session, w.readNotes("toolu_reload1"), mockllm.Say("41."), w.readNotes("toolu_reload2"), mockllm.Say("Still 41."))
+	w.prompt(p, session, "Read the notes.")
+	if err := p.Reload(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	w.prompt(p, session, "Again.")
+	w.wantExtended(session)
+	return session
+}
+
+func switchAndBack(w *world, a agent.Agent) string {
+	var sessions [2]string
+	for i := range sessions {
+		sessions[i] = w.session(a)
+		w.play(sessions[i], w.readNotes("toolu_switch1"), mockllm.Say("41."), mockllm.Say("Yes."), mockllm.Say("Really."))
+		w.prompt(a, sessions[i], "Read the notes.") // Pi can only go back to a session with an answer
+	}
+	for _, text := range []string{"Sure?", "Really?"} {
+		for _, session := range sessions {
+			w.prompt(a, session, text)
+		}
+	}
+	for _, session := range sessions {
+		w.wantExtended(session)
+		checkTags(w.t, w.requests(session))
+	}
+	return sessions[0]
+}
+
+func forkEarlier(w *world, a agent.Agent) string {
+	p := a.(*agent.Pi)
+	original := w.session(p)
+	w.play(original, w.readNotes("toolu_early1"), mockllm.Say("41."), mockllm.Say("Green."))
+	w.prompt(p, original, "Read the notes.")
+	w.prompt(p, original, "Name a colour.")
+	fork, err := p.ForkAt(w.ctx, original, "Name a colour.")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.play(fork, mockllm.Say("A square."), mockllm.Say("Yes."))
+	w.prompt(p, fork, "Name a shape.")
+	before, first := w.requests(original)[1], w.last(fork)
+	if where, ok := extends(before, first); !ok {
+		w.t.Errorf("the fork begins otherwise than its original: %s", where)
+	}
+	w.wantInBody(first, "Name a colour.", false)
+	w.prompt(p, fork, "Sure?")
+	w.wantExtended(fork)
+	return fork
+}
+
+// branchSummary leaves a branch for which Pi asks the model for a summary. The request for it is Pi's own
+// and has no traces of magicctx, and neither has the conversation in it.
+func branchSummary(w *world, a agent.Agent) string {
+	p := a.(*agent.Pi)
+	session := w.session(p)
+	w.play(session, w.readNotes("toolu_branch1"), mockllm.Say("41."), mockllm.Say("Green."), mockllm.Say("Blue."), mockllm.Say("Yes."))
+	w.prompt(p, session, "Read the notes.")
+	w.prompt(p, session, "Name a colour.")
+	entry, err := p.PromptEntry(w.ctx, "Name a colour.")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := p.Navigate(w.ctx, entry+" summarize"); err != nil {
+		w.t.Fatal(err)
+	}
+	summary := w.only("summary")
+	w.wantInBody(summary, "Green.", true)
+	for _, trace := range []string{guidanceHeading, "§", "ctx_reduce"} {
+		w.wantInBody(summary, trace, false)
+	}
+	w.prompt(p, session, "Name another colour.")
+	w.wantInBody(w.last(session), "They talked about notes.", true)
+	w.prompt(p, session, "Sure?")
+	return session
+}
+
+// userBash runs a command that the user types behind "!". Its output reaches the model with the next
+// prompt.
+func userBash(w *world, a agent.Agent) string {
+	p := a.(*agent.Pi)
+	session := w.session(p)
+	w.play(session, mockllm.Say("Ready."), mockllm.Say("41."), mockllm.Say("Yes."))
+	w.prompt(p, session, "Wait.")
+	if err := p.Call(w.ctx, "bash", map[string]any{"command": "cat notes.txt"}, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := p.Call(w.ctx, "bash", map[string]any{"command": "echo secret", "excludeFromContext": true}, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.prompt(p, session, "What does it say?")
+	w.wantInBody(w.last(session), "the answer is 41", true)
+	w.prompt(p, session, "Sure?")
+	w.wantInBody(w.last(session), "secret", false)
+	return session
+}
+
+// In print and json mode, standard output belongs to Pi. With the extension it is what it is without it,
+// and Pi ends as soon as it is done.
+func TestPiPrintsNothingOfOurs(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	script := []mockllm.Step{w.readNotes("toolu_print1"), mockllm.Call("toolu_print2", "ctx_reduce", map[string]any{"drop": "2"}), mockllm.Say("It says 41.")}
+	bareScript := []mockllm.Step{script[0], script[2]}
+	for _, mode := range [][]string{{"--print"}, {"--mode", "json"}} {
+		t.Run(strings.Join(mode, " "), func(t *testing.T) {
+			w := w.in(t)
+			run := func(o pitest.Options, steps []mockllm.Step) pitest.Printed {
+				t.Helper()
+				o.Version = pitest.Version(*piVersion)
+				w.mock.Enqueue(steps...)
+				out, err := pitest.Run(w.ctx, o, append(slices.Clone(mode), "What is the answer?")...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out.Code != 0 || out.Stderr != "" {
+					t.Errorf("exit code %d, standard error %q", out.Code, out.Stderr)
+				}
+				return out
+			}
+			bare := run(w.user.BarePi(w.project, w.mock.URL()), bareScript)
+			began := time.Now()
+			with := run(w.user.WithPi(product.Host, w.project, w.mock.URL()), script)
+			t.Logf("%v with the extension", time.Since(began))
+			requests := w.mock.Requests()
+			w.wantInBody(requests[len(requests)-1], "§1§ What is the answer?", true)
+			if mode[0] == "--print" {
+				if with.Stdout != bare.Stdout {
+					t.Errorf("printed %q, without the extension %q", with.Stdout, bare.Stdout)
+				}
+				return
+			}
+			known := recordTypes(t, bare.Stdout)
+			for kind := range recordTypes(t, with.Stdout) {
+				if !known[kind] {
+					t.Errorf("a record of type %s, which Pi does not print without the extension", kind)
+				}
+			}
+			if tag := shownTag.FindString(with.Stdout); tag != "" {
+				t.Errorf("a message begins with %s:\n%s", tag, with.Stdout)
+			}
+		})
+	}
+	w.stopHost()
+}
+
+// shownTag matches a tag at the start of a text in JSON.
+var shownTag = regexp.MustCompile(`"§\d+§ `)
+
+// recordTypes returns the types of the records in a stream of JSON lines.
+func recordTypes(t *testing.T, out string) map[string]bool {
+	t.Helper()
+	types := map[string]bool{}
+	for line := range strings.Lines(out) {
+		var record struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Errorf("%q is no record: %v", line, err)
+		}
+		types[record.Type] = true
+	}
+	return types
+}
+
+// While magicctx works, Pi's own compaction is cancelled. While it does not, Pi compacts.
+func TestPiCompaction(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	for _, tc := range []struct {
+		name     string
+		config   string
+		host     string
+		compacts bool
+	}{
+		{"magicctx works", `{}`, product.Host, false},
+		{"magicctx is switched off", `{"enabled": false}`, product.Host, true},
+		{"the host is missing", `{}`, "/nowhere/magicctx-host", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": strings.Repeat("the answer is 41\n", 500)})
+			w.configure(tc.config)
+			w.mock.AddRule(mockllm.Rule{
+				Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
+			})
+			o := w.user.WithPi(tc.host, w.project, w.mock.URL())
+			o.Version = pitest.Version(*piVersion)
+			o.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 100}}
+			p := w.startPi(o)
+			session := w.session(p)
+			full := mockllm.Say("41.")
+			full.Usage = &promptcache.Tokens{Fresh: 100, Read: opencodetest.DefaultLimits.Context * 93 / 100}
+			w.play(session, w.readNotes("toolu_compact1"), full, mockllm.Say("Yes."), mockllm.Say("Really."))
+			for _, text := range []string{"Read the notes.", "Sure?", "Really?"} {
+				w.prompt(p, session, text)
+			}
+			if compacted := len(w.requests("summary")) > 0; compacted != tc.compacts {
+				t.Errorf("Pi has compacted: %v, want %v", compacted, tc.compacts)
+			}
+			w.wantInBody(w.last(session), "They talked about notes.", tc.compacts)
+			if !tc.compacts {
+				w.stop(p)
+				w.stopHost()
+				checkBusts(t, w.requests(session), w.journal(session))
+			}
+		})
+	}
+}
+
+// The user asks for a compaction. Then Pi compacts, and its request for the summary is untouched.
+func TestPiCompactsOnDemand(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": strings.Repeat("the answer is 41\n", 500)})
+	w.mock.AddRule(mockllm.Rule{
+		Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
+	})
+	o := w.user.WithPi(product.Host, w.project, w.mock.URL())
+	o.Version = pitest.Version(*piVersion)
+	o.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 100}}
+	p := w.startPi(o)
+	session := w.session(p)
+	w.play(session, w.readNotes("toolu_compact1"), mockllm.Say("41."), mockllm.Say("Yes."), mockllm.Say("Still."), mockllm.Say("Really."))
+	w.prompt(p, session, "Read the notes.")
+	w.prompt(p, session, "Sure?")
+	if err := p.Compact(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range w.requests("summary") {
+		for _, trace := range []string{guidanceHeading, "§", "ctx_reduce"} {
+			w.wantInBody(r, trace, false)
+		}
+	}
+	w.prompt(p, session, "And now?")
+	w.wantInBody(w.last(session), "They talked about notes.", true)
+	w.prompt(p, session, "Really?")
+	w.stop(p)
+	w.stopHost()
+	requests := w.requests(session)
+	for _, r := range requests {
+		checkRequest(t, r)
+	}
+	checkBusts(t, requests, w.journal(session))
+}
+
+// Pi is killed in the middle of a turn, and its session is opened again. The next request extends the
+// last one, as if nothing had happened.
+func TestPiKilledInATurnGoesOn(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	o := w.user.WithPi(product.Host, w.project, w.mock.URL())
+	o.Version = pitest.Version(*piVersion)
+	p := w.startPi(o)
+	session := w.session(p)
+	started := filepath.Join(w.root, "started")
+	w.play(session, w.readNotes("toolu_killed1"), mockllm.Say("41."),
+		w.readNotes("toolu_killed2"), mockllm.Step{Hang: true}, // killed while the model answers
+		mockllm.Say("Here I am."), w.bash("toolu_killed3", "touch "+started+"; sleep 60"), // killed while a tool runs
+		mockllm.Say("Here I am again."), mockllm.Say("Yes."))
+	w.prompt(p, session, "Read the notes.")
+
+	before := len(w.requests(session))
+	if _, err := p.SendAsync(w.ctx, session, opencodetest.Prompt{Text: "Again."}); err != nil {
+		t.Fatal(err)
+	}
+	for len(w.requests(session)) < before+2 {
+		time.Sleep(time.Millisecond)
+	}
+	p.Kill()
+	resumed := w.resume(p, o)
+	w.prompt(resumed, session, "Are you there?")
+
+	if _, err := resumed.SendAsync(w.ctx, session, opencodetest.Prompt{Text: "Wait a minute."}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitForFile(started)
+	resumed.Kill()
+	last := w.resume(resumed, o)
+	w.prompt(last, session, "Are you there again?")
+	w.prompt(last, session, "Sure?")
+	w.stop(last)
+	w.stopHost()
+
+	requests := w.requests(session)
+	for _, r := range requests {
+		checkRequest(t, r)
+	}
+	checkTags(t, requests)
+	passes := w.journal(session)
+	checkBusts(t, requests, passes)
+	for _, p := range passes {
+		if p.Bust {
+			t.Errorf("pass %d is a bust (%s)", p.Pass, p.BustCause)
+		}
+	}
+}
+
+// resume runs a Pi that goes on with the session of one that has ended.
+func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
+	w.t.Helper()
+	p, err := ended.Resume(w.ctx, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.watch(p)
+	return p
+}
+
+// Both harnesses work at the same time through one host, with sessions that have the same id. Each gets
+// the tags and the drops of its own session.
+func TestBothHarnessesShareAHost(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	files := map[string]string{"notes.txt": "the answer is 41\n", "plan.txt": "ask again\n"}
+	w := newWorld(t, suite.Root(t), files)
+	w.configure(`{"protected_tags": 1}`)
+	oc := w.start(w.withFlatPrices())
+	session := w.session(oc)
+
+	o := w.user.WithPi(product.Host, w.project, w.mock.URL())
+	o.FlatPrices = true
+	o.Args = []string{"--session-id", session}
+	if *piVersion == string(pitest.V074) {
+		t.Skip("0.74 chooses the ids of its sessions itself")
+	}
+	p := w.startPi(o)
+	if id := w.session(p); id != session {
+		t.Fatalf("Pi's session is %s, want %s", id, session)
+	}
+
+	full := mockllm.Say("41.")
+	full.Usage = &promptcache.Tokens{Fresh: 100, Read: opencodetest.DefaultLimits.Context * 7 / 10}
+	for _, isPi := range []bool{false, true} {
+		in := *w
+		name := "opencode"
+		if isPi {
+			in.harness, name = schema.HarnessPi, "pi"
+		}
+		read, input := in.tools().Read(filepath.Join(w.project, map[bool]string{false: "notes.txt", true: "plan.txt"}[isPi]), 0, 0)
+		steps := []mockllm.Step{
+			mockllm.Call("toolu_1", read, input), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Really."),
+		}
+		if isPi { // one more unit, so that the same tag means something else
+			steps = slices.Insert(steps, 0, in.bash("toolu_0", "echo 41"))
+		}
+		w.mock.AddRule(mockllm.Rule{
+			Name: name, Match: func(r *mockllm.Request) bool { return r.Session() == session && r.IsPi() == isPi }, Answer: mockllm.InOrder(steps...),
+		})
+	}
+	for _, text := range []string{"Read the file.", "Sure?", "Really?"} {
+		told := make(chan error, 2)
+		for _, a := range []agent.Agent{oc, p} {
+			go func() { told <- a.Send(w.ctx, session, opencodetest.Prompt{Text: text}) }()
+		}
+		for range 2 {
+			if err := <-told; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	status, err := w.user.Status(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(status.Clients) < 2 || len(status.Sessions) != 2 || status.Bugs != 0 {
+		t.Errorf("one host is to serve both: %+v", status)
+	}
+	w.stop(oc)
+	w.stop(p)
+	w.stopHost()
+	for name, h := range map[string]schema.Harness{"opencode": schema.HarnessOpenCode, "pi": schema.HarnessPi} {
+		requests := w.requests(name)
+		for _, r := range requests {
+			checkRequest(t, r)
+		}
+		checkTags(t, requests)
+		passes := w.journalOf(h, session)
+		checkBusts(t, requests, passes)
+		if n := slices.IndexFunc(passes, func(p store.PassRow) bool { return p.Bust && p.Cause == "pressure" }); n < 0 {
+			t.Errorf("%s: no bust by pressure", name)
+		}
+		last := requests[len(requests)-1].Body
+		if !bytes.Contains(last, []byte("[dropped §2§]")) {
+			t.Errorf("%s: §2§ is not dropped", name)
+		}
+		if has := bytes.Contains(last, []byte("ask again")); has != (h == schema.HarnessPi) {
+			t.Errorf("%s: the plan is in its prompt: %v", name, has)
+		}
+	}
+}
+
+// The commands answer in a notice, and the status line shows the session.
+func TestPiCommandsAndStatusLine(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	p := w.startPi(w.piOptions(w.withPlugin()))
+	session := w.session(p)
+	w.play(session, mockllm.Say("It says 41."), mockllm.Say("Yes."))
+	w.prompt(p, session, "What is the answer?")
+	w.prompt(p, session, "Sure?")
+	for _, test := range []struct{ command, says string }{
+		{"ctx-status", "Next bust: at "},
+		{"ctx-flush", "There is nothing to free now."},
+	} {
+		if err := p.Command(w.ctx, session, test.command); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.Await(w.ctx, func(r pitest.Record) bool {
+			return r.Type == "extension_ui_request" && strings.Contains(string(r.Raw), `"notify"`) && strings.Contains(string(r.Raw), test.says)
+		})
+		if err != nil {
+			t.Errorf("/%s: no notice that says %q in %+v: %v", test.command, test.says, p.UIRequests("notify"), err)
+		}
+	}
+	if n := len(w.requests(session)); n != 2 {
+		t.Errorf("%d requests, want only those of the prompts", n)
+	}
+	lines := p.UIRequests("setStatus")
+	if len(lines) == 0 || !strings.Contains(lines[len(lines)-1].StatusText, "%") {
+		t.Errorf("the status line: %+v", lines)
+	} else {
+		t.Logf("the status line: %s", lines[len(lines)-1].StatusText)
+	}
+	if errs := p.ExtensionErrors(); len(errs) > 0 {
+		t.Errorf("extension errors: %q", errs)
+	}
+}
