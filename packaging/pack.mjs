@@ -13,7 +13,6 @@ import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { hostBinary, hostManifest, hostPackage, platforms, shimManifest } from "./manifest.mjs"
-import { notices } from "./notices.mjs"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const repository = dirname(here)
@@ -50,10 +49,15 @@ function stageHost(folder, source, platform) {
   chmodSync(binary, 0o755)
   const { size } = statSync(binary)
   if (size > binaryLimitBytes) throw new Error(`the host for ${platform.os} ${platform.cpu} has ${size} bytes; ${binaryLimitBytes} are allowed`)
-  writeFileSync(join(folder, "NOTICES.txt"), notices(repository, env))
+  writeFileSync(join(folder, "NOTICES.txt"), notices(platform))
   const manifest = hostManifest(source, platform)
   describe(folder, manifest, readFileSync(join(here, "host.md"), "utf8").replaceAll("{{name}}", manifest.name))
   return folder
+}
+
+/** The licence texts of Go and of all modules in the host. They must be shipped with it. */
+function notices({ goos, goarch }) {
+  return run("go", ["run", "-C", "tools", "./release", "-notices", `${goos}/${goarch}`], { cwd: repository })
 }
 
 /** Settings that must not depend on the machine: no C, and the oldest processors of each kind. */

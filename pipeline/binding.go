@@ -104,21 +104,24 @@ func (s *Session) hasLostThinking(e *entry) bool {
 	return s.State.Setup.Binds && b != nil && b.Lost
 }
 
+// Unstore says that a binding could not be stored. The next committed pass stores it.
+func (s *Session) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
+
 // Unstored returns the bindings made since the last committed pass.
 func (s *Session) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking leave the wire with a new setup. If the
-// model binds its thinking, a new preamble takes all of it.
-func (s *Session) lostWith(after frozen.Setup) int {
+// lostWith estimates how many tokens of thinking leave the first n messages of the wire
+// with a new setup. If the model binds its thinking, a new preamble takes all of it.
+func (s *Session) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
 		return 0
 	}
 	if before.Binds {
-		return s.boundThinking(0)
+		return s.boundThinking(0) - s.boundThinking(n)
 	}
 	tokens := 0
-	for i := range s.entries {
+	for i := range n {
 		if e := &s.entries[i]; e.traits.signed && s.sendsThinking(e) {
 			tokens += e.traits.thought / BytesPerToken
 		}
@@ -127,14 +130,14 @@ func (s *Session) lostWith(after frozen.Setup) int {
 }
 
 // sendsThinking reports whether the thinking of e has not left with its content: thinking
-// leaves with the last call that it led to, and with an empty shell.
+// leaves with the last call that it led to, with an empty shell, and if an edit names it.
 func (s *Session) sendsThinking(e *entry) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
 		u := s.State.ByTag(it.Tag)
 		switch {
 		case u == nil:
-		case u.IsShell:
+		case u.IsShell || u.Unthought:
 			return false
 		case u.Kind == frozen.ToolUnit:
 			calls++
@@ -144,6 +147,18 @@ func (s *Session) sendsThinking(e *entry) bool {
 		}
 	}
 	return calls == 0 || dropped < calls
+}
+
+// thinkingIn estimates how many tokens of reasoning the first n messages send. The host's
+// count of them does not include it.
+func (s *Session) thinkingIn(n int) int {
+	tokens := 0
+	for i := range n {
+		if e := &s.entries[i]; e.traits.thought > 0 && s.sendsThinking(e) && !s.hasLostThinking(e) {
+			tokens += e.traits.thought / BytesPerToken
+		}
+	}
+	return tokens
 }
 
 // boundThinking estimates how many tokens of thinking become invalid if message first

@@ -86,7 +86,8 @@ type Assessment struct {
 	// dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
 	// perToken is the number of provider tokens that are freed with one token of the
-	// host's count. It is 1 until a refusal shows how far the two counts differ.
+	// host's count. It is 1 as long as the provider has measured the prompt itself, and
+	// has not refused it.
 	perToken float64
 }
 
@@ -132,6 +133,9 @@ func (s *Session) Decide(r Readings) Decision {
 func (s *Session) assess(r Readings, limit int) Assessment {
 	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: 1}
 	a.Size, a.Gauge = s.size()
+	if s.isEstimated(a.Gauge) {
+		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size)), a.Gauge.Own)
+	}
 	if r.Overflow {
 		a.perToken = s.refused(&a.Size, &a.Gauge, limit, r.OverflowTokens)
 	}
@@ -169,7 +173,8 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 
 	v := s.view(profile, setup.Binds)
 	v.PrefixIsGone = isHard
-	lost := s.lostWith(setup)
+	measured := s.measuredUpTo(a.Size)
+	lost := s.lostWith(setup, measured)
 	left := a // as the pass finds the wire: thinking that is lost anyway needs no room
 	left.Size.Current -= lost
 	goal := s.goal(left, r, limit)
@@ -193,17 +198,19 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 			current: a.Size.Current, forcedAt: forcedAt(a, limit),
 			breakpoints: profile.Breakpoints,
 		}, r)
+		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
 	}
 	if !isHard && !isWorthIt(a, r, freed, limit) {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
 	a.Stuck = s.stuckIf(left.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
+	freedOfMeasured := lost + int(a.perToken*float64(s.freedUpTo(measured, p)))
 	if !r.Subagent {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), p.After)
 	}
 	return Decision{a, Additions{
 		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freed+lost, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
+		Relief:    s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
 	}}
 }
 

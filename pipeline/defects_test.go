@@ -355,3 +355,64 @@ func TestReasoningStaysWithItsTextWhereItIsMissed(t *testing.T) {
 		}
 	}
 }
+
+// F18: the long argument of a failed call was clamped. When the call became a skeleton, the
+// argument came back, because all arguments together were short enough for a skeleton.
+func TestClampedArgumentsDoNotComeBack(t *testing.T) {
+	s := begin(t, "anthropic", 5)
+	s.happen("user u1: q")
+	s.happen("assistant a1 (tool-calls): call write c1 {\"path\":\"/a\",\"content\":\"{250 x}\"} -> error \"no\"")
+	s.happen("assistant t1..t8 (tool-calls): call bash d# {} -> \"o\"\nassistant a2: done\nuser u2: n\nflush")
+	clamped := s.w.text()
+	if strings.Contains(clamped, "xxxxxxxxxx") {
+		t.Fatalf("the argument is not clamped:\n%.1000s", clamped)
+	}
+	s.happen("drop 2\nflush")
+	for _, when := range []string{"as a skeleton", "after a restart"} {
+		if wire := s.w.text(); !strings.Contains(wire, "[dropped §2§]") || strings.Contains(wire, "xxxxxxxxxx") {
+			t.Errorf("%s:\n%.1000s", when, wire)
+		}
+		s.w.restart()
+		s.steady("")
+	}
+}
+
+// F17: a small window of a local model was full of reasoning whose texts had been dropped.
+// Such a provider misses the reasoning beside calls, so none of it ever left.
+func TestSpentReasoningLeaves(t *testing.T) {
+	for _, c := range []struct {
+		name, profile, answer, drops string
+		leaves                       bool
+		model                        string
+	}{
+		{"the text is dropped", "openai-compatible", "think \"{40000 x}\" | so", "2", true, ""},
+		{"a part of the text is left", "openai-compatible", "think \"{40000 x}\" | so | and so", "2", false, ""},
+		{"the call is left", "openai-compatible", "think \"{40000 x}\" | so | call bash c1 {} -> \"A\"", "2", false, ""},
+		{"OpenAI checks it", "openai", "think signed \"{40000 x}\" | so", "2", false, ""},
+		{"Claude checks it", "anthropic", "think signed \"{40000 x}\" | so", "2", false, ""},
+		{"another model wrote it", "openai", "think signed \"{40000 x}\" | so", "2", true, " (m2)"},
+		{"another model of the same provider", "anthropic", "think signed \"{40000 x}\" | so", "2", true, " (m2)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begin(t, c.profile, 20)
+			s.w.readings.Knobs.ProtectedTags = 5
+			s.happen("user u1: q")
+			finish := ""
+			if strings.Contains(c.answer, "call") {
+				finish = " (tool-calls)"
+			}
+			s.happen("assistant a1" + finish + ": " + c.answer + "\nuser u2: n")
+			s.happen("assistant b1..b8: so it is #\nuser u3: n\ndrop " + c.drops + "\nflush")
+			s.happen("assistant a2 (98%): so\nuser u4" + c.model + ": n")
+			if left := !strings.Contains(s.w.text(), "xxxx"); left != c.leaves {
+				t.Errorf("the reasoning has left: %v, want %v\n%.2000s", left, c.leaves, s.w.text())
+			}
+			wire := s.w.text()
+			s.w.restart()
+			s.steady("")
+			if again := s.w.text(); again != wire {
+				t.Errorf("after a restart:\n%.2000s\nbefore:\n%.2000s", again, wire)
+			}
+		})
+	}
+}

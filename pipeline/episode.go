@@ -14,8 +14,9 @@ type Episode struct {
 	Stuck  Stuck
 }
 
-// A Relief is the number of tokens that busts have freed since a measurement. It is
-// subtracted from that measurement until the provider reports a newer one.
+// A Relief is the number of tokens that busts have freed of a measured prompt since its
+// measurement. It is subtracted from that measurement until the provider reports a newer
+// one.
 type Relief struct {
 	// Of names the measurement (Size.Measurement).
 	Of     string
@@ -117,8 +118,22 @@ func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)
 }
 
+// freedUpTo returns how many tokens, by the host's count, the edits free of the first n
+// messages.
+func (s *Session) freedUpTo(n int, p rule.Proposal) int {
+	freed := 0
+	for i, e := range p.Edits {
+		if u := s.State.ByTag(e.Tag); u != nil {
+			if at, ok := s.index[u.MessageKey]; ok && at < n {
+				freed += p.Reasons[i].Freed
+			}
+		}
+	}
+	return freed
+}
+
 // reliefAfter returns the relief after a bust with a number of edits that free freed
-// tokens. It returns nil if the relief stays as it is.
+// tokens of the measured prompt. It returns nil if the relief stays as it is.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {

@@ -225,6 +225,28 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	}
 }
 
+// F16: after a lost database the size of the prompt is the host's estimate, in the
+// provider's tokens, and a bust frees most of it. The bust was subtracted in the host's
+// own tokens: 18,822 tokens were believed where 7,876 were sent.
+func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
+	for _, perToken := range []float64{0.8, 1, 1.3} {
+		p := newProvider(t, 1000, perToken)
+		for busts := 0; busts < 5; {
+			p.turn(3, 400)
+			if p.w.result.Bust {
+				busts++
+			}
+		}
+		p.forget()
+		p.turn(0, 0)
+		if len(p.w.decision.Edits) == 0 {
+			t.Fatal("no room was made")
+		}
+		p.turn(0, 0)
+		p.wantSize(t, p.prompt())
+	}
+}
+
 // The believed size stays near the provider's count through any history of a session:
 // within a factor of 1.5, or within 600 tokens and the error of a bust that is not
 // measured yet.

@@ -158,7 +158,9 @@ func newWildLife(t testing.TB, codec transcript.Codec, seed uint64) *wildLife {
 	if !h.w.prefixes && h.one(2) {
 		k.CompressFrom = 100
 	}
-	h.thinks, h.interleaves, h.talksLate = h.one(2) || h.one(2), h.one(3), h.one(3)
+	h.thinks = h.one(2)
+	h.thinks = h.thinks || h.one(2) // three of four models
+	h.interleaves, h.talksLate = h.one(3), h.one(3)
 	h.model = h.anyModel()
 	h.user()
 	return h

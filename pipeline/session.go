@@ -85,6 +85,8 @@ type Session struct {
 	unstored []frozen.Binding
 	// frame is the setup that the memo was rendered with.
 	frame frozen.Setup
+	// framedFor is the model that the memo was rendered for.
+	framedFor schema.Model
 	// proposed are the additions that the memo shows beside the frozen state: those of
 	// the last rendering, until they are committed.
 	proposed frozen.Additions
@@ -136,6 +138,8 @@ type header struct {
 	// the agent that the newest message up to this one names.
 	asked schema.Model
 	agent string
+	// wrote is the model that wrote the answer.
+	wrote schema.Model
 	// afterCalls says that a message before this one has called tools.
 	afterCalls       bool
 	finish           transcript.Finish
@@ -205,7 +209,10 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	if n := len(s.entries); n > 0 {
 		e.header.afterCalls = s.entries[n-1].header.afterCalls || s.entries[n-1].header.hasTools
 	}
-	if m.Role == transcript.User && m.Model.ID != "" {
+	switch {
+	case m.Role == transcript.Assistant:
+		e.header.wrote = m.Model
+	case m.Role == transcript.User && m.Model.ID != "":
 		e.header.asked = m.Model
 	}
 	if m.Agent != "" {

@@ -103,6 +103,13 @@ func (g Gauge) estimate(own int) int {
 	return max(0, g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
+// isEstimated reports whether g is our own estimate of a prompt, because the newest usage
+// reports another wire.
+func (s *Session) isEstimated(g Gauge) bool {
+	i, ok := s.index[messageOf(g.Of)]
+	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
+}
+
 // measurement names the belief about the usage, for example "msg_1/52000". The name
 // changes with the belief, so a bust's relief is subtracted only from the belief that
 // the bust was based on.
@@ -128,7 +135,17 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken floa
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
 	}
-	return ratio(size.Current-g.Base, s.own)
+	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries)), s.own)
+}
+
+// measuredUpTo returns how many leading messages the size's measurement covers, and all
+// if there is no measurement. The host counts the later messages itself, so their edits
+// and their thinking show in its count.
+func (s *Session) measuredUpTo(size Size) int {
+	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
+		return i
+	}
+	return len(s.entries)
 }
 
 // HasLostGauge reports whether the array no longer contains the answer that the gauge

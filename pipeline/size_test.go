@@ -147,16 +147,17 @@ func TestGrowth(t *testing.T) {
 // F11: the user went on with a model that binds its thinking. All thinking of the session
 // left the wire, but the pass made room for it, and the next passes believed that it was
 // still there. In the second case the model had bound its thinking before, and the
-// preamble changed. In the third, a call had left already, and its thinking with it.
+// preamble changed. In the third, a call had left already, and its thinking with it. The
+// thinking of a3 is in none of the measured prompts.
 func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
 		dropped     string
 		want        int
 	}{
-		"the model begins to bind":   {want: 30_000},
-		"the preamble changes":       {bindsBefore: true, want: 30_000},
-		"a call left with its share": {dropped: "drop 2\n", want: 50_000},
+		"the model begins to bind":   {want: 40_000},
+		"the preamble changes":       {bindsBefore: true, want: 40_000},
+		"a call left with its share": {dropped: "drop 2\n", want: 60_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t, "anthropic", 1)
@@ -167,7 +168,7 @@ func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 			s.happen("user u2: n\n" + c.dropped + "flush")
 			s.happen("assistant a3 (60%): think signed \"{40000 y}\" | done")
 			s.happen("user u3 (m2): n")
-			if makesRoom := s.w.decision.Goal > 0; makesRoom != (c.want > 45_000) {
+			if makesRoom := s.w.decision.Goal > 0; makesRoom != (c.want > 50_000) {
 				t.Errorf("the pass wants to get down to %d tokens, and its wire has %d without the thinking", s.w.decision.Goal, c.want)
 			}
 			s.happen("assistant a4: so\nuser u4: n")
@@ -175,5 +176,72 @@ func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 				t.Errorf("the pass believes in %d tokens, want %d and the newest messages", got, c.want)
 			}
 		})
+	}
+}
+
+// F14: an answer without a usage called a tool, and a bust dropped its output. The next
+// pass subtracted the output twice: it was no longer among the messages since the
+// measurement, and it counted as relief. 674 tokens were believed and 10,949 sent.
+func TestDropBehindTheMeasurementIsSubtractedOnce(t *testing.T) {
+	for _, c := range []struct {
+		name, drop string
+		want       int
+	}{
+		{"in the measured prompt", "drop 2", 30_000},
+		{"behind the measurement", "drop 5", 40_000},
+		{"both", "drop 2 5", 20_000},
+		{"one after the other", "drop 2\nflush|drop 5", 20_000},
+		{"the other way round", "drop 5\nflush|drop 2", 20_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := begin(t, "anthropic", 1)
+			s.happen("user u1: q")
+			s.happen("assistant a1 (tool-calls): call bash c1 {} -> \"{80000 x}\"")
+			s.happen("assistant a2 (40%): so\nuser u2: n")
+			s.happen("assistant a3 (tool-calls): call bash c2 {} -> \"{40000 y}\"")
+			s.happen("assistant t1..t20 (tool-calls): call bash d# {} -> \"o\"\nassistant a4: done\nuser u3: n")
+			for _, drop := range strings.Split(c.drop, "|") {
+				s.happen(strings.TrimSuffix(drop, "\nflush") + "\nflush")
+			}
+			for range 2 {
+				s.happen("")
+				if got := s.w.decision.Size.Current; got < c.want-200 || got > c.want+600 {
+					t.Errorf("the pass believes in %d tokens, want about %d", got, c.want)
+				}
+				s.w.restart()
+			}
+		})
+	}
+}
+
+// F16: the provider's count of a prompt includes its thinking, and the host's count does
+// not. So a refusal of a prompt with much thinking does not show that the provider counts
+// each dropped token twice.
+func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: q")
+	s.happen("assistant a0 (1%): so\nuser u2: n")
+	s.happen("assistant a1 (tool-calls): think signed \"{160000 x}\" | call bash c1 {} -> \"{80000 x}\"")
+	s.happen("assistant t1..t20 (tool-calls): call bash d# {} -> \"o\"")
+	s.happen("assistant a2 (60%): so\nuser u3: n")
+	s.w.readings.Overflow, s.w.readings.OverflowTokens = true, 65_000
+	s.w.readings.LimitTokens = 60_000
+	s.happen("")
+	if got := s.w.decision.perToken; got < 1 || got > 1.5 {
+		t.Errorf("%.2f tokens of the provider are taken for one of the host", got)
+	}
+}
+
+// F14, the same for thinking: a new preamble takes all of it from the wire, and the size
+// has counted only the thinking in the measured prompt.
+func TestLostThinkingBehindTheMeasurementFreesNothing(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }
+	s.happen("user u1: q")
+	s.happen("assistant a1: think signed \"{40000 x}\" | so\nuser u2: n")
+	s.happen("assistant a2 (50%): think signed \"{80000 y}\" | done\nuser u3 (m2): n")
+	s.happen("")
+	if got := s.w.decision.Size.Current; got < 40_000 || got > 40_200 {
+		t.Errorf("the pass believes in %d tokens, want 40,000 and the newest messages", got)
 	}
 }

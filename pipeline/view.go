@@ -22,13 +22,22 @@ func (s *Session) view(p render.Profile, binds bool) rule.View {
 			mustStay = mustStay && !s.hasLostThinking(e)
 			m.Thinks, m.HasUndroppable = mayLeave || e.traits.inlineThinking, e.traits.undroppable || mustStay
 			m.Reasons, m.Signed = e.traits.plain || e.traits.signed, e.traits.signed
-			if mayLeave {
+			isSent := s.sendsThinking(e) || !p.ForgetsReasoning // else it leaves with the last call
+			m.LosesSpentThought = p.LeavesOutSpent(s.isForeign(e)) && m.Reasons && isSent && !s.hasLostThinking(e) && !e.traits.undroppable
+			if mayLeave || m.LosesSpentThought {
 				m.ThoughtTokens = e.traits.thought / BytesPerToken
 			}
 		}
 		m.Step = step
 	}
 	return v
+}
+
+// isForeign reports whether another model wrote the answer than the one that the next
+// request is for.
+func (s *Session) isForeign(e *entry) bool {
+	wrote, asked := e.header.wrote, s.Model()
+	return wrote.ID != "" && asked.ID != "" && wrote != asked
 }
 
 // firstEdited returns the index of the first message that the edits change.

@@ -107,11 +107,12 @@ func (s *Session) collect(w *Wire) {
 // reframe marks the renderings that a change of the session's setup makes stale.
 func (s *Session) reframe() {
 	before, now := s.frame, s.shown.Setup
-	s.frame = now
-	if s.rendered == 0 || before == now {
+	isSameModel := s.framedFor == s.Model()
+	s.frame, s.framedFor = now, s.Model()
+	if s.rendered == 0 || before == now && isSameModel {
 		return
 	}
-	if before.Profile != now.Profile || before.Gaps != now.Gaps || before.Binds != now.Binds {
+	if !isSameModel || before.Profile != now.Profile || before.Gaps != now.Gaps || before.Binds != now.Binds {
 		s.rendered = 0
 		return
 	}
@@ -246,7 +247,7 @@ func (s *Session) frameOf(i int) render.Frame {
 	e := &s.entries[i]
 	f := render.Frame{
 		Profile: render.ProfileNamed(s.frame.Profile), Gaps: s.frame.Gaps, Fused: e.fused,
-		Binds: s.frame.Binds, Unbound: e.unbound,
+		Binds: s.frame.Binds, Unbound: e.unbound, Foreign: s.isForeign(e),
 	}
 	spared := s.sparedOf(i)
 	f.KeepsCall, f.KeepsText = spared.call, spared.text

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -283,3 +284,58 @@ func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 }
 
 func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
+
+// A program that connects again and again is told why it gets no further connection. The clients that are there keep
+// theirs, a new release can still take over, and a connection that ends makes room.
+func TestConnectionsAreBounded(t *testing.T) {
+	r := newRig(t, &scriptedHost{})
+	first := r.open()
+	var ends []context.CancelFunc
+	for range maxConns - 1 {
+		ours, theirs := net.Pipe()
+		served := r.serve(ours)
+		end := func() { theirs.Close(); <-served }
+		t.Cleanup(end)
+		ends = append(ends, end)
+	}
+	for { // ServeConn runs on goroutines of its own
+		r.server.mu.Lock()
+		n := len(r.server.conns)
+		r.server.mu.Unlock()
+		if n == maxConns {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	late := r.connect(nil)
+	err := late.Call(patience(t), schema.MethodInitialize, hello(), nil)
+	if refused := wantCode(t, err, schema.CodeBusy); !strings.Contains(refused.Message, "256 programs are connected") {
+		t.Errorf("refused with %q", refused.Message)
+	}
+	mustCall(t, late, schema.MethodVersion, schema.VersionParams{}, nil)
+	if _, err := transform(patience(t), first, "s", 0, "[]"); err != nil {
+		t.Errorf("a client that was there: %v", err)
+	}
+	ends[0]()
+	r.open()
+	mustCall(t, late, schema.MethodShutdown, schema.ShutdownParams{Host: true}, nil)
+	wait(t, "the request to stop", r.server.StopRequested())
+}
+
+// A refused connection does not stay open.
+func TestRefusedConnectionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &scriptedHost{})
+		for range maxConns {
+			r.server.conns[&conn{}] = struct{}{}
+		}
+		ours, theirs := net.Pipe()
+		start := time.Now()
+		served := r.serve(ours)
+		io.Copy(io.Discard, theirs)
+		<-served
+		if elapsed := time.Since(start); elapsed < refusalTimeout || elapsed > 2*refusalTimeout {
+			t.Errorf("ended after %v, want %v", elapsed, refusalTimeout)
+		}
+	})
+}

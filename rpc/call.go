@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -86,10 +87,20 @@ func (c *call) run() {
 	}
 	result, err := c.invoke(ctx)
 	if err != nil {
-		c.fail(err)
+		c.fail(c.unlessStopped(err))
 		return
 	}
 	c.succeed(result)
+}
+
+// unlessStopped returns err, or ErrStopping if the call ended because the host
+// stops. A client that read "cancelled" would give up a call that the next host
+// can answer.
+func (c *call) unlessStopped(err error) error {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(c.ctx), ErrStopping) {
+		return ErrStopping
+	}
+	return err
 }
 
 // invoke calls the host. It turns a panic into an error.

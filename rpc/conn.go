@@ -30,6 +30,9 @@ type conn struct {
 	// ctx ends when the handlers of this connection must end.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	// hangUp ends the goroutine of rpc that waits for the end of a context. It is
+	// not ctx, at whose end the handlers still have to answer.
+	hangUp context.CancelFunc
 
 	// quick holds a token for each running call that bypasses the lanes, such
 	// as status.
@@ -40,6 +43,10 @@ type conn struct {
 	inflight sync.WaitGroup // calls between begin and end
 
 	stopAsked chan struct{} // closed when the other end asked for shutdown
+
+	// refusal answers every call but version, nil if this connection is served.
+	// Shutdown is still possible, because a newer host must be able to take over.
+	refusal error
 
 	// mu guards calls, stopping, shutdown and client.
 	mu       sync.Mutex
@@ -79,7 +86,10 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	c.stream.memory = &memory{of: "the messages of this client", limit: maxClientMemory, sum: &s.memory}
 	c.names.of = &memory{of: "the directories of this client", limit: maxClientNames, sum: &s.names}
 	c.stream.out.all = &s.unread
-	c.rpc = jsonrpc2.NewConn(c.ctx, c.stream, c, c.stream.options()...)
+	s.add(c) // before the first call is read
+	open, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	c.hangUp = hangUp
+	c.rpc = jsonrpc2.NewConn(open, c.stream, c, c.stream.options()...)
 	close(c.ready)
 	return c
 }
@@ -196,7 +206,10 @@ func (c *conn) begin(cl *call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
-		return refuse(schema.CodeStopping, "the host is stopping")
+		return ErrStopping
+	}
+	if c.refusal != nil && cl.method != schema.MethodVersion {
+		return c.refusal
 	}
 	if !cl.notif {
 		if _, taken := c.calls[cl.id]; taken {
@@ -296,6 +309,7 @@ func (c *conn) close() {
 	}
 	c.rpc.Close()
 	c.cancel(ErrStopping)
+	c.hangUp()
 }
 
 // lingerTimeout bounds how long the server waits for a client to hang up after
@@ -314,8 +328,10 @@ func (c *conn) linger() {
 	}
 }
 
-// ErrStopping is the cause of a context that ends because the host stops.
-var ErrStopping = errors.New("the host is stopping")
+// ErrStopping is the cause of a context that ends because the host stops, and
+// the refusal of a call that comes too late. A client can send the call again
+// to the next host.
+var ErrStopping = refuse(schema.CodeStopping, "the host is stopping")
 
 // flushTimeout bounds the writing of the last answers, because the peer may
 // have stopped reading.

@@ -225,7 +225,11 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		if err := c.Call(t.Context(), schema.MethodInitialize, hello(), nil); err != nil {
 			t.Fatal(err)
 		}
-		go transform(t.Context(), c, "s", 0, "[]") // this call has a deadline of 30 s
+		answered := make(chan error, 1)
+		go func() {
+			_, err := transform(t.Context(), c, "s", 0, "[]") // this call has a deadline of 30 s
+			answered <- err
+		}()
 		<-b.began
 		start := time.Now()
 		stop()
@@ -236,6 +240,7 @@ func TestGracePeriodIsBounded(t *testing.T) {
 		if !errors.Is(cause, ErrStopping) {
 			t.Errorf("handler was ended by %v, want %v", cause, ErrStopping)
 		}
+		wantCode(t, <-answered, schema.CodeStopping) // the shim then asks the next host
 		c.Close(t.Context())
 	})
 }

@@ -74,15 +74,23 @@ func NewServer(p Provider, o Options) *Server {
 // rwc and returns.
 func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	c := newConn(ctx, s, rwc)
+	defer s.remove(c)
 	written := make(chan struct{})
 	go func() {
 		c.stream.out.run()
 		close(written)
 	}()
-	s.add(c)
-	defer s.remove(c)
+	// A connection without a refusal lasts as long as its client wants.
+	var refusedFor <-chan time.Time
+	if c.refusal != nil {
+		s.log.Warn("connection refused", "cause", c.refusal)
+		timer := time.NewTimer(refusalTimeout)
+		defer timer.Stop()
+		refusedFor = timer.C
+	}
 
 	select {
+	case <-refusedFor:
 	case <-c.stream.ended:
 	case <-c.rpc.DisconnectNotify():
 	case <-c.stopAsked:
@@ -120,9 +128,23 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
+// maxConns bounds the connections that are served at the same time. Each
+// harness process has one; so has each `status --watch`. A program that opens
+// connections in a loop must not take all file descriptors of the host.
+const maxConns = 256
+
+// refusalTimeout is how long a refused connection stays open, so that its
+// client can read the reason.
+const refusalTimeout = 5 * time.Second
+
+// add registers a new connection. If there are too many, c gets a refusal.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.conns) >= maxConns {
+		c.refusal = refuse(schema.CodeBusy, "%d programs are connected to the host, and there may not be more; end one of them", len(s.conns))
+		return
+	}
 	s.conns[c] = struct{}{}
 }
 

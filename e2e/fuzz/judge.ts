@@ -121,6 +121,8 @@ export class Judge {
   private isForgetful = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
+  /** The session that this one is a copy of, and the other's message for each of ours. */
+  private original: { judge: Judge; messages: ReadonlyMap<string, string> } | undefined
 
   constructor(machine: Machine, session: Session, bound: Map<string, Bound>, scale: number, report: (rule: string, detail: string) => void) {
     this.machine = machine
@@ -138,12 +140,12 @@ export class Judge {
   /** The highest tag that the host has given. */
   given(): number {
     const rows = this.machine.read("SELECT tag_counter FROM sessions WHERE session_id = ?", this.session.id)
-    return Math.max(Number(rows[0]?.tag_counter ?? 0), ...this.tags.keys(), 0)
+    return Math.max(Number(rows[0]?.tag_counter ?? 0), ...this.tags.keys(), this.unstoredOriginal?.judge.given() ?? 0)
   }
 
   /** Notes that the host's database is gone: its decisions are forgotten, and its tags start again from 1. */
   databaseLost(): void {
-    this.good = this.forkedFrom = undefined
+    this.good = this.forkedFrom = this.original = undefined
     this.pending = []
     this.lastPass = 0
     this.isUnrecorded = false
@@ -157,6 +159,10 @@ export class Judge {
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
+    // Thinking that has left the other session is not sent here either, even if it stands behind its old prompt again. For
+    // example, another agent of the other session took all of its thinking (-seed 100167).
+    for (const signature of other.lostThinking) this.lostThinking.add(signature)
+    this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     if (!other.good) return
     this.forkedFrom = new Map()
     for (const [theirs, ours] of copied) {
@@ -258,18 +264,34 @@ export class Judge {
     }
   }
 
+  /**
+   * The original of a copy that has no stored pass yet. If the database is locked during the copy's first pass, the host
+   * sends the edits of the original, and stores them for the copy with the first pass that it can store (-seed 100250).
+   */
+  private get unstoredOriginal(): Judge["original"] {
+    return this.lastPass === 0 ? this.original : undefined
+  }
+
+  /** The kinds of the stored edits of a message, by tag. */
+  private edits(message: string): Map<number, Set<string>> {
+    const original = this.unstoredOriginal
+    if (original) {
+      const theirs = original.messages.get(message)
+      return theirs === undefined ? new Map() : original.judge.edits(theirs)
+    }
+    const found = new Map<number, Set<string>>()
+    const sql = "SELECT u.tag AS tag, e.kind AS kind FROM units u JOIN edits e USING (harness, session_id, tag) WHERE u.session_id = ? AND u.message_key = ?"
+    for (const { tag, kind } of this.machine.read(sql, this.session.id, message)) {
+      const kinds = found.get(Number(tag)) ?? new Set()
+      found.set(Number(tag), kinds.add(String(kind)))
+    }
+    return found
+  }
+
   private contents(raw: Message[], wire: Message[], rows: Map<string, Kept>): void {
     const wires = new Map(wire.map((message) => [message.info.id, message]))
     let given: number | undefined
-    const edits = (message: string) => {
-      const found = new Map<number, Set<string>>()
-      const sql = "SELECT u.tag AS tag, e.kind AS kind FROM units u JOIN edits e USING (harness, session_id, tag) WHERE u.session_id = ? AND u.message_key = ?"
-      for (const { tag, kind } of this.machine.read(sql, this.session.id, message)) {
-        const kinds = found.get(Number(tag)) ?? new Set()
-        found.set(Number(tag), kinds.add(String(kind)))
-      }
-      return found
-    }
+    const edits = (message: string) => this.edits(message)
     for (const message of raw) {
       const { id } = message.info
       const [now, last] = [rows.get(id)!, this.good?.rows.get(id)]

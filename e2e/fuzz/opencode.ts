@@ -218,6 +218,7 @@ export class Plugin {
         return {}
       },
       promptAsync: async () => ({}),
+      status: async () => ({ data: {} }),
     },
     tui: {
       showToast: async ({ body }) => {

@@ -217,7 +217,7 @@ export class World {
     for (const row of this.session.rows.splice(last)) this.plugin.tell("message.removed", { sessionID: this.session.id, messageID: row.id })
   }
 
-  private fork(random: Random): void {
+  private async fork(random: Random): Promise<void> {
     const original = this.session
     if (original.rows.length < 4) return
     const users = original.rows.flatMap((row, i) => (row.message.info.role === "user" ? [i] : [])).slice(1)
@@ -231,6 +231,9 @@ export class World {
     this.plugin.tell("session.created", { sessionID: copy.id, info: { ...this.sessionInfo(copy), title: "a session (fork #1)" } })
     for (const row of copy.rows) this.plugin.updated(row)
     this.session = copy
+    // A user needs longer for a fork than the event of the original's last answer needs to reach the host. The two sessions
+    // do not wait for each other there (-seed 100211).
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 
   private async flush(): Promise<void> {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // rules hold the tags of one field of schema.Config. They apply to its value, or to each value of a map
@@ -33,8 +34,16 @@ type field struct {
 	rules rules
 }
 
-// fieldsOf returns the keys of a struct of package schema, including those of an embedded struct.
+// knownFields holds the results of fieldsOf. A host reads its configuration three times before it answers
+// its first client, and parsing all tags takes longer than reading the files.
+var knownFields sync.Map // of []field, by reflect.Type
+
+// fieldsOf returns the keys of a struct of package schema, including those of an embedded struct. The
+// caller must not change them.
 func fieldsOf(t reflect.Type) []field {
+	if known, ok := knownFields.Load(t); ok {
+		return known.([]field)
+	}
 	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {
@@ -45,6 +54,7 @@ func fieldsOf(t reflect.Type) []field {
 		r.isAgentBlock = isAgent(f.Type)
 		fields = append(fields, field{name: name, index: f.Index, rules: r})
 	}
+	knownFields.Store(t, fields)
 	return fields
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -64,7 +65,8 @@ func (x *examination) host(ctx context.Context) {
 		x.warn("nothing, if an update is under way: the host is replaced when a newer plugin connects; else "+endProcess(st.PID),
 			"the running host is version %s, this program is %s", st.Version, x.Version)
 	} else {
-		x.ok("the host runs (process %d), %d clients, %d sessions listed, its socket in %s", st.PID, len(st.Clients), len(st.Sessions), at)
+		x.ok("the host runs (process %d), %s, %s listed, its socket in %s", st.PID,
+			format.Count(len(st.Clients), "client"), format.Count(len(st.Sessions), "session"), at)
 	}
 	for _, w := range st.Warnings {
 		switch {

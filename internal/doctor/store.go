@@ -36,7 +36,7 @@ func (x *examination) store(ctx context.Context) {
 	case found.Schema > found.NewestSchema:
 		x.fail("update magicctx-host", "the database is of schema %d, this program knows up to %d", found.Schema, found.NewestSchema)
 	default:
-		x.ok("the database is sound: %d sessions, %s, schema %d, %s", found.Sessions, format.Bytes(found.Bytes), found.Schema, found.Path)
+		x.ok("the database is sound: %s, %s, schema %d, %s", format.Count(found.Sessions, "session"), format.Bytes(found.Bytes), found.Schema, found.Path)
 	}
 	x.aside(found.Aside)
 }

@@ -88,6 +88,39 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
+// F19: the event of an answer waited five seconds for each of its writes while another
+// program had locked the database. The next pass of the session waits for its events.
+func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
+	h := binding(t)
+	h.think("a1", "one", 1000)
+	h.pass()
+	unlock := h.lockDatabase()
+	h.think("a2", "two", 0) // without a usage, so that the binding is the first write
+	newest := infoOf(t, h.messages[len(h.messages)-1])
+	told := make(chan error, 1)
+	go func() {
+		event := fmt.Sprintf(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, newest)
+		_, err := h.host.Event(t.Context(), h, schema.EventParams{Session: testSession, Event: json.Value(event), Sent: h.lastWire})
+		told <- err
+	}()
+	select {
+	case err := <-told:
+		if err == nil {
+			t.Error("nothing was to be written")
+		}
+	case <-time.After(3 * time.Second): // less than the store waits for a lock, far more than CommitTimeout
+		t.Error("the event waits for the lock")
+		<-told
+	}
+	unlock()
+	h.pass()
+	h.wantThinking("after the lock", "a1", "a2")
+	h.restart()
+	h.lastWire = ""
+	h.pass()
+	h.wantThinking("restarted", "a1", "a2")
+}
+
 // D6: the units of a pass during a lock were lost with the host. A queued drop
 // then removed the next message that got the tag: the user's own words.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {

@@ -135,8 +135,11 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 		lines = append(lines, text+fmt.Sprintf("; %s in %s.", format.Count(s.Busts, "bust"), format.Count(s.Passes, "pass")))
 	}
 	saved := "unknown, as this model has no price"
-	if s.Saved != nil {
+	switch {
+	case s.Saved != nil:
 		saved = format.AboutDollars(s.Saved.Money)
+	case s.NextBust != nil && s.NextBust.Cost != nil: // it has a price
+		saved = "not measured yet"
 	}
 	lines = append(lines, fmt.Sprintf("Cache hits: %s. Saved: %s.", format.Percent(s.CacheHitRate), saved))
 	if s.CacheLifeReason != "" {

@@ -56,7 +56,9 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 		return err
 	}
 	defer s.unlock()
-	if err := h.Store.RemoveMessages(ctx, key, []string{message}); err != nil {
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	if err := h.Store.RemoveMessages(writing, key, []string{message}); err != nil {
 		return err
 	}
 	if s.pipe != nil {
@@ -70,30 +72,38 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
 	if m.Errored {
-		return h.noteError(ctx, key, e.Error, m)
+		if err := h.noteError(ctx, key, e.Error, m); err != nil {
+			return err
+		}
 	}
-	if m.Usage.Prompt() == 0 || m.Completed == 0 {
-		return nil // the first of its updates; the last one has both
+	if m.Completed == 0 {
+		return nil // the first of its updates
 	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer s.unlock()
-	s.answeredAt = h.Clock.Now()
-	if err := h.noteAccepted(ctx, s, m); err != nil {
-		return err
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	isAccepted := !m.Errored && m.Usage.Prompt() > 0
+	if isAccepted {
+		s.answeredAt = h.Clock.Now()
+		if err := h.noteAccepted(writing, s, m); err != nil {
+			return err
+		}
 	}
 	if s.pipe == nil || s.pipe.Has(m.Key) {
 		return nil // a late update of a step whose pass is past
 	}
-	if err := h.bindAnswer(ctx, s, m.Key, sent); err != nil {
+	// An aborted answer reports no usage, and its thinking is sent like that of any other.
+	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
 		return err
 	}
-	if err := h.Store.SaveUsage(ctx, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
+	if err := h.Store.SaveUsage(writing, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
-	if err := h.notePause(ctx, s, m.Model, m.Usage); err != nil {
+	if err := h.notePause(writing, s, m.Model, m.Usage); err != nil {
 		return err
 	}
 	midTurn := m.Finish == transcript.EndsWithCalls

@@ -3,6 +3,7 @@ package host
 import (
 	"embed"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/magicctx/magicctx-host/internal/mode"
@@ -11,7 +12,8 @@ import (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-var guidance = template.Must(template.ParseFS(prompts, "prompts/*.md"))
+// guidance is parsed at its first use: a bridge has no use for it.
+var guidance = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(prompts, "prompts/*.md")) })
 
 // guidanceHeading marks a system prompt that already contains the guidance.
 const guidanceHeading = "## Magic Context"
@@ -33,7 +35,7 @@ func guidanceFor(m mode.Mode, protectedTags int) string {
 	var b strings.Builder
 	for _, f := range files {
 		// The templates are embedded and their data fits, so this cannot fail.
-		_ = guidance.ExecuteTemplate(&b, f, struct{ ProtectedTags int }{protectedTags})
+		_ = guidance().ExecuteTemplate(&b, f, struct{ ProtectedTags int }{protectedTags})
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -41,6 +43,6 @@ func guidanceFor(m mode.Mode, protectedTags int) string {
 // prompt returns an embedded text without placeholders.
 func prompt(file string) string {
 	var b strings.Builder
-	_ = guidance.ExecuteTemplate(&b, file, nil) // embedded, cannot fail
+	_ = guidance().ExecuteTemplate(&b, file, nil) // embedded, cannot fail
 	return strings.TrimSpace(b.String())
 }

@@ -201,6 +201,6 @@ func nudgeText(file string, undropped int, oldest []nudge.Unit) string {
 		Oldest    []nudge.Unit
 	}{int(math.Round(float64(undropped) / 1000)), oldest}
 	var b strings.Builder
-	_ = guidance.ExecuteTemplate(&b, file, data) // embedded, and its data fits: it cannot fail
+	_ = guidance().ExecuteTemplate(&b, file, data) // embedded, and its data fits: it cannot fail
 	return strings.TrimSpace(b.String())
 }

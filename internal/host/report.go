@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -140,10 +141,10 @@ func (h *Host) knownConfig(st schema.SessionStatus) schema.Config {
 	if cfg, ok := h.configs[directory{st.Harness, st.Directory}]; ok {
 		return cfg
 	}
-	return defaultConfig
+	return defaultConfig()
 }
 
-var defaultConfig = config.Default()
+var defaultConfig = sync.OnceValue(config.Default)
 
 // warnings lists the problems that a person should look at, worst first.
 func (h *Host) warnings() []schema.Warning {

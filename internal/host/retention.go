@@ -9,19 +9,23 @@ import (
 )
 
 // tidyEvery is how often a running host deletes what nobody needs any longer.
-// It does so at its start as well.
-const tidyEvery = 24 * time.Hour
+// It does so tidyAfter its start as well: at its start a user waits for the first
+// answer, and the machine is busy with it.
+const (
+	tidyEvery = 24 * time.Hour
+	tidyAfter = 5 * time.Second
+)
 
 // tidyShare bounds the part of the time in which tidying may hold the database:
 // after each transaction it waits this many times as long as the transaction
 // took.
 const tidyShare = 20
 
-// KeepTidy deletes expired sessions, tool replies and models, at once and then
-// once a day, until ctx ends. It works in short transactions with pauses, so
-// that no pass waits for it.
+// KeepTidy deletes expired sessions, tool replies and models, soon after the
+// start and then once a day, until ctx ends. It works in short transactions with
+// pauses, so that no pass waits for it.
 func (s *Standby) KeepTidy(ctx context.Context) {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(tidyAfter)
 	defer timer.Stop()
 	for {
 		select {

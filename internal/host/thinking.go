@@ -18,5 +18,11 @@ func (h *Host) bindAnswer(ctx context.Context, s *session, message, sent string)
 	if !ok {
 		return nil
 	}
-	return h.Store.SaveThinking(ctx, s.key, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
+	ctx, cancel := h.writing(ctx)
+	defer cancel()
+	if err := h.Store.SaveThinking(ctx, s.key, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt}); err != nil {
+		s.pipe.Unstore(b)
+		return err
+	}
+	return nil
 }

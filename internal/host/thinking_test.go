@@ -202,6 +202,31 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
+// F15: an aborted answer ends without a usage, and so does every answer of a provider that
+// reports none. Its event bound no thinking, so that a fork directly after it, or a
+// restart of the harness, lost thinking that was valid.
+func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
+	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
+		h := binding(t)
+		h.think("a1", "one", 1000)
+		h.pass()
+		h.think("a2", "two", 0)
+		newest := &h.messages[len(h.messages)-1]
+		*newest = json.Value(strings.Replace(string(*newest), `"finish":"tool-calls"`, ending, 1))
+		h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":%s}}`, infoOf(t, *newest))
+		f := h.fork("ses_2", len(h.messages))
+		f.user("f1", "try otherwise")
+		f.pass()
+		if got := strings.Join(wireOf(t, f.messages, f.patches), ""); !strings.Contains(got, "sig-a2") {
+			t.Errorf("ended by %s: the fork does not send the newest thinking", ending)
+		}
+		h.lastWire = ""
+		h.restart()
+		h.pass()
+		h.wantThinking("restarted, ended by "+ending, "a1", "a2")
+	}
+}
+
 func infoOf(t *testing.T, message json.Value) json.Value {
 	t.Helper()
 	var m struct {

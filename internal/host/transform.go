@@ -103,7 +103,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if isResync && p.Keep != 0 {
 		return nil, invalid("keep is %d without a base", p.Keep)
 	}
-	var messages []json.Value // only this call validates the bytes
+	var messages json.Array // only this call validates the bytes
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
@@ -125,7 +125,9 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
 	if usage, _, ok := s.pipe.Answer(); ok { // its event may be lost
-		h.stored(h.notePause(ctx, s, s.pipe.Meta.Model, usage))
+		writing, cancel := h.writing(ctx)
+		h.stored(h.notePause(writing, s, s.pipe.Meta.Model, usage))
+		cancel()
 	}
 	s.pause = nil
 	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, s.pipe.Model(), ps.limits.NPM)
@@ -307,6 +309,12 @@ func (ps *pass) validate(w pipeline.Wire) []render.Violation {
 // waits for the pass, and the next pass stores what this one cannot.
 const commitTimeout = time.Second
 
+// writing bounds a write beside a pass. A session's next pass waits for the calls before
+// it, and so for their locks.
+func (h *Host) writing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(h.CommitTimeout, commitTimeout))
+}
+
 // commit stores the pass in one transaction, and then makes its additions part of
 // the session.
 func (ps *pass) commit(ctx context.Context) error {
@@ -331,7 +339,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	for i, e := range d.Edits {
 		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes, d.Reasons[i].Rule))
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(ps.h.CommitTimeout, commitTimeout))
+	ctx, cancel := ps.h.writing(ctx)
 	defer cancel()
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)

@@ -299,6 +299,9 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p.vault); err != nil {
 			return nil, err
 		}
+		if len(p.shim) > 0 && place.Project == "" && p.ownsSettings() { // settings that stay name the schema
+			p.shim = append(p.shim, place.schemaFile())
+		}
 	}
 	p.Before, err = readFile(file)
 	switch {

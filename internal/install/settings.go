@@ -54,12 +54,15 @@ func newSettings(o Options) (*Settings, error) {
 	s := &Settings{File: file}
 	schemaURL := ""
 	if o.Project == "" { // a file that may be committed names no path of this machine
-		s.schemaFile, s.schema = filepath.Join(o.DataDir, "magicctx.schema.json"), content
+		s.schemaFile, s.schema = o.schemaFile(), content
 		schemaURL = fileURL(s.schemaFile)
 	}
 	s.Content, err = settingsTemplate(content, schemaURL, o.Project != "")
 	return s, err
 }
+
+// schemaFile is the JSON Schema that the user's settings name.
+func (p Place) schemaFile() string { return filepath.Join(p.DataDir, "magicctx.schema.json") }
 
 // write creates the files. If a settings file appeared in the meantime, it stays.
 func (s *Settings) write() error {

@@ -81,6 +81,9 @@ func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
 	}
 	h.uninstall()
 	after := h.contents()
+	if _, isThere := after["/data/magicctx.schema.json"]; isThere {
+		t.Error("the schema of the settings is left over")
+	}
 	for _, name := range []string{"/bin/magicctx-host", "/moved", "/second", "/data/magicctx.schema.json"} {
 		delete(after, name)
 		delete(before, name)

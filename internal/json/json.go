@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is a raw JSON value. Slices of a decoded document alias its buffer.
+// Value is a raw JSON value. Unmarshal copies it; the elements of an Array and the Members of a value alias
+// the document.
 type Value = jsontext.Value
 
 // untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings,
@@ -31,7 +32,7 @@ func MarshalIndent(v any) ([]byte, error) {
 	return jsonv2.Marshal(v, untouched, Deterministic, jsontext.WithIndent("  "))
 }
 
-// Unmarshal decodes data into v. Raw values in v alias data.
+// Unmarshal decodes data into v.
 func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, untouched) }
 
 // MarshalWrite writes v to w as compact JSON.

@@ -4,16 +4,21 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A family is one provider's wording of the refusal.
 type family struct {
 	name   string
-	phrase *regexp.Regexp
+	phrase pattern
 	// limit finds the limit as its first group, in texts that contain the
 	// phrase. It is nil if the wording names no limit.
-	limit *regexp.Regexp
+	limit pattern
 }
+
+// A pattern is a regular expression that is compiled at its first use. Few processes ever see a refusal,
+// and compiling all patterns took a tenth of a process's start.
+type pattern func() *regexp.Regexp
 
 // number matches a token count as people write it, with or without separators,
 // for example "200000", "200,000" or "200 000".
@@ -72,7 +77,9 @@ func of(name, phrase, limit string) family {
 	return f
 }
 
-func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + pattern) }
+func compile(expression string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)` + expression) })
+}
 
 // anyMaximum matches the common part of all other wordings. Only the words
 // between "context length" and the number tell a limit ("is 8192") from an
@@ -88,10 +95,10 @@ var (
 	aboutPrompt   = compile(`entity|payload|context|prompt|request|content|body|input|message|too (?:large|big|long)`)
 )
 
-// firstLimit returns the first match of pattern in text that may be a limit, or
+// firstLimit returns the first match of p in text that may be a limit, or
 // 0 if there is none.
-func firstLimit(pattern *regexp.Regexp, text string) int {
-	for _, groups := range pattern.FindAllStringSubmatch(text, -1) {
+func firstLimit(p pattern, text string) int {
+	for _, groups := range p().FindAllStringSubmatch(text, -1) {
 		if n := parse(groups[1]); n >= minLimit && n <= maxLimit {
 			return n
 		}

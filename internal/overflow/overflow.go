@@ -64,12 +64,12 @@ func detectText(text string, status int) (Overflow, bool) {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	if rateLimit.MatchString(text) {
+	if rateLimit().MatchString(text) {
 		return Overflow{}, false
 	}
 	var o Overflow
 	for _, f := range families {
-		if !f.phrase.MatchString(text) {
+		if !f.phrase().MatchString(text) {
 			continue
 		}
 		if o.Family == "" {
@@ -96,7 +96,7 @@ func detectText(text string, status int) (Overflow, bool) {
 // concern anything, so the text must also mention a prompt, a request or a
 // size.
 func isTooLargeByStatus(text string, status int) bool {
-	return (status == 413 || standalone413.MatchString(text)) && aboutPrompt.MatchString(text)
+	return (status == 413 || standalone413().MatchString(text)) && aboutPrompt().MatchString(text)
 }
 
 // extracted holds the parts of an error that could be read.

@@ -1,12 +1,10 @@
 package overflow
 
-import "regexp"
-
 // promptSizes find the length of the refused prompt as their first group. Some
 // providers count the answer as well, and some of those also name the messages'
 // share. The wordings that name that share come first. The excess of a prompt
 // ("by 4200 tokens") is not its length and is not read.
-var promptSizes = []*regexp.Regexp{
+var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
 	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),
 	// "prompt is too long: 215432 tokens > 200000 maximum"
@@ -32,8 +30,8 @@ var promptSizes = []*regexp.Regexp{
 // if the text names none. A number of at most half the limit is ignored,
 // because a prompt of that length would not have been refused.
 func promptSize(text string, limit int) int {
-	for _, pattern := range promptSizes {
-		if n := firstLimit(pattern, text); n*2 > limit {
+	for _, p := range promptSizes {
+		if n := firstLimit(p, text); n*2 > limit {
 			return n
 		}
 	}

@@ -57,7 +57,7 @@ func TestOtherModelIsHardBothWays(t *testing.T) {
 			models = append(models, string(p.Verdict)+" "+p.Model)
 		}
 	}
-	if diff := cmp.Diff([]string{"hard mockoai/gpt-mock", "hard mock/claude-mock"}, models); diff != "" {
+	if diff := cmp.Diff([]string{"hard mockoai/gpt-mock", "hard mock/claude-mock-5-0"}, models); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

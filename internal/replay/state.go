@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
@@ -15,8 +16,8 @@ import (
 )
 
 // lacks notes something that decided the recorded passes and that the trace does not hold.
-func (p *player) lacks(format string, args ...any) {
-	if what := fmt.Sprintf(format, args...); !slices.Contains(p.report.Missing, what) {
+func (p *player) lacks(text string, args ...any) {
+	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
 	}
 }
@@ -38,7 +39,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	ses := p.session(e.Params.Session)
 	if ses.hasState || ses.isSeen {
 		if n := e.Result.Passes - ses.passes; n > 0 {
-			p.lacks("%d passes of session %s that another connection made", n, e.Params.Session)
+			p.lacks("%s of session %s that another connection made", format.Count(n, "pass"), e.Params.Session)
 		}
 		return nil
 	}

@@ -205,7 +205,11 @@ func hitOf(st schema.SessionStatus) string {
 }
 
 func savedOf(st schema.SessionStatus) string {
-	if st.Saved == nil {
+	switch {
+	case st.Saved != nil:
+	case st.NextBust != nil && st.NextBust.Cost != nil: // the model has a price
+		return "not measured yet"
+	default:
 		return "unknown: the harness names no price, or nothing was measured yet"
 	}
 	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), format.Count(st.Saved.Passes, "request"))

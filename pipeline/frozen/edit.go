@@ -58,6 +58,9 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Skeleton or Drop.
 	Edit EditKind
+	// Clamped says that the arguments were shortened before Edit became a stronger
+	// edit. They never become longer again.
+	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
 	// Stripped, Unthought and IsShell each say that an edit of that kind
@@ -83,6 +86,7 @@ func (t Treatment) with(e Edit) Treatment {
 		t.IsShell = true
 	default:
 		if strength[e.Kind] > strength[t.Edit] {
+			t.Clamped = t.Clamped || t.Edit == Clamp
 			t.Edit = e.Kind
 		}
 	}

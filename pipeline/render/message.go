@@ -41,6 +41,9 @@ type Frame struct {
 	// that it was produced for. So nothing in front of a thinking block may
 	// change (docs/preserved-thinking.md).
 	Binds bool
+	// Foreign says that another model wrote the message than the one that the
+	// request is for.
+	Foreign bool
 	// Unbound says that the prompt in front of the message has changed since
 	// the message's thinking was produced. That thinking is invalid and must
 	// not be sent.
@@ -162,7 +165,7 @@ func (r *messageRenderer) contents() {
 		case p.Kind == transcript.File:
 			r.file(p, u)
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop && (staysWhole || i == skeletonOf):
-			r.patch = append(r.patch, r.skeleton(p, u.Tag)...)
+			r.patch = append(r.patch, r.skeleton(p, u)...)
 			r.changed[i] = true
 		case p.Kind == transcript.Tool && u.Edit == frozen.Drop:
 			r.removed[i], lostArc = true, true
@@ -319,6 +322,9 @@ func (r *messageRenderer) thinksAfter(i int) bool {
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
+		if r.Profile.LeavesOutSpent(r.Foreign) && r.isSpent() {
+			r.removeReasoning(func(*transcript.Part) bool { return true })
+		}
 	}
 	switch {
 	case r.m.Role != transcript.Assistant:
@@ -327,6 +333,19 @@ func (r *messageRenderer) reasoning() {
 	case r.Profile.FusesAssistants:
 		r.removeFused()
 	}
+}
+
+// isSpent reports whether placeholders of texts and files are all that stays beside
+// the reasoning.
+func (r *messageRenderer) isSpent() bool {
+	for i := range r.m.Parts {
+		p, u := &r.m.Parts[i], r.units[i]
+		isGone := p.Hidden || r.removed[i] || p.Kind == transcript.Reasoning || p.Kind != transcript.Tool && u != nil && !u.Active()
+		if !isGone {
+			return false
+		}
+	}
+	return true
 }
 
 // removeUnbound leaves out the thinking whose prompt has changed. If something
@@ -464,7 +483,7 @@ func (r *messageRenderer) file(p *transcript.Part, u *frozen.Unit) {
 
 func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	if u.Edit == frozen.Skeleton {
-		r.patch = append(r.patch, r.skeleton(p, u.Tag)...)
+		r.patch = append(r.patch, r.skeleton(p, u)...)
 		return
 	}
 	if u.Edit == frozen.Clamp {
@@ -477,9 +496,9 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 	}
 }
 
-func (r *messageRenderer) skeleton(p *transcript.Part, tag int) schema.Patch {
-	patch := r.Codec.ResultText(*p, Placeholder(tag))
-	if clamped := clampInput(p.Input); clamped != nil {
+func (r *messageRenderer) skeleton(p *transcript.Part, u *frozen.Unit) schema.Patch {
+	patch := r.Codec.ResultText(*p, Placeholder(u.Tag))
+	if clamped := skeletonInput(p.Input, u.Clamped); clamped != nil {
 		patch = append(patch, schema.PatchOp{Op: "replace", Path: p.InputPath, Value: clamped})
 	}
 	return patch

@@ -19,8 +19,17 @@ const (
 	truncated = "...[truncated]"
 )
 
-// clampInput returns the arguments that a skeleton shows, or nil if they stay
-// as they are. The result depends on the arguments alone, so it is the same in
+// skeletonInput returns the arguments that a skeleton shows, or nil if they stay as they
+// are. If an earlier edit has clamped them, its long members stay shortened.
+func skeletonInput(input json.Value, wasClamped bool) json.Value {
+	if clamped := clampInput(input); clamped != nil || !wasClamped {
+		return clamped
+	}
+	return ClampLong(input)
+}
+
+// clampInput returns the arguments with every string shortened, or nil if they
+// stay as they are. The result depends on the arguments alone, so it is the same in
 // every pass.
 func clampInput(input json.Value) json.Value {
 	if lenUTF16(input) <= clampOver {

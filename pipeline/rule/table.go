@@ -100,6 +100,7 @@ var Table = []Rule{
 	{"spent narration", Pressure, SpentNarration},
 	{"protected results", Emergency, ProtectedResults},
 	{"oldest texts", Emergency, OldestTexts},
+	{"spent reasoning", Pressure, SpentReasoning},
 	{"empty shells", AnyBust, EmptyShells},
 }
 

@@ -129,6 +129,7 @@ func TestOrderOfTheTable(t *testing.T) {
 		{"tiered drop", "spent narration", "narration is spent when its tools are gone"},
 		{"spent narration", "protected results", "what age protects is the last resort"},
 		{"protected results", "oldest texts", "tools go before words"},
+		{"oldest texts", "spent reasoning", "reasoning is spent when its text is gone"},
 		{"oldest texts", "empty shells", "a shell is what all others have left"},
 	} {
 		i, known := at[c.before]
@@ -140,7 +141,7 @@ func TestOrderOfTheTable(t *testing.T) {
 	for _, r := range rule.Table {
 		want := rule.AnyBust
 		switch r.Name {
-		case "tool reclaim", "spent narration":
+		case "tool reclaim", "spent narration", "spent reasoning":
 			want = rule.Pressure
 		case "old skeletons", "tiered drop":
 			want = rule.Force

@@ -58,8 +58,11 @@ type Message struct {
 	// Thinks says that the message has reasoning, or a text with thinking in
 	// it, and that the provider lets us leave it out.
 	Thinks bool
-	// ThoughtTokens estimates the size of that thinking. The tokens of a unit
-	// do not include it.
+	// LosesSpentThought says that the provider lets us leave out the message's
+	// reasoning once nothing but placeholders is left beside it.
+	LosesSpentThought bool
+	// ThoughtTokens estimates the size of the reasoning that may leave. The
+	// tokens of a unit do not include it.
 	ThoughtTokens int
 	// Silent says that the provider sees nothing of the message. An example is
 	// a status that the harness shows to the user only.

@@ -15,8 +15,8 @@ type OpenCode struct{}
 var _ Codec = OpenCode{}
 
 type ocMessage struct {
-	Info  ocInfo       `json:"info"`
-	Parts []json.Value `json:"parts"`
+	Info  ocInfo     `json:"info"`
+	Parts json.Array `json:"parts"`
 }
 
 type ocInfo struct {

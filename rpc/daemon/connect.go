@@ -13,7 +13,12 @@ import (
 
 // startPoll is the pause between two dials to a host that is starting. A failed
 // dial takes microseconds, and the user is waiting, so the pause is short.
-const startPoll = 3 * time.Millisecond
+const startPoll = time.Millisecond
+
+// lookEverywhere is after how many dials one dial looks in all directories. The
+// new host has the environment of this process, so it listens where this process
+// would. Only a host that somebody else starts in this moment listens elsewhere.
+const lookEverywhere = 50
 
 // Connect dials the host of the endpoint's data directory, in whichever runtime
 // directory its socket is. If no host is running, Connect calls start, and then
@@ -69,7 +74,7 @@ func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 var errExitOK = errors.New("exit status 0")
 
 func dialStarting(ctx context.Context, e Endpoint, ended <-chan error) (net.Conn, error) {
-	for {
+	for dials := 1; ; dials++ {
 		var hasEnded error
 		select {
 		case err := <-ended:
@@ -78,7 +83,11 @@ func dialStarting(ctx context.Context, e Endpoint, ended <-chan error) (net.Conn
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for the host to start: %w", context.Cause(ctx))
 		}
-		conn, err := Dial(ctx, e)
+		at := e
+		if hasEnded == nil && dials%lookEverywhere != 0 {
+			at.data = ""
+		}
+		conn, err := Dial(ctx, at)
 		if !errors.Is(err, ErrNoHost) {
 			return conn, err
 		}

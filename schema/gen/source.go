@@ -7,7 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
+	"path/filepath"
 	"strings"
 )
 
@@ -25,16 +25,30 @@ type constDecl struct {
 	value                   constant.Value
 }
 
+// parseFiles parses the Go files in dir that are no tests.
+func parseFiles(fset *token.FileSet, dir string) (files []*ast.File, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
 func parse(dir string) (source, error) {
 	fset := token.NewFileSet()
-	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	pkgs, err := parser.ParseDir(fset, dir, notTest, parser.ParseComments)
+	files, err := parseFiles(fset, dir)
 	if err != nil {
 		return source{}, err
-	}
-	var files []*ast.File
-	for _, f := range pkgs["schema"].Files {
-		files = append(files, f)
 	}
 	docs, err := doc.NewFromFiles(fset, files, "schema", doc.PreserveAST)
 	if err != nil {

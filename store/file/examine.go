@@ -118,6 +118,13 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 	if err != nil || x.Schema == 0 || len(x.Damage) > 0 {
 		return err
 	}
+	var present []string
+	if err := Scan(c, selectTables, func(row *sqlite3.Stmt) { present = append(present, row.ColumnText(0)) }); err != nil {
+		return err
+	}
+	if err := checkTables(x.Schema, present); err != nil {
+		return err
+	}
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
 }
 

@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
+
+var update = flag.Bool("update", false, "write schema.sql anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -69,7 +72,40 @@ func TestMigrationNumbersAreConsecutive(t *testing.T) {
 	}
 }
 
-// nextMigrations returns the released migrations and n further ones.
+// A new database is made by schema.sql, an old one by the migrations. After a new
+// migration, write schema.sql anew with -args -update.
+func TestNewDatabaseHasTheMigratedSchema(t *testing.T) {
+	conn, err := sqlite3.Open(":memory:")
+	must(t, err)
+	defer conn.Close()
+	for _, m := range Released() {
+		must(t, conn.Exec(m.SQL))
+	}
+	migrated := schemaOf(t, conn)
+	if *update {
+		text := "-- Generated from migrations/ by TestNewDatabaseHasTheMigratedSchema. DO NOT EDIT.\n\n" + strings.Join(migrated, ";\n\n") + ";\n"
+		must(t, os.WriteFile("schema.sql", []byte(text), 0o644))
+	}
+	dir := t.TempDir()
+	f, err := openFile(t, dir)
+	must(t, err)
+	if f.SchemaVersion() != len(Released()) {
+		t.Errorf("the version is %d", f.SchemaVersion())
+	}
+	must(t, f.Close())
+	created, err := sqlite3.Open(filepath.Join(dir, fileName))
+	must(t, err)
+	defer created.Close()
+	same(t, "schema", schemaOf(t, created), migrated)
+}
+
+func schemaOf(t *testing.T, conn *sqlite3.Conn) (all []string) {
+	t.Helper()
+	must(t, Scan(conn, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid`, func(row *sqlite3.Stmt) {
+		all = append(all, row.ColumnText(0))
+	}))
+	return all
+}
 
 func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	for name, setUp := range map[string]string{
@@ -250,5 +286,42 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 	if err := explain(t.Context(), sqlite3.IOERR_WRITE); errors.Is(err, ErrDamaged) {
 		t.Errorf("a disk that takes nothing is taken for damage: %v", err)
+	}
+}
+
+// A new migration that adds a table has to add it to the list.
+func TestTablesAreThoseOfTheMigrations(t *testing.T) {
+	f := openIn(t, t.TempDir())
+	conn, err := f.Writer().Conn(t.Context())
+	must(t, err)
+	defer conn.Close()
+	present, err := tablesIn(t.Context(), conn)
+	must(t, err)
+	same(t, "tables", tables, present)
+	same(t, "version", tablesVersion, f.SchemaVersion())
+}
+
+// SQLite finds nothing wrong with these files. The host failed each pass on them, and doctor said that all is well.
+func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
+	for _, change := range []string{
+		"DROP TABLE units",
+		"ALTER TABLE passes RENAME TO others; CREATE VIEW passes AS SELECT * FROM others",
+		"PRAGMA user_version = -5",
+	} {
+		dir := t.TempDir()
+		f, err := openFile(t, dir)
+		must(t, err)
+		_, err = f.Writer().ExecContext(t.Context(), change)
+		must(t, err)
+		must(t, f.Close())
+		x, err := Examine(t.Context(), dir)
+		must(t, err)
+		if len(x.Damage) == 0 {
+			t.Errorf("%s: doctor finds no damage", change)
+		}
+		f = openIn(t, dir)
+		if f.Recovered() == "" {
+			t.Errorf("%s: the database is used as it is", change)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,6 +45,26 @@ func Released() []Migration {
 	return all
 }
 
+// wholeSchema is what all released migrations together make of an empty database,
+// written by TestNewDatabaseHasTheMigratedSchema. SQLite reads the schema anew for
+// most statements of a migration, so that they take ten times as long as this one
+// text, and the user's first prompt waits for them.
+//
+//go:embed schema.sql
+var wholeSchema string
+
+// lacking returns the migrations that a database of version stored lacks. An empty
+// database gets the released ones as one step.
+func lacking(migrations []Migration, stored int, isEmpty bool) []Migration {
+	released := Released()
+	n := len(released)
+	if isEmpty && len(migrations) >= n && slices.Equal(migrations[:n], released) {
+		whole := Migration{released[n-1].Version, "schema.sql", wholeSchema}
+		return append([]Migration{whole}, migrations[n:]...)
+	}
+	return slices.DeleteFunc(slices.Clone(migrations), func(m Migration) bool { return m.Version <= stored })
+}
+
 // prepareSchema reads the schema version, refuses a newer schema, and migrates
 // an older one. It returns the version of the migrated database.
 func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
@@ -53,11 +74,12 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	}
 	defer conn.Close()
 
-	var stored, tables int
+	var stored int
 	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&stored); err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+	present, err := tablesIn(ctx, conn)
+	if err != nil {
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
 	newest := migrations[len(migrations)-1].Version
@@ -68,6 +90,9 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	if err := f.checkSuspect(ctx, conn); err != nil {
 		return 0, err
 	}
+	if err := checkTables(stored, present); err != nil {
+		return 0, err
+	}
 	if stored == newest {
 		return newest, nil
 	}
@@ -76,16 +101,29 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 			return 0, fmt.Errorf("copy database before migration: %w", err)
 		}
 	}
-	for _, m := range migrations {
-		if m.Version <= stored {
-			continue
-		}
+	for _, m := range lacking(migrations, stored, stored == 0 && len(present) == 0) {
 		if err := migrate(ctx, conn, m); err != nil {
 			return 0, fmt.Errorf("migration %s: %w", m.Name, err)
 		}
 		f.log.Info("database migrated", "path", f.path, "version", m.Version)
 	}
 	return newest, nil
+}
+
+func tablesIn(ctx context.Context, conn *sql.Conn) (names []string, err error) {
+	rows, err := conn.QueryContext(ctx, selectTables)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // migrate applies m and records its version in one transaction. Meanwhile

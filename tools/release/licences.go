@@ -42,7 +42,30 @@ func (b builder) notices(p platform) ([]byte, error) {
 			fmt.Fprintf(&all, "\n%s\n", text)
 		}
 	}
+	text, err := os.ReadFile(filepath.Join(b.repository, vocabularyLicence))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&all, "%s\nthe token vocabulary\n\n%s\n", strings.Repeat("-", 72), text)
 	return all.Bytes(), nil
+}
+
+// vocabularyLicence is the licence of a file that the program embeds and that is in no module of its own.
+const vocabularyLicence = "internal/tokens/LICENSE.vocabulary"
+
+// printNotices writes the notices for a platform such as "linux/amd64" to stdout. The npm packages ship them
+// as well (packaging/pack.mjs).
+func printNotices(repository, of string) error {
+	goos, arch, isPlatform := strings.Cut(of, "/")
+	if !isPlatform {
+		return fmt.Errorf("notices of %q: no platform such as linux/amd64", of)
+	}
+	texts, err := builder{repository: repository}.notices(platform{goos, arch})
+	if err != nil {
+		return fmt.Errorf("notices of %s: %w", of, err)
+	}
+	_, err = os.Stdout.Write(texts)
+	return err
 }
 
 func licencesIn(dir string) (texts []string, err error) {

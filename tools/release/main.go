@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/tools/advisories"
 )
 
 // A platform is what Go builds for.
@@ -33,8 +35,13 @@ func main() {
 	here := flag.Bool("here", false, "only this platform")
 	repository := flag.String("repository", "..", "the root of the repository")
 	out := flag.String("out", "", "the directory of the archives; dist/release of the repository by default")
+	noticesOf := flag.String("notices", "", "only print the licence texts for a platform, for example linux/amd64")
 	flag.Parse()
-	if err := release(*repository, *out, *here); err != nil {
+	run := func() error { return release(*repository, *out, *here) }
+	if *noticesOf != "" {
+		run = func() error { return printNotices(*repository, *noticesOf) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -47,6 +54,9 @@ func release(repository, out string, here bool) error {
 	}
 	if out == "" {
 		out = filepath.Join(repository, "dist", "release")
+	}
+	if err := refuseWeaknesses(repository); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
@@ -81,6 +91,22 @@ func release(repository, out string, here bool) error {
 		fmt.Print(line)
 	}
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// refuseWeaknesses fails if Go or a module that the program consists of has a known weakness.
+func refuseWeaknesses(repository string) error {
+	ofGo, err := advisories.Go()
+	if err != nil {
+		return err
+	}
+	ofModules, err := advisories.Modules(repository)
+	if err != nil {
+		return err
+	}
+	if found := append(ofGo, ofModules...); len(found) > 0 {
+		return fmt.Errorf("known weaknesses; update first:\n%s", strings.Join(found, "\n"))
+	}
+	return nil
 }
 
 // version is the version of the shim's package, which all parts share.

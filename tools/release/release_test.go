@@ -51,6 +51,9 @@ func TestReleaseIsComplete(t *testing.T) {
 			t.Errorf("%s (%d bytes) does not hold %q", name, len(files[name]), part)
 		}
 	}
+	if !strings.Contains(string(files["NOTICES.txt"]), "\nthe token vocabulary\n\nvocabulary.bin is derived") {
+		t.Error("NOTICES.txt lacks the licence of the embedded vocabulary")
+	}
 	var bom struct {
 		BOMFormat  string
 		Components []struct{ Name, Version string }

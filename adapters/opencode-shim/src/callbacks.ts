@@ -19,7 +19,8 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
         body.model = { providerID: model.providerID, modelID: model.modelID }
         if (model.variant) body.variant = model.variant
       }
-      await data(reply ? client.session.promptAsync({ path, body }) : client.session.prompt({ path, body }))
+      if (reply) await data(client.session.promptAsync({ path, body }))
+      else await sessions.store(session, text, async () => void (await data(client.session.prompt({ path, body }))))
     }
     // If no step of the turn reads a message, OpenCode calls the model once more when the turn ends.
     return midTurn ? sessions.beforeNextRequest(session, send, signal) : sessions.whenIdle(session, send, signal)

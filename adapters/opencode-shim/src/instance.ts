@@ -52,7 +52,6 @@ export class Instance extends PluginInstance {
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice} To learn more, run: magicctx-host doctor`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
-      await this.sessions.quiet(session, signal)
       await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, signal)
     }
     leave().catch((err) => signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))

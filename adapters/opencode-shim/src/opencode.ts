@@ -18,6 +18,12 @@ export interface Info {
   model?: ModelRef
 }
 
+/** A message of the user that OpenCode is about to store. */
+export interface UserMessage {
+  id: string
+  time: { created: number }
+}
+
 export interface ModelRef {
   providerID: string
   modelID: string
@@ -45,6 +51,8 @@ export interface Client {
     messages(o: { path: { id: string }; query?: { limit?: number } }): Response<unknown[]>
     prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
     promptAsync(o: { path: { id: string }; body: PromptBody }): Response<unknown>
+    /** The sessions that are not idle, by id. */
+    status(o: object): Response<Record<string, { type: string }>>
   }
   tui: { showToast(o: { body: { title?: string; message: string; variant: string; duration?: number } }): Response<unknown> }
 }
@@ -92,7 +100,7 @@ export interface Hooks {
   event?(input: { event: Event }): Promise<void>
   tool?: Record<string, ToolRegistration>
   "tool.definition"?(input: { toolID: string }, output: { description: string; jsonSchema?: unknown }): Promise<void>
-  "chat.message"?(input: { sessionID: string }, output: { message: unknown; parts: unknown[] }): Promise<void>
+  "chat.message"?(input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void>
   "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: unknown): Promise<void>
   "tool.execute.before"?(input: ToolCall, output: { args: Record<string, unknown> }): Promise<void>
   "tool.execute.after"?(input: ToolCall & { args: unknown }, output: { output: string } | undefined): Promise<void>

@@ -1,11 +1,13 @@
 import { Method, timeoutMS, within } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
-import type { ToolCall } from "./opencode.ts"
+import type { ToolCall, UserMessage } from "./opencode.ts"
 
-/** The hooks below are called only if the host asks for them. */
+/** The host is called by the hooks below only if it asks for them. */
 
-export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: unknown; parts: unknown[] }): Promise<void> {
+export async function chatMessage(instance: Instance, input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void> {
   instance.sessions.compacting.delete(input.sessionID) // the session's compaction never made its request
+  const [first] = output.parts as { text?: string }[]
+  await instance.sessions.prompted(input.sessionID, output.message, first?.text)
   if (!instance.wants(Method.ChatMessage)) return
   const { message, parts } = output
   const params = { session: input.sessionID, directory: instance.directory, message, parts }

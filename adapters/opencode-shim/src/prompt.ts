@@ -7,6 +7,7 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   const session = messages[0]?.info.sessionID
   if (!session) return
   const { directory, passes, sessions } = instance
+  sessions.passReads(session, messages)
   // OpenCode's own compaction passes a copy of the older messages, which is not the session's array.
   if (sessions.compacting.delete(session)) {
     sessions.aside.add(session)

@@ -4,12 +4,8 @@ import type { Client, Event, Message, ModelRef } from "./opencode.ts"
 /** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
 
-/**
- * After how long a session without a turn counts as quiet, in ms. It is long, because a prompt that comes while the
- * mark is on its way costs a second call of the model, and because the mark is for a person who comes back later. A
- * test sets it.
- */
-export const quiet = { ms: 60_000 }
+/** How long a prompt may wait for a message of ours that is being stored, in ms. */
+const storeMS = 2_000
 
 /** The agent and model of a conversation, as its newest user message names them. */
 export interface Conversation {
@@ -28,6 +24,14 @@ export class Sessions extends Turns {
   private readonly client: Client
   private readonly parents = new Map<string, string>()
   private readonly conversations = new Map<string, Conversation>()
+  /** Prompts that OpenCode has stored, or is storing, and that no pass has read yet. */
+  private readonly unread = new Map<string, Set<string>>()
+  /** The messages of ours that OpenCode is storing. None of them asks for an answer. */
+  private readonly storing = new Map<string, Set<{ text: string; done: Promise<void> }>>()
+  /** When OpenCode had stored our last message, in ms. */
+  private readonly storedAt = new Map<string, number>()
+  /** How many turns have ended, as far as events tell. */
+  private readonly ended = new Map<string, number>()
 
   constructor(client: Client) {
     super()
@@ -40,7 +44,7 @@ export class Sessions extends Turns {
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
     if (type === "session.status" && sessionID) {
-      if (status?.type === "idle") this.turnEnded(sessionID)
+      if (status?.type === "idle") this.turnEnds(sessionID)
       else this.turnRuns(sessionID)
     }
   }
@@ -70,21 +74,81 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Resolves when no turn of the session has run for a while. The next prompt may have come before the event that the
-   * last turn has ended, and a message that is stored during a turn makes OpenCode call the model once more.
+   * Runs work when the session has no running turn, unless signal ends the wait. A message that work stores during a
+   * turn would make OpenCode call the model once more. The event that a turn has ended can come late, when the next
+   * prompt is already there, so OpenCode is asked as well.
    */
-  async quiet(session: string, signal: AbortSignal): Promise<void> {
-    do {
+  override async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    for (;;) {
       await this.idle(session)
-      await new Promise((resolve) => setTimeout(resolve, quiet.ms).unref())
       signal.throwIfAborted()
-    } while (this.isRunning(session))
+      const ended = this.ended.get(session)
+      const isIdle = await this.isIdle(session)
+      signal.throwIfAborted()
+      if (this.isRunning(session)) continue // a prompt has come meanwhile
+      if (isIdle) break // nothing may be awaited from here to store, see prompted
+      if (this.ended.get(session) === ended) this.turnRuns(session) // the event of its end is still to come
+    }
+    await work()
+  }
+
+  /** Whether OpenCode says that the session has no running turn. Without an answer, the events have to be enough. */
+  private async isIdle(session: string): Promise<boolean> {
+    const answer = await within(lookupMS, this.client.session.status({})).catch(() => undefined)
+    const status = answer?.data?.[session]
+    return status === undefined || status.type === "idle"
+  }
+
+  /** Stores a message of ours that asks for no answer. A prompt that comes meanwhile waits for it. */
+  async store(session: string, text: string, work: () => Promise<void>): Promise<void> {
+    const done = work().finally(() => {
+      this.storedAt.set(session, Date.now())
+      all.delete(entry)
+      if (all.size === 0) this.storing.delete(session)
+    })
+    const entry = { text, done: done.catch(() => {}) }
+    const all = this.storing.get(session) ?? new Set()
+    this.storing.set(session, all.add(entry))
+    await done
+  }
+
+  /**
+   * OpenCode is about to store a message of the user, and waits until this resolves. From here on no message of ours
+   * begins to be stored until a pass has read the prompt and its turn has ended. One that is already on its way gets
+   * its place before the prompt: OpenCode answers the newest message of the user, by its time.
+   */
+  async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
+    const ours = [...(this.storing.get(session) ?? [])]
+    if (ours.some((entry) => entry.text === text)) return // our own message
+    const unread = this.unread.get(session) ?? new Set()
+    this.unread.set(session, unread.add(message.id))
+    this.turnRuns(session)
+    await within(storeMS, Promise.all(ours.map(({ done }) => done)))
+    const stored = this.storedAt.get(session)
+    if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
+  }
+
+  /** A pass reads these messages. */
+  passReads(session: string, messages: readonly Message[]): void {
+    const unread = this.unread.get(session)
+    if (!unread) return
+    for (const { info } of messages) unread.delete(info.id)
+    if (unread.size === 0) this.unread.delete(session)
+  }
+
+  /** Notes that a turn has ended. While a prompt waits for its first pass, it was the turn before that prompt. */
+  private turnEnds(session: string): void {
+    this.ended.set(session, (this.ended.get(session) ?? 0) + 1)
+    if (!this.unread.has(session)) this.turnEnded(session)
   }
 
   private forget(session: string): void {
     this.turnEnded(session)
     this.parents.delete(session)
     this.conversations.delete(session)
+    this.unread.delete(session)
+    this.storedAt.delete(session)
+    this.ended.delete(session)
     this.compacting.delete(session)
     this.aside.delete(session)
     this.hidden.delete(session)

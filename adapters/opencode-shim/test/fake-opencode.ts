@@ -18,6 +18,10 @@ export class FakeOpenCode {
   readonly prompts: Array<{ id: string; body: PromptBody }> = []
   readonly lookups: string[] = []
   parents: Record<string, string> = {}
+  /** The sessions in which a turn runs. */
+  readonly busy = new Set<string>()
+  /** Called while a message is being stored. */
+  storing: (id: string, body: PromptBody) => Promise<void> = async () => {}
   providers: Provider[] = []
 
   readonly client: PluginInput["client"] = {
@@ -30,7 +34,12 @@ export class FakeOpenCode {
         return { data: { id, ...(parentID && { parentID }) } }
       },
       messages: async () => ({ data: ["history"] }),
-      prompt: async ({ path, body }) => (this.prompts.push({ id: path.id, body }), {}),
+      prompt: async ({ path, body }) => {
+        await this.storing(path.id, body)
+        this.prompts.push({ id: path.id, body })
+        return {}
+      },
+      status: async () => ({ data: Object.fromEntries([...this.busy].map((id) => [id, { type: "busy" }])) }),
       promptAsync: async ({ path, body }) => (this.prompts.push({ id: path.id, body }), {}),
     },
     tui: { showToast: async ({ body }) => (this.toasts.push(body), {}) },

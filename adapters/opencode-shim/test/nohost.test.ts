@@ -11,7 +11,7 @@ test("without a host the plugin loads at once and passes everything through", as
   await hooks.config!(config)
   const system = ["s"]
   await hooks["experimental.chat.system.transform"]!({ sessionID: "ses_1" }, { system })
-  await hooks["chat.message"]!({ sessionID: "ses_1" }, { message: {}, parts: [] })
+  await hooks["chat.message"]!({ sessionID: "ses_1" }, { message: { id: "u9", time: { created: 1 } }, parts: [] })
   await hooks["command.execute.before"]!({ command: "init", sessionID: "ses_1", arguments: "" }, { parts: [] })
   assert.deepEqual(textOf(await pass(hooks, [user("u1", "one")])), ["one"])
   assert.deepEqual([config, system, hooks.tool], [{}, ["s"], {}])

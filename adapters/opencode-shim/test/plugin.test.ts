@@ -93,7 +93,7 @@ test("the host is called only for the optional hooks that it asked for", async (
     await hooks["tool.execute.after"]!({ ...call, args }, output)
     await hooks["tool.execute.after"]!({ ...call, args }, undefined)
     await hooks["experimental.text.complete"]!({ sessionID: "ses_o" }, text)
-    await hooks["chat.message"]!({ sessionID: "ses_o" }, { message: {}, parts: [] })
+    await hooks["chat.message"]!({ sessionID: "ses_o" }, { message: { id: "u9", time: { created: 1 } }, parts: [] })
     return [args, output.output, text.text]
   }
   const before = fake.entries().length
@@ -113,7 +113,7 @@ test("a hook that fails changes nothing and does not throw", async (t) => {
   const call = { tool: "bash", sessionID: "ses_f", callID: "c" }
   await hooks["experimental.chat.system.transform"]!({ sessionID: "ses_f" }, { system })
   await hooks["experimental.text.complete"]!({ sessionID: "ses_f" }, text)
-  await hooks["chat.message"]!({ sessionID: "ses_f" }, { message: {}, parts: [] })
+  await hooks["chat.message"]!({ sessionID: "ses_f" }, { message: { id: "u9", time: { created: 1 } }, parts: [] })
   await hooks["tool.execute.before"]!(call, { args: {} })
   await hooks["tool.execute.after"]!({ ...call, args: {} }, { output: "" })
   assert.deepEqual([system, text.text, textOf(await pass(hooks, [user("u1", "one", {}, "ses_f")]))], [["s"], "t", ["one"]])

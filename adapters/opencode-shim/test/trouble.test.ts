@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { initialized } from "../../shim-core/test/fakehost.ts"
-import { quiet } from "../src/sessions.ts"
 import { fake, load, pass, textOf, user } from "./fake-opencode.ts"
 
 const full = { ...initialized, enabled: false, trouble: true, reason: "the disk is full" }
@@ -67,7 +66,6 @@ test("a warning of the host is shown once, as soon as the user is there", async 
 
 const idle = (session: string) => ({ event: { type: "session.status", properties: { sessionID: session, status: { type: "idle" } } } })
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
-quiet.ms = 1
 
 test("trouble leaves a mark in each session, when its turn ends, and says that OpenCode's compaction is off", async (t) => {
   const { hooks, opencode } = await load(t, full)
@@ -97,4 +95,46 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
   await settled()
   assert.deepEqual(opencode.prompts, [])
   assert.doesNotMatch(opencode.toasts[0]!.message, /compaction is off/)
+})
+
+const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
+
+// OpenCode called the model once more, with an array that ended with an answer.
+test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
+  const { hooks, opencode } = await load(t, full)
+  await pass(hooks, [user("u1", "one", {}, "ses_p")])
+  const order: string[] = []
+  const next = prompt("u2", Date.now() - 1_000)
+  let asked: Promise<void> | undefined
+  opencode.storing = async (sessionID, { parts }) => {
+    // OpenCode calls the hook for the mark, too. The mark does not wait for itself.
+    await hooks["chat.message"]!({ sessionID }, { message: { id: "mark", time: { created: Date.now() } }, parts })
+    asked = hooks["chat.message"]!({ sessionID }, next).then(() => void order.push("prompt"))
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    order.push("mark")
+  }
+  const before = Date.now()
+  await hooks.event!(idle("ses_p"))
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  await asked
+  assert.deepEqual(order, ["mark", "prompt"])
+  assert.ok(next.message.time.created > before, "by its time, the mark is the newest message of the user")
+  fake.follow({})
+})
+
+test("no mark is stored from a prompt to the end of its turn, even if an older turn's end is told late", async (t) => {
+  const { hooks, opencode } = await load(t, full)
+  const marks = async () => (await settled(), opencode.prompts.length)
+  await pass(hooks, [user("u1", "one", {}, "ses_q")])
+  await hooks["chat.message"]!({ sessionID: "ses_q" }, prompt("u2", Date.now()))
+  await hooks.event!(idle("ses_q")) // of the turn before
+  assert.equal(await marks(), 0)
+  opencode.busy.add("ses_q")
+  await pass(hooks, [user("u1", "one", {}, "ses_q"), user("u2", "next", {}, "ses_q")])
+  await hooks.event!(idle("ses_q")) // still of the turn before
+  assert.equal(await marks(), 0)
+  opencode.busy.delete("ses_q")
+  await hooks.event!(idle("ses_q"))
+  assert.equal(await marks(), 1)
+  fake.follow({})
 })

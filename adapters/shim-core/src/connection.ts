@@ -105,10 +105,13 @@ export class Connection {
     output.on("error", (err) => this.waitForLastAnswers(err))
   }
 
-  /** Sends a request. The attachment is raw JSON that travels beside the body. Throws if it cannot be sent at all. */
-  request(method: string, params: unknown, attachment?: string): Pending {
+  /**
+   * Sends a request. The attachment is raw JSON that travels beside the body. onSent is called when the last byte is
+   * written. Throws if the request cannot be sent at all.
+   */
+  request(method: string, params: unknown, attachment?: string, onSent?: () => void): Pending {
     const id = this.nextID++
-    this.send({ id, method, params }, attachment)
+    this.send({ id, method, params }, attachment, onSent)
     const answer = new Promise<unknown>((resolve, reject) => this.calls.set(id, { resolve, reject }))
     const cancel = (reason: Error) => {
       const call = this.calls.get(id)
@@ -169,12 +172,16 @@ export class Connection {
     setTimeout(() => this.close(broken), lastAnswersMS).unref()
   }
 
-  private send(message: Message, attachment?: string): void {
+  private send(message: Message, attachment?: string, onSent?: () => void): void {
     const lost = this.closedBy ?? this.writeError
     if (lost) throw new ConnectionClosed(lost.message)
     const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment)
     this.output.cork()
-    for (const piece of frames) this.output.write(piece)
+    for (const [i, piece] of frames.entries()) {
+      const isLast = i === frames.length - 1
+      if (isLast && onSent) this.output.write(piece, (err) => err || onSent())
+      else this.output.write(piece)
+    }
     this.output.uncork()
   }
 

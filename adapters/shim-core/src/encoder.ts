@@ -17,6 +17,8 @@ export interface Delta {
   readonly confirmed: readonly unknown[]
   /** Whether the first keep messages have not been compared yet. */
   readonly isGuess: boolean
+  /** Snapshots of the tail, once they are made. */
+  snapshots?: readonly unknown[]
 }
 
 /**
@@ -59,9 +61,15 @@ export class DeltaEncoder {
     return !isGuess || this.firstDifference(messages, keep) === keep
   }
 
+  /** Makes the snapshots that confirm needs. Of a whole array they take long, so they are made while the host works. */
+  prepare(delta: Delta): void {
+    delta.snapshots ??= delta.tail.map((message) => this.message.snapshot(message))
+  }
+
   /** Notes that the host holds the array of delta as revision. */
   confirm(delta: Delta, revision: number): void {
-    this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.tail.map((message) => this.message.snapshot(message)))
+    this.prepare(delta)
+    this.confirmed = delta.confirmed.slice(0, delta.keep).concat(delta.snapshots!)
     this.revision = revision
     this.former = undefined
   }

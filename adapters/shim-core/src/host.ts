@@ -12,6 +12,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Raw JSON that travels beside the parameters. */
   attachment?: string
+  /** Is called when the request is written. The host works from then on, so the caller has time. */
+  onSent?: () => void
   /** Fail instead of sending the call again to the next host. For calls that have effects. */
   once?: boolean
 }
@@ -93,7 +95,7 @@ export class Host {
     const losses = new Losses()
     // There is no await while connected, so that calls leave in the order in which they are made.
     const send = (connection: Connection) => {
-      const pending = connection.request(method, params, options.attachment)
+      const pending = connection.request(method, params, options.attachment, options.onSent)
       losses.sentOn(connection)
       return pending
     }

@@ -170,18 +170,19 @@ export class Passes {
   /** Gets the answer to a delta of messages. If the host does not hold the delta's base, sends the whole array. */
   private async ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     try {
-      return { delta, mutation: await this.send(delta, params, limits) }
+      return { delta, mutation: await this.send(encoder, delta, params, limits) }
     } catch (err) {
       if (!(err instanceof RpcError) || err.code !== Code.Resync || delta.base === 0) throw err
     }
     encoder.reset()
     const all = encoder.encode(messages)
-    return { delta: all, mutation: await this.send(all, params, limits) }
+    return { delta: all, mutation: await this.send(encoder, all, params, limits) }
   }
 
-  private send({ base, keep, attachment }: Delta, params: Params, limits: InitializeResult): Promise<WireMutation> {
+  private send(encoder: DeltaEncoder, delta: Delta, params: Params, limits: InitializeResult): Promise<WireMutation> {
+    const { base, keep, attachment } = delta
     const timeoutMS = base === 0 ? limits.resyncTimeoutMs : limits.transformTimeoutMs
-    return this.host.call(Method.Transform, { ...params, base, keep }, { timeoutMS, attachment })
+    return this.host.call(Method.Transform, { ...params, base, keep }, { timeoutMS, attachment, onSent: () => encoder.prepare(delta) })
   }
 
   private fallBack(state: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {

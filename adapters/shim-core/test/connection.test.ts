@@ -29,6 +29,21 @@ test("requests and notifications are understood in both directions", async (t) =
   assert.deepEqual(await peer.sendRequest("theirs", { a: 1 }), { method: "theirs", params: { a: 1 } })
 })
 
+test("a request tells when its last byte is written", async () => {
+  const writes: Array<() => void> = []
+  const output = new Writable({ highWaterMark: 1, write: (_, __, done) => void writes.push(done) })
+  const ours = new Connection(new PassThrough(), output, async () => ({}))
+  let sent = 0
+  void ours.request("pass", {}, "[1,2,3]", () => sent++).answer.catch(() => {})
+  for (const seen of [0, 0, 1]) {
+    assert.equal(writes.length, 1, "one piece is on its way")
+    writes.shift()!()
+    await new Promise(setImmediate)
+    assert.equal(sent, seen)
+  }
+  ours.close(new Error("the test is over"))
+})
+
 test("errors keep their codes in both directions", async (t) => {
   const { ours, peer } = connect(t, async () => {
     throw new RpcError(-32010, "resync")

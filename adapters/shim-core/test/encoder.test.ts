@@ -64,6 +64,17 @@ test("a delta carries the messages from the first difference on", () => {
   assert.deepEqual(pass(13, b()), [0, 0, '[{"id":"b","text":"2"}]'])
 })
 
+test("snapshots that were made early are those of the sent array", () => {
+  const encoder = new DeltaEncoder(projection)
+  const raw = [{ id: "a", text: "1" }, { id: "b", text: "2" }]
+  const delta = encoder.encode(raw)
+  raw[0]!.text = "§1§ 1" // the harness's array becomes the wire
+  encoder.prepare(delta)
+  encoder.confirm(delta, 1)
+  const { base, keep, attachment } = encoder.encode([{ id: "a", text: "1" }, { id: "b", text: "2" }, { id: "c" }])
+  assert.deepEqual([base, keep, attachment], [1, 2, '[{"id":"c"}]'])
+})
+
 test("an array that was not confirmed does not become a base", () => {
   const encoder = new DeltaEncoder(projection)
   encoder.confirm(encoder.encode([{ id: "a" }]), 1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
@@ -26,12 +27,15 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"count":   format.Tokens[int],
-		"plural":  format.Count,
-		"ms":      func(ms float64) string { return fmt.Sprintf("%.2f", ms) },
-		"percent": func(part float64) string { return fmt.Sprintf("%.3f%%", 100*part) },
-	}).Parse(pageHTML))
+	// pageTemplate is parsed at its first use, because every process of the program has this variable.
+	pageTemplate = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("page").Funcs(template.FuncMap{
+			"count":   format.Tokens[int],
+			"plural":  format.Count,
+			"ms":      func(ms float64) string { return fmt.Sprintf("%.2f", ms) },
+			"percent": func(part float64) string { return fmt.Sprintf("%.3f%%", 100*part) },
+		}).Parse(pageHTML))
+	})
 )
 
 // pagePolicy allows the page to run its own script and nothing else, and to load nothing. So text from
@@ -48,7 +52,7 @@ func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy
 	view.Style, view.Script = template.CSS(pageStyle), template.JS(pageScript)
-	if err := pageTemplate.Execute(w, view); err != nil {
+	if err := pageTemplate().Execute(w, view); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
 	return nil

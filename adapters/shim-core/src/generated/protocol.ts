@@ -45,7 +45,10 @@ export const Code = {
   Timeout: -32013,
   /** CodeBusy answers a request if too many calls already wait or run. */
   Busy: -32014,
-  /** CodeStopping answers a request that arrived while the host was stopping. */
+  /**
+   * CodeStopping answers a request that arrived while the host was stopping, or that the host's end has
+   * interrupted. The next host can answer it.
+   */
   Stopping: -32015,
   /** CodeCancelled answers a request that $/cancelRequest withdrew. The number is LSP's. */
   Cancelled: -32800,

@@ -1,0 +1,73 @@
+package fault
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+)
+
+// A session that goes on without its host gets a message that says so. The message is stored when a turn has ended,
+// while the user may be sending the next prompt. Whatever the moment, each prompt makes one request, and the session
+// gets one message. Before, a prompt that met the message made OpenCode call the model once more, with an array that
+// ended with an answer.
+func TestMarkMeetsAPrompt(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.works()
+	s.restart(func() { must(t, os.Remove(s.binary)) })
+	const sessions = 40
+	for i := range sessions {
+		s.newSession()
+		_, took := s.prompt("One.")
+		s.newSession()
+		// The second prompt comes at about the time when the turn of the first one ends.
+		late := took + time.Duration(i-sessions/2)*2*time.Millisecond
+		first := make(chan error, 1)
+		go func() {
+			_, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: "One."})
+			first <- err
+		}()
+		time.Sleep(late)
+		_, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: "Two."})
+		must(t, err)
+		must(t, <-first)
+		if n := s.marks(); n != 1 {
+			t.Errorf("session %d has %d messages about the host, want 1", i, n)
+		}
+		if texts := s.asked(); len(texts) > 2 || texts[len(texts)-1] != "Two." {
+			t.Errorf("session %d, second prompt after %v: the model is asked %q", i, late, texts)
+		}
+	}
+}
+
+// asked returns the newest text of the user in each request of the session.
+func (s *scene) asked() (texts []string) {
+	for _, r := range s.mock.Requests() {
+		if r.Session() == s.session {
+			texts = append(texts, lastText(r))
+		}
+	}
+	return texts
+}
+
+// marks waits for a message about the host, and counts them.
+func (s *scene) marks() (n int) {
+	s.t.Helper()
+	for range 100 {
+		messages, err := s.oc.Messages(s.ctx, s.session)
+		must(s.t, err)
+		for _, m := range messages {
+			if m.Info.Role == "user" && len(m.Parts) == 1 && strings.HasPrefix(m.Parts[0].Text, "magicctx is not working") {
+				n++
+			}
+		}
+		if n > 0 {
+			return n
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return n
+}

@@ -1,0 +1,38 @@
+package rule
+
+import "github.com/magicctx/magicctx-host/pipeline/frozen"
+
+// SpentReasoning leaves out the reasoning of answers whose texts are placeholders
+// and whose calls are gone. It is for providers that miss the reasoning of other
+// answers (Message.LosesSpentThought): without this rule, in a session of many
+// turns, reasoning that led to nothing fills the window, and nothing can drop it.
+func SpentReasoning(v View, _ Knobs) []frozen.Edit {
+	drops := v.dropsUntilEnough()
+	for i := range v.Messages {
+		m := &v.Messages[i]
+		if drops.isEnough() {
+			break
+		}
+		if m.LosesSpentThought && v.isSpent(m) && !v.isUnthought(m) {
+			drops.edits = append(drops.edits, frozen.Edit{Tag: newestTag(m), Kind: frozen.Unthink})
+			drops.need -= m.ThoughtTokens
+		}
+	}
+	return drops.edits
+}
+
+// isSpent reports whether placeholders are all that is left of the message's units. Of a
+// message that had calls only, nothing is left, and its reasoning is gone as well.
+func (v View) isSpent(m *Message) bool {
+	placeholders := 0
+	for _, it := range m.Items {
+		u := v.State.ByTag(it.Tag)
+		switch {
+		case u == nil || u.Edit != frozen.Drop || m.KeepsCall && u.Kind == frozen.ToolUnit:
+			return false
+		case u.Kind != frozen.ToolUnit:
+			placeholders++
+		}
+	}
+	return placeholders > 0
+}

@@ -1,0 +1,260 @@
+-- Generated from migrations/ by TestNewDatabaseHasTheMigratedSchema. DO NOT EDIT.
+
+CREATE TABLE sessions (
+	harness           TEXT    NOT NULL,
+	session_id        TEXT    NOT NULL,
+	directory         TEXT    NOT NULL DEFAULT '',
+	parent            TEXT    NOT NULL DEFAULT '',
+	mode              TEXT    NOT NULL DEFAULT 'primary' CHECK (mode = 'primary' OR mode = 'primary-no-reduce' OR mode = 'subagent' OR mode = 'subagent-no-reduce'),
+	provider          TEXT    NOT NULL DEFAULT '',
+	model             TEXT    NOT NULL DEFAULT '',
+	epoch             INTEGER NOT NULL DEFAULT 0,
+	tag_counter       INTEGER NOT NULL DEFAULT 0, -- highest tag ever given, never lowered
+	passes            INTEGER NOT NULL DEFAULT 0,
+	busts             INTEGER NOT NULL DEFAULT 0,
+	wire_messages     INTEGER NOT NULL DEFAULT 0, -- length of the last wire
+	wire_chain        TEXT    NOT NULL DEFAULT '', -- hash chain over the last wire, hex
+	input_tokens      INTEGER NOT NULL DEFAULT 0, -- as reported by the provider, summed over the passes
+	cache_read        INTEGER NOT NULL DEFAULT 0,
+	cache_write       INTEGER NOT NULL DEFAULT 0,
+	prompt_tokens     INTEGER NOT NULL DEFAULT 0, -- whole prompt of the newest pass whose usage is known
+	sticky_date       TEXT    NOT NULL DEFAULT '',
+	sticky_date_epoch INTEGER NOT NULL DEFAULT 0,
+	system_hash       TEXT    NOT NULL DEFAULT '',
+	system_tokens     INTEGER NOT NULL DEFAULT 0,
+	raw_messages      INTEGER NOT NULL DEFAULT 0, -- the same of the raw messages behind the wire
+	raw_chain         TEXT    NOT NULL DEFAULT '',
+	explicit_flush    INTEGER NOT NULL DEFAULT 0 CHECK (explicit_flush IN (0, 1)),
+	last_pass_at      INTEGER NOT NULL DEFAULT 0,
+	created_at        INTEGER NOT NULL,
+	updated_at        INTEGER NOT NULL, profile       TEXT    NOT NULL DEFAULT '', show_gaps     INTEGER NOT NULL DEFAULT 0 CHECK (show_gaps IN (0, 1)), todo_message  TEXT    NOT NULL DEFAULT '', todo_state    TEXT    NOT NULL DEFAULT '', reclaim_up_to INTEGER NOT NULL DEFAULT 0, relief_of     TEXT    NOT NULL DEFAULT '', relief_tokens INTEGER NOT NULL DEFAULT 0, stuck_tag     INTEGER NOT NULL DEFAULT 0, stuck_grace   INTEGER NOT NULL DEFAULT 0, stuck_band    INTEGER NOT NULL DEFAULT 0, overflow_at INTEGER NOT NULL DEFAULT 0, overflow_pass INTEGER NOT NULL DEFAULT 0, binds    INTEGER NOT NULL DEFAULT 0 CHECK (binds IN (0, 1)), preamble INTEGER NOT NULL DEFAULT 0, agent    TEXT    NOT NULL DEFAULT '', system_text     TEXT    NOT NULL DEFAULT '', system_preamble INTEGER NOT NULL DEFAULT 0, system_pending  INTEGER NOT NULL DEFAULT 0 CHECK (system_pending IN (0, 1)), system_at       INTEGER NOT NULL DEFAULT 0, lost_blocks INTEGER NOT NULL DEFAULT 0, lost_tokens INTEGER NOT NULL DEFAULT 0, gauge_of     TEXT    NOT NULL DEFAULT '', gauge_tokens INTEGER NOT NULL DEFAULT 0, gauge_own    INTEGER NOT NULL DEFAULT 0, gauge_base   INTEGER NOT NULL DEFAULT 0, overflow_tokens INTEGER NOT NULL DEFAULT 0, title TEXT NOT NULL DEFAULT '',
+	PRIMARY KEY (harness, session_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE units (
+	harness      TEXT    NOT NULL,
+	session_id   TEXT    NOT NULL,
+	tag          INTEGER NOT NULL,
+	unit_key     TEXT    NOT NULL,
+	message_key  TEXT    NOT NULL,
+	kind         TEXT    NOT NULL CHECK (kind = 'text' OR kind = 'file' OR kind = 'tool'),
+	tool         TEXT    NOT NULL DEFAULT '',
+	bytes        INTEGER NOT NULL,
+	tokens       INTEGER NOT NULL,
+	input_bytes  INTEGER NOT NULL DEFAULT 0,
+	input_tokens INTEGER NOT NULL DEFAULT 0, gap_seconds INTEGER NOT NULL DEFAULT 0, fingerprint INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (harness, session_id, tag),
+	UNIQUE (harness, session_id, unit_key),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX units_by_message ON units (harness, session_id, message_key);
+
+CREATE TABLE edits (
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	tag        INTEGER NOT NULL,
+	kind       TEXT    NOT NULL,
+	pass       INTEGER NOT NULL, -- the pass that first applied it
+	payload    TEXT    NOT NULL DEFAULT '',
+	PRIMARY KEY (harness, session_id, tag, kind),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE queued_drops (
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	tag        INTEGER NOT NULL,
+	queued_at  INTEGER NOT NULL,
+	source     TEXT    NOT NULL DEFAULT '', unit_key TEXT NOT NULL DEFAULT '',
+	PRIMARY KEY (harness, session_id, tag),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tool_replies (
+	harness    TEXT    NOT NULL,
+	session_id TEXT    NOT NULL,
+	call_id    TEXT    NOT NULL,
+	reply      TEXT    NOT NULL,
+	at         INTEGER NOT NULL,
+	PRIMARY KEY (harness, session_id, call_id),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passes (
+	harness       TEXT    NOT NULL,
+	session_id    TEXT    NOT NULL,
+	pass          INTEGER NOT NULL,
+	at            INTEGER NOT NULL,
+	verdict       TEXT    NOT NULL CHECK (verdict = 'steady' OR verdict = 'soft' OR verdict = 'hard'),
+	cause         TEXT    NOT NULL DEFAULT '',
+	bust          INTEGER NOT NULL CHECK (bust IN (0, 1)),
+	bust_cause    TEXT    NOT NULL DEFAULT '',
+	messages      INTEGER NOT NULL,
+	kept          INTEGER NOT NULL,
+	wire_messages INTEGER NOT NULL,
+	wire_tokens   INTEGER NOT NULL,
+	wire_bytes    INTEGER NOT NULL,
+	prefix_tokens INTEGER NOT NULL, -- shared with the wire before
+	chain         TEXT    NOT NULL,
+	edits_added   INTEGER NOT NULL,
+	input_tokens  INTEGER,
+	cache_read    INTEGER,
+	cache_write   INTEGER,
+	pressure      REAL    NOT NULL,
+	host_us       INTEGER NOT NULL, size_tokens    INTEGER NOT NULL DEFAULT 0, goal_tokens    INTEGER NOT NULL DEFAULT 0, resent_tokens  INTEGER NOT NULL DEFAULT 0, removed_tokens INTEGER NOT NULL DEFAULT 0, break_even     REAL    NOT NULL DEFAULT 0, forecast       INTEGER NOT NULL DEFAULT 0, lost_blocks     INTEGER NOT NULL DEFAULT 0, lost_tokens     INTEGER NOT NULL DEFAULT 0, thinking_tokens INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (harness, session_id, pass),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE model_limits (
+	provider       TEXT    NOT NULL,
+	model          TEXT    NOT NULL,
+	context_tokens INTEGER NOT NULL,
+	input_tokens   INTEGER NOT NULL,
+	output_tokens  INTEGER NOT NULL,
+	price_fresh    REAL    NOT NULL,
+	price_write    REAL    NOT NULL,
+	price_read     REAL    NOT NULL,
+	price_output   REAL    NOT NULL,
+	npm            TEXT    NOT NULL DEFAULT '',
+	source         TEXT    NOT NULL DEFAULT '',
+	at             INTEGER NOT NULL,
+	PRIMARY KEY (provider, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE unit_sums (
+	harness              TEXT    NOT NULL,
+	session_id           TEXT    NOT NULL,
+	kind                 TEXT    NOT NULL,
+	units                INTEGER NOT NULL,
+	tokens               INTEGER NOT NULL,
+	input_tokens         INTEGER NOT NULL,
+	-- of them, those with an edit that takes the content off the wire
+	dropped_units        INTEGER NOT NULL DEFAULT 0,
+	dropped_tokens       INTEGER NOT NULL DEFAULT 0,
+	dropped_input_tokens INTEGER NOT NULL DEFAULT 0, -- a skeleton keeps its input
+	PRIMARY KEY (harness, session_id, kind),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER unit_added AFTER INSERT ON units
+BEGIN
+	INSERT INTO unit_sums (harness, session_id, kind, units, tokens, input_tokens)
+	VALUES (new.harness, new.session_id, new.kind, 1, new.tokens, new.input_tokens)
+	ON CONFLICT (harness, session_id, kind) DO UPDATE SET
+		units        = units + 1,
+		tokens       = tokens + excluded.tokens,
+		input_tokens = input_tokens + excluded.input_tokens;
+END;
+
+CREATE TRIGGER unit_removed AFTER DELETE ON units
+BEGIN
+	UPDATE unit_sums SET
+		units        = units - 1,
+		tokens       = tokens - old.tokens,
+		input_tokens = input_tokens - old.input_tokens
+	WHERE harness = old.harness AND session_id = old.session_id AND kind = old.kind;
+END;
+
+CREATE TRIGGER content_dropped AFTER INSERT ON edits
+WHEN new.kind IN ('drop', 'skeleton') AND NOT EXISTS (
+	SELECT 1 FROM edits
+	WHERE harness = new.harness AND session_id = new.session_id AND tag = new.tag
+		AND kind IN ('drop', 'skeleton') AND kind <> new.kind
+)
+BEGIN
+	UPDATE unit_sums SET
+		dropped_units  = dropped_units + 1,
+		dropped_tokens = dropped_tokens + u.tokens
+	FROM units AS u
+	WHERE unit_sums.harness = new.harness AND unit_sums.session_id = new.session_id AND unit_sums.kind = u.kind
+		AND u.harness = new.harness AND u.session_id = new.session_id AND u.tag = new.tag;
+END;
+
+CREATE TRIGGER content_restored AFTER DELETE ON edits
+WHEN old.kind IN ('drop', 'skeleton') AND NOT EXISTS (
+	SELECT 1 FROM edits
+	WHERE harness = old.harness AND session_id = old.session_id AND tag = old.tag
+		AND kind IN ('drop', 'skeleton') AND kind <> old.kind
+)
+BEGIN
+	UPDATE unit_sums SET
+		dropped_units  = dropped_units - 1,
+		dropped_tokens = dropped_tokens - u.tokens
+	FROM units AS u
+	WHERE unit_sums.harness = old.harness AND unit_sums.session_id = old.session_id AND unit_sums.kind = u.kind
+		AND u.harness = old.harness AND u.session_id = old.session_id AND u.tag = old.tag;
+END;
+
+CREATE TRIGGER input_dropped AFTER INSERT ON edits
+WHEN new.kind = 'drop'
+BEGIN
+	UPDATE unit_sums SET
+		dropped_input_tokens = dropped_input_tokens + u.input_tokens
+	FROM units AS u
+	WHERE unit_sums.harness = new.harness AND unit_sums.session_id = new.session_id AND unit_sums.kind = u.kind
+		AND u.harness = new.harness AND u.session_id = new.session_id AND u.tag = new.tag;
+END;
+
+CREATE TRIGGER input_restored AFTER DELETE ON edits
+WHEN old.kind = 'drop'
+BEGIN
+	UPDATE unit_sums SET
+		dropped_input_tokens = dropped_input_tokens - u.input_tokens
+	FROM units AS u
+	WHERE unit_sums.harness = old.harness AND unit_sums.session_id = old.session_id AND unit_sums.kind = u.kind
+		AND u.harness = old.harness AND u.session_id = old.session_id AND u.tag = old.tag;
+END;
+
+CREATE INDEX passes_busts ON passes (harness, session_id, bust_cause) WHERE bust = 1;
+
+CREATE TABLE model_windows (
+	provider        TEXT    NOT NULL,
+	model           TEXT    NOT NULL,
+	overflow_tokens INTEGER NOT NULL DEFAULT 0,
+	overflow_at     INTEGER NOT NULL DEFAULT 0,
+	accepted_tokens INTEGER NOT NULL DEFAULT 0,
+	accepted_at     INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (provider, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE nudges (
+	harness            TEXT    NOT NULL,
+	session_id         TEXT    NOT NULL,
+	-- the reminders at tool outputs: how much there was to drop at the last, and its tone
+	undropped          INTEGER NOT NULL DEFAULT 0,
+	level              TEXT    NOT NULL DEFAULT '' CHECK (level IN ('', 'gentle', 'firm', 'urgent')),
+	-- the one message of the session's life, a lease while it is sent
+	message            TEXT    NOT NULL DEFAULT '' CHECK (message IN ('', 'pending', 'claimed', 'delivered')),
+	message_claimed_at INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (harness, session_id),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX passes_priced ON passes (harness, session_id, pass) WHERE resent_tokens + removed_tokens > 0;
+
+CREATE TABLE thinking (
+	harness     TEXT    NOT NULL,
+	session_id  TEXT    NOT NULL,
+	message_key TEXT    NOT NULL,
+	prompt      TEXT    NOT NULL,
+	lost_pass   INTEGER NOT NULL DEFAULT 0, -- the pass that changed the prompt; 0 while it stands
+	PRIMARY KEY (harness, session_id, message_key),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX units_by_fingerprint ON units (harness, fingerprint) WHERE fingerprint <> 0;
+
+CREATE TABLE cache_lives (
+	provider TEXT    NOT NULL,
+	model    TEXT    NOT NULL,
+	life_ms  INTEGER NOT NULL DEFAULT 0 CHECK (life_ms >= 0),
+	missed   INTEGER NOT NULL DEFAULT 0 CHECK (missed IN (0, 1)), -- shortened by misses, not lengthened by a read
+	at       INTEGER NOT NULL DEFAULT 0,
+	-- the misses that no read has contradicted since, and the pauses before them
+	misses   INTEGER NOT NULL DEFAULT 0 CHECK (misses >= 0),
+	least_ms INTEGER NOT NULL DEFAULT 0,
+	most_ms  INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (provider, model)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,37 @@
+package file
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// tables are the tables of the schema with version tablesVersion, which is the
+// newest. A test compares them with the migrations.
+var tables = []string{
+	"cache_lives", "edits", "model_limits", "model_windows", "nudges", "passes",
+	"queued_drops", "sessions", "thinking", "tool_replies", "unit_sums", "units",
+}
+
+const tablesVersion = 11
+
+// selectTables finds the tables of a database, in the order of their names. A
+// view is no table: rows cannot be stored in it.
+const selectTables = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
+
+// checkTables fails with errCorrupt if a database with this schema version lacks
+// what every host has given it. SQLite finds nothing wrong with such a file, but
+// each pass would fail on it.
+func checkTables(version int, present []string) error {
+	if version < 0 {
+		return fmt.Errorf("%w: its schema has version %d", errCorrupt, version)
+	}
+	if version != tablesVersion {
+		return nil
+	}
+	lacks := slices.DeleteFunc(slices.Clone(tables), func(name string) bool { return slices.Contains(present, name) })
+	if len(lacks) > 0 {
+		return fmt.Errorf("%w: it lacks %s", errCorrupt, strings.Join(lacks, ", "))
+	}
+	return nil
+}
