@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -42,4 +43,11 @@ func TestPiBoundThinkingAfterARestart(t *testing.T) {
 
 func TestPiBoundThinkingWithAKilledHost(t *testing.T) {
 	testBoundThinkingWithAKilledHost(t, schema.HarnessPi)
+}
+
+func TestPiWindowIsLearnedFromTheProvider(t *testing.T) {
+	if *piVersion == string(pitest.V074) {
+		t.Skip("0.74 repeats the refused request within the turn; 0.87 finds nothing to compact in a short session")
+	}
+	testWindowIsLearnedFromTheProvider(t, schema.HarnessPi)
 }

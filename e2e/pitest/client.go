@@ -163,8 +163,10 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 				break
 			}
 		}
-		rest := p.records.since(at)
-		if !slices.ContainsFunc(rest, isOfType("agent_start", "auto_retry_start", "agent_end")) {
+		goesOn := func(r Record) bool {
+			return isOfType("agent_start", "auto_retry_start", "agent_end")(r) || r.Type == "compaction_end" && r.WillRetry
+		}
+		if !slices.ContainsFunc(p.records.since(at), goesOn) {
 			return nil
 		}
 	}

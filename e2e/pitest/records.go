@@ -27,6 +27,9 @@ type Record struct {
 	// Message is the message of message_end.
 	Message Message `json:"message"`
 
+	// WillRetry is true in a compaction_end that is followed by the repetition of the request.
+	WillRetry bool `json:"willRetry"`
+
 	// Raw is the whole line.
 	Raw json.Value `json:"-"`
 }
@@ -41,6 +44,8 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 		Error   json.Value `json:"error"`
 		Data    json.Value `json:"data"`
 		Message json.Value `json:"message"`
+
+		WillRetry json.Value `json:"willRetry"`
 	}
 	if err := json.Unmarshal(line, &only); err != nil {
 		return err
@@ -48,6 +53,7 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 	r.Type, r.Command, r.Success, r.Data = only.Type, only.Command, only.Success, slices.Clone(only.Data)
 	_ = json.Unmarshal(only.ID, &r.ID)       // absent, or of a record that is no response
 	_ = json.Unmarshal(only.Error, &r.Error) // likewise
+	r.WillRetry = string(only.WillRetry) == "true"
 	if r.Type == "message_end" {
 		if err := json.Unmarshal(only.Message, &r.Message); err != nil {
 			return err

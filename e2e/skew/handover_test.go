@@ -41,26 +41,33 @@ const (
 )
 
 // A handover is invisible: the provider receives the same bytes as without it, and no prompt fails.
-func TestHandoverUnderLoad(t *testing.T) {
-	suite.Needs(t)
+func TestHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessOpenCode) }
+
+func TestPiHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessPi) }
+
+func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
+	needs(t, h)
 	root := suite.Root(t)
 
-	quiet := newWorld(t, root)
-	oc := quiet.start(older, "project")
-	want := quiet.work(oc, sessionsUnderLoad, func() {})
-	quiet.destroy(oc)
+	quiet := newWorld(t, h, root)
+	seats := quiet.seats(older, "project", sessionsUnderLoad)
+	want := quiet.work(seats, func() {})
+	quiet.destroy(seats...)
 	if t.Failed() {
 		return
 	}
 
-	w := newWorld(t, root)
-	oc = w.start(older, "project")
-	next := w.start(newer, "other") // it listens, but has not loaded its shim
+	w := newWorld(t, h, root)
+	seats = w.seats(older, "project", sessionsUnderLoad)
+	var next process
+	if h == schema.HarnessOpenCode {
+		next = w.start(newer, "other") // it listens, but has not loaded its shim
+	}
 	replaced := make(chan struct{})
 	var before schema.StatusResult
 	var fresh []session
 	random := rand.New(rand.NewPCG(*handoverSeed, 0))
-	got := w.work(oc, sessionsUnderLoad, sync.OnceFunc(func() {
+	got := w.work(seats, sync.OnceFunc(func() {
 		go func() {
 			defer close(replaced)
 			var err error
@@ -68,22 +75,25 @@ func TestHandoverUnderLoad(t *testing.T) {
 				t.Errorf("host %q serves before the handover, want %s (%v)", before.Version, older.version, err)
 			}
 			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // the random delay
-			fresh = w.work(next, 1, func() {})
+			if h == schema.HarnessPi {
+				next = w.start(newer, "other")
+			}
+			fresh = w.work([]process{next}, func() {})
 		}()
 	}))
 	<-replaced
 	if t.Failed() {
-		w.destroy(oc, next)
+		w.destroy(append(seats, next)...)
 		return
 	}
 
-	after := w.awaitStatus("both clients", func(s schema.StatusResult) bool { return serves(s, oc, next) })
+	after := w.awaitStatus("both clients", func(s schema.StatusResult) bool { return serves(s, append(seats, next)...) })
 	if after.Version != newer.version || after.PID == before.PID || after.Bugs != 0 {
 		t.Errorf("after the handover host %s (process %d, %d bugs) serves; before it was %s (process %d)",
 			after.Version, after.PID, after.Bugs, before.Version, before.PID)
 	}
 	logs := w.logs()
-	w.check(slices.Concat(got, fresh), oc, next)
+	w.check(slices.Concat(got, fresh), append(seats, next)...)
 	for i, s := range got {
 		checkSame(t, want[i].requests, s.requests)
 		w.checkServedByBoth(s, after.StartedAt)
@@ -101,27 +111,35 @@ func TestHandoverUnderLoad(t *testing.T) {
 // A client of an older release connects while a newer host runs. The newer host serves it. The client
 // neither ends that host nor disturbs its sessions.
 func TestOlderReleaseJoinsNewerHost(t *testing.T) {
-	suite.Needs(t)
-	w := newWorld(t, suite.Root(t))
-	oc := w.start(newer, "project")
+	testOlderReleaseJoinsNewerHost(t, schema.HarnessOpenCode)
+}
+
+func TestOlderReleaseOfPiJoinsNewerHost(t *testing.T) {
+	testOlderReleaseJoinsNewerHost(t, schema.HarnessPi)
+}
+
+func testOlderReleaseJoinsNewerHost(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	w := newWorld(t, h, suite.Root(t))
+	seats := w.seats(newer, "project", sessionsUnderLoad-1)
 	old := w.start(older, "other")
 
 	var before schema.StatusResult
 	var joined []session
 	done := make(chan struct{})
-	got := w.work(oc, sessionsUnderLoad-1, sync.OnceFunc(func() {
+	got := w.work(seats, sync.OnceFunc(func() {
 		go func() {
 			defer close(done)
 			before, _ = w.user.Status(w.ctx)
-			joined = w.work(old, 1, func() {})
+			joined = w.work([]process{old}, func() {})
 		}()
 	}))
 	<-done
-	after := w.awaitStatus("both clients", func(s schema.StatusResult) bool { return serves(s, oc, old) })
+	after := w.awaitStatus("both clients", func(s schema.StatusResult) bool { return serves(s, append(seats, old)...) })
 	if after.Version != newer.version || after.PID != before.PID || after.Bugs != 0 {
 		t.Errorf("host %d of release %s was to go on: %+v", before.PID, newer.version, after)
 	}
-	w.check(slices.Concat(got, joined), oc, old)
+	w.check(slices.Concat(got, joined), append(seats, old)...)
 }
 
 // A session holds the requests that the provider has received from one session.
@@ -130,10 +148,10 @@ type session struct {
 	requests []*mockllm.Request
 }
 
-// work runs n sessions of one OpenCode side by side to their end. It calls midway when the first of
+// work runs a session in each seat, all side by side, to their end. It calls midway when the first of
 // them is in the middle of its second turn.
-func (w *world) work(oc process, n int, midway func()) []session {
-	all := make([]session, n)
+func (w *world) work(seats []process, midway func()) []session {
+	all := make([]session, len(seats))
 	for i := range all {
 		heard := func(n int) {
 			if i == 0 && n == stepsOfTurn+stepsOfTurn/2 {
@@ -141,17 +159,17 @@ func (w *world) work(oc process, n int, midway func()) []session {
 			}
 		}
 		var err error
-		if all[i].id, err = w.session(oc, heard, steps(oc.project, i)...); err != nil {
+		if all[i].id, err = w.session(seats[i], heard, w.steps(seats[i].project, i)...); err != nil {
 			w.t.Errorf("create a session: %v", err)
 			return nil
 		}
 	}
 	var told sync.WaitGroup
-	for _, s := range all {
+	for i, s := range all {
 		told.Go(func() {
 			for turn := range turnsOfSession {
 				text := fmt.Sprintf("Task %d: look once more.", turn+1)
-				if _, err := oc.Prompt(w.ctx, s.id, opencodetest.Prompt{Text: text}); err != nil {
+				if err := seats[i].Send(w.ctx, s.id, opencodetest.Prompt{Text: text}); err != nil {
 					w.t.Errorf("session %s, turn %d: %v", s.id, turn+1, err)
 					return
 				}
@@ -166,9 +184,9 @@ func (w *world) work(oc process, n int, midway func()) []session {
 	return all
 }
 
-// steps returns the model's steps in the n-th session of an OpenCode. The model only reads, so that
+// steps returns the model's steps in the n-th session. The model only reads, so that
 // sessions do not depend on each other.
-func steps(dir string, n int) (steps []mockllm.Step) {
+func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(files))
 	for i := range turnsOfSession * stepsOfTurn {
 		id := fmt.Sprintf("toolu_%d_%03d", n, i)
@@ -179,12 +197,14 @@ func steps(dir string, n int) (steps []mockllm.Step) {
 		case i%stepsOfTurn == 4: // a call to the host itself
 			steps = append(steps, mockllm.Call(id, "ctx_reduce", map[string]any{"drop": fmt.Sprint(i/stepsOfTurn + 1)}))
 		case i%2 == 0: // a tool that still runs when the passes of other sessions come
-			steps = append(steps, mockllm.Call(id, "bash", map[string]any{"command": "sleep 0.2; wc -c " + file, "description": "Count"}))
+			tool, input := w.tools().Bash("sleep 0.2; wc -c "+file, "Count")
+			steps = append(steps, mockllm.Call(id, tool, input))
 		default:
+			tool, input := w.tools().Read(file, 0, 0)
 			steps = append(steps, mockllm.Step{Blocks: []mockllm.Block{
 				mockllm.Thinking(fmt.Sprintf("Look %d.", i), fmt.Sprintf("c2lnbmF0dXJlLSVk%08d", i)),
 				mockllm.Text(fmt.Sprintf("Look %d of session %d.", i, n)),
-				mockllm.Tool(id, "read", map[string]any{"filePath": file}),
+				mockllm.Tool(id, tool, input),
 			}})
 		}
 	}
@@ -195,12 +215,7 @@ func steps(dir string, n int) (steps []mockllm.Step) {
 // journal agrees and has a pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
-	for _, oc := range processes {
-		oc.Close()
-		if err := oc.Stop(); err != nil {
-			w.t.Error(err)
-		}
-	}
+	w.end(processes...)
 	if err := w.user.StopHost(w.ctx); err != nil {
 		w.t.Error(err)
 	}

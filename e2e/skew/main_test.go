@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 var (
@@ -43,4 +44,14 @@ func buildRelease(ctx context.Context, dir, version string) (release, error) {
 		return r, fmt.Errorf("build release %s: %w\n%s", version, err, out)
 	}
 	return r, nil
+}
+
+// needs skips a test whose harness cannot run on this machine.
+func needs(t *testing.T, h schema.Harness) {
+	t.Helper()
+	if h == schema.HarnessPi {
+		suite.NeedsPi(t, product.Repo)
+		return
+	}
+	suite.Needs(t)
 }

@@ -2,6 +2,7 @@ package skew
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/clock"
@@ -24,16 +27,18 @@ const testTimeout = 10 * time.Minute
 
 // A world is a user's machine: the user, projects, and the model's provider.
 type world struct {
-	t    *testing.T
-	ctx  context.Context
-	root string
-	user *stage.User
-	mock *mockllm.Server
+	t *testing.T
+	// harness is that of all processes.
+	harness schema.Harness
+	ctx     context.Context
+	root    string
+	user    *stage.User
+	mock    *mockllm.Server
 }
 
 // newWorld creates a world at root. root must be short, because the path of a socket has room for 104
 // bytes.
-func newWorld(t *testing.T, root string) *world {
+func newWorld(t *testing.T, h schema.Harness, root string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
@@ -42,48 +47,84 @@ func newWorld(t *testing.T, root string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
+	w := &world{t: t, harness: h, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
 	suite.Judge(t, w.mock)
 	return w
 }
 
-// A process is an OpenCode in a project.
+// A process is a harness in a project.
 type process struct {
-	*opencodetest.OpenCode
+	agent.Agent
 	project string
 }
 
-// start runs OpenCode in a project of its own, with the host of a release. OpenCode loads the shim at
-// the first request.
+// seats returns the processes of n sessions that work side by side: an OpenCode for all of them, or a Pi
+// for each, because a Pi works in one session at a time.
+func (w *world) seats(r release, project string, n int) []process {
+	w.t.Helper()
+	if w.harness != schema.HarnessPi {
+		return slices.Repeat([]process{w.start(r, project)}, n)
+	}
+	var seats []process
+	for i := range n {
+		seats = append(seats, w.start(r, fmt.Sprint(project, i)))
+	}
+	return seats
+}
+
+// start runs the world's harness in a project of its own, with the host of a release. OpenCode loads the
+// shim at the first request, Pi at its start.
 func (w *world) start(r release, project string) process {
 	w.t.Helper()
 	dir := filepath.Join(w.root, project)
 	if err := opencodetest.NewProject(w.ctx, dir, files); err != nil {
 		w.t.Fatal(err)
 	}
-	options := w.user.WithPlugin(r.host, dir, w.mock.URL())
-	oc, err := opencodetest.Start(w.ctx, options)
-	if err != nil {
-		w.t.Fatal(err)
+	p := process{project: dir}
+	if w.harness == schema.HarnessPi {
+		pi, err := agent.StartPi(w.ctx, w.user.WithPi(r.host, dir, w.mock.URL()))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		p.Agent = pi
+	} else {
+		oc, err := opencodetest.Start(w.ctx, w.user.WithPlugin(r.host, dir, w.mock.URL()))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		p.Agent = &agent.OpenCode{OpenCode: oc}
 	}
 	w.t.Cleanup(func() {
 		if w.t.Failed() {
-			w.t.Logf("OpenCode in %s printed:\n%s", project, oc.Output())
+			w.t.Logf("%s in %s printed:\n%s", w.harness, project, p.Printed())
 		}
 	})
-	return process{oc, dir}
+	return p
+}
+
+// end ends processes, each of which may be listed more than once.
+func (w *world) end(processes ...process) {
+	w.t.Helper()
+	for _, p := range processes {
+		if err := p.End(); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+// tools are the tools of the world's harness.
+func (w *world) tools() script.Tools {
+	if w.harness == schema.HarnessPi {
+		return script.Pi
+	}
+	return script.OpenCode
 }
 
 // destroy ends all processes of the world, and empties its root for the next world.
 func (w *world) destroy(processes ...process) {
 	w.t.Helper()
-	for _, oc := range processes {
-		oc.Close()
-		if err := oc.Stop(); err != nil {
-			w.t.Error(err)
-		}
-	}
+	w.end(processes...)
 	if err := w.user.StopHost(w.ctx); err != nil {
 		w.t.Error(err)
 	}
@@ -98,21 +139,20 @@ func (w *world) destroy(processes ...process) {
 // session creates a session that the mock answers with steps, in order. It calls heard with the number
 // of each request, from 0.
 func (w *world) session(oc process, heard func(int), steps ...mockllm.Step) (id string, err error) {
-	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{Title: "skew"})
-	if err != nil {
+	if id, err = oc.Begin(w.ctx); err != nil {
 		return "", err
 	}
 	answer, n := mockllm.InOrder(steps...), 0
 	w.mock.AddRule(mockllm.Rule{
-		Name:  s.ID,
-		Match: func(r *mockllm.Request) bool { return r.Session() == s.ID },
+		Name:  id,
+		Match: func(r *mockllm.Request) bool { return r.Session() == id },
 		Answer: func(r *mockllm.Request) mockllm.Step {
 			heard(n)
 			n++
 			return answer(r)
 		},
 	})
-	return s.ID, nil
+	return id, nil
 }
 
 // requests returns the requests that the provider received from a session, in order.
@@ -139,15 +179,16 @@ func (w *world) awaitStatus(what string, isSo func(schema.StatusResult) bool) sc
 func serves(status schema.StatusResult, processes ...process) bool {
 	var served, want []int
 	for _, c := range status.Clients {
-		if c.Harness == schema.HarnessOpenCode {
+		if c.Harness != "" {
 			served = append(served, c.PID)
 		}
 	}
-	for _, oc := range processes {
-		want = append(want, oc.PID)
+	for _, p := range processes {
+		want = append(want, p.Process())
 	}
 	slices.Sort(served)
 	slices.Sort(want)
+	want = slices.Compact(want)
 	return slices.Equal(served, want)
 }
 
@@ -159,7 +200,7 @@ func (w *world) journal(session string) []store.PassRow {
 		w.t.Fatal(err)
 	}
 	defer s.Close()
-	passes, err := s.Passes(w.ctx, store.Key{Harness: string(schema.HarnessOpenCode), Session: session}, 0, 0)
+	passes, err := s.Passes(w.ctx, store.Key{Harness: string(w.harness), Session: session}, 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
