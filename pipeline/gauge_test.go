@@ -247,6 +247,38 @@ func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
+// F20: without a host, a new fork's requests left unchanged, with everything that its
+// original had dropped. Once the host was there again, it believed their usage: 27,036
+// tokens where 10,012 were to be sent.
+func TestUsageOfAnUnchangedRequestIsNotBelieved(t *testing.T) {
+	for _, perToken := range []float64{0.8, 1, 1.3} {
+		for _, isUnchanged := range []bool{true, false} {
+			p := newProvider(t, 1000, perToken)
+			for busts := 0; busts < 3; {
+				p.turn(3, 400)
+				if p.w.result.Bust {
+					busts++
+				}
+			}
+			p.turn(2, 100)
+			reported := p.prompt()
+			if isUnchanged {
+				raw := 0
+				for _, m := range p.w.raw {
+					raw += len(m)
+				}
+				reported = p.base + int(perToken*float64(raw)/4)
+			}
+			p.w.add(message("u", "user", p.w.now, nil, textPart("pu", "go on")),
+				message("a", "assistant", p.w.now, obj{"tokens": obj{"input": reported}}, textPart("pa", "done")),
+				message("v", "user", p.w.now, nil, textPart("pv", "go on")))
+			p.w.sent = ""
+			p.w.pass()
+			p.wantSize(t, p.prompt())
+		}
+	}
+}
+
 // The believed size stays near the provider's count through any history of a session:
 // within a factor of 1.5, or within 600 tokens and the error of a bust that is not
 // measured yet.

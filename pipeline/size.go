@@ -89,12 +89,36 @@ func (s *Session) gauge(i, own int) Gauge {
 		} else if expected := grown.estimate(own); reported*4 < expected*3 {
 			g.Tokens = expected // the edits that its prompt was made with are lost
 		}
-	case stands && at <= i: // the usage answers a wire that was sent later
+	case stands && at <= i: // the usage answers a request that was sent later
 		g.Base = min(g.Base, reported)
+		if expected := last.estimate(own); s.leftUnchanged(reported, expected, last.estimate(s.raw(i))) {
+			g.Tokens = expected
+		}
 	default: // the last measured answer is gone, so this usage is older than the edits
 		g.Tokens = max(1, last.estimate(own))
 	}
 	return g
+}
+
+// leftUnchanged reports whether the newest request left as the raw array, so that its
+// usage, reported, says nothing about a wire. The harness sends it so while there is no
+// host and its plugin has no patches yet. The usage is then nearer to the estimate for the
+// raw messages than to that for the wire.
+func (s *Session) leftUnchanged(reported, wire, raw int) bool {
+	return s.sentToken == "" && raw*3 > wire*4 && 2*reported > wire+raw
+}
+
+// raw returns the host's count of the first n messages with nothing dropped.
+func (s *Session) raw(n int) int {
+	tokens := 0
+	for i := range n {
+		for _, it := range s.entries[i].items {
+			if u := s.State.ByTag(it.Tag); u != nil {
+				tokens += u.Tokens + u.InputTokens
+			}
+		}
+	}
+	return tokens
 }
 
 // estimate returns the expected size of a prompt whose messages the host counts as own

@@ -115,9 +115,8 @@ type twoHarnesses struct{ fakeHost }
 
 func (h twoHarnesses) Status(ctx context.Context, c host.Client, p schema.StatusParams) (schema.StatusResult, error) {
 	st, err := h.fakeHost.Status(ctx, c, p)
-	for _, other := range []schema.SessionStatus{{Harness: schema.HarnessPi, Session: "ses_1"}, {Harness: schema.HarnessPi, Session: "only-pi"}} {
-		st.Sessions = append(st.Sessions, other)
-	}
+	st.Sessions = append(st.Sessions,
+		schema.SessionStatus{Harness: schema.HarnessPi, Session: "ses_1"}, schema.SessionStatus{Harness: schema.HarnessPi, Session: "only-pi"})
 	return st, err
 }
 

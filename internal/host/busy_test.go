@@ -121,6 +121,20 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
+// F19: a host that has just started stores the model's limits in the middle of its first
+// pass. That write had no bound.
+func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
+	h := turn(t)
+	h.restart()
+	defer h.lockDatabase()()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // less than the store waits for a lock
+	defer cancel()
+	h.ctx = ctx
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
 // D6: the units of a pass during a lock were lost with the host. A queued drop
 // then removed the next message that got the tag: the user's own words.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {

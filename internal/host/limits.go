@@ -57,7 +57,9 @@ func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m sc
 		connected.limits[m] = limits
 	}
 	h.mu.Unlock()
-	h.stored(h.Store.SaveLimits(ctx, rowFromLimits(m, limits, h.Clock.Now())))
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	h.stored(h.Store.SaveLimits(writing, rowFromLimits(m, limits, h.Clock.Now())))
 	return limits
 }
 

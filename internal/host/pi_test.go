@@ -81,9 +81,6 @@ func (p *piSession) answer(text string, promptTokens int) {
 	p.clock.Advance(time.Second)
 }
 
-// newest returns the key of the newest step.
-func (p *piSession) newest() string { return transcript.Pi{}.Decode(p.steps[len(p.steps)-1]).Key }
-
 func (p *piSession) pass() schema.WireMutation {
 	p.t.Helper()
 	params := schema.TransformParams{Session: p.id, Directory: "/p", Base: p.revision, Keep: p.told, Sent: p.sent, Model: &p.model}

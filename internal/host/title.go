@@ -38,7 +38,9 @@ func (h *Host) noteTitle(ctx context.Context, key store.Key, title string) error
 	if h.titles.stored[key] == title {
 		return nil
 	}
-	isKnown, err := h.Store.SaveTitle(ctx, key, title)
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	isKnown, err := h.Store.SaveTitle(writing, key, title)
 	if err == nil && isKnown {
 		h.titles.stored[key] = title
 	}

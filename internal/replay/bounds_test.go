@@ -155,13 +155,14 @@ type fakeShim struct {
 	client  *rpc.Client
 	bases   map[string]uint64
 	told    map[string]int
+	sent    map[string]string
 	answers []schema.WireMutation
 	stop    func() []byte
 }
 
 func (w *world) connect(isTraced bool) *fakeShim {
 	w.t.Helper()
-	s := &fakeShim{world: w, bases: map[string]uint64{}, told: map[string]int{}}
+	s := &fakeShim{world: w, bases: map[string]uint64{}, told: map[string]int{}, sent: map[string]string{}}
 	conn, err := w.dial(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
@@ -245,7 +246,7 @@ func (c *conversation) turn() {
 func (s *fakeShim) pass(c *conversation) {
 	s.world.t.Helper()
 	s.world.clock.Set(s.world.clock.Now() + 10_000)
-	p := schema.TransformParams{Session: c.id, Directory: "/p", Base: s.bases[c.id], Keep: s.told[c.id]}
+	p := schema.TransformParams{Session: c.id, Directory: "/p", Base: s.bases[c.id], Keep: s.told[c.id], Sent: s.sent[c.id]}
 	var m schema.WireMutation
 	send := func() error {
 		attachment, err := json.Marshal(c.messages[p.Keep:])
@@ -257,7 +258,7 @@ func (s *fakeShim) pass(c *conversation) {
 	if err := send(); err != nil {
 		s.world.t.Fatal(err)
 	}
-	s.bases[c.id], s.told[c.id] = m.Revision, len(c.messages)
+	s.bases[c.id], s.told[c.id], s.sent[c.id] = m.Revision, len(c.messages), m.Wire
 	s.answers = append(s.answers, m)
 }
 
