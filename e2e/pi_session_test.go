@@ -82,7 +82,7 @@ func forkEarlier(w *world, a agent.Agent) string {
 	w.play(original, w.readNotes("toolu_early1"), mockllm.Say("41."), mockllm.Say("Green."))
 	w.prompt(p, original, "Read the notes.")
 	w.prompt(p, original, "Name a colour.")
-	fork, err := p.ForkAt(w.ctx, original, "Name a colour.")
+	fork, err := p.CopyUntil(w.ctx, original, "Name a colour.")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -29,6 +29,8 @@ type Agent interface {
 	GoBack(ctx context.Context, session, text string) error
 	// Copy returns a new session with all messages of this one.
 	Copy(ctx context.Context, session string) (id string, err error)
+	// CopyUntil returns a new session with the messages before the newest prompt that begins with text.
+	CopyUntil(ctx context.Context, session, text string) (id string, err error)
 	// FailedCalls describes the tool calls of a session that failed.
 	FailedCalls(ctx context.Context, session string) ([]string, error)
 }

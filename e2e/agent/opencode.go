@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,7 +14,11 @@ import (
 
 // OpenCode is an Agent. It also has all methods of opencodetest.OpenCode, for the tests of OpenCode
 // alone.
-type OpenCode struct{ *opencodetest.OpenCode }
+type OpenCode struct {
+	*opencodetest.OpenCode
+	// Title is that of new sessions, "e2e" if it is empty.
+	Title string
+}
 
 func (o *OpenCode) Process() int    { return o.PID }
 func (o *OpenCode) Printed() string { return o.Output() }
@@ -25,7 +30,7 @@ func (o *OpenCode) End() error {
 
 // Begin gives the session a title, so that OpenCode does not ask for one.
 func (o *OpenCode) Begin(ctx context.Context) (string, error) {
-	s, err := o.CreateSession(ctx, opencodetest.NewSession{Title: "e2e"})
+	s, err := o.CreateSession(ctx, opencodetest.NewSession{Title: cmp.Or(o.Title, "e2e")})
 	return s.ID, err
 }
 
@@ -64,16 +69,34 @@ func (o *OpenCode) Command(ctx context.Context, session, name string) error {
 }
 
 func (o *OpenCode) GoBack(ctx context.Context, session, text string) error {
-	messages, err := o.Messages(ctx, session)
+	id, err := o.promptID(ctx, session, text)
 	if err != nil {
 		return err
 	}
+	return o.Revert(ctx, session, id)
+}
+
+// promptID returns the id of the newest message of the user that begins with text.
+func (o *OpenCode) promptID(ctx context.Context, session, text string) (string, error) {
+	messages, err := o.Messages(ctx, session)
+	if err != nil {
+		return "", err
+	}
 	for _, m := range slices.Backward(messages) {
 		if m.Info.Role == "user" && strings.HasPrefix(m.Text(), text) {
-			return o.Revert(ctx, session, m.Info.ID)
+			return m.Info.ID, nil
 		}
 	}
-	return fmt.Errorf("no message of session %s begins with %q", session, text)
+	return "", fmt.Errorf("no message of session %s begins with %q", session, text)
+}
+
+func (o *OpenCode) CopyUntil(ctx context.Context, session, text string) (string, error) {
+	id, err := o.promptID(ctx, session, text)
+	if err != nil {
+		return "", err
+	}
+	s, err := o.Fork(ctx, session, id)
+	return s.ID, err
 }
 
 func (o *OpenCode) Copy(ctx context.Context, session string) (string, error) {

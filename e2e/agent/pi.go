@@ -176,8 +176,7 @@ func (p *Pi) Copy(ctx context.Context, session string) (id string, err error) {
 	return id, err
 }
 
-// ForkAt returns a new session with the messages before the newest prompt that begins with text.
-func (p *Pi) ForkAt(ctx context.Context, session, text string) (id string, err error) {
+func (p *Pi) CopyUntil(ctx context.Context, session, text string) (id string, err error) {
 	if err := p.enter(ctx, session); err != nil {
 		return "", err
 	}

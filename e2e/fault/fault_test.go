@@ -3,12 +3,18 @@ package fault
 import (
 	"os"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // All faults run one after the other under one OpenCode, which started in good condition. No fault
 // depends on an earlier one.
-func TestFaults(t *testing.T) {
-	s := newScene(t)
+func TestFaults(t *testing.T) { testFaults(t, schema.HarnessOpenCode) }
+
+func TestPiFaults(t *testing.T) { testFaults(t, schema.HarnessPi) }
+
+func testFaults(t *testing.T, h schema.Harness) {
+	s := newScene(t, h)
 	s.start()
 	s.works()
 	s.isWell()
@@ -21,12 +27,20 @@ func TestFaults(t *testing.T) {
 
 // The host is missing when OpenCode starts. When it appears, no trace of the fault remains: tools and
 // commands are those of the host's last life.
-func TestMissingAtStart(t *testing.T) {
-	s := newScene(t)
+func TestMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessOpenCode) }
+
+func TestPiMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessPi) }
+
+func testMissingAtStart(t *testing.T, h schema.Harness) {
+	s := newScene(t, h)
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
-	s.suffers("MAGICCTX_HOST names "+s.binary, "It resumes by itself")
+	if h != schema.HarnessPi { // which loads the shim, and so misses the host, before the first prompt
+		s.forgetNotices()
+	}
+	s.endures()
+	s.told("MAGICCTX_HOST names "+s.binary, "It resumes by itself")
 	s.toolSays("magicctx is not working now")
 	s.install()
 	s.recovers()

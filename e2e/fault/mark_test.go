@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A session that goes on without its host gets a message that says so. The message is stored when a turn has ended,
@@ -14,7 +16,7 @@ import (
 // gets one message. Before, a prompt that met the message made OpenCode call the model once more, with an array that
 // ended with an answer.
 func TestMarkMeetsAPrompt(t *testing.T) {
-	s := newScene(t)
+	s := newScene(t, schema.HarnessOpenCode)
 	s.start()
 	s.works()
 	s.restart(func() { must(t, os.Remove(s.binary)) })
@@ -27,12 +29,10 @@ func TestMarkMeetsAPrompt(t *testing.T) {
 		late := took + time.Duration(i-sessions/2)*2*time.Millisecond
 		first := make(chan error, 1)
 		go func() {
-			_, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: "One."})
-			first <- err
+			first <- s.oc.Send(s.ctx, s.session, opencodetest.Prompt{Text: "One."})
 		}()
 		time.Sleep(late)
-		_, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: "Two."})
-		must(t, err)
+		must(t, s.oc.Send(s.ctx, s.session, opencodetest.Prompt{Text: "Two."}))
 		must(t, <-first)
 		if n := s.marks(); n != 1 {
 			t.Errorf("session %d has %d messages about the host, want 1", i, n)
@@ -57,7 +57,7 @@ func (s *scene) asked() (texts []string) {
 func (s *scene) marks() (n int) {
 	s.t.Helper()
 	for range 100 {
-		messages, err := s.oc.Messages(s.ctx, s.session)
+		messages, err := s.oc.(*agent.OpenCode).Messages(s.ctx, s.session)
 		must(s.t, err)
 		for _, m := range messages {
 			if m.Info.Role == "user" && len(m.Parts) == 1 && strings.HasPrefix(m.Parts[0].Text, "magicctx is not working") {

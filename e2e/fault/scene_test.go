@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/stage"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 const (
@@ -30,15 +32,16 @@ const (
 	known = deadline * 3 / 4
 )
 
-// A scene is a user with one OpenCode, which runs until the test ends.
+// A scene is a user with one harness, which runs until the test ends.
 type scene struct {
 	t       *testing.T
+	harness schema.Harness
 	ctx     context.Context
 	root    string
 	user    *stage.User
 	project string
 	mock    *mockllm.Server
-	oc      *opencodetest.OpenCode
+	oc      agent.Agent
 	session string
 	binary  string   // the value of MAGICCTX_HOST
 	env     []string // additional environment of OpenCode, as from the shell that started it
@@ -49,6 +52,9 @@ type scene struct {
 	// isMounted is true if the data directory is a file system of its own.
 	isMounted bool
 
+	// mark counts the notices of Pi that are forgotten.
+	mark int
+
 	// mu guards notices and scripted.
 	mu      sync.Mutex
 	notices []string
@@ -57,16 +63,18 @@ type scene struct {
 }
 
 // newScene creates a user. start runs OpenCode.
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T, h schema.Harness) *scene {
 	t.Helper()
-	suite.Needs(t)
+	if suite.Needs(t); h == schema.HarnessPi {
+		suite.NeedsPi(t, product.Repo)
+	}
 	root, err := os.MkdirTemp("", "mcx") // t.TempDir is too long, because the path of a socket must be short
 	must(t, err)
 	root, err = filepath.EvalSymlinks(root)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 	t.Cleanup(cancel)
-	s := &scene{t: t, ctx: ctx, root: root, project: filepath.Join(root, "project"), binary: filepath.Join(root, "magicctx-host")}
+	s := &scene{t: t, harness: h, ctx: ctx, root: root, project: filepath.Join(root, "project"), binary: filepath.Join(root, "magicctx-host")}
 	t.Cleanup(s.removeAll)
 	s.user, err = stage.NewUser(root, product)
 	must(t, err)
@@ -120,12 +128,21 @@ func (s *scene) start() {
 	o := s.user.WithPlugin(s.binary, s.project, s.mock.URL())
 	o.Env = append(o.Env, "SWITCHHOST_FILE="+s.behaviour(), "SWITCHHOST_REAL="+product.Host)
 	s.env = s.user.Home.Env(s.project, o.Env...)
-	oc, err := opencodetest.Start(s.ctx, o)
-	must(s.t, err)
 	if s.oc == nil {
 		s.t.Cleanup(s.stop)
 	}
-	s.oc = oc
+	if s.harness == schema.HarnessPi {
+		pi := s.user.BarePi(s.project, s.mock.URL())
+		pi.Extensions, pi.Env = []string{s.user.Product.PiShim}, o.Env
+		p, err := agent.StartPi(s.ctx, pi)
+		must(s.t, err)
+		s.oc, s.mark = p, 0
+		s.newSession()
+		return
+	}
+	oc, err := opencodetest.Start(s.ctx, o)
+	must(s.t, err)
+	s.oc = &agent.OpenCode{OpenCode: oc}
 	events, err := oc.Events(s.ctx)
 	must(s.t, err)
 	go func() {
@@ -149,19 +166,20 @@ func (s *scene) whileDown(do func()) {
 // restart runs another OpenCode with a new session. It calls between while none runs.
 func (s *scene) restart(between func()) {
 	s.t.Helper()
-	s.oc.Close()
-	must(s.t, s.oc.Stop())
+	must(s.t, s.oc.End())
 	s.stopHost()
 	between()
 	s.start()
 }
 
 func (s *scene) stop() {
+	if s.oc == nil {
+		return // it could not be started
+	}
 	if s.t.Failed() {
 		s.dump()
 	}
-	s.oc.Close()
-	if err := s.oc.Stop(); err != nil {
+	if err := s.oc.End(); err != nil {
 		s.t.Error(err)
 	}
 	s.stopHost()
@@ -192,9 +210,9 @@ func (s *scene) hear(e opencodetest.Event) {
 
 func (s *scene) newSession() {
 	s.t.Helper()
-	session, err := s.oc.CreateSession(s.ctx, opencodetest.NewSession{Title: "fault"})
+	session, err := s.oc.Begin(s.ctx)
 	must(s.t, err)
-	s.session, s.isTagged = session.ID, false
+	s.session, s.isTagged = session, false
 }
 
 // prompt runs a turn with one request. It returns the request that the provider received, and the time
@@ -203,7 +221,7 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	s.t.Helper()
 	before := len(s.mock.Requests())
 	began := time.Now()
-	if _, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: text}); err != nil {
+	if err := s.oc.Send(s.ctx, s.session, opencodetest.Prompt{Text: text}); err != nil {
 		s.t.Fatal(err)
 	}
 	elapsed := time.Since(began)
@@ -259,6 +277,13 @@ func (s *scene) treats() time.Duration {
 func (s *scene) suffers(causes ...string) {
 	s.t.Helper()
 	s.forgetNotices()
+	s.endures()
+	s.told(causes...)
+}
+
+// endures makes the assertions of suffers about prompts.
+func (s *scene) endures() {
+	s.t.Helper()
 	for i, limit := range []time.Duration{deadline, known} {
 		text := fmt.Sprintf("Go on, %d.", i)
 		r, elapsed := s.prompt(text)
@@ -272,13 +297,26 @@ func (s *scene) suffers(causes ...string) {
 			s.t.Errorf("prompt %d took %v, more than %v", i, elapsed, limit)
 		}
 	}
-	s.told(causes...)
 }
 
 func (s *scene) forgetNotices() {
+	s.mark += len(s.heard())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notices = nil
+}
+
+// heard returns the notices since the last call of forgetNotices.
+func (s *scene) heard() (notices []string) {
+	if p, ok := s.oc.(*agent.Pi); ok {
+		for _, n := range p.UIRequests("notify")[s.mark:] {
+			notices = append(notices, n.Message)
+		}
+		return notices
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notices)
 }
 
 // told asserts that there was one notice since the last call of forgetNotices. The notice precedes the
@@ -288,10 +326,7 @@ func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string
 	for range 500 {
-		s.mu.Lock()
-		notices = slices.Clone(s.notices)
-		s.mu.Unlock()
-		if len(notices) > 0 {
+		if notices = s.heard(); len(notices) > 0 {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -311,10 +346,8 @@ func (s *scene) told(causes ...string) {
 func (s *scene) recovers() {
 	s.t.Helper()
 	s.works()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.notices) != 1 {
-		s.t.Errorf("notices after the recovery: %q", s.notices)
+	if notices := s.heard(); len(notices) != 1 {
+		s.t.Errorf("notices after the recovery: %q", notices)
 	}
 }
 
@@ -324,7 +357,7 @@ func (s *scene) toolSays(want string) {
 	const call = "toolu_fault"
 	s.script(mockllm.Call(call, "ctx_reduce", map[string]any{"drop": "1"}), mockllm.Say("So be it."))
 	before := len(s.mock.Requests())
-	_, err := s.oc.Prompt(s.ctx, s.session, opencodetest.Prompt{Text: "Drop it."})
+	err := s.oc.Send(s.ctx, s.session, opencodetest.Prompt{Text: "Drop it."})
 	must(s.t, err)
 	for _, r := range s.mock.Requests()[before:] {
 		for _, m := range r.Messages {
@@ -377,7 +410,7 @@ func lastText(r *mockllm.Request) string {
 }
 
 func (s *scene) dump() {
-	s.t.Logf("OpenCode printed:\n%s", s.oc.Output())
+	s.t.Logf("%s printed:\n%s", s.harness, s.oc.Printed())
 	for _, pattern := range []string{filepath.Join(s.user.Home.Temp, "*", "*.log"), filepath.Join(s.user.DataDir, "logs", "*.log")} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
@@ -404,9 +437,7 @@ func (s *scene) removeAll() {
 // toldNothing asserts that the user got no notice.
 func (s *scene) toldNothing() {
 	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.notices) != 0 {
-		s.t.Errorf("notices: %q", s.notices)
+	if notices := s.heard(); len(notices) != 0 {
+		s.t.Errorf("notices: %q", notices)
 	}
 }

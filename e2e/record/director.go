@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
-	"github.com/magicctx/magicctx-host/internal/json"
 )
 
 // A director plays scenes, in one session at a time. After an error it does nothing more.
@@ -24,6 +24,8 @@ type director struct {
 	session string
 	model   string // of the next prompt; empty means the default model
 	calls   int
+	// reduced are the ids of the calls of ctx_reduce.
+	reduced map[string]bool
 	err     error
 }
 
@@ -35,7 +37,7 @@ func (d *director) turn(text string, steps ...mockllm.Step) {
 		return
 	}
 	d.mock.Enqueue(steps...)
-	if _, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model}); err != nil {
+	if err := d.agent.Send(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model}); err != nil {
 		d.fail(fmt.Errorf("%q: %w", text, err))
 	}
 }
@@ -46,17 +48,16 @@ func (d *director) failingTurn(text string, steps ...mockllm.Step) {
 		return
 	}
 	d.mock.Enqueue(steps...)
-	m, err := d.oc.Prompt(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model})
+	err := d.agent.Send(d.ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model})
 	switch {
-	case m.Info.Error != nil:
-	case err != nil:
-		d.fail(fmt.Errorf("%q, which the provider should refuse: %w", text, err))
-	default:
+	case err == nil:
 		d.fail(fmt.Errorf("%q was answered, want an error of the provider", text))
+	case d.ctx.Err() != nil:
+		d.fail(fmt.Errorf("%q, which the provider should refuse: %w", text, err))
 	}
 }
 
-// interrupt aborts a turn when OpenCode has asked for its last step.
+// interrupt aborts a turn when the harness has asked for its last step.
 func (d *director) interrupt(text string, steps ...mockllm.Step) {
 	all := len(d.mock.Requests()) + len(steps)
 	d.abortWhen(func() error {
@@ -77,13 +78,9 @@ func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.S
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, abortTimeout)
 	defer cancel()
-	idle, err := d.idle(ctx)
-	if err != nil {
-		d.fail(err)
-		return
-	}
 	d.mock.Enqueue(steps...)
-	if err := d.oc.PromptAsync(ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model}); err != nil {
+	idle, err := d.agent.SendAsync(ctx, d.session, opencodetest.Prompt{Text: text, Model: d.model})
+	if err != nil {
 		d.fail(err)
 		return
 	}
@@ -95,7 +92,7 @@ func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.S
 			return
 		}
 	}
-	d.fail(d.oc.Abort(ctx, d.session))
+	d.fail(d.agent.Abort(ctx, d.session))
 	select {
 	case <-idle:
 	case <-ctx.Done():
@@ -103,85 +100,53 @@ func (d *director) abortWhen(ready func() error, text string, steps ...mockllm.S
 	}
 }
 
-// idle returns a channel that is closed when the session has become idle.
-func (d *director) idle(ctx context.Context) (<-chan struct{}, error) {
-	events, err := d.oc.Events(ctx)
-	if err != nil {
-		return nil, err
-	}
-	session, done := d.session, make(chan struct{})
-	go func() {
-		for e := range events {
-			var p struct {
-				SessionID string `json:"sessionID"`
-			}
-			if e.Type == "session.idle" && json.Unmarshal(e.Properties, &p) == nil && p.SessionID == session {
-				close(done)
-				return
-			}
-		}
-	}()
-	return done, nil
-}
-
 func (d *director) fileExists(path string) error {
 	_, err := os.Stat(path)
 	return err
 }
 
-// post calls a route of the session.
+// post calls a route of OpenCode's session.
 func (d *director) post(route string, body any) {
 	if d.err == nil {
-		d.fail(d.oc.Call(d.ctx, http.MethodPost, "/session/"+d.session+"/"+route, body, nil))
+		d.fail(d.agent.(*agent.OpenCode).Call(d.ctx, http.MethodPost, "/session/"+d.session+"/"+route, body, nil))
 	}
 }
 
-// goBackTo reverts the session to the point before the newest prompt with this text.
+// goBackTo takes the session back to the point before the newest prompt with this text.
 func (d *director) goBackTo(prompt string) {
-	if id := d.find(prompt); d.err == nil {
-		d.fail(d.oc.Revert(d.ctx, d.session, id))
+	if d.err == nil {
+		d.fail(d.agent.GoBack(d.ctx, d.session, prompt))
 	}
 }
 
 // forkAt forks the session at a prompt, or all of it, and goes on in the copy.
 func (d *director) forkAt(prompt string) {
-	id := ""
-	if prompt != "" {
-		id = d.find(prompt)
-	}
 	if d.err != nil {
 		return
 	}
-	s, err := d.oc.Fork(d.ctx, d.session, id)
-	d.fail(err)
-	d.session = s.ID
-}
-
-// find returns the id of a prompt's message.
-func (d *director) find(prompt string) (id string) {
-	if d.err != nil {
-		return ""
+	var err error
+	if prompt == "" {
+		d.session, err = d.agent.Copy(d.ctx, d.session)
+	} else {
+		d.session, err = d.agent.CopyUntil(d.ctx, d.session, prompt)
 	}
-	messages, err := d.oc.Messages(d.ctx, d.session)
 	d.fail(err)
-	for _, m := range slices.Backward(messages) {
-		if m.Info.Role == "user" && m.Text() == prompt {
-			return m.Info.ID
-		}
-	}
-	d.fail(fmt.Errorf("no prompt %q in session %s", prompt, d.session))
-	return ""
 }
 
 // finish stores the number of messages in the session. A refused drop is a mistake in the script and an
 // error, because the trace would show less than it promises.
 func (d *director) finish() error {
-	messages, err := d.oc.Messages(d.ctx, d.session)
-	d.messages = len(messages)
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Tool == "ctx_reduce" && !strings.HasPrefix(p.State.Output, "Marked") {
-				err = errors.Join(err, fmt.Errorf("call %s of ctx_reduce: %s", p.CallID, p.State.Output))
+	n, err := d.countMessages(d.ctx, d.session)
+	d.messages = n
+	for _, r := range d.mock.Requests() {
+		for _, m := range r.Messages {
+			for _, c := range m.Content {
+				if c.Type == "tool_result" && d.reduced[c.ID] {
+					delete(d.reduced, c.ID) // later requests may have dropped the result
+					if _, output, _ := strings.Cut(c.Text, "§ "); !strings.HasPrefix(output, "Marked") {
+						err = errors.Join(err, fmt.Errorf("call %s of ctx_reduce: %s", c.ID, c.Text))
+					}
+				}
 			}
 		}
 	}
@@ -191,11 +156,16 @@ func (d *director) finish() error {
 // call returns a step with one tool call, whose id is unique.
 func (d *director) call(tool string, input map[string]any) mockllm.Step {
 	d.calls++
-	return mockllm.Call(fmt.Sprintf("toolu_edge%04d", d.calls), tool, input)
+	return mockllm.Call(d.callID(), tool, input)
 }
 
+// callID is the id of the newest call.
+func (d *director) callID() string { return fmt.Sprintf("toolu_edge%04d", d.calls) }
+
 func (d *director) reduce(tags string) mockllm.Step {
-	return d.call("ctx_reduce", map[string]any{"drop": tags})
+	step := d.call("ctx_reduce", map[string]any{"drop": tags})
+	d.reduced[d.callID()] = true
+	return step
 }
 
 // reads returns steps that read files of the project one after the other. Some have a signed thought,
@@ -203,7 +173,7 @@ func (d *director) reduce(tags string) mockllm.Step {
 func (d *director) reads(n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(d.files))
 	for range n {
-		s := d.call("read", map[string]any{"filePath": filepath.Join(d.project(), names[d.calls%len(names)]), "limit": 24})
+		s := d.call(d.tools().Read(filepath.Join(d.project(), names[d.calls%len(names)]), 0, 24))
 		if d.calls%4 == 1 {
 			s.Blocks = slices.Insert(s.Blocks, 0, mockllm.Text(fmt.Sprintf("Call %d: looking further.", d.calls)))
 		}

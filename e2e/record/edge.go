@@ -2,33 +2,41 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // edge shows the unusual events in a session: a provider that fails, a user who interrupts, reverts,
 // switches models and forks, and a harness that compacts on its own.
-var edge = session{name: "edge", limits: opencodetest.DefaultLimits, play: playEdge}
+var edge = session{name: "edge", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playEdge}
+
+// piEdge shows them in a session of Pi, with those that only Pi has: a reload of the extensions, a switch
+// to another session, and the branches of a session's tree.
+var piEdge = edge.with(schema.HarnessPi)
 
 func playEdge(ctx context.Context, r *recording) error {
 	r.mock.AddRule(mockllm.Rule{
 		Name: "summary", Match: mockllm.WithoutTools,
 		Answer: mockllm.Always(mockllm.Say("## Goal\nThe user has the files of a project read.\n\n## Progress\nSeveral are read.")),
 	})
-	s, err := r.oc.CreateSession(ctx, opencodetest.NewSession{Title: r.name})
+	id, err := r.agent.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	d := &director{recording: r, ctx: ctx, session: s.ID}
-	for _, scene := range []struct {
+	d := &director{recording: r, ctx: ctx, session: id, reduced: map[string]bool{}}
+	type scene struct {
 		name string
 		play func()
-	}{
+	}
+	scenes := []scene{
 		{"work", d.work},
 		{"an image", d.image},
 		{"refusals that are retried", d.retries},
@@ -44,7 +52,30 @@ func playEdge(ctx context.Context, r *recording) error {
 		{"a fork", d.fork},
 		{"a fork from the middle", d.forkEarlier},
 		{"OpenCode's own compaction", d.compaction},
-	} {
+	}
+	if p, ok := r.agent.(*agent.Pi); ok {
+		scenes = []scene{
+			{"work", d.work},
+			{"an image", d.image},
+			{"refusals that are retried", d.retries},
+			{"a prompt that is too long", d.repeatedOverflow},
+			{"an answer that breaks off", d.brokenAnswer},
+			{"an aborted answer", d.abortAnswer},
+			{"an aborted tool", d.abortTool},
+			{"drops and pressure", d.pressure},
+			{"another branch of the tree", d.revert},
+			{"a branch with a summary of the one that was left", func() { d.summarizedBranch(p) }},
+			{"a command of the user's shell", func() { d.shell(p) }},
+			{"another model, and back", d.otherModel},
+			{"a reload of the extensions", func() { d.reload(p) }},
+			{"pressure in the middle of a turn", d.force},
+			{"another session, and back", d.otherSession},
+			{"a fork", d.fork},
+			{"a fork from the middle", d.forkEarlier},
+			{"Pi's own compaction", func() { d.piCompaction(p) }},
+		}
+	}
+	for _, scene := range scenes {
 		scene.play()
 		if d.err != nil {
 			return fmt.Errorf("%s: %w", scene.name, d.err)
@@ -64,10 +95,9 @@ func (d *director) work() {
 func (d *director) image() {
 	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	d.mock.Enqueue(append(d.reads(1), mockllm.Say("It is one pixel."))...)
-	d.post("message", map[string]any{"parts": []map[string]any{
-		{"type": "text", "text": "What is in this picture?"},
-		{"type": "file", "mime": "image/png", "filename": "pixel.png", "url": "data:image/png;base64," + pixel},
-	}})
+	d.fail(d.agent.Send(d.ctx, d.session, opencodetest.Prompt{
+		Text: "What is in this picture?", Files: []opencodetest.File{{Mime: "image/png", Name: "pixel.png", URL: "data:image/png;base64," + pixel}},
+	}))
 	d.turn("Thanks.", mockllm.Say("You are welcome."))
 }
 
@@ -106,9 +136,8 @@ func (d *director) abortAnswer() {
 
 func (d *director) abortTool() {
 	started := filepath.Join(d.project(), ".git", "started") // a directory that no search looks into
-	d.abortWhen(func() error { return d.fileExists(started) }, "Wait a minute.", d.call("bash", map[string]any{
-		"command": "touch " + started + "; sleep 60", "description": "Wait",
-	}))
+	d.abortWhen(func() error { return d.fileExists(started) }, "Wait a minute.", d.call(
+		d.tools().Bash("touch "+started+"; sleep 60", "Wait")))
 	d.turn("That was too long.", append(d.reads(2), mockllm.Say("I will not do it again."))...)
 }
 
@@ -154,7 +183,11 @@ func (d *director) force() {
 func (d *director) fork() {
 	original := d.session
 	d.forkAt("")
-	steps := append(d.reads(3), d.reduce("26-34"))
+	old := "26-34" // some that the busts before have left
+	if d.harness == schema.HarnessPi {
+		old = "60-68"
+	}
+	steps := append(d.reads(3), d.reduce(old))
 	d.turn("Suppose that it were otherwise.", under(70, append(append(steps, d.reads(18)...), mockllm.Say("Then it would be."))...)...)
 	d.turn("Would it?", append(d.reads(2), mockllm.Say("It would."))...)
 	d.session = original
@@ -171,10 +204,65 @@ func (d *director) forkEarlier() {
 
 func (d *director) compaction() {
 	if d.err == nil {
-		d.err = d.oc.Summarize(d.ctx, d.session, opencodetest.ClaudeModel)
+		d.err = d.agent.(*agent.OpenCode).Summarize(d.ctx, d.session, opencodetest.ClaudeModel)
 	}
 	d.turn("Where were we?", append(d.reads(6), d.reduce("126-134"), mockllm.Say("Somewhere."))...)
 	d.turn("Read it all again.", under(70, append(d.reads(18), mockllm.Say("Read."))...)...)
+	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
+}
+
+// repeatedOverflow has a prompt refused as too long. Pi repeats the request in the same turn.
+func (d *director) repeatedOverflow() {
+	steps := append(d.reads(1), mockllm.Fail(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 214003 tokens > 200000 maximum"))
+	d.turn("And all the rest.", append(append(steps, d.reads(1)...), mockllm.Say("That was all."))...)
+}
+
+// summarizedBranch leaves a branch, for which the model writes a summary.
+func (d *director) summarizedBranch(p *agent.Pi) {
+	d.turn("Name a number.", append(d.reads(1), mockllm.Say("Seven."))...)
+	if d.err == nil {
+		entry, err := p.PromptEntry(d.ctx, "Name a number.")
+		d.fail(errors.Join(err, p.Navigate(d.ctx, entry+" summarize")))
+	}
+	d.turn("Name another number.", mockllm.Say("Eight."))
+}
+
+// shell runs two commands that the user types, one of which the model does not see.
+func (d *director) shell(p *agent.Pi) {
+	for i, command := range []string{"head -n 3 go.mod", "date"} {
+		if d.err == nil {
+			d.fail(p.Call(d.ctx, "bash", map[string]any{"command": command, "excludeFromContext": i == 1}, nil))
+		}
+	}
+	d.turn("Which Go is it?", mockllm.Say("A recent one."))
+}
+
+func (d *director) reload(p *agent.Pi) {
+	if d.err == nil {
+		d.fail(p.Reload(d.ctx))
+	}
+	d.turn("Still there?", append(d.reads(2), mockllm.Say("Still here."))...)
+}
+
+// otherSession goes on in a new session, and comes back.
+func (d *director) otherSession() {
+	if d.err != nil {
+		return
+	}
+	original := d.session
+	var err error
+	d.session, err = d.agent.Begin(d.ctx)
+	d.fail(err)
+	d.turn("Something else.", append(d.reads(3), mockllm.Say("Here it is."))...)
+	d.session = original
+	d.turn("Where were we?", append(d.reads(2), mockllm.Say("Here."))...)
+}
+
+func (d *director) piCompaction(p *agent.Pi) {
+	if d.err == nil {
+		d.fail(p.Pi.Compact(d.ctx))
+	}
+	d.turn("Where were we then?", append(d.reads(6), mockllm.Say("Somewhere."))...)
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 

@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("record", flag.ContinueOnError)
 	repo := flags.String("repo", ".", "root of the repository")
 	out := flags.String("out", filepath.Join("testdata", "traces"), "directory of the traces")
-	only := flags.String("only", "", "record only this trace: short, long or edge")
+	only := flags.String("only", "", "record only this trace: short, long, edge, pi-short, pi-long or pi-edge")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return err
 	}
-	for _, s := range []session{short, long, edge} {
+	for _, s := range []session{short, long, edge, piShort, piLong, piEdge} {
 		if *only != "" && *only != s.name {
 			continue
 		}

@@ -8,16 +8,19 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/script"
 	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A session describes one session to record.
 type session struct {
-	name   string
-	limits opencodetest.Limits
+	name    string
+	harness schema.Harness
+	limits  opencodetest.Limits
 	// play plays the session. If it is nil, the turns of a script are played.
 	play func(context.Context, *recording) error
 
@@ -28,15 +31,24 @@ type session struct {
 }
 
 var (
-	short = session{name: "short", limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
+	short = session{name: "short", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
 
 	// long works in a small window. Its growth crosses the execute threshold (65 %) about once in every
 	// turn, but not while the turn runs.
 	long = session{
-		name: "long", limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
+		name: "long", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
+
+	// The same two with Pi.
+	piShort, piLong = short.with(schema.HarnessPi), long.with(schema.HarnessPi)
 )
+
+// with returns the session with another harness.
+func (s session) with(h schema.Harness) session {
+	s.name, s.harness = string(h)+"-"+s.name, h
+	return s
+}
 
 // A recording turns one session into a trace file.
 type recording struct {
@@ -46,7 +58,7 @@ type recording struct {
 
 	// These fields are valid while the session is played.
 	files map[string]string
-	oc    *opencodetest.OpenCode
+	agent agent.Agent
 	mock  *mockllm.Server
 
 	// The method record counts these.
@@ -70,50 +82,76 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	}
 	r.mock = mockllm.Start()
 	defer r.mock.Close()
-	options := user.WithPlugin(r.product.Host, r.project(), r.mock.URL())
-	options.Limits = r.limits
-	options.Config["snapshot"] = true // snapshots are on, as users have them
-	options.Env = append(options.Env, "MAGICCTX_TRACE="+r.traceDir())
-
-	if r.oc, err = opencodetest.Start(ctx, options); err != nil {
+	if r.agent, err = r.start(ctx, user); err != nil {
 		return nil, err
 	}
 	played := r.play(ctx, r)
-	r.oc.Close()
-	if err := errors.Join(played, r.oc.Stop(), user.StopHost(context.WithoutCancel(ctx))); err != nil {
+	if err := errors.Join(played, r.agent.End(), user.StopHost(context.WithoutCancel(ctx))); err != nil {
 		return nil, err
 	}
 	r.requests = len(r.mock.Requests())
 	return r.readTrace()
 }
 
+// start starts the harness, which records.
+func (r *recording) start(ctx context.Context, user *stage.User) (agent.Agent, error) {
+	record := "MAGICCTX_TRACE=" + r.traceDir()
+	if r.harness == schema.HarnessPi {
+		options := user.WithPi(r.product.Host, r.project(), r.mock.URL())
+		options.Limits = r.limits
+		options.Env = append(options.Env, record)
+		// Otherwise Pi finds nothing to summarise in a session of this size.
+		options.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 2_000}}
+		return agent.StartPi(ctx, options)
+	}
+	options := user.WithPlugin(r.product.Host, r.project(), r.mock.URL())
+	options.Limits = r.limits
+	options.Config["snapshot"] = true // snapshots are on, as users have them
+	options.Env = append(options.Env, record)
+	oc, err := opencodetest.Start(ctx, options)
+	return &agent.OpenCode{OpenCode: oc, Title: r.name}, err
+}
+
+// tools are the tools of the session's harness.
+func (s *session) tools() script.Tools {
+	if s.harness == schema.HarnessPi {
+		return script.Pi
+	}
+	return script.OpenCode
+}
+
+// countMessages returns the number of messages that the harness has stored in a session.
+func (r *recording) countMessages(ctx context.Context, session string) (int, error) {
+	if oc, ok := r.agent.(*agent.OpenCode); ok {
+		messages, err := oc.Messages(ctx, session)
+		return len(messages), err
+	}
+	messages, err := r.agent.(*agent.Pi).Messages(ctx)
+	return len(messages), err
+}
+
 // playScript plays a session in which nothing goes wrong.
 func playScript(ctx context.Context, r *recording) error {
 	turns := script.Write(script.Options{
-		Project: r.project(), Files: r.files, Steps: r.steps, DropEvery: r.dropEvery, Seed: 1,
+		Project: r.project(), Files: r.files, Steps: r.steps, DropEvery: r.dropEvery, Seed: 1, Tools: r.tools(),
 	})
-	s, err := r.oc.CreateSession(ctx, opencodetest.NewSession{Title: r.name})
+	id, err := r.agent.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	for i, turn := range turns {
 		r.mock.Enqueue(turn.Steps...)
-		if _, err := r.oc.Prompt(ctx, s.ID, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
+		if err := r.agent.Send(ctx, id, opencodetest.Prompt{Text: turn.Prompt}); err != nil {
 			return fmt.Errorf("turn %d: %w", i+1, err)
 		}
 	}
-	messages, err := r.oc.Messages(ctx, s.ID)
-	if err != nil {
+	if r.messages, err = r.countMessages(ctx, id); err != nil {
 		return err
 	}
-	r.messages = len(messages)
 	// A failed call is a mistake in the script, and a trace must not hide it.
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Type == "tool" && (p.State.Status != "completed" || p.Tool == "invalid") {
-				return fmt.Errorf("call %s of %s: %s %s%s", p.CallID, p.Tool, p.State.Status, p.State.Error, p.State.Output)
-			}
-		}
+	failed, err := r.agent.FailedCalls(ctx, id)
+	if err != nil || len(failed) > 0 {
+		return errors.Join(err, fmt.Errorf("failed calls: %q", failed))
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package script
 // Tools are the tools of a harness that a scripted model calls. Each method returns the name of the tool
 // and its arguments.
 type Tools interface {
-	// Read reads a file from the line offset on, at most limit lines. With 0 and 0 it reads the whole
-	// file.
+	// Read reads a file from the line offset on, at most limit lines. An offset of 0 is the start, a
+	// limit of 0 no limit.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
 	// Bash runs a command in the shell.
 	Bash(command, description string) (tool string, input map[string]any)
@@ -47,8 +47,11 @@ func (pi) Edit(path, old, edited string) (string, map[string]any) {
 }
 
 func lines(input map[string]any, offset, limit int) map[string]any {
+	if offset > 0 {
+		input["offset"] = offset
+	}
 	if limit > 0 {
-		input["offset"], input["limit"] = offset, limit
+		input["limit"] = limit
 	}
 	return input
 }
