@@ -118,6 +118,11 @@ export class Judge {
   private passes = 0
   /** Whether messages that had been sent changed while the journal could not be written. */
   private isUnrecorded = false
+  /**
+   * The newest request that is in the host's memory or in its journal, but not in both, since the last good one: its
+   * pass could not be stored, or its answer came too late. The next bust may be about it.
+   */
+  private halfKnown: readonly Turn[] | undefined
   private isForgetful = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
@@ -202,6 +207,7 @@ export class Judge {
     else this.fallback(raw, rows, outcome, verdict)
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
+    if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = rawTurns
     // If the shim has repeated or lost a pass, there is one more pass that may have decided something, so the
     // pressure is not checked.
     if (passes.length === 1 && this.pending.length === 0) this.pressure(passes[0], verdict, attempt)
@@ -215,6 +221,7 @@ export class Judge {
       this.pending = []
       this.forkedFrom = undefined
       this.isUnrecorded = false
+      this.halfKnown = undefined
       this.happened.flush = this.happened.reloaded = this.happened.systemChanged = false
     }
     this.passes++
@@ -395,7 +402,8 @@ export class Judge {
         if (!happened.systemChanged && good && good.chain.start === chain.start) lie("the system prompt is the same")
         break
       case "transcript-changed":
-        if (good && good.model === model && stands(good.raw, raw)) lie("all that was sent before is still there")
+        // A message that came and went meanwhile counts: the host has seen it.
+        if (good && good.model === model && stands(good.raw, raw) && stands(this.halfKnown ?? [], raw)) lie("all that was sent before is still there")
         break
     }
   }

@@ -135,6 +135,35 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	}
 }
 
+// F21: the first pass of a session could not be stored. Its request left without the
+// host's system prompt, and the thinking that answered it was believed to be valid behind
+// that prompt.
+func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
+	h := newHarness(t)
+	h.config.PreservedThinking = map[string]string{"default": "on"}
+	h.restart()
+	h.user("u1", "find it")
+	unlock := h.lockDatabase()
+	if m := h.pass(); m.Wire != "" {
+		t.Errorf("the wire has the token %q, but its system prompt is not the host's", m.Wire)
+	}
+	const prompt = "You are an agent."
+	params := schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}}
+	if r, err := h.host.System(t.Context(), h, params); err != nil || r.System != nil {
+		t.Fatalf("system prompt %q, %v, although nothing is stored", r.System, err)
+	}
+	h.think("a1", "one", 1000)
+	unlock()
+	h.pass()
+	if r, err := h.host.System(t.Context(), h, params); err != nil || len(r.System) != 2 {
+		t.Fatalf("system prompt %q, %v, want the guidance behind it", r.System, err)
+	}
+	h.wantThinking("behind another system prompt")
+	h.think("a2", "two", 1000)
+	h.pass()
+	h.wantThinking("behind the host's", "a2")
+}
+
 // D6: the units of a pass during a lock were lost with the host. A queued drop
 // then removed the next message that got the tag: the user's own words.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {

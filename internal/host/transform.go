@@ -414,6 +414,12 @@ func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
 	s.revision = ps.h.revision.Add(1)
 	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
+	if s.row.Passes == 0 && !s.systemComesFirst() {
+		// Until a first pass is stored, System leaves the prompt as it is. So this request
+		// leaves with another system prompt than the next one, and thinking that answers it
+		// will not be valid behind that one (F21).
+		m.Wire = ""
+	}
 	if ps.decision.Verdict != schema.Steady {
 		m.Cause = string(ps.decision.Cause)
 	}
