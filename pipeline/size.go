@@ -144,7 +144,8 @@ func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
 // refused corrects the size after the provider refused a prompt, and returns the
 // number of provider tokens in one token of the host's count. A refused prompt had at
-// least limit tokens, or named tokens if the provider gave a number (0 if not).
+// least limit tokens (0 if that is not known), or named tokens if the provider gave a
+// number (0 if not).
 func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken float64) {
 	if real := max(limit, named); real > size.Current {
 		size.Current = real

@@ -232,6 +232,19 @@ func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
+// F22: a model with a small window refused a prompt, and the user switched to one with a
+// large window. The refusal says nothing about the large window.
+func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: q")
+	s.happen("assistant a1 (40%): so\nuser u2: n")
+	s.w.readings.Overflow, s.w.readings.LimitTokens = true, 200_000
+	s.happen("user u3 (m2): n")
+	if got := s.w.decision.Size.Current; got < 40_000 || got > 41_000 {
+		t.Errorf("the pass believes in %d tokens, want the 40,000 of the last usage and the new messages", got)
+	}
+}
+
 // F14, the same for thinking: a new preamble takes all of it from the wire, and the size
 // has counted only the thinking in the measured prompt.
 func TestLostThinkingBehindTheMeasurementFreesNothing(t *testing.T) {
