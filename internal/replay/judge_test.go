@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
@@ -16,7 +17,10 @@ var judgeWhole = flag.Bool("judge", false, "let the judge see every committed tr
 
 // judgedEvery tells for each trace how often the judge sees a pass that changes nothing, for example
 // every fifth. Such passes differ only by their tail.
-var judgedEvery = map[string]int{"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25}
+var judgedEvery = map[string]int{
+	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25,
+	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25,
+}
 
 // The judge checks each pass that changes something, the last pass of each session, and some passes in
 // between. None of their wires may break a rule of the provider that the raw array keeps.
@@ -30,7 +34,7 @@ func TestJudgeTraces(t *testing.T) {
 		all = anyways()
 		*whole = was
 	default: // the short trace, each profile in one mode
-		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace != "short.jsonl.gz" })
+		all = slices.DeleteFunc(all, func(a anyway) bool { return !strings.HasSuffix(a.trace, "short.jsonl.gz") })
 		modes := mode.Names()
 		for i := range all {
 			if all[i].mode != modes[i/len(modes)%len(modes)] {
@@ -52,12 +56,16 @@ func (a anyway) judge(t *testing.T, j *judge.Judge) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	harness := ""
+	if strings.HasPrefix(a.trace, "pi-") {
+		harness = "pi"
+	}
 	last := make(map[string]func()) // the newest pass of a session that the judge has not seen yet
 	watch := func(s Sent) {
 		send := func() {
 			raw, wire, err := s.Arrays()
 			if err == nil {
-				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Binds: s.Binds, Raw: raw, Wire: wire})
+				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Harness: harness, Binds: s.Binds, Raw: raw, Wire: wire})
 			}
 			if err != nil {
 				t.Fatal(err)
