@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/agent"
+	"github.com/magicctx/magicctx-host/e2e/judge"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
@@ -471,5 +472,43 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	}
 	if errs := p.ExtensionErrors(); len(errs) > 0 {
 		t.Errorf("extension errors: %q", errs)
+	}
+}
+
+// The judge follows Pi's own path from the array to the request. For the wires of a recorded session, its
+// result equals the requests that Pi sent, message by message.
+func TestJudgeConvertsAsPi(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	j := judge.Needs(t)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.thinks = true
+	traces := filepath.Join(w.root, "trace")
+	options := w.withPlugin()
+	options.Env = append(options.Env, "MAGICCTX_TRACE="+traces)
+	p := w.launch(options)
+	dialects := make(map[string]string) // by session
+	for _, c := range []struct{ dialect, model string }{{"anthropic", opencodetest.ClaudeModel}, {"openai-compatible", opencodetest.GPTModel}} {
+		s := w.session(p)
+		dialects[s] = c.dialect
+		_, nowhere := w.tools().Read("/nowhere", 0, 0)
+		_, notes := w.tools().Read(filepath.Join(w.project, "notes.txt"), 0, 0)
+		calls := []mockllm.Block{mockllm.Text("I look. "), mockllm.Tool("call_1", "read", notes), mockllm.Tool("call_2", "read", nowhere)}
+		think := func(blocks ...mockllm.Block) mockllm.Step {
+			if c.dialect == "anthropic" {
+				blocks = append([]mockllm.Block{mockllm.Thinking("where is it", "sig1"), mockllm.RedactedThinking("secret")}, blocks...)
+			}
+			return mockllm.Step{Blocks: blocks}
+		}
+		w.play(s, think(calls...), mockllm.Say("41"), think(mockllm.Tool("call_3", "read", notes)), mockllm.Say("still 41"), mockllm.Say("bye"))
+		for _, text := range []string{"what is the answer?", "and now?", "thank you"} {
+			if err := p.Send(w.ctx, s, opencodetest.Prompt{Text: text, Model: c.model}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.stop(p)
+	w.stopHost()
+	if passes := w.judgeTraces(j, traces, "pi", dialects); passes < 10 {
+		t.Errorf("only %d passes were compared", passes)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
 	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
@@ -33,15 +34,13 @@ func TestJudgeTraces(t *testing.T) {
 		*whole = true
 		all = anyways()
 		*whole = was
-	default: // the short trace, each profile in one mode
-		all = slices.DeleteFunc(all, func(a anyway) bool { return !strings.HasSuffix(a.trace, "short.jsonl.gz") })
+	default: // the short traces, OpenCode's for each profile in one mode
 		modes := mode.Names()
-		for i := range all {
-			if all[i].mode != modes[i/len(modes)%len(modes)] {
-				all[i].trace = ""
-			}
-		}
-		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace == "" })
+		all = slices.DeleteFunc(all, func(a anyway) bool {
+			i := slices.IndexFunc(render.Profiles, func(p render.Profile) bool { return p.Name == a.profile })
+			isPi := strings.HasPrefix(a.trace, "pi-")
+			return !strings.HasSuffix(a.trace, "short.jsonl.gz") || !isPi && a.mode != modes[i%len(modes)]
+		})
 	}
 	for _, a := range all {
 		a.judge(t, j)
