@@ -41,7 +41,7 @@ func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 func (w *world) registry(installed string) string {
 	w.t.Helper()
 	manifests, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "*", "package.json"))
-	if err != nil || len(manifests) != 2 {
+	if err != nil || len(manifests) != 3 { // the host, and the packages of both harnesses
 		w.t.Fatalf("installed manifests: %q, %v", manifests, err)
 	}
 	packuments := map[string][]byte{} // by path
