@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -510,5 +512,49 @@ func TestJudgeConvertsAsPi(t *testing.T) {
 	w.stopHost()
 	if passes := w.judgeTraces(j, traces, "pi", dialects); passes < 10 {
 		t.Errorf("only %d passes were compared", passes)
+	}
+}
+
+// A person sees the status line and the notices on a terminal of 80 columns.
+func TestPiScreen(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.mock.Enqueue(mockllm.Say("It says 41."), mockllm.Say("Yes."))
+	p, err := pitest.StartTerminal(w.ctx, w.piOptions(w.withPlugin()))
+	if errors.Is(err, pitest.ErrNoTerminal) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.stopHost()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	for _, do := range []struct {
+		keys  string
+		shows []string
+	}{
+		{"", []string{"claude-mock-5-0", "\nmagicctx"}},
+		{"What is the answer?\r", []string{"It says 41.", "magicctx 0% of 200k"}},
+		{"/ctx-status \r", []string{"Next bust: at "}},
+		{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
+	} {
+		if err := p.Type(do.keys); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := p.Await(ctx, do.shows...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("after %q:\n%s", do.keys, strings.TrimSpace(strings.Join(lines, "\n")))
+	}
+	// The lines of Pi and its extensions end at the right edge, or they would go on in the next one.
+	for _, line := range p.Lines() {
+		if strings.Contains(line, "Next bust: at ") && !strings.Contains(line, "costs about") {
+			t.Errorf("a line of the notice is broken: %s", line)
+		}
+	}
+	if err := p.Stop(); err != nil {
+		t.Error(err)
 	}
 }
