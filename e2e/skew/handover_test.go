@@ -68,6 +68,9 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	var fresh []session
 	random := rand.New(rand.NewPCG(*handoverSeed, 0))
 	got := w.work(seats, sync.OnceFunc(func() {
+		if h == schema.HarnessPi {
+			w.came = make(chan struct{})
+		}
 		go func() {
 			defer close(replaced)
 			var err error
@@ -77,6 +80,8 @@ func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // the random delay
 			if h == schema.HarnessPi {
 				next = w.start(newer, "other")
+				w.awaitStatus("the newer host", func(s schema.StatusResult) bool { return s.Version == newer.version })
+				close(w.came)
 			}
 			fresh = w.work([]process{next}, func() {})
 		}()
@@ -157,6 +162,7 @@ func (w *world) work(seats []process, midway func()) []session {
 			if i == 0 && n == stepsOfTurn+stepsOfTurn/2 {
 				midway()
 			}
+			w.hold(n)
 		}
 		var err error
 		if all[i].id, err = w.session(seats[i], heard, w.steps(seats[i].project, i)...); err != nil {
@@ -253,6 +259,25 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 		w.t.Errorf("session %s: the older host served %d of %d passes", s.id, before, len(passes))
 	}
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
+}
+
+// hold delays the answers to a session's last requests while the newer host has not come. A Pi that brings
+// it needs longer to start than the sessions of the test would last. The last pass of each session is
+// the newer host's, and passes go on meanwhile.
+func (w *world) hold(request int) {
+	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
+	if w.came == nil || request < midway || request > last {
+		return
+	}
+	var enough <-chan time.Time
+	if request < last {
+		enough = time.After(pause)
+	}
+	select {
+	case <-w.came:
+	case <-enough:
+	case <-w.ctx.Done():
+	}
 }
 
 // checkExtends asserts that b begins with all blocks of a, regardless of cache markers.

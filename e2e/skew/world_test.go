@@ -34,6 +34,9 @@ type world struct {
 	root    string
 	user    *stage.User
 	mock    *mockllm.Server
+	// came is closed when the newer host serves. While it is nil, no session waits for that. It is used
+	// while the mock chooses an answer, and so by one session at a time.
+	came chan struct{}
 }
 
 // newWorld creates a world at root. root must be short, because the path of a socket has room for 104
