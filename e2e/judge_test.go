@@ -45,15 +45,23 @@ func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	w.stop(oc)
 	w.stopHost()
 
-	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no trace: %v", err)
+	if passes := w.judgeTraces(j, traces, "", dialects); passes < 10 {
+		t.Errorf("only %d passes were compared", passes)
 	}
-	passes := 0
+}
+
+// judgeTraces has the judge convert the wires in the traces of a harness, and compare them with the
+// requests of their sessions. dialects are the converters by session. It returns the number of passes.
+func (w *world) judgeTraces(j *judge.Judge, dir, harness string, dialects map[string]string) (passes int) {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(paths) == 0 {
+		w.t.Fatalf("no trace: %v", err)
+	}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		defer f.Close()
 		err = replay.Recorded(f, func(session string, _, wire []json.Value) error {
@@ -62,14 +70,14 @@ func TestJudgeConvertsAsOpenCode(t *testing.T) {
 				bodies = append(bodies, r.Body)
 			}
 			passes++
-			return j.Send(judge.Case{Name: fmt.Sprintf("pass %d of %s", passes, session), Wire: wire, Bodies: bodies, Converter: dialects[session]})
+			return j.Send(judge.Case{
+				Name: fmt.Sprintf("pass %d of %s", passes, session), Harness: harness, Wire: wire, Bodies: bodies, Converter: dialects[session],
+			})
 		})
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 	}
-	j.Check(t)
-	if passes < 10 {
-		t.Errorf("only %d passes were compared", passes)
-	}
+	j.Check(w.t)
+	return passes
 }

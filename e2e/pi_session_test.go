@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/agent"
+	"github.com/magicctx/magicctx-host/e2e/judge"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
@@ -471,5 +474,87 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	}
 	if errs := p.ExtensionErrors(); len(errs) > 0 {
 		t.Errorf("extension errors: %q", errs)
+	}
+}
+
+// The judge follows Pi's own path from the array to the request. For the wires of a recorded session, its
+// result equals the requests that Pi sent, message by message.
+func TestJudgeConvertsAsPi(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	j := judge.Needs(t)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.thinks = true
+	traces := filepath.Join(w.root, "trace")
+	options := w.withPlugin()
+	options.Env = append(options.Env, "MAGICCTX_TRACE="+traces)
+	p := w.launch(options)
+	dialects := make(map[string]string) // by session
+	for _, c := range []struct{ dialect, model string }{{"anthropic", opencodetest.ClaudeModel}, {"openai-compatible", opencodetest.GPTModel}} {
+		s := w.session(p)
+		dialects[s] = c.dialect
+		_, nowhere := w.tools().Read("/nowhere", 0, 0)
+		_, notes := w.tools().Read(filepath.Join(w.project, "notes.txt"), 0, 0)
+		calls := []mockllm.Block{mockllm.Text("I look. "), mockllm.Tool("call_1", "read", notes), mockllm.Tool("call_2", "read", nowhere)}
+		think := func(blocks ...mockllm.Block) mockllm.Step {
+			if c.dialect == "anthropic" {
+				blocks = append([]mockllm.Block{mockllm.Thinking("where is it", "sig1"), mockllm.RedactedThinking("secret")}, blocks...)
+			}
+			return mockllm.Step{Blocks: blocks}
+		}
+		w.play(s, think(calls...), mockllm.Say("41"), think(mockllm.Tool("call_3", "read", notes)), mockllm.Say("still 41"), mockllm.Say("bye"))
+		for _, text := range []string{"what is the answer?", "and now?", "thank you"} {
+			if err := p.Send(w.ctx, s, opencodetest.Prompt{Text: text, Model: c.model}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.stop(p)
+	w.stopHost()
+	if passes := w.judgeTraces(j, traces, "pi", dialects); passes < 10 {
+		t.Errorf("only %d passes were compared", passes)
+	}
+}
+
+// A person sees the status line and the notices on a terminal of 80 columns.
+func TestPiScreen(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.mock.Enqueue(mockllm.Say("It says 41."), mockllm.Say("Yes."))
+	p, err := pitest.StartTerminal(w.ctx, w.piOptions(w.withPlugin()))
+	if errors.Is(err, pitest.ErrNoTerminal) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.stopHost()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	for _, do := range []struct {
+		keys  string
+		shows []string
+	}{
+		{"", []string{"claude-mock-5-0", "\nmagicctx"}},
+		{"What is the answer?\r", []string{"It says 41.", "magicctx 0% of 200k"}},
+		{"/ctx-status \r", []string{"Next bust: at "}},
+		{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
+	} {
+		if err := p.Type(do.keys); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := p.Await(ctx, do.shows...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("after %q:\n%s", do.keys, strings.TrimSpace(strings.Join(lines, "\n")))
+	}
+	// The lines of Pi and its extensions end at the right edge, or they would go on in the next one.
+	for _, line := range p.Lines() {
+		if strings.Contains(line, "Next bust: at ") && !strings.Contains(line, "costs about") {
+			t.Errorf("a line of the notice is broken: %s", line)
+		}
+	}
+	if err := p.Stop(); err != nil {
+		t.Error(err)
 	}
 }

@@ -137,11 +137,11 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size)), a.Gauge.Own)
 	}
 	if r.Overflow {
-		least := r.OverflowTokens
-		if a.Model == s.Meta.Model { // the window is that of the model that refused the prompt
-			least = max(least, limit)
+		refusedAt := limit
+		if s.Meta.Passes > 0 && a.Model != s.Meta.Model {
+			refusedAt = 0 // another model refused the prompt, and limit says nothing about its window
 		}
-		a.perToken = s.refused(&a.Size, &a.Gauge, least)
+		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens)
 	}
 	a.InputTokens = a.Size.Measured
 	a.Percent = float64(a.Size.Current) / float64(limit) * 100

@@ -116,7 +116,9 @@ type Copy struct {
 
 // CopyOf finds how many messages at the beginning of the array are copies from the
 // session that units belong to. Units must ascend by tag. The copy ends before the
-// first message that has a unit which the original lacks or has in another place.
+// first message that has a unit which the original lacks or has in another place. The
+// place does not count for a message that has its key in both, as in Pi: its compaction
+// puts a new message in front of older ones.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -135,7 +137,9 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 		if len(found) == 0 {
 			continue
 		}
-		from, end = found[0]+1, i+1
+		if end = i + 1; units[found[0]].MessageKey != m.key {
+			from = found[0] + 1
+		}
 		c.Messages[units[found[0]].MessageKey] = m.key
 		for i, place := range found {
 			keys[place] = m.units[i].key
@@ -162,7 +166,7 @@ func (m outlined) find(units []frozen.Unit, places map[int64][]int, from int) (f
 		at := -1
 		for _, place := range places[u.fingerprint] {
 			switch {
-			case taken[place], place < from:
+			case taken[place], place < from && units[place].Key != u.key:
 			case len(found) > 0 && units[place].MessageKey != units[found[0]].MessageKey:
 			default:
 				at = place

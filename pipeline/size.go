@@ -143,10 +143,11 @@ func (g Gauge) measurement() string { return messageOf(g.Of) + "/" + strconv.Ito
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
 // refused corrects the size after the provider refused a prompt, and returns the
-// number of provider tokens in one token of the host's count. The refused prompt had at
-// least real tokens (0 if nobody knows).
-func (s *Session) refused(size *Size, g *Gauge, real int) (perToken float64) {
-	if real > size.Current {
+// number of provider tokens in one token of the host's count. A refused prompt had at
+// least limit tokens (0 if that is not known), or named tokens if the provider gave a
+// number (0 if not).
+func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken float64) {
+	if real := max(limit, named); real > size.Current {
 		size.Current = real
 		if i, ok := s.index[messageOf(g.Of)]; ok && size.Measured > 0 {
 			tail := 0

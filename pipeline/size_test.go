@@ -232,26 +232,16 @@ func TestThinkingIsNoSignOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// F22: the window of one model refused a prompt, and the user went on with another model
-// with a larger one. The prompt was believed to have filled that: 13,519 tokens after a
-// revert, where 4,309 were to be sent.
-func TestRefusalSaysNothingOfAnotherModelsWindow(t *testing.T) {
-	for _, c := range []struct {
-		name, next  string
-		named, want int
-	}{
-		{"another model", "user u2 (m2): n", 0, 20_000},
-		{"another model, and the provider named the size", "user u2 (m2): n", 30_000, 30_000},
-		{"the same model", "user u2: n", 0, 100_000},
-	} {
-		s := begin(t, "anthropic", 1)
-		s.happen("user u1: q")
-		s.happen("assistant a1 (20%): done\nuser u3: again")
-		s.w.readings.Overflow, s.w.readings.OverflowTokens = true, c.named
-		s.happen(c.next)
-		if got := s.w.decision.Size.Current; got < c.want || got > c.want+200 {
-			t.Errorf("%s: the pass believes in %d tokens, want %d", c.name, got, c.want)
-		}
+// F22: a model with a small window refused a prompt, and the user switched to one with a
+// large window. The refusal says nothing about the large window.
+func TestRefusalOfAnotherModelDoesNotFillTheWindow(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: q")
+	s.happen("assistant a1 (40%): so\nuser u2: n")
+	s.w.readings.Overflow, s.w.readings.LimitTokens = true, 200_000
+	s.happen("user u3 (m2): n")
+	if got := s.w.decision.Size.Current; got < 40_000 || got > 41_000 {
+		t.Errorf("the pass believes in %d tokens, want the 40,000 of the last usage and the new messages", got)
 	}
 }
 

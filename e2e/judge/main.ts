@@ -5,7 +5,7 @@
 //   {"body": {...}, "converter": "anthropic", "name": "…"}
 //       a captured request to judge
 //   {"wire": [...], "bodies": [{...}, …], "converter": "anthropic", "name": "…"}
-//       a wire whose request must equal one of the captured ones, which shows that the judge converts as OpenCode does
+//       a wire whose request must equal one of the captured ones, which shows that the judge converts as the harness does
 //
 // It prints each violation and how many wires it judged by each profile. It exits with 1 if there was a violation.
 // With --json it prints one line per violation and a last line {"judged": {...}} instead. With JUDGE_KEEP=DIR it
@@ -16,6 +16,7 @@ import { createInterface } from "node:readline"
 import { isDeepStrictEqual } from "node:util"
 import { type Body, type ConverterName, convert, converters } from "./convert.ts"
 import { type Case, type Message, type Violation, checkBody, judge, profiles } from "./judge.ts"
+import { type Step, convertPi, sentByPi } from "./pi.ts"
 
 interface Line extends Omit<Case, "wire"> {
   name?: string
@@ -61,19 +62,21 @@ function judgeBody(line: Line): Violation[] {
 }
 
 /**
- * Compare reports a wire whose converted request equals none of those that OpenCode sent. It names the first
+ * Compare reports a wire whose converted request equals none of those that the harness sent. It names the first
  * difference.
  */
 async function compare(line: Line, bodies: Body[]): Promise<Violation[]> {
   const name = line.converter as ConverterName
-  const ours = await convert(name, { array: line.wire as Message[] })
-  const messages = (body: Body): Body[] => body.messages.filter((m: Body) => m.role !== "system" && m.role !== "developer")
+  const steps = line.wire as unknown as Step[]
+  const isPi = line.harness === "pi"
+  const ours = isPi ? convertPi(name, steps, steps) : await convert(name, { array: line.wire as Message[] })
+  const messages = (body: Body): Body[] => (isPi ? sentByPi(body) : body.messages.filter((m: Body) => m.role !== "system" && m.role !== "developer"))
   const same = (body: Body): number => messages(ours).findIndex((m, i) => !isDeepStrictEqual(m, messages(body)[i]))
   if (bodies.some((body) => messages(body).length === messages(ours).length && same(body) < 0)) return []
   const [nearest] = bodies.sort((a, b) => (same(b) >>> 0) - (same(a) >>> 0)) // -1 means no difference in ours, which makes it the farthest
   const at = nearest ? same(nearest) : 0
   const short = (body: Body): string => JSON.stringify(messages(body)[at])?.slice(0, 400)
-  return [{ rule: "as-opencode", where: `${name}: message ${at} of ${messages(ours).length}`, detail: `we say ${short(ours)}, OpenCode said ${nearest ? short(nearest) : "nothing"}` }]
+  return [{ rule: "as-sent", where: `${name}: message ${at} of ${messages(ours).length}`, detail: `we say ${short(ours)}, the harness said ${nearest ? short(nearest) : "nothing"}` }]
 }
 
 function report(line: Line, v: Violation): void {

@@ -104,9 +104,15 @@ function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
   return all
 }
 
+/**
+ * The message that names the model that is asked: the newest answer, because a user's message of Pi names none. An array
+ * that the tests make up may name it in a user's message.
+ */
+const askedBy = (raw: Step[]): PiMessage | undefined => raw.findLast((s) => s.message?.model)?.message
+
 /** ConvertPi returns the body of the request that Pi would send for the steps. The raw array names the model. */
 export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body {
-  const asked = raw.findLast((s) => s.message?.role === "user")?.message
+  const asked = askedBy(raw)
   const all = prepare(steps, asked)
   switch (dialects[name]) {
     case "anthropic":
@@ -116,6 +122,25 @@ export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body
     default:
       return toChat(all)
   }
+}
+
+/**
+ * The messages of a request that Pi has sent, in the form of convertPi: texts as blocks, neighbours of one role as one
+ * message, and no cache markers.
+ */
+export function sentByPi(body: Body): Body[] {
+  const messages: Body[] = []
+  for (const m of body.messages.filter((m: Body) => m.role !== "system" && m.role !== "developer")) {
+    if (m.role !== "user" && !Array.isArray(m.content)) {
+      messages.push(m)
+      continue
+    }
+    const content = blocks(m.content).map(({ cache_control: _, ...block }: Body) => block)
+    const last = messages.at(-1)
+    if (last?.role === m.role && Array.isArray(last.content)) last.content.push(...content)
+    else messages.push({ ...m, content })
+  }
+  return messages
 }
 
 function toAnthropic(all: PiMessage[]): Body {
@@ -150,7 +175,7 @@ function anthropicBlock(b: Block): Body[] {
       if (b.thinkingSignature) return [{ type: "thinking", thinking: b.thinking, signature: b.thinkingSignature }]
       return isBlank(b.thinking) ? [] : [{ type: "text", text: b.thinking }]
     case "toolCall":
-      return [{ type: "tool_use", id: b.id?.replace(/[^a-zA-Z0-9_-]/g, "_"), name: b.name, input: b.arguments ?? {} }]
+      return [{ type: "tool_use", id: b.id, name: b.name, input: b.arguments ?? {} }]
   }
   return []
 }
@@ -193,7 +218,7 @@ function toChat(all: PiMessage[]): Body {
     if (m.role === "assistant") {
       const calls = content.filter((b) => b.type === "toolCall").map((b) => ({ id: b.id, type: "function", function: { name: b.name, arguments: JSON.stringify(b.arguments ?? {}) } }))
       if (text.length === 0 && calls.length === 0) return []
-      return [{ role: "assistant", content: text.join(""), ...(calls.length > 0 ? { tool_calls: calls } : {}) }]
+      return [{ role: "assistant", content: text.length > 0 ? text.join("") : null, ...(calls.length > 0 ? { tool_calls: calls } : {}) }]
     }
     const parts = content.flatMap((b): Body[] => {
       if (b.type === "text") return [{ type: "text", text: b.text }]
@@ -207,7 +232,7 @@ function toChat(all: PiMessage[]): Body {
 /** The evidence about thinking in Pi's raw array. Only what the asked model has thought reaches the provider as thinking. */
 export function evidenceOfPi(raw: Step[], binds: boolean): Evidence {
   const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }
-  const asked = raw.findLast((s) => s.message?.role === "user")?.message
+  const asked = askedBy(raw)
   for (const m of flatten(raw)) {
     if (m.role !== "assistant") continue
     const isSame = m.provider === asked?.provider && m.model === asked?.model

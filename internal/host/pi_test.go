@@ -442,6 +442,43 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	}
 }
 
+// A compaction that keeps everything puts its summary in front of older messages, so the newest tag
+// stands first. A fork begins like its original all the same.
+func TestPiForkBehindACompactionBeginsLikeItsOriginal(t *testing.T) {
+	p := newPi(t)
+	p.user("find it")
+	p.pass()
+	for i := range 30 {
+		p.call(fmt.Sprint("c", i), strings.Repeat("word ", 500), 1000)
+		p.pass()
+	}
+	summary := json.Value(`{"id":"compactionSummary:7","message":{"role":"compactionSummary","summary":"nothing was summarised","timestamp":7}}`)
+	p.steps, p.revision, p.told = slices.Insert(p.steps, 0, summary), 0, 0
+	p.patches = map[string]schema.Patch{}
+	p.pass()
+	drop := schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: reduceTool, CallID: "d", Args: json.Value(`{"drop":"2-8"}`)}
+	if _, err := p.host.ToolExecute(t.Context(), p, drop); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.host.CommandExecute(t.Context(), p, schema.CommandExecuteParams{Session: p.id, Directory: "/p", Command: "ctx-flush"}); err != nil {
+		t.Fatal(err)
+	}
+	p.answer("there", 1000)
+	p.user("go on")
+	p.pass()
+	if strings.Contains(strings.Join(p.wire(), ""), `"id":"c1"`) {
+		t.Fatal("the original has dropped nothing")
+	}
+	f := openPi(t, p.harness, "fork")
+	f.steps = slices.Clone(p.steps)
+	f.answer("here", 1000)
+	f.user("another way")
+	f.pass()
+	if got := f.wire()[:len(p.steps)]; !slices.Equal(got, p.wire()) {
+		t.Errorf("the fork begins with %s\nits original with %s", got, p.wire())
+	}
+}
+
 func (p *piSession) key() store.Key {
 	return store.Key{Harness: string(schema.HarnessPi), Session: p.id}
 }

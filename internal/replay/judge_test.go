@@ -6,17 +6,22 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
 	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
 
 // judgedEvery tells for each trace how often the judge sees a pass that changes nothing, for example
 // every fifth. Such passes differ only by their tail.
-var judgedEvery = map[string]int{"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25}
+var judgedEvery = map[string]int{
+	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25,
+	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25,
+}
 
 // The judge checks each pass that changes something, the last pass of each session, and some passes in
 // between. None of their wires may break a rule of the provider that the raw array keeps.
@@ -29,15 +34,13 @@ func TestJudgeTraces(t *testing.T) {
 		*whole = true
 		all = anyways()
 		*whole = was
-	default: // the short trace, each profile in one mode
-		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace != "short.jsonl.gz" })
+	default: // the short traces, OpenCode's for each profile in one mode
 		modes := mode.Names()
-		for i := range all {
-			if all[i].mode != modes[i/len(modes)%len(modes)] {
-				all[i].trace = ""
-			}
-		}
-		all = slices.DeleteFunc(all, func(a anyway) bool { return a.trace == "" })
+		all = slices.DeleteFunc(all, func(a anyway) bool {
+			i := slices.IndexFunc(render.Profiles, func(p render.Profile) bool { return p.Name == a.profile })
+			isPi := strings.HasPrefix(a.trace, "pi-")
+			return !strings.HasSuffix(a.trace, "short.jsonl.gz") || !isPi && a.mode != modes[i%len(modes)]
+		})
 	}
 	for _, a := range all {
 		a.judge(t, j)
@@ -52,12 +55,16 @@ func (a anyway) judge(t *testing.T, j *judge.Judge) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	harness := ""
+	if strings.HasPrefix(a.trace, "pi-") {
+		harness = "pi"
+	}
 	last := make(map[string]func()) // the newest pass of a session that the judge has not seen yet
 	watch := func(s Sent) {
 		send := func() {
 			raw, wire, err := s.Arrays()
 			if err == nil {
-				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Binds: s.Binds, Raw: raw, Wire: wire})
+				err = j.Send(judge.Case{Name: fmt.Sprintf("%s, pass %d", a, s.Pass.Pass), Profile: s.Profile, Harness: harness, Binds: s.Binds, Raw: raw, Wire: wire})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/internal/mode"
@@ -28,11 +29,13 @@ var whole = flag.Bool("whole", false, "replay every trace in every mode for ever
 
 // anyways lists the combinations to replay. With -whole these are all traces in all modes with all
 // profiles. Otherwise they are all combinations of the short trace, every second one of the edge trace,
-// and two of the long trace. The windows are so small that pressure rises again and again.
+// and two of the long trace. Of the traces of Pi, they are every fourth combination of the edge trace and
+// one of the long trace. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
 		{"long.jsonl.gz", "subagent-no-reduce", "openai", 64_000},
+		{"pi-long.jsonl.gz", "primary", "anthropic", 32_000},
 	}
 	for i, profile := range render.Profiles {
 		for j, name := range mode.Names() {
@@ -42,7 +45,10 @@ func anyways() []anyway {
 				all = append(all, anyway{edgeTrace, name, profile.Name, window})
 			}
 			if *whole {
-				all = append(all, anyway{"long.jsonl.gz", name, profile.Name, 2 * window})
+				all = append(all, anyway{"long.jsonl.gz", name, profile.Name, 2 * window}, anyway{"pi-long.jsonl.gz", name, profile.Name, 2 * window})
+			}
+			if *whole || (i+j)%4 == 0 {
+				all = append(all, anyway{"pi-" + edgeTrace, name, profile.Name, window}, anyway{"pi-short.jsonl.gz", name, profile.Name, window})
 			}
 		}
 	}
@@ -55,7 +61,7 @@ func TestEveryTraceInEveryModeForEveryProfile(t *testing.T) {
 	all := anyways()
 	if testing.Short() || isRace {
 		all = slices.DeleteFunc(all, func(a anyway) bool {
-			return a.trace != "short.jsonl.gz" && (a.mode != "primary" || a.profile != "openai") || a.trace == "long.jsonl.gz"
+			return a.trace != "short.jsonl.gz" && (a.mode != "primary" || a.profile != "openai") || strings.HasSuffix(a.trace, "long.jsonl.gz")
 		})
 	}
 	for _, a := range all {

@@ -1,0 +1,123 @@
+package pitest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The size of a Terminal.
+const (
+	Columns = 80
+	Rows    = 40
+)
+
+// A Terminal is a Pi in its interactive mode, on a terminal of Columns and Rows.
+type Terminal struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	done  chan struct{} // closed when the process has ended and all its output is drawn
+
+	// mu guards screen and raw.
+	mu     sync.Mutex
+	screen *screen
+	raw    strings.Builder
+}
+
+// ErrNoTerminal means that this machine has no program that provides a terminal.
+var ErrNoTerminal = errors.New("the program script (util-linux) is not installed")
+
+// StartTerminal starts Pi in its interactive mode. The process ends with Stop, and is killed if ctx ends.
+func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
+	script, err := exec.LookPath("script")
+	if err != nil {
+		return nil, ErrNoTerminal
+	}
+	pi, err := o.command(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start pi in a terminal: %w", err)
+	}
+	line := fmt.Sprintf("stty cols %d rows %d; exec", Columns, Rows)
+	for _, arg := range pi.Args {
+		line += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	cmd := exec.CommandContext(ctx, script, "-qfec", line, "/dev/null")
+	cmd.Dir, cmd.Env, cmd.WaitDelay = pi.Dir, append(pi.Env, "TERM=xterm-256color", "SHELL=/bin/sh"), stopTimeout
+	cmd.Cancel = func() error { killGroup(cmd); return nil }
+	lead(cmd)
+	t := &Terminal{cmd: cmd, done: make(chan struct{}), screen: newScreen(Columns, Rows)}
+	cmd.Stdout, cmd.Stderr = t, t
+	if t.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start pi in a terminal: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start pi in a terminal: %w", err)
+	}
+	go func() {
+		defer close(t.done)
+		_ = cmd.Wait() // the screen shows why it has ended
+	}()
+	return t, nil
+}
+
+// Write draws the output of the process.
+func (t *Terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.raw.Write(p)
+	t.screen.write(string(p))
+	return len(p), nil
+}
+
+// Type types keys. "\r" is the key that sends a prompt.
+func (t *Terminal) Type(keys string) error {
+	_, err := io.WriteString(t.stdin, keys)
+	return err
+}
+
+// Lines returns the lines of the screen, without blanks at their ends.
+func (t *Terminal) Lines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.screen.lines()
+}
+
+// Await waits until the screen shows all words, and returns its lines.
+func (t *Terminal) Await(ctx context.Context, words ...string) ([]string, error) {
+	for {
+		lines := t.Lines()
+		text, isThere := strings.Join(lines, "\n"), true
+		for _, w := range words {
+			isThere = isThere && strings.Contains(text, w)
+		}
+		if isThere {
+			return lines, nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.done:
+			return lines, fmt.Errorf("pi has ended before its screen showed %q:\n%s", words, text)
+		case <-ctx.Done():
+			return lines, fmt.Errorf("the screen does not show %q:\n%s", words, text)
+		}
+	}
+}
+
+// Stop ends the session as a user does, by the keys ctrl-c twice, and waits for the process.
+func (t *Terminal) Stop() error {
+	_ = t.Type("\x03\x03") // the process may be gone
+	var err error
+	select {
+	case <-t.done:
+	case <-time.After(stopTimeout):
+		err = fmt.Errorf("stop pi: it still runs %s after ctrl-c", stopTimeout)
+	}
+	killGroup(t.cmd)
+	<-t.done
+	return err
+}
