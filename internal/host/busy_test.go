@@ -121,6 +121,31 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
+// F19: the event of a refused prompt waited for the lock as well. If the refusal cannot be
+// stored in time, the host remembers it until room is made.
+func TestRefusalDuringALockIsRemembered(t *testing.T) {
+	h := turn(t)
+	h.tool("a3", strings.Repeat("three ", 5000), "stop", 1000)
+	h.tool("a4", strings.Repeat("four ", 5000), "stop", 1000)
+	h.user("u3", "go on")
+	h.pass()
+	h.clock.Advance(time.Second)
+	unlock := h.lockDatabase()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // less than the store waits for a lock
+	defer cancel()
+	refusal := `{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"ContextOverflowError","data":{"message":"too much"}}}}`
+	if _, err := h.host.Event(ctx, h, schema.EventParams{Session: testSession, Event: json.Value(refusal)}); err == nil || ctx.Err() != nil {
+		t.Fatalf("the event ends with %v, its deadline with %v", err, ctx.Err())
+	}
+	unlock()
+	if m := h.pass(); m.Cause != "overflow" {
+		t.Errorf("%s (%s) after the lock was gone", m.Verdict, m.Cause)
+	}
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("and again: %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
 // F19: a host that has just started stores the model's limits in the middle of its first
 // pass. That write had no bound.
 func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {

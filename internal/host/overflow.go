@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -53,14 +54,19 @@ func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o o
 	if s.mode().IsSubagent {
 		at = 0
 	}
-	isNew, err := h.Store.MarkOverflow(ctx, s.key, s.row.Passes, at, o.PromptTokens)
-	if err != nil || !isNew {
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	isNew, err := h.Store.MarkOverflow(writing, s.key, s.row.Passes, at, o.PromptTokens)
+	if err != nil { // the host remembers what the store does not take in time
+		isNew = s.row.OverflowPass != s.row.Passes
+	}
+	if !isNew {
 		return err
 	}
 	s.row.OverflowAt, s.row.OverflowPass, s.row.OverflowTokens = at, s.row.Passes, o.PromptTokens
 	h.Log.Warn("the provider refused a prompt for its length", "session", s.key.Session, "pass", s.row.Passes,
 		"provider", m.Provider, "model", m.ID, "limitTokens", o.LimitTokens, "promptTokens", o.PromptTokens, "cause", o.Family)
-	return h.learn(ctx, m, refused(o.LimitTokens, now))
+	return errors.Join(err, h.learn(writing, m, refused(o.LimitTokens, now)))
 }
 
 // noteAccepted records the proof that an answer gives: a prompt of this size
