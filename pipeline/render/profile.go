@@ -93,7 +93,7 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 // LeavesOutSpent reports whether the provider accepts an answer without its
 // reasoning, signed or not, if only placeholders of texts are left of that answer.
 // Moonshot and DeepSeek miss the reasoning beside calls only; where an answer has
-// none, OpenCode sends DeepSeek an empty one. If another model wrote the answer (it is
+// none, the harness sends DeepSeek an empty one. If another model wrote the answer (it is
 // foreign), the harness sends its reasoning as a plain text, which no provider misses.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
