@@ -3,10 +3,14 @@
 package fault
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // pause stops a process until the test calls resume or ends.
@@ -19,5 +23,29 @@ func pause(t *testing.T, p *os.Process) (resume func()) {
 		}
 	})
 	t.Cleanup(resume)
+	awaitStopped(t, p.Pid)
 	return resume
+}
+
+// awaitStopped waits until each thread of a process has stopped. On a busy machine, a thread stops only when
+// it is scheduled again, and could answer a call until then. Without a /proc directory, awaitStopped does
+// not wait.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		running := 0
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, thread := range threads {
+			stat, err := os.ReadFile(thread)
+			if _, state, _ := bytes.Cut(stat, []byte(") ")); err == nil && !bytes.HasPrefix(state, []byte("T")) {
+				running++
+			}
+		}
+		if running == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d threads of process %d go on after SIGSTOP", running, len(threads), pid)
+		}
+	}
 }
