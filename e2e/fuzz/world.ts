@@ -483,6 +483,10 @@ export class World {
     if (this.refusals >= 4) {
       this.refusals = 0
       this.revert(Random.of(this.seed, "give up", this.passes))
+      // If a prompt of the user is the newest message now, the turn goes on with it, and with the model that it names
+      // (-seed 310125).
+      const asked = session.newestUser()!.message.info.model
+      session.model = models.find(({ provider, id }) => provider === asked?.providerID && id === asked.modelID)!
     }
     return "done"
   }
