@@ -70,8 +70,10 @@ func (s *scene) storeFaults() {
 	}
 	s.in("corrupt at start", func() {
 		s.forgetNotices()
-		s.whileDown(func() { corrupt(s.t, path) })
-		s.isDamaged()
+		s.whileDown(func() {
+			corrupt(s.t, path)
+			s.isDamaged() // a host that starts repairs it
+		})
 		mended()
 	})
 	s.in("corrupt in the middle of its life", func() {
