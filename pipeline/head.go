@@ -69,7 +69,7 @@ func (m *headMemo) render(codec transcript.Codec) {
 // too many if the system prompt has several blocks: the newest message would lose its own.
 func (s *Session) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
-	if s.SystemBlocks+harnessBreakpoints >= p.Breakpoints {
+	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
 		return transcript.NoBreakpoint
 	}
 	return p.Breakpoint

@@ -51,7 +51,7 @@ type Config struct {
 	render.Options
 	// CountText returns the number of tokens in a text. CountFile takes a file's URL.
 	CountText, CountFile func(string) int
-	// SystemBlocks is the number of blocks of the system prompt, at least 1.
+	// SystemBlocks is the number of blocks of the newest system prompt, 0 if it is unknown.
 	SystemBlocks int
 }
 
