@@ -2,8 +2,10 @@ package history_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +114,97 @@ func TestFlatCompartmentsDoNotDecay(t *testing.T) {
 	}
 }
 
+// Flat compartments do not add to the pressure, either.
+func TestFlatCompartmentsMakeNoPressure(t *testing.T) {
+	in := history.BaselineInput{Compartments: session(20), HistoryBudget: 6_000, CountText: tokens.Count}
+	alone := history.Baseline(in)
+	in.Compartments = append(in.Compartments, slices.Repeat([]history.Compartment{{Start: 201, End: 210, Title: "old", Flat: true, Importance: 50}}, 20)...)
+	if beside := history.Baseline(in); beside.Tiers[0] != alone.Tiers[0] || beside.Tiers[1] != alone.Tiers[1] || alone.Tiers[1] == 0 {
+		t.Errorf("tiers %v beside flat compartments, %v alone", beside.Tiers, alone.Tiers)
+	}
+}
+
+// weigh counts the letters "w" of a text, so that a test decides what is large.
+func weigh(text string) int { return strings.Count(text, "w") }
+
+// weighing returns n compartments of the same importance, whose tiers 1 to 4 have
+// these sizes.
+func weighing(n int, sizes [4]int) []history.Compartment {
+	compartments := make([]history.Compartment, n)
+	for i := range compartments {
+		compartments[i] = history.Compartment{Seq: i, Start: i + 1, End: i + 1, Title: "t", Importance: 50}
+		for tier, size := range sizes {
+			compartments[i].Tiers[tier] = strings.Repeat("w", size)
+		}
+	}
+	return compartments
+}
+
+// The history may exceed its budget by 5 %. If it has more, it gets down to the
+// budget.
+func TestSlackOfTheHistory(t *testing.T) {
+	noticeSize := weigh(history.Baseline(history.BaselineInput{Compartments: weighing(1, [4]int{}), CountText: weigh}).Text)
+	for size, want := range map[int][history.Archived]int{
+		1050: {1}, // the newest compartment has tier 1 at any pressure
+		1051: {0, 1},
+	} {
+		in := history.BaselineInput{Compartments: weighing(1, [4]int{size - noticeSize, 1000 - noticeSize, 1, 1}), HistoryBudget: 1000, CountText: weigh}
+		if got := history.Baseline(in); got.Tiers != want {
+			t.Errorf("%d tokens: tiers %v, want %v", size, got.Tiers, want)
+		}
+	}
+}
+
+// If the texts are larger than the averages, all compartments decay faster. Only
+// when two more attempts are not enough does the archive take the oldest.
+func TestPressureRisesBeforeTheArchiveGrows(t *testing.T) {
+	const n, budget = 30, 4_000
+	importances := slices.Repeat([]int{50}, n)
+	tiersAt := func(budget float64) (tiers [history.Archived]int) {
+		pressure := history.DecayPressure(importances, budget)
+		for i := range n {
+			tiers[history.TierOf(i+1, 50, pressure)-1]++
+		}
+		return tiers
+	}
+	sizes := [4]int{400, 130, 40, 20}
+	sizeOf := func(tiers [history.Archived]int) (size int) {
+		for i, each := range sizes {
+			size += tiers[i] * each
+		}
+		return size
+	}
+	attempts := [][history.Archived]int{tiersAt(budget), tiersAt(budget / 1.15), tiersAt(budget / 1.15 / 1.15)}
+	for i, tiers := range attempts {
+		if i > 0 && sizeOf(tiers) >= sizeOf(attempts[i-1]) {
+			t.Fatalf("the attempts do not get smaller: %v", attempts)
+		}
+		// The budget allows this attempt, and not the one before it.
+		in := history.BaselineInput{Compartments: weighing(n, sizes), HistoryBudget: budget, CountText: func(text string) int {
+			return weigh(text) * budget / sizeOf(tiers)
+		}}
+		if got := history.Baseline(in); got.Tiers != tiers {
+			t.Errorf("attempt %d: tiers %v, want %v", i+1, got.Tiers, tiers)
+		}
+	}
+	// Far too large: the third attempt, and the oldest are archived.
+	in := history.BaselineInput{Compartments: weighing(n, sizes), HistoryBudget: budget, CountText: func(text string) int { return 2 * weigh(text) }}
+	third := attempts[2]
+	if got := history.Baseline(in); got.Tiers[0] != third[0] || got.Tiers[4] <= third[4] || got.Sections.History > budget {
+		t.Errorf("tiers %v after %v, %d tokens", got.Tiers, third, got.Sections.History)
+	}
+}
+
+func TestArchivedRangesAreJoinedOnlyIfTheyTouch(t *testing.T) {
+	in := history.BaselineInput{HistoryBudget: 1, CountText: tokens.Count}
+	for _, r := range [][2]int{{1, 5}, {6, 6}, {8, 9}, {10, 30}} {
+		in.Compartments = append(in.Compartments, history.Compartment{Start: r[0], End: r[1], Title: "t", Tiers: [4]string{"x"}})
+	}
+	if got := history.Baseline(in).Text; !strings.Contains(got, "\n<archived ranges=\"1-6, 8-30\" />\n") {
+		t.Errorf("%s", got)
+	}
+}
+
 // The oldest compartment goes to the archive before the next one loses a tier.
 func TestGuardArchivesTheOldestFirst(t *testing.T) {
 	compartments := session(8)
@@ -167,18 +260,14 @@ func TestBaselineNamesEveryRange(t *testing.T) {
 		if rendered > 0 && float64(got.Sections.History) > 1.05*float64(in.HistoryBudget) {
 			t.Fatalf("%d tokens with a budget of %d", got.Sections.History, in.HistoryBudget)
 		}
-		named := rangesIn(t, got.Text)
+		covered := map[int]int{}
 		for _, c := range in.Compartments {
-			for _, ordinal := range []int{c.Start, c.End} {
-				if named[ordinal] != 1 {
-					t.Fatalf("message %d is named %d times in\n%s", ordinal, named[ordinal], got.Text)
-				}
+			for ordinal := c.Start; ordinal <= c.End; ordinal++ {
+				covered[ordinal] = 1
 			}
 		}
-		for ordinal := range named {
-			if ordinal < 1 || ordinal >= next {
-				t.Fatalf("message %d does not exist", ordinal)
-			}
+		if named := rangesIn(t, got.Text); !maps.Equal(named, covered) {
+			t.Fatalf("the compartments %v are named as %v in\n%s", covered, named, got.Text)
 		}
 	})
 }

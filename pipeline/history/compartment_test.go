@@ -20,6 +20,7 @@ func TestRenderCompartmentVectors(t *testing.T) {
 	}
 	const tag = `<compartment start="1" end="10" title="T &amp; &lt;b&gt; &quot;q&quot; &apos;a&apos;"`
 	onlyFirst := history.Compartment{Start: 1, End: 10, Title: "t", Tiers: [4]string{"P1 body"}}
+	claimed := history.Compartment{Start: 1, End: 10, Title: "t", Flat: true, Content: "flat", Tiers: [4]string{"P1 body"}}
 	old := history.Compartment{Start: 1, End: 10, Title: "t", Flat: true, Content: "U: hi\nbody"}
 	for _, c := range []struct {
 		name string
@@ -32,6 +33,7 @@ func TestRenderCompartmentVectors(t *testing.T) {
 		{"an empty tier 4", tiers, 4, tag + " />"},
 		{"archived", tiers, 5, ""},
 		{"an empty tier 3", onlyFirst, 3, "<compartment start=\"1\" end=\"10\" title=\"t\">\nP1 body\n</compartment>"},
+		{"flat, although it has tiers", claimed, 1, "<compartment start=\"1\" end=\"10\" title=\"t\">\nflat\n</compartment>"},
 		{"flat, tier 4", old, 4, `<compartment start="1" end="10" title="t" />`},
 		{"flat, tier 1", old, 1, "<compartment start=\"1\" end=\"10\" title=\"t\">\nU: hi\nbody\n</compartment>"},
 	} {

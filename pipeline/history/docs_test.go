@@ -55,4 +55,8 @@ func TestLongDocumentIsNamedAndLeftOut(t *testing.T) {
 	if got := history.Baseline(in).Text; strings.Contains(got, "omitted") {
 		t.Errorf("%.300s", got)
 	}
+	in.Docs[1].Text = in.Docs[0].Text // each fits, both do not
+	if got := history.Baseline(in).Text; !strings.Contains(got, `<file name="STRUCTURE.md" omitted="too long" />`) || strings.Contains(got, `ARCHITECTURE.md" omitted`) {
+		t.Errorf("%.300s", got)
+	}
 }

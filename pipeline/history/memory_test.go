@@ -92,7 +92,7 @@ func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
 	}
 }
 
-// The delta has a quarter of the budgets.
+// The delta has a quarter of the budgets, rounded down.
 func TestBudgetsOfTheDelta(t *testing.T) {
 	var memories []history.Memory
 	var profile []string
@@ -100,10 +100,18 @@ func TestBudgetsOfTheDelta(t *testing.T) {
 		memories = append(memories, history.Memory{ID: int64(i + 1)})
 		profile = append(profile, fmt.Sprint("sentence ", i))
 	}
-	got := history.Delta(history.DeltaInput{Memories: memories, Profile: profile, CountText: hundred})
-	// 4,000 / 4: a wrapper of 6 and 9 lines; 9 sentences, each with 4 tokens around it
-	if m, p := strings.Count(got.Text, "<memory id="), strings.Count(got.Text, "- sentence "); m != 9 || p != 9 {
-		t.Errorf("%d memories, %d sentences", m, p)
+	for _, c := range []struct{ memoryBudget, profileBudget, memories, sentences int }{
+		{0, 0, 9, 9}, // of 4,000 each
+		{4 * 606, 4 * 624, 6, 6},
+		{4*606 - 1, 4*624 - 1, 5, 5},
+	} {
+		got := history.Delta(history.DeltaInput{
+			Memories: memories, Profile: profile,
+			MemoryBudget: c.memoryBudget, ProfileBudget: c.profileBudget, CountText: hundred,
+		})
+		if m, p := strings.Count(got.Text, "<memory id="), strings.Count(got.Text, "- sentence "); m != c.memories || p != c.sentences {
+			t.Errorf("budgets %d and %d: %d memories, %d sentences", c.memoryBudget, c.profileBudget, m, p)
+		}
 	}
 }
 
