@@ -51,6 +51,8 @@ type Config struct {
 	render.Options
 	// CountText returns the number of tokens in a text. CountFile takes a file's URL.
 	CountText, CountFile func(string) int
+	// SystemBlocks is the number of blocks of the newest system prompt, 0 if it is unknown.
+	SystemBlocks int
 }
 
 // A Session is the part of a session that stays in memory between passes: its
@@ -64,6 +66,11 @@ type Session struct {
 	entries []entry
 	index   map[string]int // message key -> entry
 	own     int            // the host's count of all entries, in tokens
+	// head is the memo of the head, covered the number of messages that it covers, and
+	// sentHead the head's messages that the client has.
+	head     headMemo
+	covered  int
+	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
 	// stamped holds the fingerprints that are not stored yet, by tag.
@@ -164,6 +171,7 @@ func (s *Session) Len() int { return len(s.entries) }
 // holds any.
 func (s *Session) ForgetClient() {
 	clear(s.sent)
+	s.sentHead = nil
 	for key := range s.index {
 		s.unsent[key] = true
 	}
@@ -328,6 +336,9 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Lose(w.Lost)
 	s.proposed = frozen.Additions{}
 	s.weighMessages(d.Edits)
+	if d.Head != nil {
+		s.weighAll()
+	}
 	s.unstored, s.stamped = nil, make(map[int]int64)
 	s.Meta = m
 }

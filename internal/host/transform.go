@@ -424,5 +424,6 @@ func (ps *pass) answer() schema.WireMutation {
 		m.Cause = string(ps.decision.Cause)
 	}
 	m.Edits, m.Cleared = s.pipe.Mutation()
+	m.Start, m.Head, m.HeadCleared = s.pipe.HeadMutation()
 	return m
 }
