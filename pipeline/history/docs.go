@@ -25,8 +25,8 @@ func CanonicalDoc(text string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// DocsHash returns a hash in hex that changes with the documents, or "" if there
-// are none.
+// DocsHash returns a hash in hex that changes with the documents. Without documents
+// it returns "".
 func DocsHash(docs []Doc) string {
 	var pieces []string
 	for _, d := range written(docs) {
@@ -50,8 +50,8 @@ func written(docs []Doc) []Doc {
 	return kept
 }
 
-// docsBlock returns the section of the project's documents, or "" if there are
-// none. A document that does not fit into the rest of the budget is named and left
+// docsBlock returns the section of the project's documents, or "" without
+// documents. A document that does not fit into the rest of the budget is named and left
 // out: half a document would mislead, and the model can read the file.
 func docsBlock(docs []Doc, budget int, count func(string) int) string {
 	var files []string
