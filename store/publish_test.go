@@ -36,7 +36,7 @@ func stored(rows ...CompartmentRow) []CompartmentRow {
 }
 
 // begin stores a first pass of the session, and acquires its lease.
-func begin(t testing.TB, s *Store) {
+func begin(t *testing.T, s *Store) {
 	t.Helper()
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
 	acquire(t, s, runner)
@@ -148,12 +148,16 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 		do   func() error
 		want [][2]int
 	}{
-		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5))) }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error {
+			return s.PublishHistory(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5)))
+		}, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
 		{func() error { _, err := s.InvalidateCompartments(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { return s.ReleaseLease(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
-		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8))) }, [][2]int{{1, 3}, {4, 5}, {6, 7}, {8, 8}}},
+		{func() error {
+			return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
+		}, [][2]int{{1, 3}, {4, 5}, {6, 7}, {8, 8}}},
 		{func() error { return s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 5))) }, [][2]int{{1, 5}}},
 		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 6))) }, [][2]int{{1, 5}, {6, 6}}},
 	} {
