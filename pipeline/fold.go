@@ -80,18 +80,21 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the leading compartments whose messages the array still has, or that
-// end before it. A revert takes the later ones.
+// standing returns the leading compartments that no revert has reached: the array still
+// has their messages, or begins behind them.
 func (s *Session) standing(all []history.Compartment, now frozen.Head) []history.Compartment {
 	for i, c := range slices.Backward(all) {
 		if s.Has(c.EndKey) {
 			return all[:i+1]
 		}
 	}
-	if !now.Exists() || s.isReverted(now) {
+	if i := slices.IndexFunc(all, func(c history.Compartment) bool { return s.Has(c.StartKey) }); i >= 0 {
+		return all[:i]
+	}
+	if len(s.entries) > 0 && !s.beginsBehind(now.ThroughTag) {
 		return nil
 	}
-	return all[:min(len(all), now.Shows())] // the array begins behind the head
+	return all
 }
 
 // Standing returns how many of the compartments a revert has left. It counts from the

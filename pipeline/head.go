@@ -91,10 +91,22 @@ func (s *Session) coveredBy(h frozen.Head) int {
 
 // isReverted reports whether a revert has taken messages that the head covers.
 func (s *Session) isReverted(h frozen.Head) bool {
-	if !h.Exists() || s.Has(h.Through) {
-		return false
+	return h.Exists() && len(s.entries) > 0 && !s.Has(h.Through) && !s.beginsBehind(h.ThroughTag)
+}
+
+// beginsBehind reports whether the array begins behind the unit with this tag, because the
+// harness has cut it, for example at a compaction. Such an array has units of earlier
+// passes, or a summary. After a revert of everything, all of its units are new.
+func (s *Session) beginsBehind(tag int) bool {
+	isCut := false
+	for i := range s.entries {
+		e := &s.entries[i]
+		if len(e.items) > 0 && e.items[0].Tag <= tag {
+			return false
+		}
+		isCut = isCut || e.header.summary || len(e.items) > 0 && e.items[0].Tag < s.freshFrom
 	}
-	return slices.ContainsFunc(s.entries, func(e entry) bool { return len(e.items) > 0 && e.items[0].Tag <= h.ThroughTag })
+	return isCut
 }
 
 // HeadMutation returns how many messages at the beginning of the array are cut off, and

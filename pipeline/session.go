@@ -73,6 +73,8 @@ type Session struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
+	// freshFrom is the first tag that the newest Update could give.
+	freshFrom int
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
 	// unsent holds the keys of the messages whose patch may differ from the one in
@@ -183,7 +185,7 @@ func (s *Session) ForgetClient() {
 // same ones again. Sent is the token (Wire.Token) of the newest request. It is empty
 // if that request left without a wire of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentToken = sent
+	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
 	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.header.key)
 		s.unsent[e.header.key] = true

@@ -343,6 +343,7 @@ CREATE TABLE heads (
 	revision        INTEGER NOT NULL, -- histories.revision of the compartments in it
 	through_key     TEXT    NOT NULL DEFAULT '', -- the last message that the head stands for
 	through_ordinal INTEGER NOT NULL DEFAULT 0,
+	through_tag     INTEGER NOT NULL DEFAULT 0, -- the highest tag of a unit in those messages
 	baseline        TEXT    NOT NULL DEFAULT '',
 	acknowledgement TEXT    NOT NULL DEFAULT '',
 	delta           TEXT    NOT NULL DEFAULT '',
