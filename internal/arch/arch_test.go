@@ -62,7 +62,9 @@ var reach = []struct {
 	{"pipeline/render", "pipeline/frozen pipeline/transcript pipeline/text schema internal/json", "rendering depends on no rule"},
 	{"store", "schema internal/json internal/bug internal/clock", "the store has row types of its own and knows no pass"},
 	{"store/file", "internal/clock", "the file knows no rows"},
-	{"agents", "schema internal/json internal/bug internal/clock internal/tokens", "agents declare the ports they need"},
+	{"agents", "schema internal/json internal/bug internal/clock internal/tokens internal/overflow", "agents declare the ports they need"},
+	{"agents/ask", "internal/json internal/overflow", "a question knows nothing of the agent that asks it"},
+	{"agents/historian", "agents/ask internal/json internal/overflow", "the historian gets its messages as values, and declares the ports it needs"},
 	{"schema", "internal/json", "the protocol is below everything"},
 	{"internal/json", "", "a leaf"},
 	{"internal/bug", "", "a leaf"},
@@ -255,7 +257,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 
 // A row for a package that was renamed or removed would guard nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
-	planned := []string{"agents"}
+	var planned []string
 	all := list(t)
 	for _, r := range reach {
 		if !slices.ContainsFunc(all, func(p pkg) bool { return within(p.ImportPath, local(r.of)) }) && !slices.Contains(planned, r.of) {
