@@ -11,11 +11,11 @@ import (
 // tail, and from which state they were made.
 type HeadRow struct {
 	Epoch int
-	// Revision is HistoryEnd.Revision of the compartments in the head. Refold is
+	// Generation is HistoryEnd.Generation of the compartments in the head. Refold is
 	// true if they were replaced or removed since. It is computed by Load, and
 	// writes ignore it.
-	Revision int
-	Refold   bool
+	Generation int
+	Refold     bool
 	// ThroughKey and ThroughOrdinal name the last message that the head stands for.
 	// The ordinal is 0 if it stands for none.
 	ThroughKey                       string
@@ -48,7 +48,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 	if h == nil {
 		return nil
 	}
-	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Revision, h.ThroughKey, h.ThroughOrdinal,
+	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
 		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.ModelKey, h.DocsHash)
 	if err != nil {
@@ -61,7 +61,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{
-			Epoch: count(s, 0), Revision: s.ColumnInt(1), Refold: s.ColumnBool(2),
+			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
 			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4),
 			Baseline: s.ColumnText(5), Acknowledgement: s.ColumnText(6), Delta: s.ColumnText(7),
 			BaselineSeq: s.ColumnInt(8), DeltaSeq: s.ColumnInt(9), BaselineTokens: count(s, 10), DeltaTokens: count(s, 11),
