@@ -92,9 +92,6 @@ func (d *division) snapToPrompt() {
 	if to == 0 || d.Messages.Tokens(to, start) > min(round(1.5*float64(d.out.Target)), 48_000) {
 		return
 	}
-	if m := d.Messages.At(to); m.IsPrompt() && d.isHuge(to) {
-		return
-	}
 	if d.isPressed() && d.Messages.Tokens(d.offset, to) <= smallRest {
 		return
 	}

@@ -88,7 +88,7 @@ const (
 // IsSmall reports, from the size in tokens of all messages without compartment, that the
 // trigger cannot fire. It needs no messages, so a pass can ask it first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
-	return usage < threshold-proactiveRange && tokens < TriggerBudget(limit, threshold)
+	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
 
 // Trigger decides whether a run of the historian begins. docs/history.md has the rules in
