@@ -107,6 +107,25 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "C18", in: ".", test: "TestDefectC18IdleInTheMiddleOfATurnIsNotLost"},
 	{class: "C19", in: ".", test: "TestDefectC19DroppedCallTakesItsReasoningWhole"},
 	{class: "C20", in: "../internal/host", test: "TestDefectC20RemovedMessageLeavesNothing"},
+
+	{class: "H3", in: "history", test: "TestBugH3MemoryExpiresWithTheFold"},
+	{class: "H4", in: "history", test: "TestBugH4BudgetsDoNotDependOnUsage"},
+	{class: "H5", in: "history", test: "TestBugH5DocumentsDoNotDriveOutTheHistory"},
+	{class: "H6", in: "history", test: "TestBugH6CompartmentWithoutTiersShowsItsContent"},
+	{class: "H7", in: "history", test: "TestBugH7OpenCallNeverShrinksTheTail"},
+	{class: "H8", in: "history", test: "TestBugH8DeadCallBlocksNothing"},
+	{class: "H9", in: "history", test: "TestBugH9FirstCompartmentIsPossible"},
+	{class: "H10", in: "history", test: "TestBugH10ChangedSnapshotIsRenewedOnce"},
+	{class: "H13", in: "history", test: "TestBugH13ArrayBehindACompartmentEnds"},
+	{class: "H14", in: "history", test: "TestBugH14UnreadableMessageHidesNoOther"},
+	{class: "H26", in: "history", test: "TestBugH26ArchivedMemoryStaysArchived"},
+	{class: "H28", in: "history", test: "TestBugH28SessionWithOnePromptStaysSummarisable"},
+	{class: "H29", in: "history", test: "TestBugH29ReadFilesDoNotFire"},
+	{class: "H30", in: "history", test: "TestBugH30DroppedContentCounts"},
+	{class: "H34", in: "../internal/projectdocs", test: "TestBugH34LinkedDocumentIsNotRead"},
+	{class: "H34", in: "../internal/projectdocs", test: "TestBugH34SwappedDocumentIsNotRead"},
+	{class: "H41", in: "history", test: "TestBugH41NoiseAtTheEndDoesNotFire"},
+	{class: "H43", in: "history", test: "TestBugH43NoticeComesOncePerRefusal"},
 }
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
@@ -115,7 +134,7 @@ var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 // test, because it is put off or impossible, must give its reason.
 func TestBugIndex(t *testing.T) {
 	tests := map[string]map[string]bool{}
-	for _, dir := range []string{".", "rule", "nudge", "../internal/host"} {
+	for _, dir := range []string{".", "rule", "nudge", "history", "../internal/host", "../internal/projectdocs"} {
 		tests[dir] = map[string]bool{}
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		must(t, err)
@@ -141,7 +160,7 @@ func TestBugIndex(t *testing.T) {
 			}
 		}
 	}
-	byName := regexp.MustCompile(`^Test(Bug|Defect)[ABC]\d`)
+	byName := regexp.MustCompile(`^Test(Bug|Defect)[ABCH]\d`)
 	for dir, names := range tests {
 		for name := range names {
 			listed := false
