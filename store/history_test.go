@@ -37,11 +37,11 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	n := 1
-	folded := func(revision int) {
+	folded := func(generation int) {
 		t.Helper()
 		n++
 		c := fold(n)
-		c.Head.Revision = revision
+		c.Head.Generation = generation
 		must(t, s.CommitPass(t.Context(), c))
 	}
 	needs := func(when string, want bool) {
@@ -63,11 +63,11 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	must(t, err)
 	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 9))))
 	needs("after a recomp", true)
-	folded(read.Revision) // the pass had read the old compartments
+	folded(read.Generation) // the pass had read the old compartments
 	needs("after a fold of the old compartments", true)
 	_, read, err = s.CompartmentsOf(t.Context(), key)
 	must(t, err)
-	folded(read.Revision)
+	folded(read.Generation)
 	needs("after a fold of the new ones", false)
 
 	_, err = s.InvalidateCompartments(t.Context(), key, 3)
@@ -175,8 +175,8 @@ func TestEventsOfMessagesThatNothingCoversGo(t *testing.T) {
 	must(t, s.PublishHistory(t.Context(), p))
 	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 7))))
 	same(t, "events", events(t, s), []string{`causal_incident 1-6 {"cause":"x"}`})
-	if h := historyOf(t, s); h.Boundary != 10 {
-		t.Errorf("the boundary fell back to %d", h.Boundary)
+	if h := historyOf(t, s); h.Frontier != 10 {
+		t.Errorf("the frontier fell back to %d", h.Frontier)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestForkInheritsHistory(t *testing.T) {
 	same(t, "end", end, HistoryEnd{Seq: 1, Ordinal: 7})
 	h, err := s.History(t.Context(), fork)
 	must(t, err)
-	same(t, "history", h.HistoryRow, HistoryRow{Project: project, Boundary: 7})
+	same(t, "history", h.HistoryRow, HistoryRow{Project: project, Frontier: 7})
 
 	must(t, s.DeleteSession(t.Context(), fork))
 	same(t, "original", contents(t, s), original)
