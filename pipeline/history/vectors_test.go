@@ -170,7 +170,7 @@ func TestProtectedTail(t *testing.T) {
 	// The session of the first row with the first two messages summarised.
 	s := at(session("uauauaua", 4000), 50)
 	s.Covered = 2
-	if got := s.Snapshot(Request{}); got.Offset != 3 || got.TailStart != 5 || got.End != 5 {
+	if got := s.Snapshot(Request{}); got.Start != 3 || got.TailStart != 5 || got.End != 5 {
 		t.Errorf("behind a compartment: %+v", got)
 	}
 }
