@@ -98,7 +98,8 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the newest uncovered message up to the given one that is a prompt or holds a tool call. It returns 0 if there is none.
+// thoughtBefore returns the newest uncovered message, up to the given one, that is a
+// prompt or holds a tool call. It returns 0 if there is none.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {
