@@ -17,13 +17,13 @@ type spans []span
 // and that has no result yet reaches up to the end of the session, because its result is
 // still to come. An older call without result will never get one; it binds nothing.
 //
-// An arc that began in front of offset is partly summarised already, so it binds nothing
-// in front of offset.
-func spansOf(m *Messages, offset, liveFrom int) spans {
+// Part of an arc that began in front of the first uncovered message is summarised already.
+// So the arc only binds the messages from there.
+func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {
 		switch {
-		case a.last == open && a.first >= max(offset, liveFrom):
+		case a.last == open && a.first >= max(uncovered, liveFrom):
 			all = append(all, span{a.first, m.total + 1})
 		case a.last > a.first:
 			all = append(all, span{a.first, a.last})

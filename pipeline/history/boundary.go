@@ -6,8 +6,8 @@ const smallRest = 256
 
 // Snapshot divides the session for a request. docs/history.md describes each step.
 func (s Situation) Snapshot(r Request) Snapshot {
-	d := division{Situation: s, offset: Offset(s.Covered), out: Snapshot{
-		Request: r, Offset: Offset(s.Covered), Last: s.Messages.Total(), Limit: s.Limit, Usage: s.Usage,
+	d := division{Situation: s, uncovered: FirstUncovered(s.Covered), out: Snapshot{
+		Request: r, Start: FirstUncovered(s.Covered), Last: s.Messages.Total(), Limit: s.Limit, Usage: s.Usage,
 	}}
 	if s.Messages.Total() == 0 {
 		d.out.Reason, d.out.TailStart, d.out.End = EmptySession, 1, 1
@@ -29,9 +29,9 @@ func (s Situation) Snapshot(r Request) Snapshot {
 // A division is a snapshot in the making.
 type division struct {
 	Situation
-	offset int
-	arcs   spans
-	out    Snapshot
+	uncovered int
+	arcs      spans
+	out       Snapshot
 }
 
 // isPressed reports whether history has to be summarised even inside the live turn.
@@ -52,11 +52,11 @@ func (d *division) target(usage float64) int {
 func (d *division) planIncremental() {
 	d.out.Target = d.target(d.Usage)
 	d.walk()
-	d.arcs = spansOf(d.Messages, d.offset, d.Messages.suffixStart(d.out.Target))
+	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))
 	d.leaveArcs()
 	d.snapToPrompt()
 	d.leaveArcs()
-	d.moveTo(max(d.out.TailStart, d.offset), d.out.Reason)
+	d.moveTo(max(d.out.TailStart, d.uncovered), d.out.Reason)
 	d.spareLivePrompt()
 	d.skipSmallRest()
 }
@@ -92,19 +92,16 @@ func (d *division) snapToPrompt() {
 	if to == 0 || d.Messages.Tokens(to, start) > min(round(1.5*float64(d.out.Target)), 48_000) {
 		return
 	}
-	if m := d.Messages.At(to); m.IsPrompt() && d.isHuge(to) {
-		return
-	}
-	if d.isPressed() && d.Messages.Tokens(d.offset, to) <= smallRest {
+	if d.isPressed() && d.Messages.Tokens(d.uncovered, to) <= smallRest {
 		return
 	}
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the newest message up to the given one, and not in front of the
-// offset, that is a prompt or holds a tool call. It returns 0 if there is none.
+// thoughtBefore returns the newest uncovered message, up to the given one, that is a
+// prompt or holds a tool call. It returns 0 if there is none.
 func (d *division) thoughtBefore(ordinal int) int {
-	between := d.Messages.Between(d.offset, ordinal+1)
+	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {
 		if between[i].IsPrompt() || len(between[i].Calls) > 0 {
 			return between[i].Ordinal
@@ -118,15 +115,15 @@ func (d *division) thoughtBefore(ordinal int) int {
 // remain summarisable.
 func (d *division) spareLivePrompt() {
 	prompt := d.Messages.newestPrompt(1)
-	if d.isPressed() || prompt < d.offset || prompt >= d.out.TailStart {
+	if d.isPressed() || prompt < d.uncovered || prompt >= d.out.TailStart {
 		return
 	}
-	d.moveTo(max(d.offset, d.arcs.before(prompt)), TailAtLivePrompt)
+	d.moveTo(max(d.uncovered, d.arcs.before(prompt)), TailAtLivePrompt)
 }
 
 func (d *division) skipSmallRest() {
-	if start := d.out.TailStart; start > d.offset && d.Messages.Tokens(d.offset, start) <= smallRest {
-		d.moveTo(d.offset, SmallRest)
+	if start := d.out.TailStart; start > d.uncovered && d.Messages.Tokens(d.uncovered, start) <= smallRest {
+		d.moveTo(d.uncovered, SmallRest)
 	}
 }
 
@@ -140,17 +137,17 @@ func (d *division) moveTo(start int, why TailReason) {
 // more turns than that, nothing is eligible.
 func (d *division) planWrapUp() {
 	d.out.Target = d.target(d.Usage)
-	d.arcs = spansOf(d.Messages, d.offset, d.Messages.suffixStart(d.out.Target))
+	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))
 	start := d.Messages.newestPrompt(max(1, d.out.Request.KeepTurns))
-	d.moveTo(max(d.offset, d.arcs.before(start)), TailAtTurns)
+	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
 // planRecomp has no tail. A call that waits for its result, and everything behind it,
 // stays. Whether a call waits must not depend on the pressure of the moment.
 func (d *division) planRecomp() {
-	d.arcs = spansOf(d.Messages, d.offset, d.Messages.suffixStart(d.target(0)))
+	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.target(0)))
 	d.moveTo(d.Messages.Total()+1, NoTail)
-	d.moveTo(max(d.offset, d.arcs.before(d.out.TailStart)), TailAtToolArc)
+	d.moveTo(max(d.uncovered, d.arcs.before(d.out.TailStart)), TailAtToolArc)
 }
 
 // limitRun ends the eligible messages at the cap of a run, and not within a tool arc. If
@@ -158,25 +155,25 @@ func (d *division) planRecomp() {
 // recomp has no cap: it reads the history in chunks anyway.
 func (d *division) limitRun() {
 	o := &d.out
-	o.End = max(d.offset, o.TailStart)
+	o.End = max(d.uncovered, o.TailStart)
 	if o.Request.Mode != FullRecomp {
 		o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)
-		o.End = d.Messages.prefixEnd(d.offset, o.TailStart, o.Cap)
-		if around, ok := d.arcs.around(o.End); ok && around.first > d.offset {
+		o.End = d.Messages.prefixEnd(d.uncovered, o.TailStart, o.Cap)
+		if around, ok := d.arcs.around(o.End); ok && around.first > d.uncovered {
 			o.End = around.first
 		} else if ok {
 			o.End = min(o.TailStart, around.last+1)
 		}
 	}
-	o.Tokens = d.Messages.Tokens(d.offset, o.End)
+	o.Tokens = d.Messages.Tokens(d.uncovered, o.End)
 	o.Oversize = o.Request.Mode != FullRecomp && o.Tokens > o.Cap
 }
 
 func (d *division) identify() {
 	o, m := &d.out, d.Messages
-	o.OffsetKey, o.LastKey, o.TailKey = m.key(o.Offset), m.key(o.Last), m.key(o.TailStart)
-	if o.End > o.Offset {
+	o.StartKey, o.LastKey, o.TailKey = m.key(o.Start), m.key(o.Last), m.key(o.TailStart)
+	if o.End > o.Start {
 		o.EndKey = m.key(o.End - 1)
 	}
-	o.Fingerprint = fingerprint(m, o.Offset, o.End)
+	o.Fingerprint = fingerprint(m, o.Start, o.End)
 }

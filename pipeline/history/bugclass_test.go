@@ -42,19 +42,19 @@ func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 		m := calls(session(strings.Repeat("ua", 20), 4000), 2)
 		s := at(m, 50).Snapshot(Request{Mode: mode})
 		if s.TailStart <= 2 || s.End <= 3 {
-			t.Errorf("mode %d: eligible [%d, %d), tail from %d", mode, s.Offset, s.End, s.TailStart)
+			t.Errorf("mode %d: eligible [%d, %d), tail from %d", mode, s.Start, s.End, s.TailStart)
 		}
 	}
 }
 
-// H9: trigger and runner computed the offset of a session without compartments in two
+// H9: trigger and runner computed the first uncovered message of a session in two
 // ways, so that every first run was rejected.
 func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	now := at(session(strings.Repeat("ua", 10), 4000), 50)
 	for _, none := range []int{0, -1} {
 		now.Covered = none
 		s := now.Snapshot(Request{})
-		if got, why := s.Renew(now); why != "" || got.Offset != 1 || !got.IsRunnable() {
+		if got, why := s.Renew(now); why != "" || got.Start != 1 || !got.IsRunnable() {
 			t.Errorf("covered %d: %q, %+v", none, why, got)
 		}
 	}
@@ -76,7 +76,7 @@ func TestBugH10ChangedSnapshotIsRenewedOnce(t *testing.T) {
 			t.Errorf("%s: not stale", name)
 		}
 		got, why := s.Renew(now)
-		if why != "" || got.Staleness(now) != "" || got.Offset != Offset(now.Covered) {
+		if why != "" || got.Staleness(now) != "" || got.Start != FirstUncovered(now.Covered) {
 			t.Errorf("%s: %q, %+v", name, why, got)
 		}
 	}

@@ -32,7 +32,7 @@ const maxArgument = 60
 // summary describes a call in a chunk's text, for example "TC: List files" or
 // "TC: grep(func main)". Results are never part of the text.
 func (c *Call) summary() string {
-	args := c.arguments()
+	tool, args := collapse(c.Tool), c.arguments() // a name with a line end could pass for a block
 	if d := collapse(args["description"]); d != "" {
 		return "TC: " + d
 	}
@@ -44,9 +44,9 @@ func (c *Call) summary() string {
 		if short := []rune(arg); t.isCut && len(short) > maxArgument {
 			arg = string(short[:maxArgument]) + "…"
 		}
-		return "TC: " + c.Tool + "(" + arg + ")"
+		return "TC: " + tool + "(" + arg + ")"
 	}
-	return "TC: " + c.Tool
+	return "TC: " + tool
 }
 
 // arguments returns the arguments that are texts.

@@ -17,9 +17,9 @@ func IsSummary(m *transcript.Message) bool {
 	return m.Role == transcript.Assistant && m.Summary && m.Finish == transcript.EndsTurn
 }
 
-// An Anchor is the last message that a compartment covers. It is zero if the session
+// A CoveredEnd is the last message that a compartment covers. It is zero if the session
 // has no compartment.
-type Anchor struct {
+type CoveredEnd struct {
 	Ordinal int
 	Key     string
 }
@@ -29,17 +29,17 @@ type Anchor struct {
 // the newest message.
 //
 // Without a compartment the array begins with ordinal 1. Otherwise it may begin anywhere
-// up to the anchor, for example after a compaction marker: the anchor has its known
-// ordinal, the messages behind it continue from there, and the messages in front of it
-// are left out. If the array does not contain the anchor, ok is false, and the caller
-// has to read the history from the harness's own store.
+// up to the covered end, for example after a compaction marker: that message has its
+// known ordinal, the messages behind it continue from there, and the messages in front of
+// it are left out. If the array does not contain it, ok is false, and the caller has to
+// read the history from the harness's own store.
 //
 // An unreadable message keeps its place, so that the ordinals behind it stay the same
 // when it becomes readable. A summary of the harness has no place.
-func Number(array []Entry, anchor Anchor) (ordinals []int, total int, ok bool) {
+func Number(array []Entry, covered CoveredEnd) (ordinals []int, total int, ok bool) {
 	first, next := 0, 1
-	if anchor.Ordinal > 0 {
-		first, next = indexOf(array, anchor.Key), anchor.Ordinal
+	if covered.Ordinal > 0 {
+		first, next = indexOf(array, covered.Key), covered.Ordinal
 	}
 	if first < 0 || len(array) == 0 {
 		return nil, 0, false

@@ -74,7 +74,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 		got := s.Snapshot(r)
 		liveFrom := s.Messages.suffixStart(got.Target)
 		for _, a := range arcsOf(s.Messages) {
-			if a.first < got.Offset {
+			if a.first < got.Start {
 				continue // a compartment has split it already
 			}
 			for _, cut := range []int{got.End, got.TailStart} {
@@ -96,10 +96,10 @@ func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 		s, r := genSituation(t, true), genRequest(t)
 		got := s.Snapshot(r)
 		m := s.Messages
-		if m.Total() > 0 && (got.Offset > got.End || got.End > got.TailStart || got.TailStart > max(m.Total()+1, got.Offset)) {
+		if m.Total() > 0 && (got.Start > got.End || got.End > got.TailStart || got.TailStart > max(m.Total()+1, got.Start)) {
 			t.Fatalf("not in order: %+v", got)
 		}
-		if want := m.Tokens(got.Offset, got.End); got.Tokens != want && m.Total() > 0 {
+		if want := m.Tokens(got.Start, got.End); got.Tokens != want && m.Total() > 0 {
 			t.Fatalf("tokens %d, want %d", got.Tokens, want)
 		}
 		if r.Mode == FullRecomp || got.Tokens <= got.Cap {
@@ -108,8 +108,8 @@ func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 		if !got.Oversize {
 			t.Fatalf("%d tokens with a cap of %d: %+v", got.Tokens, got.Cap, got)
 		}
-		arcs := spansOf(m, got.Offset, m.suffixStart(got.Target))
-		for cut := got.Offset + 1; cut < got.End; cut++ {
+		arcs := spansOf(m, got.Start, m.suffixStart(got.Target))
+		for cut := got.Start + 1; cut < got.End; cut++ {
 			if _, splits := arcs.around(cut); !splits {
 				t.Fatalf("could end at %d: %+v", cut, got)
 			}
@@ -123,7 +123,7 @@ func TestLivePromptStaysBelowEightyPercent(t *testing.T) {
 		s := genSituation(t, true)
 		s.Usage = rapid.Float64Range(0, 79.99).Draw(t, "calm")
 		got := s.Snapshot(Request{})
-		if live := s.Messages.newestPrompt(1); live >= got.Offset && got.TailStart > live {
+		if live := s.Messages.newestPrompt(1); live >= got.Start && got.TailStart > live {
 			t.Fatalf("the tail begins at %d, the newest prompt is %d", got.TailStart, live)
 		}
 	})
@@ -149,7 +149,7 @@ func TestPressureAlwaysFindsSomething(t *testing.T) {
 		s := genSituation(t, false)
 		s.Usage = rapid.Float64Range(80, 150).Draw(t, "pressure")
 		got := s.Snapshot(Request{})
-		if walked := s.Messages.suffixStart(got.Target); s.Messages.Tokens(got.Offset, walked) > smallRest && !got.IsRunnable() {
+		if walked := s.Messages.suffixStart(got.Target); s.Messages.Tokens(got.Start, walked) > smallRest && !got.IsRunnable() {
 			t.Fatalf("the newest %d tokens begin at %d: %+v", got.Target, walked, got)
 		}
 	})
@@ -162,7 +162,7 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 		keep := rapid.IntRange(1, 4).Draw(t, "keep")
 		got := s.Snapshot(Request{Mode: WrapUp, KeepTurns: keep})
 		turn := s.Messages.newestPrompt(keep)
-		if got.TailStart != max(got.Offset, turn) && !waitsBefore(s.Messages, turn) {
+		if got.TailStart != max(got.Start, turn) && !waitsBefore(s.Messages, turn) {
 			t.Fatalf("the tail begins at %d, the turn at %d", got.TailStart, turn)
 		}
 	})
@@ -191,11 +191,11 @@ func TestSnapshotNoticesEveryChange(t *testing.T) {
 		if why := got.Staleness(more); why != "" && s.Messages.Total() > 0 {
 			t.Fatalf("a new message: %s", why)
 		}
-		if got.End == got.Offset || len(s.Messages.Between(got.Offset, got.End)) == 0 {
+		if got.End == got.Start || len(s.Messages.Between(got.Start, got.End)) == 0 {
 			return
 		}
 		changed := append([]Message{}, s.Messages.list...)
-		i := rapid.IntRange(s.Messages.find(got.Offset), s.Messages.find(got.End)-1).Draw(t, "changed")
+		i := rapid.IntRange(s.Messages.find(got.Start), s.Messages.find(got.End)-1).Draw(t, "changed")
 		if rapid.Bool().Draw(t, "key") {
 			changed[i].Key += "x"
 		} else {

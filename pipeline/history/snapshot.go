@@ -14,11 +14,11 @@ type Situation struct {
 	Threshold, Usage float64
 }
 
-// Offset returns the ordinal of the first message that no compartment covers. Trigger
+// FirstUncovered returns the ordinal of the first message that no compartment covers. Trigger
 // and runner both use this function. Two functions once differed for a session without
 // compartments, so that no first compartment was ever published (class H9 in
 // docs/defects.md).
-func Offset(covered int) int { return max(1, covered+1) }
+func FirstUncovered(covered int) int { return max(1, covered+1) }
 
 // A Mode says which part of the history somebody wants summarised.
 type Mode uint8
@@ -59,18 +59,18 @@ const (
 )
 
 // A Snapshot divides a session at one moment into the messages that compartments cover,
-// the eligible ones [Offset, End), later ones, and the protected tail [TailStart, Last].
+// the eligible ones [Start, End), later ones, and the protected tail [TailStart, Last].
 // The trigger decides on a snapshot and hands it to the run, so that both speak of the
 // same messages.
 type Snapshot struct {
 	Request Request
-	// Offset is the first message without a compartment. End is the first message that
+	// Start is the first message without a compartment. End is the first message that
 	// this run may not summarise. TailStart begins the protected tail. Last is the
 	// newest message.
-	Offset, End, TailStart, Last int
-	// The keys of the messages at Offset, End-1, TailStart and Last, empty without a
+	Start, End, TailStart, Last int
+	// The keys of the messages at Start, End-1, TailStart and Last, empty without a
 	// message.
-	OffsetKey, EndKey, TailKey, LastKey string
+	StartKey, EndKey, TailKey, LastKey string
 	// Fingerprint identifies the content of the eligible messages.
 	Fingerprint uint64
 
@@ -87,7 +87,7 @@ type Snapshot struct {
 }
 
 // IsRunnable reports whether there is anything to summarise that is worth a run.
-func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Offset && s.End > s.Offset }
+func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Start && s.End > s.Start }
 
 // A Staleness says why a snapshot no longer holds. It is empty for one that holds.
 type Staleness string
@@ -111,12 +111,12 @@ func (s *Snapshot) Staleness(now Situation) Staleness {
 	switch {
 	case now.Limit != s.Limit:
 		return LimitChanged
-	case Offset(now.Covered) != s.Offset, m.Total() < s.Last,
-		s.Offset <= s.Last && !same(s.Offset, s.OffsetKey),
+	case FirstUncovered(now.Covered) != s.Start, m.Total() < s.Last,
+		s.Start <= s.Last && !same(s.Start, s.StartKey),
 		s.TailStart <= s.Last && !same(s.TailStart, s.TailKey),
 		!same(s.Last, s.LastKey),
-		s.End > s.Offset && !same(s.End-1, s.EndKey),
-		fingerprint(m, s.Offset, s.End) != s.Fingerprint:
+		s.End > s.Start && !same(s.End-1, s.EndKey),
+		fingerprint(m, s.Start, s.End) != s.Fingerprint:
 		return HistoryChanged
 	}
 	return ""

@@ -88,19 +88,19 @@ const (
 // IsSmall reports, from the size in tokens of all messages without compartment, that the
 // trigger cannot fire. It needs no messages, so a pass can ask it first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
-	return usage < threshold-proactiveRange && tokens < TriggerBudget(limit, threshold)
+	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
 
 // Trigger decides whether a run of the historian begins. docs/history.md has the rules in
 // their order.
 func Trigger(f TriggerFacts) TriggerResult {
-	m, offset := f.Messages, Offset(f.Covered)
+	m, uncovered := f.Messages, FirstUncovered(f.Covered)
 	switch {
 	case f.IsRunning:
 		return TriggerResult{Reason: NoRunBesideAnother}
-	case m.find(offset) == len(m.list):
+	case m.find(uncovered) == len(m.list):
 		return TriggerResult{Reason: NoRunNothingNew}
-	case IsSmall(m.Tokens(offset, m.Total()+1), f.Limit, f.Threshold, f.Usage):
+	case IsSmall(m.Tokens(uncovered, m.Total()+1), f.Limit, f.Threshold, f.Usage):
 		return TriggerResult{Reason: NoRunSmall}
 	}
 	r := TriggerResult{Snapshot: f.Snapshot(Request{})}
@@ -137,7 +137,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	}
 	budget := TriggerBudget(f.Limit, f.Threshold)
 	s := &r.Snapshot
-	c := ReadChunk(f.Messages, s.Offset, s.End, max(leastTokens, sizeFactor*budget), f.Count)
+	c := ReadChunk(f.Messages, s.Start, s.End, max(leastTokens, sizeFactor*budget), f.Count)
 	r.ChunkTokens, r.CommitClusters = c.Tokens, c.CommitClusters
 	switch {
 	case f.MinClusters > 0 && c.CommitClusters >= f.MinClusters && c.Tokens >= budget:
@@ -150,7 +150,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case !c.HasMore && s.Tokens < leastTokens && c.Tokens < leastTokens && len(f.Messages.Between(s.Offset, s.End)) < leastMessages:
+	case !c.HasMore && s.Tokens < leastTokens && c.Tokens < leastTokens && len(f.Messages.Between(s.Start, s.End)) < leastMessages:
 		r.Reason = NoRunLittleToSay
 		return
 	default:

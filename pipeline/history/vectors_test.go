@@ -170,7 +170,7 @@ func TestProtectedTail(t *testing.T) {
 	// The session of the first row with the first two messages summarised.
 	s := at(session("uauauaua", 4000), 50)
 	s.Covered = 2
-	if got := s.Snapshot(Request{}); got.Offset != 3 || got.TailStart != 5 || got.End != 5 {
+	if got := s.Snapshot(Request{}); got.Start != 3 || got.TailStart != 5 || got.End != 5 {
 		t.Errorf("behind a compartment: %+v", got)
 	}
 }
@@ -214,24 +214,24 @@ func TestNumber(t *testing.T) {
 		}
 		return array
 	}
-	behind := Anchor{Ordinal: 10, Key: "m10"}
+	behind := CoveredEnd{Ordinal: 10, Key: "m10"}
 	for _, c := range []struct {
-		name   string
-		array  []Entry
-		anchor Anchor
-		want   []int
-		total  int
+		name    string
+		array   []Entry
+		covered CoveredEnd
+		want    []int
+		total   int
 	}{
-		{"anchor, summary, unreadable message", entries("m9 S m10 m11 - m12"), behind, []int{0, 0, 10, 11, 0, 13}, 13},
-		{"no anchor in the array", entries("m11 m12"), behind, nil, 0},
-		{"no compartment", entries("a b"), Anchor{}, []int{1, 2}, 2},
+		{"last covered message, summary, unreadable message", entries("m9 S m10 m11 - m12"), behind, []int{0, 0, 10, 11, 0, 13}, 13},
+		{"no covered message in the array", entries("m11 m12"), behind, nil, 0},
+		{"no compartment", entries("a b"), CoveredEnd{}, []int{1, 2}, 2},
 		{"empty array", nil, behind, nil, 0},
 		{"array begins with the summary of a compaction", entries("S m10 m11"), behind, []int{0, 10, 11}, 11},
 		{"summary as the last message", entries("m10 S"), behind, []int{10, 0}, 10},
-		{"unreadable messages at both ends", entries("- a -"), Anchor{}, []int{0, 2, 0}, 3},
-		{"anchor without key", entries("- a"), Anchor{Ordinal: 3}, nil, 0},
+		{"unreadable messages at both ends", entries("- a -"), CoveredEnd{}, []int{0, 2, 0}, 3},
+		{"covered message without key", entries("- a"), CoveredEnd{Ordinal: 3}, nil, 0},
 	} {
-		got, total, ok := Number(c.array, c.anchor)
+		got, total, ok := Number(c.array, c.covered)
 		if diff := cmp.Diff(c.want, got); diff != "" || total != c.total || ok != (c.want != nil) {
 			t.Errorf("%s: total %d, ok %v: %s", c.name, total, ok, diff)
 		}
