@@ -418,7 +418,7 @@ func (r *run) finish(res Result) Result {
 		c := &res.Compartments[i]
 		c.Receipt = Measure(within(r.job.Raw, c.Range), c.Title, c.Tiers)
 	}
-	res.Next = r.job.Chunk.after(res.Compartments[len(res.Compartments)-1].End)
+	res.Next = res.Compartments[len(res.Compartments)-1].End + 1
 	res.Attempts = r.attempts
 	return res
 }

@@ -71,6 +71,7 @@ var reach = []struct {
 	{"internal/clock", "", "a leaf"},
 	{"internal/overflow", "internal/json", "a leaf"},
 	{"internal/format", "", "a leaf"},
+	{"internal/projectdocs", "", "a leaf: it reads files and knows no head"},
 	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
 	{"internal/promptcache", "schema internal/json internal/format internal/route", "a provider's cache, simulated from hashes and sizes"},
@@ -256,7 +257,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 
 // A row for a package that was renamed or removed would guard nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
-	planned := []string{"pipeline/history"}
+	var planned []string // packages that have a row before they exist
 	all := list(t)
 	for _, r := range reach {
 		if !slices.ContainsFunc(all, func(p pkg) bool { return within(p.ImportPath, local(r.of)) }) && !slices.Contains(planned, r.of) {
