@@ -221,6 +221,9 @@ var (
 
 // stringArguments returns the arguments that are strings, in their order.
 func stringArguments(arguments json.Value) []Field {
+	if !arguments.IsValid() { // json.Members counts on it
+		return nil
+	}
 	names, values, err := json.Members(arguments)
 	if err != nil {
 		return nil

@@ -32,8 +32,6 @@ type Chunk struct {
 	Lines []Line
 	// ToolOnly lists the ranges in which nobody says anything.
 	ToolOnly []Range
-	// HasMore says that more messages could be summarised after this chunk.
-	HasMore bool
 }
 
 // A Line is one message of a chunk.

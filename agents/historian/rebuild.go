@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/magicctx/magicctx-host/agents/ask"
 )
 
 // A Rebuilding makes the compartments of a range anew, chunk by chunk.
@@ -100,7 +98,7 @@ func (r *rebuild) step(ctx context.Context) error {
 // shorten halves the budget, or sets the problem if that does not help.
 func (r *rebuild) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
-	if !ok || !failed.helpedBySmaller() {
+	if !ok || !shorterMayHelp(failed.attempts) {
 		r.done.Problem = failed.attempts[len(failed.attempts)-1].Problem
 		return
 	}
@@ -125,17 +123,6 @@ const minBudget = 20
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget
-}
-
-// helpedBySmaller reports whether a shorter chunk may do better: after an invalid
-// answer, a timeout or a prompt that was too long. A wrong key stays wrong.
-func (r *run) helpedBySmaller() bool {
-	for _, a := range r.attempts {
-		if a.Kind == "" || a.Kind == ask.TimedOut || a.Kind == ask.Overflow {
-			return true
-		}
-	}
-	return false
 }
 
 func referencesTo(done []Compartment) []Reference {

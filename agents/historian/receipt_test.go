@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -227,6 +228,27 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	if r.All > most {
 		t.Errorf("%d anchors, at most %d", r.All, most)
 	}
+}
+
+// Any text can be measured, with the same result each time, and an extractive
+// compartment of it can be written.
+func FuzzMeasure(f *testing.F) {
+	f.Add("Never use /etc/x.go, error 4be19c7 in 250 ms", `{"command":"go test","todos":[{"content":"x"}]}`, "not found")
+	f.Fuzz(func(t *testing.T, text, arguments, output string) {
+		messages := []Message{
+			{Ordinal: 1, Role: User, Texts: []string{text}},
+			{Ordinal: 2, Role: Assistant, Texts: []string{output}, Calls: []Call{{Tool: "x", Arguments: json.Value(arguments), Output: text, IsError: true}}},
+		}
+		chunk := chunkOf(1, 2)
+		c := Extract(&chunk, messages)[0]
+		if c.Title == "" || c.Tiers[0] == "" || !utf8.ValidString(c.Title+strings.Join(c.Tiers[:], "")) {
+			t.Fatalf("%+v", c)
+		}
+		r := Measure(messages, c.Title, c.Tiers)
+		if again := Measure(messages, c.Title, c.Tiers); r != again || r.Score < 0 || r.Score > 1 || len(r.Missing) > maxMissing || !utf8.ValidString(r.Missing) {
+			t.Fatalf("%+v, %+v", r, again)
+		}
+	})
 }
 
 // A kind with many anchors leaves those of other kinds alone.
