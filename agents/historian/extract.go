@@ -73,7 +73,7 @@ func (e *extract) read() {
 	for _, a := range Anchors(e.messages) {
 		e.anchors[a.Kind] = append(e.anchors[a.Kind], a.Text)
 	}
-	left := scannedTotal
+	left := scannedTexts
 	for _, m := range e.messages {
 		for _, text := range m.Texts {
 			text = text[:min(len(text), scannedText, left)]

@@ -68,6 +68,20 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
+// The quick look at a line overlooks no error.
+func TestNoErrorLineIsOverlooked(t *testing.T) {
+	word := rapid.SampledFrom([]string{
+		"Error", "TypeError", "IOException", "exception", "PANIC", "fatal", "Traceback", "failed", "failure", "--- FAIL", "denied", "refused",
+		"not found", "undefined", "cannot", "segmentation fault", "ENOENT", "EADDRINUSE", "E", "ok", "terror", "EVEN", "found", "x", ":", "1",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		line := strings.Join(rapid.SliceOfN(word, 0, 5).Draw(t, "line"), rapid.SampledFrom([]string{" ", "", ": "}).Draw(t, "between"))
+		if got, want := isErrorLine(line), errorLine().MatchString(line); got != want {
+			t.Fatalf("%q: %t, want %t", line, got, want)
+		}
+	})
+}
+
 func TestSentencesEndAtPointsInFrontOfBlanks(t *testing.T) {
 	want := []string{"Use v1.2 of main.go.", "Never more!", "next line"}
 	if d := cmp.Diff(want, sentences("- Use v1.2 of main.go. Never more!\n* next line\n"+strings.Repeat("x", maxSentence+1))); d != "" {
