@@ -70,7 +70,7 @@ func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
 }
 
 // inheritHistory stores the compartments and the head of a copy. The copy begins
-// with revision 0. A head that has to be folded anew gets another one.
+// with generation 0. A head that has to be folded anew gets another one.
 func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil
@@ -82,21 +82,21 @@ func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) erro
 	if err := insertCompartments(tx, publishedTable, key, first, from.Compartments, now); err != nil {
 		return fmt.Errorf("inherited history: %w", err)
 	}
-	boundary := 0
+	frontier := 0
 	if n := len(from.Compartments); n > 0 {
-		boundary = from.Compartments[n-1].End + 1
+		frontier = from.Compartments[n-1].End + 1
 	}
 	_, err := tx.exec(`
 		UPDATE histories
-		SET project = ?3, boundary = ?4
-		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, from.Project, boundary)
+		SET project = ?3, frontier = ?4
+		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, from.Project, frontier)
 	if err != nil || from.Head == nil {
 		return err
 	}
 	head := *from.Head
-	head.Revision = 0
+	head.Generation = 0
 	if head.Refold {
-		head.Revision = -1
+		head.Generation = -1
 	}
 	return upsertHead(tx, key, &head)
 }

@@ -11,11 +11,11 @@ import (
 // tail, and from which state they were made.
 type HeadRow struct {
 	Epoch int
-	// Revision is HistoryEnd.Revision of the compartments in the head. Refold is
+	// Generation is HistoryEnd.Generation of the compartments in the head. Refold is
 	// true if they were replaced or removed since. It is computed by Load, and
 	// writes ignore it.
-	Revision int
-	Refold   bool
+	Generation int
+	Refold     bool
 	// ThroughKey and ThroughOrdinal name the last message that the head stands for.
 	// The ordinal is 0 if it stands for none.
 	ThroughKey     string
@@ -50,7 +50,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 	if h == nil {
 		return nil
 	}
-	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Revision, h.ThroughKey, h.ThroughOrdinal, h.ThroughTag,
+	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.ThroughTag,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
 		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.ModelKey, h.DocsHash)
 	if err != nil {
@@ -63,7 +63,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{
-			Epoch: count(s, 0), Revision: s.ColumnInt(1), Refold: s.ColumnBool(2),
+			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
 			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), ThroughTag: count(s, 5),
 			Baseline: s.ColumnText(6), Acknowledgement: s.ColumnText(7), Delta: s.ColumnText(8),
 			BaselineSeq: s.ColumnInt(9), DeltaSeq: s.ColumnInt(10), BaselineTokens: count(s, 11), DeltaTokens: count(s, 12),

@@ -27,7 +27,7 @@ type RunRow struct {
 	Model  string // the model that gave the answer
 	Usage  RunUsage
 	// DiscardedLast says that the last compartment of the answer was left to the
-	// next run, because the model could not see how its episode ends.
+	// next run, because the model could not see how the work in it goes on.
 	DiscardedLast bool
 	StartedAt     int64 // Unix ms
 

@@ -12,9 +12,9 @@ import (
 // ever made.
 type HistoryRow struct {
 	Project string // the identity of the project to which the session's facts belong
-	// Boundary is the first message that no run has summarised yet. A recomp that
+	// Frontier is the first message that no run has summarised yet. A recomp that
 	// ends earlier does not lower it, a revert does.
-	Boundary int
+	Frontier int
 
 	// RunningSince is the time (Unix ms) at which the run under way began, or 0 if
 	// there is none.
@@ -87,7 +87,7 @@ func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err e
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
 	return HistoryRow{
-		Project: s.ColumnText(0), Boundary: count(s, 1), RunningSince: s.ColumnInt64(2),
+		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
 		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
 		Throttle: s.ColumnText(7), NoHead: count(s, 8),
 		PendingMarker: s.ColumnText(9), AppliedMarker: s.ColumnText(10),

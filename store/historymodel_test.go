@@ -15,27 +15,27 @@ import (
 
 // A historyModel imitates the history of one session in memory, without SQL.
 type historyModel struct {
-	known        bool // the session is stored
-	now          int64
-	rows         []CompartmentRow
-	events       []EventRow
-	staged       []CompartmentRow
-	recomp       string
-	start, end   int // of a partial recomp
-	revision     int
-	boundary     int
-	holder       string
-	expires      int64
-	cut          int
-	failures     int
-	runs         int
-	publishes    int
-	marker       string
-	applied      string
-	head         *HeadRow
-	seen         map[string]int // facts, by their content
-	pass         int
-	headRevision int
+	known          bool // the session is stored
+	now            int64
+	rows           []CompartmentRow
+	events         []EventRow
+	staged         []CompartmentRow
+	recomp         string
+	start, end     int // of a partial recomp
+	generation     int
+	frontier       int
+	holder         string
+	expires        int64
+	cut            int
+	failures       int
+	runs           int
+	publishes      int
+	marker         string
+	applied        string
+	head           *HeadRow
+	seen           map[string]int // facts, by their content
+	pass           int
+	headGeneration int
 }
 
 func (m *historyModel) held(holder string) bool { return m.holder == holder && m.expires > m.now }
@@ -52,7 +52,7 @@ func (m *historyModel) published(holder string, after HistoryEnd, last int) erro
 }
 
 func (m *historyModel) after() HistoryEnd {
-	end := HistoryEnd{Seq: len(m.rows), Ordinal: 1, Revision: m.revision}
+	end := HistoryEnd{Seq: len(m.rows), Ordinal: 1, Generation: m.generation}
 	if n := len(m.rows); n > 0 {
 		end.Ordinal = m.rows[n-1].End + 1
 	}
@@ -64,11 +64,11 @@ func (m *historyModel) publish(p Publication, replaces bool) {
 		last := p.Compartments[len(p.Compartments)-1].End
 		m.rows, m.staged, m.recomp, m.start, m.end = nil, nil, "", 0, 0
 		m.events = before(m.events, last+1)
-		m.revision++
+		m.generation++
 	}
 	m.rows = m.numbered(append(m.rows, p.Compartments...))
 	m.events = append(m.events, p.Events...)
-	m.boundary = max(m.boundary, m.after().Ordinal)
+	m.frontier = max(m.frontier, m.after().Ordinal)
 	m.failures, m.runs, m.publishes = 0, m.runs+1, m.publishes+1
 	if p.Marker != "" {
 		m.marker = p.Marker
@@ -115,9 +115,9 @@ func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
 	}
 	m.events = before(m.events, from)
 	if len(removed) > 0 {
-		m.revision++
+		m.generation++
 	}
-	m.boundary = min(m.boundary, from)
+	m.frontier = min(m.frontier, from)
 	if m.holder != "" && (m.cut == 0 || from < m.cut) {
 		m.cut = from
 	}
@@ -177,14 +177,14 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			ok(rt, s.CommitPass(ctx, c))
 			m.known = true
 			if head != nil {
-				m.head, m.headRevision = head, head.Revision
+				m.head, m.headGeneration = head, head.Generation
 			}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"pass": func(rt *rapid.T) { pass(rt, nil) },
 			"fold": func(rt *rapid.T) {
 				head := head(rapid.IntRange(1, 9).Draw(rt, "epoch"))
-				head.Revision = rapid.SampledFrom([]int{m.revision, m.revision, m.headRevision}).Draw(rt, "revision")
+				head.Generation = rapid.SampledFrom([]int{m.generation, m.generation, m.headGeneration}).Draw(rt, "generation")
 				pass(rt, head)
 			},
 			"acquire": func(rt *rapid.T) {
@@ -321,7 +321,7 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	compare("staged", st, Staging{Start: m.start, End: m.end, Compartments: m.staged})
 
 	h := historyOf(t, s)
-	compare("boundary", h.Boundary, m.boundary)
+	compare("frontier", h.Frontier, m.frontier)
 	compare("counts", []int{h.Compartments, h.Failures, h.Runs, h.Publishes}, []int{len(m.rows), m.failures, m.runs, m.publishes})
 	compare("is running", h.RunningSince > 0, m.holder != "" && m.expires > m.now)
 	compare("markers", []string{h.PendingMarker, h.AppliedMarker}, []string{m.marker, m.applied})
@@ -333,7 +333,7 @@ func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
 	want := m.head
 	if want != nil {
 		head := *want
-		head.Refold = head.Revision != m.revision
+		head.Refold = head.Generation != m.generation
 		want = &head
 	}
 	compare("head", snap.Head, want)

@@ -23,7 +23,7 @@ func compartment(start, end int) CompartmentRow {
 	return CompartmentRow{
 		Start: start, End: end, StartKey: fmt.Sprint("msg_", start), EndKey: fmt.Sprint("msg_", end),
 		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
-		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
+		Importance: 60, EpisodeType: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
 	}
 }
 
@@ -98,7 +98,10 @@ func whole(t testing.TB, s *Store) Publication {
 	p.Project = project
 	p.Facts = []FactRow{{Category: "NAMING", Content: " Use Bun ", Importance: 300}, {Category: "NAMING", Content: "use  bun"}}
 	p.Observations = []ObservationRow{{Start: 1, End: 9, Content: "likes short answers"}, {Start: 1, End: 9, Content: "Likes short  answers"}}
-	p.Drops = []DropRow{{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"}}
+	p.Drops = []DropRow{
+		{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"},
+		{Tag: 2, UnitKey: "a unit that had the tag before a revert", QueuedAt: now, Source: "historian"},
+	}
 	p.Marker = `{"endMessageId":"msg_9","ordinal":9,"publishedAt":5}`
 	p.Run.Model, p.Run.Usage = "anthropic/small", RunUsage{Usage: Usage{Input: 10, CacheRead: 20, CacheWrite: 30}, Output: 40}
 	return p
@@ -118,7 +121,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
 	same(t, "events", events(t, s), []string{`causal_incident 1-6 {"cause":"x"}`})
 	same(t, "observations", observations(t, s), []string{"likes short answers"})
-	same(t, "drops", load(t, s, key).Queued, p.Drops)
+	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
 	m, err := s.Memories(t.Context(), project, now)
 	must(t, err)
 	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []MemoryRow{{
@@ -133,7 +136,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	}
 	same(t, "history", h, HistorySummary{
 		HistoryRow: HistoryRow{
-			Project: project, Boundary: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
+			Project: project, Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
 		},
 		Compartments: 2, RawTokens: 900, Fidelity: run.Fidelity, LastRun: &run,
 	})

@@ -111,7 +111,7 @@ func removeForPromotion(tx *transaction, key Key, last int) error {
 	}
 	_, err := tx.exec(`
 		UPDATE histories
-		SET revision = revision + 1
+		SET generation = generation + 1
 		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
 	return err
 }

@@ -176,7 +176,7 @@ func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipe
 	}
 	if through, ok := copied.Messages[head.ThroughKey]; ok {
 		moved := *head
-		moved.ThroughKey, moved.Revision = through, 0
+		moved.ThroughKey, moved.Generation = through, 0
 		h.head = &moved
 	}
 	return h

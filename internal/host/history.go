@@ -17,8 +17,8 @@ import (
 type chronicle struct {
 	compartments []history.Compartment
 	end          store.HistoryEnd
-	// headRevision is the revision of the compartments that the head was made from.
-	headRevision int
+	// headGeneration is the generation of the compartments that the head was made from.
+	headGeneration int
 }
 
 // readChronicle reads the compartments of a session.
@@ -27,7 +27,7 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key) (chronicle, err
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	return chronicle{compartments: compartmentsFromRows(rows), end: end, headRevision: end.Revision}, nil
+	return chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}, nil
 }
 
 // history returns what the head can be made of in this pass.
@@ -40,7 +40,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
 		BudgetTokens: history.HistoryBudget(r.LimitTokens, r.Threshold, share),
-		Refold:       s.chronicle.headRevision != s.chronicle.end.Revision,
+		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
 }
 
@@ -89,17 +89,17 @@ func compartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
 	for i, r := range rows {
 		all[i] = history.Compartment{
 			Seq: r.Seq, Start: r.Start, End: r.End, StartKey: r.StartKey, EndKey: r.EndKey,
-			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.Episode, Missing: r.Missing,
+			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.EpisodeType, Missing: r.Missing,
 		}
 	}
 	return all
 }
 
 // rowFromHead returns the stored form of a head.
-func rowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, revision int) *store.HeadRow {
+func rowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int) *store.HeadRow {
 	sections, _ := json.Marshal(h.Sections) // numbers always encode
 	return &store.HeadRow{
-		Epoch: h.Fold, Revision: revision,
+		Epoch: h.Fold, Generation: generation,
 		ThroughKey: h.Through, ThroughOrdinal: h.Ordinal, ThroughTag: h.ThroughTag,
 		Baseline: h.Baseline, Acknowledgement: h.Acknowledgement, Delta: h.Delta,
 		BaselineSeq: h.InBaseline - 1, DeltaSeq: h.Shows() - 1,

@@ -49,6 +49,8 @@ type Host struct {
 	docs     projectdocs.Reader
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
+	// agentRuns holds a token for each hidden agent that runs.
+	agentRuns chan struct{}
 	// trouble is the reason why the last write to the store failed. It is nil
 	// while writing works.
 	trouble atomic.Pointer[string]
@@ -84,7 +86,7 @@ type client struct {
 func New(o Options) *Host {
 	h := &Host{
 		Options: o, clients: make(map[Client]*client), configs: make(map[directory]schema.Config),
-		subscribers: make(map[Client][]schema.SubscribeParams),
+		subscribers: make(map[Client][]schema.SubscribeParams), agentRuns: make(chan struct{}, maxAgentRuns),
 	}
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.uses.known = make(map[schema.Model]store.WindowRow)

@@ -38,6 +38,8 @@ type harness struct {
 	limitsAsked func()
 	sent        []schema.MessageSendParams
 	sendErr     error
+	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
+	abortAgent  func(run string)
 }
 
 const testSession = "ses_1"
@@ -88,6 +90,15 @@ func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return 
 func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {
 	h.sent = append(h.sent, p)
 	return h.sendErr
+}
+
+func (h *harness) RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	return h.runAgent(ctx, p)
+}
+
+func (h *harness) AbortAgent(_ context.Context, p schema.AgentAbortParams) error {
+	h.abortAgent(p.Run)
+	return nil
 }
 
 func (h *harness) SessionChanged(s schema.SessionStatus) { h.changes = append(h.changes, s) }

@@ -157,7 +157,7 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 		return err
 	}
 	if snap.Head != nil {
-		s.chronicle.headRevision = snap.Head.Revision
+		s.chronicle.headGeneration = snap.Head.Generation
 	}
 	s.inherited = nil
 	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
@@ -340,7 +340,7 @@ func (ps *pass) commit(ctx context.Context) error {
 		RoomMade:  row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()),
 	}
 	if d.Head != nil {
-		c.Head = rowFromHead(*d.Head, d.Fold, row.Passes, s.chronicle.end.Revision)
+		c.Head = rowFromHead(*d.Head, d.Fold, row.Passes, s.chronicle.end.Generation)
 	}
 	for _, b := range s.pipe.Unstored() {
 		c.Thinking = append(c.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
@@ -366,7 +366,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	}
 	s.row = row
 	if d.Head != nil {
-		s.chronicle.headRevision = c.Head.Revision
+		s.chronicle.headGeneration = c.Head.Generation
 	}
 	if ps.h.Taken != nil && len(d.Edits) > 0 {
 		ps.h.Taken(s.key.Session, row.Passes, s.pipe.Taken(d))

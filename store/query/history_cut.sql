@@ -1,6 +1,6 @@
 UPDATE histories
-SET revision = revision + ?4,
-	boundary = min(boundary, ?3),
+SET generation = generation + ?4,
+	frontier = min(frontier, ?3),
 	cut      = CASE
 		WHEN holder = '' THEN 0
 		WHEN cut = 0 THEN ?3

@@ -1,6 +1,6 @@
 UPDATE histories
 SET project        = CASE WHEN ?3 = '' THEN project ELSE ?3 END,
-	boundary       = max(boundary, ?4),
+	frontier       = max(frontier, ?4),
 	pending_marker = CASE WHEN ?5 = '' THEN pending_marker ELSE ?5 END,
 	publishes      = publishes + 1,
 	failures       = 0,
