@@ -68,6 +68,22 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
+// A call may fail without a word that says so: then its first line is the error.
+func TestFailedCallHasAnError(t *testing.T) {
+	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
+	if d := cmp.Diff([]Anchor{{ErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {
+		t.Error(d)
+	}
+	messages[0].Calls[0].IsError = false
+	if got := Anchors(messages); got != nil {
+		t.Errorf("without a failure: %+v", got)
+	}
+	messages[0].Calls[0].IsError, messages[0].Calls[0].Output = true, "bye\npermission denied"
+	if d := cmp.Diff([]Anchor{{ErrorAnchor, "permission denied", 1}}, Anchors(messages)); d != "" {
+		t.Error(d)
+	}
+}
+
 // The quick look at a line overlooks no error.
 func TestNoErrorLineIsOverlooked(t *testing.T) {
 	word := rapid.SampledFrom([]string{
