@@ -120,7 +120,10 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "H14", in: "history", test: "TestBugH14UnreadableMessageHidesNoOther"},
 	{class: "H15", in: "../store", test: "TestBugH15SequencesHaveNoGap"},
 	{class: "H17", in: "../store", test: "TestBugH17EverythingIsThereWhenThePublicationReturns"},
+	{class: "H24", in: "../agents/historian", test: "TestBugH24AbortReachesTheAgent"},
+	{class: "H25", in: "../agents/historian", test: "TestBugH25EmptyAnswerGoesToTheNextModel"},
 	{class: "H26", in: "history", test: "TestBugH26ArchivedMemoryStaysArchived"},
+	{class: "H27", in: "../agents/historian", test: "TestBugH27FactsComeFromTheirBlock"},
 	{class: "H28", in: "history", test: "TestBugH28SessionWithOnePromptStaysSummarisable"},
 	{class: "H29", in: "history", test: "TestBugH29ReadFilesDoNotFire"},
 	{class: "H30", in: "history", test: "TestBugH30DroppedContentCounts"},
@@ -130,6 +133,7 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "H37", in: "../store", test: "TestBugH37FaultBetweenAnyTwoStatements"},
 	{class: "H41", in: "history", test: "TestBugH41NoiseAtTheEndDoesNotFire"},
 	{class: "H43", in: "history", test: "TestBugH43NoticeComesOncePerRefusal"},
+	{class: "H44", in: "../agents/historian", test: "TestBugH44EntitiesAreDecodedOnce"},
 }
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
@@ -138,7 +142,7 @@ var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 // test, because it is put off or impossible, must give its reason.
 func TestBugIndex(t *testing.T) {
 	tests := map[string]map[string]bool{}
-	for _, dir := range []string{".", "rule", "nudge", "history", "../internal/host", "../internal/projectdocs", "../store"} {
+	for _, dir := range []string{".", "rule", "nudge", "history", "../internal/host", "../internal/projectdocs", "../store", "../agents/historian"} {
 		tests[dir] = map[string]bool{}
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		must(t, err)

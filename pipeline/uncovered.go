@@ -12,17 +12,17 @@ type Uncovered struct {
 	Decoded map[int]*transcript.Message
 }
 
-// Uncovered returns the messages behind the anchor, which is the end of the newest
-// compartment. ok is false if the array does not contain the anchor. It decodes the
+// Uncovered returns the messages behind the end of the newest
+// compartment. ok is false if the array does not contain that end. It decodes the
 // messages again, so a pass must not call it.
-func (s *Session) Uncovered(anchor history.Anchor) (u Uncovered, ok bool) {
-	ordinals, total, ok := history.Number(s.numbered(), anchor)
+func (s *Session) Uncovered(covered history.CoveredEnd) (u Uncovered, ok bool) {
+	ordinals, total, ok := history.Number(s.numbered(), covered)
 	if !ok {
 		return u, false
 	}
 	var places []int
 	for i, n := range ordinals {
-		if n > anchor.Ordinal {
+		if n > covered.Ordinal {
 			places = append(places, i)
 		}
 	}

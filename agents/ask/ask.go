@@ -20,7 +20,7 @@ type Asker interface {
 
 // A Request is one question to a hidden agent, for one model.
 type Request struct {
-	// Agent is the agent's name in the harness, for example "historian".
+	// Agent is the agent's name in the harness, for example "magicctx-historian".
 	Agent string
 	// Model is "provider/model". Empty means the model that the harness gives
 	// the agent.

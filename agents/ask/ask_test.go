@@ -48,6 +48,9 @@ func TestKindsOfFailures(t *testing.T) {
 			t.Errorf("%v: %s, want %s", test.err, got, test.want)
 		}
 	}
+	if got := (&ask.Error{Kind: ask.TimedOut}).Error(); got != "timeout" {
+		t.Errorf("an error without a cause reads %q", got)
+	}
 	for kind, final := range map[ask.Kind]bool{ask.Aborted: true, ask.TimedOut: true, ask.Overflow: true, ask.UnknownModel: false, ask.Transient: false, ask.Other: false} {
 		if kind.Final() != final {
 			t.Errorf("%s is final: %t", kind, kind.Final())

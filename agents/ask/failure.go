@@ -38,10 +38,17 @@ type Error struct {
 	Kind Kind
 	// Suggestion is the model that the harness names instead of an unknown one.
 	Suggestion string
-	Err        error
+	// Err is what the harness reports. It may be nil.
+	Err error
 }
 
-func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return string(e.Kind)
+	}
+	return e.Err.Error()
+}
+
 func (e *Error) Unwrap() error { return e.Err }
 
 // Classify returns the kind of a failure. It goes by the type of the error if

@@ -53,18 +53,19 @@ type Anchor struct {
 // Bounds of the search for anchors, against hostile input: a tool's output may
 // have megabytes, and may be one line.
 const (
-	scannedText   = 32 << 10 // bytes of one text or output: its first and its last part
-	scannedTotal  = 4 << 20  // bytes of a range
-	maxAnchorText = 200      // runes of one anchor
-	maxPathText   = 160      // bytes; longer words are data, not paths
-	maxSentence   = 400      // bytes; longer sentences are pasted text
+	scannedText    = 32 << 10  // bytes of one text or output: its first and its last part
+	scannedTexts   = 512 << 10 // bytes of all texts of a range
+	scannedOutputs = 2 << 20   // bytes of all outputs of a range
+	maxAnchorText  = 200       // runes of one anchor
+	maxPathText    = 160       // bytes; longer words are data, not paths
+	maxSentence    = 400       // bytes; longer sentences are pasted text
 )
 
 // Anchors extracts the anchors of messages, the most valuable first, then by
 // ordinal and text. It asks no model. Texts and arguments give all kinds; outputs
 // give error lines only, because a listing would drown the rest.
 func Anchors(messages []Message) []Anchor {
-	c := collector{seen: map[string]bool{}, left: scannedTotal}
+	c := collector{seen: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 	for i := range messages {
 		c.message(&messages[i])
 	}
@@ -84,17 +85,18 @@ type collector struct {
 	found []Anchor
 	seen  map[string]bool
 	count map[AnchorKind]int
-	left  int
+	// texts and outputs are the bytes that may still be searched.
+	texts, outputs int
 }
 
 func (c *collector) add(kind AnchorKind, text string, ordinal int) {
-	text = cut(oneLine(text), maxAnchorText)
-	key := strings.ToLower(text)
-	if text == "" || c.seen[key] || c.count[kind] >= anchorKinds[kind].most {
+	if c.count[kind] >= anchorKinds[kind].most {
 		return
 	}
-	if c.count == nil {
-		c.count = map[AnchorKind]int{}
+	text = cut(oneLine(text), maxAnchorText)
+	key := strings.ToLower(text)
+	if text == "" || c.seen[key] {
+		return
 	}
 	c.count[kind]++
 	c.seen[key] = true
@@ -102,15 +104,14 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 }
 
 // scan returns the part of a text that is searched: all of it, or its first and
-// last part. An error message usually stands at one end of an output.
-func (c *collector) scan(text string) string {
+// last part. An error message usually stands at one end of an output. left is
+// what may still be searched, in bytes.
+func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]
 	}
-	if len(text) > c.left {
-		text = text[:c.left]
-	}
-	c.left -= len(text)
+	text = text[:min(len(text), *left)]
+	*left -= len(text)
 	return clean(text)
 }
 
@@ -119,7 +120,7 @@ func (c *collector) message(m *Message) {
 		c.call(&call, m.Ordinal)
 	}
 	for _, text := range m.Texts {
-		text = c.scan(text)
+		text = scan(text, &c.texts)
 		if m.Role == User {
 			for _, s := range sentences(text) {
 				if isRule(s) {
@@ -146,7 +147,7 @@ func (c *collector) call(call *Call, ordinal int) {
 			c.add(kind, a.Text, ordinal)
 		}
 	}
-	output := c.scan(call.Output)
+	output := scan(call.Output, &c.outputs)
 	before := c.count[ErrorAnchor]
 	c.errors(output, ordinal)
 	if call.IsError && c.count[ErrorAnchor] == before {
@@ -157,10 +158,24 @@ func (c *collector) call(call *Call, ordinal int) {
 // errors takes the lines that report a failure.
 func (c *collector) errors(text string, ordinal int) {
 	for line := range strings.Lines(text) {
-		if len(line) <= maxSentence && errorLine().MatchString(line) {
+		if len(line) <= maxSentence && isErrorLine(line) {
 			c.add(ErrorAnchor, line, ordinal)
 		}
 	}
+}
+
+// isErrorLine reports whether a line reports a failure. Outputs have thousands of
+// lines and few errors, so it looks for parts of the words before it matches the
+// pattern, which takes much longer.
+func isErrorLine(line string) bool {
+	return (mayBeError(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
+}
+
+var errorParts = [...]string{"error", "exception", "panic", "fatal", "traceback", "fail", "denied", "refused", "not found", "undefined", "cannot", "segmentation"}
+
+func mayBeError(line string) bool {
+	lower := strings.ToLower(line)
+	return slices.ContainsFunc(errorParts[:], func(part string) bool { return strings.Contains(lower, part) })
 }
 
 // words takes paths, commits, numbers and symbols.
@@ -221,6 +236,9 @@ var (
 
 // stringArguments returns the arguments that are strings, in their order.
 func stringArguments(arguments json.Value) []Field {
+	if !arguments.IsValid() { // json.Members counts on it
+		return nil
+	}
 	names, values, err := json.Members(arguments)
 	if err != nil {
 		return nil
@@ -241,6 +259,8 @@ func firstLine(text string) string {
 }
 
 var (
+	// errorCode is the name of an error of the operating system, such as ENOENT.
+	errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bE[A-Z]{4,}\b`) })
 	errorLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)
 	})

@@ -1,10 +1,9 @@
 package historian
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 )
@@ -29,67 +28,63 @@ type Chunk struct {
 	// Text shows the messages, one block a line, for example
 	// "[2-5] A: Looking. / TC: List files".
 	Text string
-	// Lines has one entry for each message of the chunk, in order. An ordinal
-	// whose row in the harness's store cannot be read has none.
+	// Lines has one entry for each ordinal of the chunk, in order.
 	Lines []Line
 	// ToolOnly lists the ranges in which nobody says anything.
 	ToolOnly []Range
-	// HasMore says that more messages could be summarised after this chunk.
-	HasMore bool
 }
 
 // A Line is one message of a chunk.
 type Line struct {
 	Ordinal int
-	// Key is the harness's id of the message.
+	// Key is the harness's id of the message. It is empty if the message's row in
+	// the harness's store cannot be read. Nobody can tell of such a message, but
+	// its ordinal is covered like any other.
 	Key string
 }
 
 // check reports an error if the lines are not those of the chunk.
 func (c *Chunk) check() error {
-	if len(c.Lines) == 0 {
-		return errors.New("the chunk has no messages")
+	if len(c.Lines) == 0 || len(c.Lines) != c.End-c.Start+1 {
+		return fmt.Errorf("the chunk %v has %d lines", Range{c.Start, c.End}, len(c.Lines))
 	}
-	if first, last := c.Lines[0].Ordinal, c.Lines[len(c.Lines)-1].Ordinal; first != c.Start || last != c.End {
-		return fmt.Errorf("the chunk is %s, but its lines are %s", Range{c.Start, c.End}, Range{first, last})
+	for i, line := range c.Lines {
+		if line.Ordinal != c.Start+i {
+			return fmt.Errorf("the line of message %d stands at the place of message %d", line.Ordinal, c.Start+i)
+		}
 	}
-	if !slices.IsSortedFunc(c.Lines, func(a, b Line) int { return a.Ordinal - b.Ordinal }) {
-		return errors.New("the lines of the chunk are not in order")
+	if first, _ := c.keys(Range{c.Start, c.End}); first == "" {
+		return fmt.Errorf("no message of the chunk %v can be read", Range{c.Start, c.End})
 	}
 	return nil
 }
 
-// at returns the index of an ordinal's line, or of the next line if the ordinal
-// has none.
-func (c *Chunk) at(ordinal int) int {
-	return sort.Search(len(c.Lines), func(i int) bool { return c.Lines[i].Ordinal >= ordinal })
+// keys returns the keys of the first and the last message of a range that can be
+// read. They are empty if none can.
+func (c *Chunk) keys(r Range) (first, last string) {
+	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
+		first = cmp.Or(first, line.Key)
+		last = cmp.Or(line.Key, last)
+	}
+	return first, last
 }
 
-// key returns the key of the message with an ordinal.
-func (c *Chunk) key(ordinal int) (string, bool) {
-	i := c.at(ordinal)
-	if i == len(c.Lines) || c.Lines[i].Ordinal != ordinal {
-		return "", false
+// isSilent reports whether nobody says anything in a range: tools are called, or
+// the messages cannot be read.
+func (c *Chunk) isSilent(r Range) bool {
+	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
+		isTool := slices.ContainsFunc(c.ToolOnly, func(quiet Range) bool { return quiet.holds(line.Ordinal) })
+		if line.Key != "" && !isTool {
+			return false
+		}
 	}
-	return c.Lines[i].Key, true
+	return true
 }
 
-// after returns the first ordinal behind the given one that has a message. It is
-// End+1 if there is none.
-func (c *Chunk) after(ordinal int) int {
-	if i := c.at(ordinal + 1); i < len(c.Lines) {
-		return c.Lines[i].Ordinal
-	}
-	return c.End + 1
-}
-
-// before returns the last ordinal ahead of the given one that has a message. It
-// is Start-1 if there is none.
-func (c *Chunk) before(ordinal int) int {
-	if i := c.at(ordinal); i > 0 {
-		return c.Lines[i-1].Ordinal
-	}
-	return c.Start - 1
+// isUnreadable reports whether no message of a range can be read.
+func (c *Chunk) isUnreadable(r Range) bool {
+	first, _ := c.keys(r)
+	return first == ""
 }
 
 // A Role says who wrote a message.

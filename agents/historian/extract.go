@@ -24,8 +24,7 @@ func Extract(chunk *Chunk, raw []Message) []Compartment {
 		e := extract{Range: r, messages: within(raw, r)}
 		e.read()
 		c := Compartment{Range: r, Title: e.title(), Tiers: e.tiers(), Importance: e.importance()}
-		c.StartKey, _ = chunk.key(r.Start)
-		c.EndKey, _ = chunk.key(r.End)
+		c.StartKey, c.EndKey = chunk.keys(r)
 		found = append(found, c)
 	}
 	return found
@@ -42,7 +41,7 @@ func turns(chunk *Chunk, raw []Message) []Range {
 	start, length := chunk.Start, 0
 	for _, line := range chunk.Lines {
 		if prompts[line.Ordinal] && length >= extractSpan {
-			ranges = append(ranges, Range{start, chunk.before(line.Ordinal)})
+			ranges = append(ranges, Range{start, line.Ordinal - 1})
 			start, length = line.Ordinal, 0
 		}
 		length++
@@ -74,7 +73,7 @@ func (e *extract) read() {
 	for _, a := range Anchors(e.messages) {
 		e.anchors[a.Kind] = append(e.anchors[a.Kind], a.Text)
 	}
-	left := scannedTotal
+	left := scannedTexts
 	for _, m := range e.messages {
 		for _, text := range m.Texts {
 			text = text[:min(len(text), scannedText, left)]

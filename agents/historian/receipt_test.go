@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -65,6 +66,36 @@ func TestRulesInOtherWords(t *testing.T) {
 			t.Errorf("%q is a rule", s)
 		}
 	}
+}
+
+// A call may fail without a word that says so: then its first line is the error.
+func TestFailedCallHasAnError(t *testing.T) {
+	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
+	if d := cmp.Diff([]Anchor{{ErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {
+		t.Error(d)
+	}
+	messages[0].Calls[0].IsError = false
+	if got := Anchors(messages); got != nil {
+		t.Errorf("without a failure: %+v", got)
+	}
+	messages[0].Calls[0].IsError, messages[0].Calls[0].Output = true, "bye\npermission denied"
+	if d := cmp.Diff([]Anchor{{ErrorAnchor, "permission denied", 1}}, Anchors(messages)); d != "" {
+		t.Error(d)
+	}
+}
+
+// The quick look at a line overlooks no error.
+func TestNoErrorLineIsOverlooked(t *testing.T) {
+	word := rapid.SampledFrom([]string{
+		"Error", "TypeError", "IOException", "exception", "PANIC", "fatal", "Traceback", "failed", "failure", "--- FAIL", "denied", "refused",
+		"not found", "undefined", "cannot", "segmentation fault", "ENOENT", "EADDRINUSE", "E", "ok", "terror", "EVEN", "found", "x", ":", "1",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		line := strings.Join(rapid.SliceOfN(word, 0, 5).Draw(t, "line"), rapid.SampledFrom([]string{" ", "", ": "}).Draw(t, "between"))
+		if got, want := isErrorLine(line), errorLine().MatchString(line); got != want {
+			t.Fatalf("%q: %t, want %t", line, got, want)
+		}
+	})
 }
 
 func TestSentencesEndAtPointsInFrontOfBlanks(t *testing.T) {
@@ -227,6 +258,27 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	if r.All > most {
 		t.Errorf("%d anchors, at most %d", r.All, most)
 	}
+}
+
+// Any text can be measured, with the same result each time, and an extractive
+// compartment of it can be written.
+func FuzzMeasure(f *testing.F) {
+	f.Add("Never use /etc/x.go, error 4be19c7 in 250 ms", `{"command":"go test","todos":[{"content":"x"}]}`, "not found")
+	f.Fuzz(func(t *testing.T, text, arguments, output string) {
+		messages := []Message{
+			{Ordinal: 1, Role: User, Texts: []string{text}},
+			{Ordinal: 2, Role: Assistant, Texts: []string{output}, Calls: []Call{{Tool: "x", Arguments: json.Value(arguments), Output: text, IsError: true}}},
+		}
+		chunk := chunkOf(1, 2)
+		c := Extract(&chunk, messages)[0]
+		if c.Title == "" || c.Tiers[0] == "" || !utf8.ValidString(c.Title+strings.Join(c.Tiers[:], "")) {
+			t.Fatalf("%+v", c)
+		}
+		r := Measure(messages, c.Title, c.Tiers)
+		if again := Measure(messages, c.Title, c.Tiers); r != again || r.Score < 0 || r.Score > 1 || len(r.Missing) > maxMissing || !utf8.ValidString(r.Missing) {
+			t.Fatalf("%+v, %+v", r, again)
+		}
+	})
 }
 
 // A kind with many anchors leaves those of other kinds alone.

@@ -14,17 +14,18 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 )
 
-// The names of the agents in the harness.
+// The names of the agents in the harness. Their prefix keeps them apart from the
+// user's own agents.
 const (
-	Agent       = "historian"
-	EditorAgent = "historian-editor"
+	Agent       = "magicctx-historian"
+	EditorAgent = "magicctx-historian-editor"
 )
 
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout bounds the questions of a run together. It has room for
-	// a question, its repair and one other model.
+	// DefaultRunTimeout bounds the questions to the historian together. It has
+	// room for a question, its repair and one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )
 
@@ -51,7 +52,8 @@ type Job struct {
 	Models []string
 	// LiveModel is the model of the session. It is tried last.
 	LiveModel string
-	// Timeout bounds one question and RunTimeout all of them. 0 means the default.
+	// Timeout bounds one question, and RunTimeout all questions to the historian.
+	// 0 means the default.
 	Timeout, RunTimeout time.Duration
 }
 
@@ -127,6 +129,20 @@ func (r *Result) Fidelity() float64 {
 		sum += c.Receipt.Score
 	}
 	return sum / float64(max(1, len(r.Compartments)))
+}
+
+// ShorterMayHelp reports whether a model may manage a shorter chunk: after an
+// invalid answer, a timeout, or a prompt that was too long. Before the host
+// publishes extractive compartments, it can then run again with half the budget
+// (HalveBudget). A wrong key stays wrong.
+func (r *Result) ShorterMayHelp() bool {
+	return r.MadeBy == ByExtraction && shorterMayHelp(r.Attempts)
+}
+
+func shorterMayHelp(attempts []Attempt) bool {
+	return slices.ContainsFunc(attempts, func(a Attempt) bool {
+		return a.Kind == "" || a.Kind == ask.TimedOut || a.Kind == ask.Overflow
+	})
 }
 
 // Run summarises a chunk. It asks the first model; if the answer is invalid, it
@@ -418,7 +434,7 @@ func (r *run) finish(res Result) Result {
 		c := &res.Compartments[i]
 		c.Receipt = Measure(within(r.job.Raw, c.Range), c.Title, c.Tiers)
 	}
-	res.Next = r.job.Chunk.after(res.Compartments[len(res.Compartments)-1].End)
+	res.Next = res.Compartments[len(res.Compartments)-1].End + 1
 	res.Attempts = r.attempts
 	return res
 }

@@ -113,6 +113,11 @@ func TestOrderOfTheAttempts(t *testing.T) {
 			if res.MadeBy != test.madeBy {
 				t.Errorf("made by %s, want %s", res.MadeBy, test.madeBy)
 			}
+			// All extractive cases of this table have a timeout, a prompt that was
+			// too long, or an invalid answer.
+			if got := res.ShorterMayHelp(); got != (test.madeBy == historian.ByExtraction) {
+				t.Errorf("a shorter chunk may help: %t", got)
+			}
 			wantCovered(t, j, res)
 			wantAttempts(t, s, res)
 		})
@@ -199,6 +204,14 @@ func TestEndDuringAPause(t *testing.T) {
 	}
 	if res, err := historian.Run(ctx, newJob(), ports); !errors.Is(err, context.Canceled) || len(res.Compartments) != 0 {
 		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestShorterChunkDoesNotCureAWrongKey(t *testing.T) {
+	s := &script{replies: []reply{wrongKey, nothing}}
+	res, err := historian.Run(t.Context(), newJob(), s.ports())
+	if err != nil || res.MadeBy != historian.ByExtraction || res.ShorterMayHelp() {
+		t.Errorf("%+v, %v", res.Attempts, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package historian
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,25 +46,31 @@ const summarySlack = 4_096
 // one ahead of UnprocessedFrom. It returns them with their keys.
 //
 // A gap between two compartments is closed only if nobody says anything in it:
-// the compartment ahead of it then ends later. Any other gap is an error, because
+// the compartment ahead of it then ends later. A gap at either end of the chunk is
+// closed only if its messages cannot be read. Any other gap is an error, because
 // closing it would hide messages behind a summary that does not know them. The
 // error is an *Invalid.
 func Validate(d Draft, chunk *Chunk) ([]Compartment, error) {
 	if len(d.Compartments) == 0 {
 		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))
 	}
-	found := make([]Compartment, len(d.Compartments))
-	copy(found, d.Compartments)
+	found := slices.Clone(d.Compartments)
 	for i := range found {
-		if err := found[i].locate(chunk); err != nil {
+		if err := found[i].checkRange(chunk); err != nil {
 			return nil, err
 		}
 	}
 	if err := join(found, chunk, d.Skipped); err != nil {
 		return nil, err
 	}
-	if err := checkEnd(found[len(found)-1].End, d, chunk); err != nil {
+	if err := joinEnd(&found[len(found)-1], d, chunk); err != nil {
 		return nil, err
+	}
+	for i := range found {
+		found[i].StartKey, found[i].EndKey = chunk.keys(found[i].Range)
+		if found[i].StartKey == "" {
+			return nil, invalid(NotInChunk, "no message of the compartment %v can be read", found[i].Range)
+		}
 	}
 	return found, checkLength(found, chunk)
 }
@@ -75,59 +82,50 @@ func reasons(skipped []string) string {
 	return ". These were skipped: " + strings.Join(skipped, "; ")
 }
 
-// locate checks that a compartment's ends are messages of the chunk, and sets
-// their keys.
-func (c *Compartment) locate(chunk *Chunk) error {
-	if c.End < c.Start {
+func (c *Compartment) checkRange(chunk *Chunk) error {
+	shown := Range{chunk.Start, chunk.End}
+	switch {
+	case c.End < c.Start:
 		return invalid(InvalidRange, "a compartment ends at %d, ahead of its start %d", c.End, c.Start)
-	}
-	var ok bool
-	if c.StartKey, ok = chunk.key(c.Start); !ok {
-		return invalid(NotInChunk, "a compartment starts at %d; the messages are %d-%d", c.Start, chunk.Start, chunk.End)
-	}
-	if c.EndKey, ok = chunk.key(c.End); !ok {
-		return invalid(NotInChunk, "a compartment ends at %d; the messages are %d-%d", c.End, chunk.Start, chunk.End)
+	case !shown.holds(c.Start):
+		return invalid(NotInChunk, "a compartment starts at %d; the messages are %v", c.Start, shown)
+	case !shown.holds(c.End):
+		return invalid(NotInChunk, "a compartment ends at %d; the messages are %v", c.End, shown)
 	}
 	return nil
 }
 
-// join closes the gaps in which nobody says anything, and checks that no other
-// gap and no overlap is left.
+// join closes the gaps ahead of compartments that may be closed, and checks that
+// no other gap and no overlap is left.
 func join(found []Compartment, chunk *Chunk, skipped []string) error {
-	expected := chunk.Start
+	next := chunk.Start
 	for i := range found {
 		c := &found[i]
-		if c.Start < expected {
-			return invalid(Overlap, "the compartment %v overlaps the one before it; it should start at %d", c.Range, expected)
+		if c.Start < next {
+			return invalid(Overlap, "the compartment %v overlaps the one before it; it should start at %d", c.Range, next)
 		}
-		if c.Start > expected {
-			missing := Range{expected, chunk.before(c.Start)}
-			if i == 0 || !chunk.isToolOnly(missing) {
-				return invalid(Gap, "no compartment covers %v%s", missing, reasons(skipped))
+		if gap := (Range{next, c.Start - 1}); c.Start > next {
+			switch {
+			case i == 0 && chunk.isUnreadable(gap):
+				c.Start = gap.Start
+			case i > 0 && chunk.isSilent(gap):
+				found[i-1].End = gap.End
+			default:
+				return invalid(Gap, "no compartment covers %v%s", gap, reasons(skipped))
 			}
-			before := &found[i-1]
-			before.End = missing.End
-			before.EndKey, _ = chunk.key(missing.End)
 		}
-		expected = chunk.after(c.End)
+		next = c.End + 1
 	}
 	return nil
 }
 
-// isToolOnly reports whether nobody says anything in a range.
-func (c *Chunk) isToolOnly(r Range) bool {
-	for _, quiet := range c.ToolOnly {
-		if quiet.holds(r.Start) && quiet.holds(r.End) {
-			return true
-		}
+// joinEnd checks that the messages behind the last compartment are left to the
+// next run on purpose. Messages that cannot be read are covered by it.
+func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
+	next := last.End + 1
+	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(Range{next, chunk.End}) {
+		last.End, next = chunk.End, chunk.End+1
 	}
-	return false
-}
-
-// checkEnd checks that the messages behind the last compartment are left to the
-// next run on purpose.
-func checkEnd(last int, d Draft, chunk *Chunk) error {
-	next := chunk.after(last)
 	switch left := d.UnprocessedFrom; {
 	case left == 0 && next <= chunk.End:
 		return invalid(Uncovered, "no compartment covers %v, and unprocessed_from does not leave it to the next run%s", Range{next, chunk.End}, reasons(d.Skipped))

@@ -257,7 +257,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 
 // A row for a package that was renamed or removed would guard nothing.
 func TestRowsNamePackagesThatExist(t *testing.T) {
-	var planned []string
+	var planned []string // packages that have a row before they exist
 	all := list(t)
 	for _, r := range reach {
 		if !slices.ContainsFunc(all, func(p pkg) bool { return within(p.ImportPath, local(r.of)) }) && !slices.Contains(planned, r.of) {

@@ -66,7 +66,7 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
-	uncovered := s.pipe.UncoveredTokens(s.chronicle.anchor().Key)
+	uncovered := s.pipe.UncoveredTokens(s.chronicle.coveredEnd().Key)
 	if history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
 		return
 	}
@@ -92,12 +92,12 @@ func (ps *pass) workload(c Client) workload {
 	return w
 }
 
-// anchor returns the end of the newest compartment.
-func (c *chronicle) anchor() history.Anchor {
+// coveredEnd returns the end of the newest compartment.
+func (c *chronicle) coveredEnd() history.CoveredEnd {
 	if n := len(c.compartments); n > 0 {
-		return history.Anchor{Ordinal: c.compartments[n-1].End, Key: c.compartments[n-1].EndKey}
+		return history.CoveredEnd{Ordinal: c.compartments[n-1].End, Key: c.compartments[n-1].EndKey}
 	}
-	return history.Anchor{}
+	return history.CoveredEnd{}
 }
 
 // A plan is a run that may begin.
@@ -150,7 +150,7 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 	if err := h.loadThrottle(ctx, s); err != nil {
 		return nil, err
 	}
-	uncovered, ok := s.pipe.Uncovered(s.chronicle.anchor())
+	uncovered, ok := s.pipe.Uncovered(s.chronicle.coveredEnd())
 	if !ok {
 		return nil, nil
 	}
@@ -159,7 +159,7 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 		commits = trigger.MinClusters
 	}
 	t := history.Trigger(history.TriggerFacts{
-		Situation: w.situation(uncovered, s.chronicle.anchor()), Waiting: w.waiting, MinClusters: commits, Count: tokens.Count,
+		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), Waiting: w.waiting, MinClusters: commits, Count: tokens.Count,
 	})
 	if !t.Runs {
 		return nil, nil
@@ -191,8 +191,8 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 }
 
 // situation returns the session as the trigger sees it.
-func (w *workload) situation(u pipeline.Uncovered, anchor history.Anchor) history.Situation {
-	return history.Situation{Messages: u.Messages, Covered: anchor.Ordinal, Limit: w.limit, Threshold: w.threshold, Usage: w.usage}
+func (w *workload) situation(u pipeline.Uncovered, covered history.CoveredEnd) history.Situation {
+	return history.Situation{Messages: u.Messages, Covered: covered.Ordinal, Limit: w.limit, Threshold: w.threshold, Usage: w.usage}
 }
 
 // run carries out a plan. It renews the lease until the run has ended.

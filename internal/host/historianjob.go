@@ -31,7 +31,7 @@ func (h *Host) job(ctx context.Context, s *session, snapshot history.Snapshot, u
 	w := &s.work
 	models := historianModels(w.config.Historian.Agent)
 	budget := history.ChunkBudget(h.historianLimit(ctx, s, models))
-	chunk := history.ReadChunk(u.Messages, snapshot.Offset, snapshot.End, budget, tokens.Count)
+	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
 	chunk.Truncate(budget, tokens.Count)
 	if err := chunk.CheckCoverage(); err != nil {
 		return historian.Job{}, err
@@ -70,7 +70,7 @@ func (h *Host) historianLimit(ctx context.Context, s *session, models []string) 
 }
 
 func chunkOf(c history.Chunk) historian.Chunk {
-	out := historian.Chunk{Start: c.Start, End: c.End, Text: c.Text(), HasMore: c.HasMore}
+	out := historian.Chunk{Start: c.Start, End: c.End, Text: c.Text()}
 	for _, l := range c.Lines {
 		out.Lines = append(out.Lines, historian.Line(l))
 	}

@@ -20,11 +20,11 @@ func (ps *pass) rescue(ctx context.Context) error {
 	}
 	s.work.workload = ps.workload(s.work.client)
 	s.work.usage = max(s.work.usage, history.EmergencyUsage)
-	uncovered, ok := s.pipe.Uncovered(s.chronicle.anchor())
+	uncovered, ok := s.pipe.Uncovered(s.chronicle.coveredEnd())
 	if !ok {
 		return nil
 	}
-	situation := s.work.situation(uncovered, s.chronicle.anchor())
+	situation := s.work.situation(uncovered, s.chronicle.coveredEnd())
 	snapshot := situation.Snapshot(history.Request{})
 	if !snapshot.IsRunnable() {
 		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(s.work.usage)})

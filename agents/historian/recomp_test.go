@@ -24,15 +24,15 @@ func TestHalveBudget(t *testing.T) {
 	}
 }
 
-// A log is what a rebuilding reads and saves.
-type rebuildLog struct {
+// A log is what a recomp reads and saves.
+type recompLog struct {
 	read  []string
 	saved []historian.Range
 }
 
 // ports makes chunks of one message for ten tokens.
-func (l *rebuildLog) ports(a ask.Asker) historian.RebuildPorts {
-	return historian.RebuildPorts{
+func (l *recompLog) ports(a ask.Asker) historian.RecompPorts {
+	return historian.RecompPorts{
 		Ports: historian.Ports{Asker: a},
 		Chunk: func(_ context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
 			c := historian.Chunk{Start: r.Start, End: min(r.End, r.Start+budget/10-1), Text: "text"}
@@ -61,9 +61,9 @@ func onlyShort(longest int) ask.Asker {
 	})
 }
 
-func TestRebuildHalvesItsChunks(t *testing.T) {
-	var l rebuildLog
-	got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
+func TestRecompHalvesItsChunks(t *testing.T) {
+	var l recompLog
+	got, err := historian.Recomp(t.Context(), historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -76,9 +76,9 @@ func TestRebuildHalvesItsChunks(t *testing.T) {
 	}
 }
 
-// Where no model gives a valid answer, a rebuilding stops and keeps what it has: the
+// Where no model gives a valid answer, a recomp stops and keeps what it has: the
 // old compartments are better than extractive ones.
-func TestRebuildStopsWhereNoModelHelps(t *testing.T) {
+func TestRecompStopsWhereNoModelHelps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		asker ask.Asker
@@ -89,8 +89,8 @@ func TestRebuildStopsWhereNoModelHelps(t *testing.T) {
 			return ask.Answer{}, errors.New("401 unauthorized")
 		}), []string{"1-8"}},
 	} {
-		var l rebuildLog
-		got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
+		var l recompLog
+		got, err := historian.Recomp(t.Context(), historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
 		if err != nil || got.Problem == "" || got.Next != 1 || len(l.saved) != 0 || len(got.Attempts) == 0 {
 			t.Errorf("%s: %+v, %v", test.name, got, err)
 		}
@@ -101,22 +101,22 @@ func TestRebuildStopsWhereNoModelHelps(t *testing.T) {
 }
 
 // A chunk that does not get shorter with the budget fails again, so nobody is asked.
-func TestRebuildAsksOnlyForShorterChunks(t *testing.T) {
-	var l rebuildLog
+func TestRecompAsksOnlyForShorterChunks(t *testing.T) {
+	var l recompLog
 	p := l.ports(onlyShort(4))
 	read := p.Chunk
 	p.Chunk = func(ctx context.Context, r historian.Range, _ int) (historian.Chunk, []historian.Message, error) {
 		return read(ctx, r, 80)
 	}
-	got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
+	got, err := historian.Recomp(t.Context(), historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
 	if err != nil || got.Problem != "no shorter chunk can be read from 1 on" || len(l.read) != 2 {
 		t.Errorf("%+v, %v after reading %v", got, err, l.read)
 	}
 }
 
-// Each chunk sees the compartments that were rebuilt before it. No chunk takes
+// Each chunk sees the compartments that the recomp has made before it. No chunk takes
 // facts, and each keeps its last compartment.
-func TestRebuildTellsTheStoryOn(t *testing.T) {
+func TestRecompTellsTheStoryOn(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		prompts = append(prompts, r.Prompt)
@@ -125,11 +125,11 @@ func TestRebuildTellsTheStoryOn(t *testing.T) {
 		rest := historian.Range{Start: m.Start + 1, End: m.End}
 		return ask.Answer{Text: historiantest.Output(historiantest.Compartment(half, "x"), historiantest.Compartment(rest, "y"))}, nil
 	})
-	var l rebuildLog
-	b := historian.Rebuilding{Range: historian.Range{Start: 5, End: 10}, Budget: 30}
+	var l recompLog
+	b := historian.RecompJob{Range: historian.Range{Start: 5, End: 10}, Budget: 30}
 	b.Job.References = []historian.Reference{{Range: historian.Range{Start: 1, End: 4}, Title: "prior"}}
 	b.Job.Memories = []historian.Memory{{Category: "NAMING", Content: "known"}}
-	got, err := historian.Rebuild(t.Context(), b, l.ports(asker))
+	got, err := historian.Recomp(t.Context(), b, l.ports(asker))
 	if err != nil || got.Next != 11 || len(got.Compartments) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -141,25 +141,25 @@ func TestRebuildTellsTheStoryOn(t *testing.T) {
 	}
 }
 
-func TestRebuildEndsWithItsPorts(t *testing.T) {
+func TestRecompEndsWithItsPorts(t *testing.T) {
 	broken := errors.New("the disk is full")
-	b := historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}
-	var l rebuildLog
+	b := historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}
+	var l recompLog
 	p := l.ports(historiantest.Good())
 	p.Save = func(context.Context, []historian.Compartment) error { return broken }
-	if got, err := historian.Rebuild(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
+	if got, err := historian.Recomp(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p = l.ports(historiantest.Good())
 	p.Chunk = func(context.Context, historian.Range, int) (historian.Chunk, []historian.Message, error) {
 		return historian.Chunk{}, nil, nil
 	}
-	if got, err := historian.Rebuild(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
+	if got, err := historian.Recomp(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
 		t.Errorf("no messages: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := historian.Rebuild(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
+	if got, err := historian.Recomp(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 }

@@ -4,52 +4,50 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/magicctx/magicctx-host/agents/ask"
 )
 
-// A Rebuilding makes the compartments of a range anew, chunk by chunk.
-type Rebuilding struct {
+// A RecompJob makes the compartments of a range anew, chunk by chunk.
+type RecompJob struct {
 	// Job is the pattern of each run. Its chunk, messages and references are set
-	// by Rebuild. It takes no facts: the messages have given theirs before.
+	// by Recomp. It takes no facts: the messages have given theirs before.
 	Job Job
-	// Range is what is rebuilt.
+	// Range is what is summarised again.
 	Range Range
 	// Budget is the size of a chunk in tokens.
 	Budget int
 }
 
-// RebuildPorts are what a rebuilding needs of its surroundings.
-type RebuildPorts struct {
+// RecompPorts are what a recomp needs of its surroundings.
+type RecompPorts struct {
 	Ports
 	// Chunk reads the messages of a range, from its start, as far as the budget
 	// goes. A chunk without lines means that there are none.
 	Chunk func(ctx context.Context, r Range, budgetTokens int) (Chunk, []Message, error)
-	// Save stages the compartments of one chunk, so that a rebuilding that was
+	// Save stages the compartments of one chunk, so that a recomp that was
 	// interrupted can go on behind them.
 	Save func(ctx context.Context, done []Compartment) error
 }
 
-// Rebuilt is how far a rebuilding came.
-type Rebuilt struct {
+// RecompResult is how far a recomp came.
+type RecompResult struct {
 	Compartments []Compartment
-	// Next is the first ordinal that is not rebuilt.
+	// Next is the first ordinal that has no new compartment.
 	Next int
-	// Problem says why the rebuilding ended ahead of the range's end. It is empty
+	// Problem says why it ended ahead of the range's end. It is empty
 	// if the range is complete.
 	Problem  string
 	Attempts []Attempt
 }
 
-// Rebuild runs the historian over a range that has compartments already. Those
-// are better than extractive ones, so Rebuild writes none: if no model gives a
+// Recomp runs the historian over a range that has compartments already. Those
+// are better than extractive ones, so Recomp writes none: if no model gives a
 // valid answer, it tries again with half the budget, because a shorter chunk is
 // easier. If that is no way out, it stops there. Its error is that of a port, or
 // of the end of ctx; what was saved stays saved.
-func Rebuild(ctx context.Context, b Rebuilding, p RebuildPorts) (Rebuilt, error) {
-	r := rebuild{b: &b, ports: &p, budget: b.Budget, failedAt: b.Range.End + 1, references: b.Job.References}
-	r.done.Next = b.Range.Start
-	for r.done.Next <= b.Range.End && r.done.Problem == "" {
+func Recomp(ctx context.Context, j RecompJob, p RecompPorts) (RecompResult, error) {
+	r := recomp{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
+	r.done.Next = j.Range.Start
+	for r.done.Next <= j.Range.End && r.done.Problem == "" {
 		if err := r.step(ctx); err != nil {
 			return r.done, err
 		}
@@ -57,11 +55,11 @@ func Rebuild(ctx context.Context, b Rebuilding, p RebuildPorts) (Rebuilt, error)
 	return r.done, nil
 }
 
-// A rebuild is the state of one Rebuild.
-type rebuild struct {
-	b          *Rebuilding
-	ports      *RebuildPorts
-	done       Rebuilt
+// A recomp is the state of one Recomp.
+type recomp struct {
+	job        *RecompJob
+	ports      *RecompPorts
+	done       RecompResult
 	references []Reference
 	budget     int
 	// failedAt is the last ordinal of the chunk that failed at done.Next. The next
@@ -69,12 +67,12 @@ type rebuild struct {
 	failedAt int
 }
 
-// step rebuilds one chunk, makes the next one shorter, or sets the problem.
-func (r *rebuild) step(ctx context.Context) error {
-	job := r.b.Job
+// step summarises one chunk, makes the next one shorter, or sets the problem.
+func (r *recomp) step(ctx context.Context) error {
+	job := r.job.Job
 	job.WithoutFacts, job.KeepLast, job.References = true, true, r.references
 	var err error
-	if job.Chunk, job.Raw, err = r.ports.Chunk(ctx, Range{r.done.Next, r.b.Range.End}, r.budget); err != nil {
+	if job.Chunk, job.Raw, err = r.ports.Chunk(ctx, Range{r.done.Next, r.job.Range.End}, r.budget); err != nil {
 		return fmt.Errorf("read messages from %d on: %w", r.done.Next, err)
 	}
 	if len(job.Chunk.Lines) == 0 {
@@ -98,21 +96,21 @@ func (r *rebuild) step(ctx context.Context) error {
 }
 
 // shorten halves the budget, or sets the problem if that does not help.
-func (r *rebuild) shorten(failed *run) {
+func (r *recomp) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
-	if !ok || !failed.helpedBySmaller() {
+	if !ok || !shorterMayHelp(failed.attempts) {
 		r.done.Problem = failed.attempts[len(failed.attempts)-1].Problem
 		return
 	}
 	r.budget, r.failedAt = smaller, failed.job.Chunk.End
 }
 
-func (r *rebuild) save(ctx context.Context, res Result) error {
+func (r *recomp) save(ctx context.Context, res Result) error {
 	if err := r.ports.Save(ctx, res.Compartments); err != nil {
 		return fmt.Errorf("save the compartments up to %d: %w", res.Next-1, err)
 	}
 	r.done.Compartments = append(r.done.Compartments, res.Compartments...)
-	r.done.Next, r.budget, r.failedAt = res.Next, r.b.Budget, r.b.Range.End+1
+	r.done.Next, r.budget, r.failedAt = res.Next, r.job.Budget, r.job.Range.End+1
 	r.references = append(slices.Clip(r.references), referencesTo(res.Compartments)...)
 	return nil
 }
@@ -125,17 +123,6 @@ const minBudget = 20
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget
-}
-
-// helpedBySmaller reports whether a shorter chunk may do better: after an invalid
-// answer, a timeout or a prompt that was too long. A wrong key stays wrong.
-func (r *run) helpedBySmaller() bool {
-	for _, a := range r.attempts {
-		if a.Kind == "" || a.Kind == ask.TimedOut || a.Kind == ask.Overflow {
-			return true
-		}
-	}
-	return false
 }
 
 func referencesTo(done []Compartment) []Reference {
