@@ -282,6 +282,14 @@ func TestAgentErrors(t *testing.T) {
 			AgentError{Kind: AgentUnknownModel, Message: "there is no model p/x"},
 		},
 		{
+			"unknown model, as OpenCode tells a plugin", "error", `{"name":"UnknownError","data":{"message":"Model not found: mock/claude-5.1/x. Did you mean: claude-5.0, claude-4?"}}`,
+			AgentError{Kind: AgentUnknownModel, Message: "there is no model mock/claude-5.1/x", Suggestion: "mock/claude-5.0"},
+		},
+		{
+			"unknown model of an unknown provider", "error", `{"name":"UnknownError","data":{"message":"Model not found: mock/claude-5.1."}}`,
+			AgentError{Kind: AgentUnknownModel, Message: "there is no model mock/claude-5.1"},
+		},
+		{
 			"overflow", "error", `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
 			AgentError{Kind: AgentOverflow, Message: "prompt is too long: 210000 tokens > 200000 maximum"},
 		},
