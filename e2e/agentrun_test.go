@@ -297,7 +297,7 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Errorf("OpenCode has the sessions %q, want %q", got, want)
 }
 
-// removesOrphans checks that an OpenCode that starts removes the child session of one that was killed, and no
+// removesOrphans checks that a plugin that starts removes the child session of an OpenCode that was killed, and no
 // session of the user.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
@@ -313,6 +313,8 @@ func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	mine := create(opencodetest.NewSession{Title: "magicctx: mine (process 2147483647)"})
 	child := create(opencodetest.NewSession{Title: "magicctx: mine", ParentID: session})
 	w.wantOnly(o, session, orphan, mine, child)
-	w.stop(o)
-	w.wantOnly(w.start(w.withPlugin()), session, mine, child)
+	if err := o.Call(w.ctx, http.MethodPost, "/instance/dispose", nil, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.wantOnly(o, session, mine, child) // its first request starts the plugin anew
 }
