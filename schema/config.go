@@ -78,7 +78,7 @@ type Config struct {
 	// TemporalAwareness shows the model pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"any"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
-	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off" effect:"none"`
+	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
 	// Embedding chooses how text becomes vectors for semantic search.

@@ -26,6 +26,11 @@ const historianSteps = 40
 // that many users have; they read the outline of source files.
 var historianTools = []string{"read", "aft_outline", "aft_zoom", "aft_search"}
 
+// confinesReading names the harnesses whose tools cannot leave the project. In the
+// others, a hidden agent has no tools: a text in the history could make it read
+// the user's keys.
+var confinesReading = map[schema.Harness]bool{schema.HarnessOpenCode: true}
+
 // agentDefinitions returns the hidden agents that a harness registers. The
 // prompt of a definition stays as it was when the harness started, so a run
 // brings the real system prompt itself.
@@ -86,8 +91,6 @@ type AgentRun struct {
 	System, Prompt string
 	// Timeout bounds the run.
 	Timeout time.Duration
-	// Keep leaves OpenCode's child session, for debugging.
-	Keep bool
 }
 
 // maxAgentRuns bounds how many hidden agents run at once. Each agent in Pi is a
@@ -148,10 +151,14 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	if r.Timeout < time.Millisecond {
 		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
 	}
+	tools := definition.Tools
+	if !confinesReading[r.Harness] {
+		tools = []string{}
+	}
 	return schema.AgentRunParams{
 		Directory: r.Directory, Session: r.Session, Run: fmt.Sprintf("run_%d", h.revision.Add(1)), Agent: r.Agent, Title: r.Title,
-		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: definition.Tools, Steps: definition.Steps,
-		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: r.Keep,
+		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: tools, Steps: definition.Steps,
+		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: h.config(string(r.Harness), r.Directory).KeepSubagents,
 	}, nil
 }
 

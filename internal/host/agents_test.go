@@ -106,6 +106,35 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
+// Pi's tools can read every file of the user.
+func TestAgentInPiHasNoTools(t *testing.T) {
+	c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
+	h := agentHost(t)
+	if _, err := h.Initialize(t.Context(), c, schema.InitializeParams{Harness: schema.HarnessPi, Directory: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	r := aRun(c)
+	r.Harness = schema.HarnessPi
+	if err := runError(t, h, r); err != nil || len(c.asked[0].Tools) != 0 {
+		t.Errorf("tools %q, %v", c.asked[0].Tools, err)
+	}
+}
+
+func TestKeepSubagentsKeepsChildSessions(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		c := says("x")
+		h := newHarness(t)
+		h.config.KeepSubagents = keep
+		if _, err := h.host.Initialize(t.Context(), c, openP); err != nil {
+			t.Fatal(err)
+		}
+		h.host.Disconnected(h)
+		if err := runError(t, h.host, aRun(c)); err != nil || c.asked[0].Keep != keep {
+			t.Errorf("keep %v, want %v: %v", c.asked[0].Keep, keep, err)
+		}
+	}
+}
+
 func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	own, other := says("own"), says("other")
 	h := agentHost(t, other, own)
