@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/projectdocs"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -45,6 +46,7 @@ type Host struct {
 	lives    lives
 	savings  savings
 	titles   titles
+	docs     projectdocs.Reader
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
 	// agentRuns holds a token for each hidden agent that runs.
