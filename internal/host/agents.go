@@ -151,6 +151,7 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	if r.Timeout < time.Millisecond {
 		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
 	}
+	cfg := h.config(string(r.Harness), r.Directory)
 	tools := definition.Tools
 	if !confinesReading[r.Harness] {
 		tools = []string{}
@@ -158,7 +159,7 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	return schema.AgentRunParams{
 		Directory: r.Directory, Session: r.Session, Run: fmt.Sprintf("run_%d", h.revision.Add(1)), Agent: r.Agent, Title: r.Title,
 		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: tools, Steps: definition.Steps,
-		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: h.config(string(r.Harness), r.Directory).KeepSubagents,
+		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: cfg.KeepSubagents,
 	}, nil
 }
 
