@@ -24,11 +24,13 @@ type Server struct {
 	cache    promptcache.Cache
 	nextID   int
 	binding  binding
+	// abandoned is closed when a client gives a request up, and then replaced.
+	abandoned chan struct{}
 }
 
 // Start serves on a free port of the loopback interface until Close.
 func Start() *Server {
-	s := &Server{stop: make(chan struct{})}
+	s := &Server{stop: make(chan struct{}), abandoned: make(chan struct{})}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
@@ -63,6 +65,14 @@ func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
+}
+
+// Abandoned returns a channel that is closed when the next client gives up its request before the answer
+// begins.
+func (s *Server) Abandoned() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.abandoned
 }
 
 // Reset forgets rules, queue, requests, the simulated cache and the bound thinking.
@@ -179,6 +189,10 @@ func (s *Server) wait(r *http.Request, step Step) bool {
 	case <-delay:
 		return true
 	case <-r.Context().Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.abandoned)
+		s.abandoned = make(chan struct{})
 	case <-s.stop:
 	}
 	return false

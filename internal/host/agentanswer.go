@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/overflow"
@@ -103,8 +105,20 @@ func textOfAnswer(m transcript.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// A harnessError is an error in OpenCode's form. The model of an unknown one and
-// its suggestions belong to ProviderModelNotFoundError.
+// modelNotFound is the name of OpenCode's error about an unknown model. The shim
+// of Pi uses it as well.
+const modelNotFound = "ProviderModelNotFoundError"
+
+// unknownModel reads the message of that error, for example "Model not found:
+// p/opsu. Did you mean: opus, opus-4?". OpenCode tells plugins the message alone.
+// Its groups are the provider, the model, and the suggested models of the
+// provider.
+var unknownModel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
+})
+
+// A harnessError is an error in OpenCode's form. The members behind StatusCode
+// belong to modelNotFound.
 type harnessError struct {
 	Name string `json:"name"`
 	Data struct {
@@ -132,16 +146,20 @@ func agentError(f schema.AgentFailure) *AgentError {
 		message = fmt.Sprintf("%d: %s", e.Data.StatusCode, message)
 	}
 	failed := &AgentError{Kind: AgentFailed, Message: strings.ToValidUTF8(message[:min(len(message), maxAgentMessage)], "")}
+	if unknown := unknownModel().FindStringSubmatch(e.Data.Message); unknown != nil {
+		e.Name, e.Data.ProviderID, e.Data.ModelID = modelNotFound, unknown[1], unknown[2]
+		e.Data.Suggestions = strings.Split(unknown[3], ", ")
+	}
 	_, isOverflow := overflow.Detect(f.Error)
 	switch {
 	case f.Reason == "timeout":
 		failed.Kind = AgentTimeout
 	case f.Reason == "aborted", e.Name == "MessageAbortedError":
 		failed.Kind = AgentAborted
-	case e.Name == "ProviderModelNotFoundError":
+	case e.Name == modelNotFound:
 		failed.Kind = AgentUnknownModel
 		failed.Message = fmt.Sprintf("there is no model %s/%s", e.Data.ProviderID, e.Data.ModelID)
-		if len(e.Data.Suggestions) > 0 {
+		if len(e.Data.Suggestions) > 0 && e.Data.Suggestions[0] != "" {
 			failed.Suggestion = e.Data.ProviderID + "/" + e.Data.Suggestions[0]
 		}
 	case isOverflow:

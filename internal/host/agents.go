@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -25,6 +24,11 @@ const historianSteps = 40
 // historianTools only read. The tools with the prefix aft_ come from a plugin
 // that many users have; they read the outline of source files.
 var historianTools = []string{"read", "aft_outline", "aft_zoom", "aft_search"}
+
+// confinesReading names the harnesses whose tools cannot leave the project. In the
+// others, a hidden agent has no tools: a text in the history could make it read
+// the user's keys.
+var confinesReading = map[schema.Harness]bool{schema.HarnessOpenCode: true}
 
 // agentDefinitions returns the hidden agents that a harness registers. The
 // prompt of a definition stays as it was when the harness started, so a run
@@ -52,23 +56,6 @@ func agentDefinition(name string) (schema.AgentDefinition, error) {
 	return all[i], nil
 }
 
-// agentModels returns the models for a hidden agent as "provider/model", in the
-// order in which they are tried: the configured one, its fallbacks, and the
-// model of the session. A name that is not of this form is left out.
-func agentModels(a schema.Agent, session schema.Model) []string {
-	names := append([]string{a.Model}, a.FallbackModels...)
-	names = append(names, session.Provider+"/"+session.ID)
-	var models []string
-	for _, name := range names {
-		name = strings.TrimSpace(name)
-		provider, id, _ := strings.Cut(name, "/") // the id may contain slashes
-		if provider != "" && id != "" && !slices.Contains(models, name) {
-			models = append(models, name)
-		}
-	}
-	return models
-}
-
 // An AgentRun is one attempt to let a hidden agent answer one prompt.
 type AgentRun struct {
 	Harness schema.Harness
@@ -86,8 +73,6 @@ type AgentRun struct {
 	System, Prompt string
 	// Timeout bounds the run.
 	Timeout time.Duration
-	// Keep leaves OpenCode's child session, for debugging.
-	Keep bool
 }
 
 // maxAgentRuns bounds how many hidden agents run at once. Each agent in Pi is a
@@ -148,10 +133,15 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	if r.Timeout < time.Millisecond {
 		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
 	}
+	cfg := h.config(string(r.Harness), r.Directory)
+	tools := definition.Tools
+	if !confinesReading[r.Harness] {
+		tools = []string{}
+	}
 	return schema.AgentRunParams{
 		Directory: r.Directory, Session: r.Session, Run: fmt.Sprintf("run_%d", h.revision.Add(1)), Agent: r.Agent, Title: r.Title,
-		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: definition.Tools, Steps: definition.Steps,
-		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: r.Keep,
+		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: tools, Steps: definition.Steps,
+		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: cfg.KeepSubagents,
 	}, nil
 }
 

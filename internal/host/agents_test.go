@@ -106,6 +106,35 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
+// Pi's tools can read every file of the user.
+func TestAgentInPiHasNoTools(t *testing.T) {
+	c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
+	h := agentHost(t)
+	if _, err := h.Initialize(t.Context(), c, schema.InitializeParams{Harness: schema.HarnessPi, Directory: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	r := aRun(c)
+	r.Harness = schema.HarnessPi
+	if err := runError(t, h, r); err != nil || len(c.asked[0].Tools) != 0 {
+		t.Errorf("tools %q, %v", c.asked[0].Tools, err)
+	}
+}
+
+func TestKeepSubagentsKeepsChildSessions(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		c := says("x")
+		h := newHarness(t)
+		h.config.KeepSubagents = keep
+		if _, err := h.host.Initialize(t.Context(), c, openP); err != nil {
+			t.Fatal(err)
+		}
+		h.host.Disconnected(h)
+		if err := runError(t, h.host, aRun(c)); err != nil || c.asked[0].Keep != keep {
+			t.Errorf("keep %v, want %v: %v", c.asked[0].Keep, keep, err)
+		}
+	}
+}
+
 func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	own, other := says("own"), says("other")
 	h := agentHost(t, other, own)
@@ -282,6 +311,14 @@ func TestAgentErrors(t *testing.T) {
 			AgentError{Kind: AgentUnknownModel, Message: "there is no model p/x"},
 		},
 		{
+			"unknown model, as OpenCode tells a plugin", "error", `{"name":"UnknownError","data":{"message":"Model not found: mock/claude-5.1/x. Did you mean: claude-5.0, claude-4?"}}`,
+			AgentError{Kind: AgentUnknownModel, Message: "there is no model mock/claude-5.1/x", Suggestion: "mock/claude-5.0"},
+		},
+		{
+			"unknown model of an unknown provider", "error", `{"name":"UnknownError","data":{"message":"Model not found: mock/claude-5.1."}}`,
+			AgentError{Kind: AgentUnknownModel, Message: "there is no model mock/claude-5.1"},
+		},
+		{
 			"overflow", "error", `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
 			AgentError{Kind: AgentOverflow, Message: "prompt is too long: 210000 tokens > 200000 maximum"},
 		},
@@ -352,40 +389,21 @@ func FuzzAgentResult(f *testing.F) {
 	})
 }
 
-func TestAgentModels(t *testing.T) {
-	session := schema.Model{Provider: "p", ID: "s"}
-	for _, c := range []struct {
-		agent schema.Agent
-		want  []string
-	}{
-		{schema.Agent{}, []string{"p/s"}},
-		{schema.Agent{Model: "q/m"}, []string{"q/m", "p/s"}},
-		{schema.Agent{Model: "q/m", FallbackModels: []string{" r/x/y ", "q/m", "nothing", "/x", "r/", "p/s"}}, []string{"q/m", "r/x/y", "p/s"}},
-	} {
-		if got := agentModels(c.agent, session); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: got %q, want %q", c.agent, got, c.want)
-		}
-	}
-}
-
-func TestDisabledHistorianIsNotRegistered(t *testing.T) {
+func TestHiddenAgentsAreRegistered(t *testing.T) {
 	h := newHarness(t)
-	names := func() (names []string) {
-		r, err := h.host.Initialize(t.Context(), h, openP)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range r.Agents {
-			names = append(names, a.Name)
-		}
-		return names
+	r, err := h.host.Initialize(t.Context(), h, openP)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := names(); !slices.Equal(got, []string{historianAgent, editorAgent}) {
-		t.Errorf("got %q", got)
+	var names []string
+	for _, a := range r.Agents {
+		names = append(names, a.Name)
+		if a.Prompt == "" { // OpenCode would take its own long prompt
+			t.Errorf("%s has no prompt", a.Name)
+		}
 	}
-	h.config.Historian.Disable = true
-	if got := names(); len(got) != 0 {
-		t.Errorf("got %q", got)
+	if !slices.Equal(names, []string{historianAgent, editorAgent}) {
+		t.Errorf("got %q", names)
 	}
 }
 

@@ -203,7 +203,15 @@ func (h *Host) run(ctx context.Context, p *plan) (historian.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.background.Go(func() { h.renew(ctx, cancel, p) })
-	return historian.Run(ctx, p.job, historian.Ports{Asker: agentAsker{h, p}})
+	return historian.Run(ctx, p.job, historian.Ports{Asker: h.askerOf(p)})
+}
+
+// askerOf returns the way to ask the hidden agents of a plan.
+func (h *Host) askerOf(p *plan) sessionAsker {
+	return sessionAsker{
+		host: h, harness: schema.Harness(p.key.Harness), client: p.load.client, directory: p.load.directory, session: p.key.Session,
+		title: fmt.Sprintf("history %d-%d", p.job.Chunk.Start, p.job.Chunk.End),
+	}
 }
 
 // renew keeps the lease of a run, and ends the run when the lease is lost.

@@ -66,7 +66,7 @@ func (h *harness) compartments() []store.CompartmentRow {
 
 func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 400, 20_000)
+	h.talk(0, 20, 950, 38_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()
@@ -109,7 +109,7 @@ func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := answering(t, func(schema.AgentRunParams) (string, error) { return answer, nil })
-			h.talk(0, 20, 400, 20_000)
+			h.talk(0, 20, 950, 38_000)
 			h.user("now", "go on")
 			h.pass()
 			h.settle()
@@ -145,7 +145,7 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 		<-end
 		return answer(ctx, p)
 	}
-	h.talk(0, 20, 400, 20_000)
+	h.talk(0, 20, 950, 38_000)
 	h.user("now", "go on")
 	h.pass()
 	<-begun
@@ -169,7 +169,7 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 // A revert behind the end of a compartment takes that compartment, and nothing else.
 func TestRevertWithdrawsCompartments(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 400, 20_000)
+	h.talk(0, 20, 950, 38_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()
@@ -190,7 +190,7 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 
 func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 400, 20_000)
+	h.talk(0, 20, 950, 38_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()

@@ -1,10 +1,8 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -189,35 +187,4 @@ func problemOf(r historian.Result) string {
 func cost(p schema.Price, r historian.Result) float64 {
 	used := r.Usage()
 	return (float64(used.Input)*p.Fresh + float64(used.CacheWrite)*p.Write + float64(used.CacheRead)*p.Read + float64(used.Output)*p.Output) / 1e6
-}
-
-// An agentAsker asks a hidden agent in the session's harness.
-type agentAsker struct {
-	h *Host
-	p *plan
-}
-
-// agentNames are the names of the historian's agents in the harness.
-var agentNames = map[string]string{historian.Agent: historianAgent, historian.EditorAgent: editorAgent}
-
-// Ask implements ask.Asker.
-func (a agentAsker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
-	w := a.p.load
-	answer, err := a.h.RunAgent(ctx, AgentRun{
-		Harness: schema.Harness(a.p.key.Harness), Client: w.client, Directory: w.directory, Session: a.p.key.Session,
-		Agent: agentNames[r.Agent], Title: fmt.Sprintf("history %d-%d", a.p.job.Chunk.Start, a.p.job.Chunk.End),
-		Model: cmp.Or(r.Model, a.p.job.LiveModel), System: r.System, Prompt: r.Prompt, Timeout: r.Timeout, Keep: w.config.KeepSubagents,
-	})
-	used := ask.Usage{Input: answer.Usage.Input, Output: answer.Usage.Output, CacheRead: answer.Usage.CacheRead, CacheWrite: answer.Usage.CacheWrite}
-	var failed *AgentError
-	if errors.As(err, &failed) {
-		err = &ask.Error{Kind: askKinds[failed.Kind], Suggestion: failed.Suggestion, Err: err}
-	}
-	return ask.Answer{Text: answer.Text, Model: answer.Model, Usage: used}, err
-}
-
-// askKinds are the kinds of failures in the historian's words. The others are classified by
-// their message.
-var askKinds = map[AgentErrorKind]ask.Kind{
-	AgentAborted: ask.Aborted, AgentTimeout: ask.TimedOut, AgentOverflow: ask.Overflow, AgentUnknownModel: ask.UnknownModel,
 }

@@ -14,7 +14,7 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
   const { session: parentID, agent, system, tools, prompt } = params
   const model = modelOf(params, sessions)
   const { id } = await data(client.session.create({ body: { parentID, title: `magicctx: ${params.title} (process ${process.pid})` } }))
-  children.add(id)
+  children.set(id, undefined)
   const path = { id }
   try {
     const body: PromptBody = {
@@ -33,8 +33,11 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
       if (await within(abort.everyMS, running)) break
     }
     const error = signal.aborted ? "aborted" : (await running).error
-    return resultOf((await data(client.session.messages({ path }))) as ChildMessage[], error)
+    const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
+    // The answer to the call is less exact than the event, for example about an unknown model.
+    return resultOf(messages, error && (children.get(id) ?? error))
   } finally {
+    children.set(id, undefined)
     if (!params.keep) await client.session.delete({ path })
   }
 }

@@ -25,7 +25,10 @@ export function event(instance: Instance, { event }: { event: Event }): void {
   instance.sessions.observe(event)
   const { info, sessionID } = event.properties
   const session = sessionID ?? (event.type.startsWith("session.") ? info?.id : info?.sessionID)
-  if (session && children.has(session)) return
+  if (session && children.has(session)) {
+    if (event.type === "session.error") children.set(session, event.properties.error)
+    return
+  }
   if (event.type === "session.deleted" && session) {
     instance.passes.forget(session)
     instance.systems.forget(session)

@@ -35,6 +35,7 @@ export interface Event {
   type: string
   properties: {
     sessionID?: string
+    error?: unknown
     info?: SessionInfo & { sessionID?: string; role?: string; time?: { completed?: number } }
     status?: { type: string }
   }

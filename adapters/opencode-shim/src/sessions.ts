@@ -14,10 +14,11 @@ export interface Conversation {
 }
 
 /**
- * The child sessions in which the host's hidden agents run, of all instances of this process. No hook touches them. An
- * id stays here when its session is deleted, because late events still name it.
+ * The child sessions in which the host's hidden agents run, of all instances of this process, and the last error that
+ * OpenCode has told of each. No hook touches them. An id stays here when its session is deleted, because late events
+ * still name it.
  */
-export const children = new Set<string>()
+export const children = new Map<string, unknown>()
 
 /** The process that runs a hidden agent in this session; 0 if it is no such session. */
 export function owner({ parentID, title }: SessionInfo): number {
@@ -53,7 +54,7 @@ export class Sessions extends Turns {
   observe({ type, properties }: Event): void {
     const { info, sessionID, status } = properties
     // The event can be here before the answer to the call that creates the session.
-    if (type === "session.created" && info?.id && owner(info) === process.pid) children.add(info.id)
+    if (type === "session.created" && info?.id && owner(info) === process.pid) children.set(info.id, undefined)
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
     if (type === "session.status" && sessionID) {

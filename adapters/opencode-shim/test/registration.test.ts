@@ -56,6 +56,7 @@ test("commands and hidden agents are registered beside the user's own", async (t
         prompt: "Summarise.",
         model: "p/m",
         steps: 3,
+        maxSteps: 3,
         permission: { "*": "deny", read: "allow" },
       },
     },
