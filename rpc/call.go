@@ -12,6 +12,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -19,7 +20,7 @@ import (
 var (
 	errCancelled = refuse(schema.CodeCancelled, "cancelled by the client")
 	errAnswerDue = fmt.Errorf("answer is due: %w", context.DeadlineExceeded)
-	errLeft      = refuse(schema.CodeCancelled, "the client left")
+	errLeft      = host.ErrClientLeft
 )
 
 // A call is one request or notification, from its arrival to its answer.

@@ -378,6 +378,17 @@ func (c *conn) hasLeft() bool {
 	}
 }
 
+// isMute reports whether nothing of the client can arrive any more. It may still read
+// answers.
+func (c *conn) isMute() bool {
+	select {
+	case <-c.stream.ended:
+		return true
+	default:
+		return c.hasLeft()
+	}
+}
+
 // send queues a response and does not wait for the other end. A client that has
 // fallen too far behind with reading is disconnected.
 func (c *conn) send(resp *jsonrpc2.Response) {

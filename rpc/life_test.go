@@ -332,6 +332,51 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
+// F23: a question to a client that has left waited for its deadline, and then failed as if
+// the client had only been slow.
+func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, release := make(chan struct{}), make(chan struct{})
+		failed := make(chan error, 1)
+		r := newRig(t, &scriptedHost{
+			transform: func(ctx context.Context, c host.Client, _ schema.TransformParams) (m schema.WireMutation, err error) {
+				_, err = c.ModelLimits(ctx, schema.ModelLimitsParams{})
+				failed <- err
+				return m, err
+			},
+		})
+		ours, theirs := Pipe()
+		served := r.serve(ours)
+		c := NewClient(theirs, func(_ context.Context, method string, _ json.Value) (any, error) {
+			if method == schema.MethodModelLimits {
+				close(asked)
+				<-release
+			}
+			return nil, nil
+		}, nil)
+		defer c.Close(context.Background())
+		if err := c.Call(t.Context(), schema.MethodInitialize, hello(), nil); err != nil {
+			t.Fatal(err)
+		}
+		go transform(t.Context(), c, "s", 0, "[]")
+		<-asked
+		start := time.Now()
+		// The client can still read, so the host's writes do not fail.
+		if err := theirs.(*halfPipe).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-failed; !errors.Is(err, host.ErrClientLeft) {
+			t.Errorf("the question fails with %v, want %v", err, host.ErrClientLeft)
+		}
+		if elapsed := time.Since(start); elapsed != 0 {
+			t.Errorf("the question failed after %v, want at once", elapsed)
+		}
+		close(release)
+		c.Close(context.Background())
+		<-served
+	})
+}
+
 func TestSilentHarnessDoesNotHoldUpAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &scriptedHost{

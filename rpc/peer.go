@@ -55,7 +55,7 @@ func (p *peer) Send(ctx context.Context, params schema.MessageSendParams) error 
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
 	err := whileWaiting(ctx, func() error {
-		return request(ctx, p.conn.rpc, &p.conn.lastID, schema.MethodAgentRun, params, nil, &result)
+		return p.ask(ctx, schema.MethodAgentRun, params, &result)
 	})
 	return result, err
 }
@@ -78,9 +78,26 @@ func (p *peer) SessionChanged(st schema.SessionStatus) {
 func (p *peer) call(ctx context.Context, timeout time.Duration, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return whileWaiting(ctx, func() error {
-		return request(ctx, p.conn.rpc, &p.conn.lastID, method, params, nil, result)
-	})
+	return whileWaiting(ctx, func() error { return p.ask(ctx, method, params, result) })
+}
+
+// ask sends a request to the shim, and waits for the answer, for the end of ctx, or for
+// the end of the shim's output.
+func (p *peer) ask(ctx context.Context, method string, params, result any) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-p.conn.stream.ended:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	err := request(ctx, p.conn.rpc, &p.conn.lastID, method, params, nil, result)
+	if err != nil && p.conn.isMute() {
+		return fmt.Errorf("%s: %w", method, errLeft)
+	}
+	return err
 }
 
 // request calls the other end and decodes the answer into result, unless result

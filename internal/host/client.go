@@ -7,8 +7,8 @@ import (
 )
 
 // A Client is the program at the other end of a connection, as seen by the use
-// cases. Its methods block until the other end answers or ctx ends. They fail
-// when the connection is gone. They are safe for concurrent use.
+// cases. Its methods block until the other end answers or ctx ends. They fail with
+// ErrClientLeft when no answer can arrive any more. They are safe for concurrent use.
 type Client interface {
 	// ModelLimits asks the harness's catalogue.
 	ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error)

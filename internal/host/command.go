@@ -67,7 +67,10 @@ func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory str
 func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, directory string) string {
 	m := s.pipe.Model()
 	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
-	ps.limits = h.modelLimits(ctx, c, directory, m)
+	var err error
+	if ps.limits, err = h.modelLimits(ctx, c, directory, m); err != nil {
+		return "How much that frees is not known." // nobody reads it
+	}
 	ps.window = h.window(ctx, m, ps.limits)
 	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
 	d := s.pipe.Decide(ps.read(ctx))

@@ -19,6 +19,10 @@ func (e *Error) RPCCode() int { return e.code }
 // ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
+// ErrClientLeft says that nothing of the client can arrive any more: it has closed the
+// connection, or its end of it.
+var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
+
 // invalid returns an error for a mistake of the caller.
 func invalid(format string, args ...any) error {
 	return &Error{-32602, fmt.Sprintf(format, args...)}

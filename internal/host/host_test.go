@@ -40,6 +40,7 @@ type harness struct {
 	ctx     context.Context // of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
+	limitsErr   error // the answer, if not nil
 	sent        []schema.MessageSendParams
 	sendErr     error
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
@@ -89,7 +90,7 @@ func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema
 	if h.limitsAsked != nil {
 		h.limitsAsked()
 	}
-	return h.limits, nil
+	return h.limits, h.limitsErr
 }
 func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return nil }
 func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -34,23 +36,30 @@ const (
 // connection, so that a trace of any connection holds the answer. If the
 // harness does not answer, it returns the last answer of any harness. The
 // result is zero if nobody knows.
-func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m schema.Model) schema.ModelLimits {
+//
+// If the client has left, modelLimits returns ErrClientLeft, and the caller must decide
+// nothing. Its decision would last, for example the provider profile until the next hard
+// pass, and the harness is about to ask again over a connection that can answer.
+func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m schema.Model) (schema.ModelLimits, error) {
 	if m.ID == "" {
-		return schema.ModelLimits{}
+		return schema.ModelLimits{}, nil
 	}
 	if known, ok := h.knownLimits(c, m); ok {
-		return known
+		return known, nil
 	}
 	ask, cancel := context.WithTimeout(ctx, limitsTimeout)
 	defer cancel()
 	limits, err := c.ModelLimits(ask, schema.ModelLimitsParams{Directory: directory, Model: m})
+	if errors.Is(err, ErrClientLeft) {
+		return schema.ModelLimits{}, fmt.Errorf("limits of model %s: %w", m.ID, err)
+	}
 	if err != nil {
 		h.Log.Warn("the harness does not tell the model's limits", "provider", m.Provider, "model", m.ID, "error", err)
 		row, found, err := h.Store.Limits(ctx, m.Provider, m.ID)
 		if err != nil || !found {
-			return schema.ModelLimits{}
+			return schema.ModelLimits{}, nil
 		}
-		return limitsFromRow(row)
+		return limitsFromRow(row), nil
 	}
 	h.mu.Lock()
 	if connected, ok := h.clients[c]; ok {
@@ -60,7 +69,7 @@ func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m sc
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	h.stored(h.Store.SaveLimits(writing, rowFromLimits(m, limits, h.Clock.Now())))
-	return limits
+	return limits, nil
 }
 
 // knownLimits returns the limits that a client has told before.

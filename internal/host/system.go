@@ -55,7 +55,9 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.row.Setup.Binds, isPrefixGone: s.row.Epoch > s.row.System.StickyDateEpoch}
 	m := s.mode()
 	if words.ComesFirst {
-		h.readAhead(ctx, c, s, p, cfg, &r)
+		if err := h.readAhead(ctx, c, s, p, cfg, &r); err != nil {
+			return unchanged, err
+		}
 		if s.row.Passes == 0 {
 			m = modeOf(codec, nil, false, cfg.CtxReduceEnabled)
 		}

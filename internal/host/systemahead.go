@@ -15,13 +15,17 @@ import (
 // first pass (SystemVocabulary.ComesFirst).
 
 // readAhead reads what a pass would know, for a system prompt that comes before its pass.
-func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) {
-	limits := h.modelLimits(ctx, c, p.Directory, p.Model)
+func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
+	limits, err := h.modelLimits(ctx, c, p.Directory, p.Model)
+	if err != nil {
+		return err
+	}
 	if p.Model.ID != "" {
 		r.binds = bindsThinking(cfg, render.ProfileOf(p.Model.Provider, limits.NPM), p.Model)
 	}
 	last := max(s.row.LastPassAt, s.answeredAt)
 	r.isPrefixGone = time.Duration(h.Clock.Now()-last)*time.Millisecond > h.cacheLife(ctx, s.key.Harness, cfg, p.Model, limits.NPM).Life
+	return nil
 }
 
 // nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model

@@ -124,7 +124,10 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if err := ended(ctx, "read the transcript"); err != nil {
 		return nil, err
 	}
-	ps.limits = h.modelLimits(ctx, c, p.Directory, s.pipe.Model())
+	var err error
+	if ps.limits, err = h.modelLimits(ctx, c, p.Directory, s.pipe.Model()); err != nil {
+		return nil, err
+	}
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
 	if usage, _, ok := s.pipe.Answer(); ok { // its event may be lost
 		writing, cancel := h.writing(ctx)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -333,5 +334,32 @@ func TestPassesGoByWhatIsBelieved(t *testing.T) {
 	h.user("u3", "go on")
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "pressure" {
 		t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
+	}
+}
+
+// F23: the shim's end of the connection closed while a pass asked for the catalogue's entry
+// of a new model. The pass went on without an answer, and stored the profile of an unknown
+// provider. All passes up to the next hard one rendered with that profile: a step with
+// dropped calls left together with its text.
+func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
+	h := turn(t)
+	before := len(h.journal())
+	h.add(`{"info":{"id":"u3","sessionID":"ses_1","role":"user","time":{"created":%d},"model":{"providerID":"google-vertex-anthropic","modelID":"m2"}},`+
+		`"parts":[{"id":"p-u3","type":"text","text":"go on"}]}`, h.clock.Now())
+	h.limits.NPM = "@ai-sdk/google-vertex/anthropic"
+	h.limitsErr = fmt.Errorf("models/limits: %w", ErrClientLeft)
+	if _, err := h.transform(); !errors.Is(err, ErrClientLeft) {
+		t.Errorf("the pass ends with %v, want %v", err, ErrClientLeft)
+	}
+	if n := len(h.journal()); n != before {
+		t.Errorf("%d passes are stored, want %d", n, before)
+	}
+
+	h.limitsErr = nil // the shim asks again, over a new connection
+	if m := h.pass(); m.Verdict != schema.Hard || m.Cause != "model-changed" {
+		t.Errorf("the next pass is %s (%s), want the hard pass of the new model", m.Verdict, m.Cause)
+	}
+	if got := h.row().Setup.Profile; got != "vertex" {
+		t.Errorf("the wire is rendered for the profile %q, want that of the model's package", got)
 	}
 }
