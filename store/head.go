@@ -18,8 +18,10 @@ type HeadRow struct {
 	Refold     bool
 	// ThroughKey and ThroughOrdinal name the last message that the head stands for.
 	// The ordinal is 0 if it stands for none.
-	ThroughKey                       string
-	ThroughOrdinal                   int
+	ThroughKey     string
+	ThroughOrdinal int
+	// ThroughTag is the highest tag of a unit in those messages.
+	ThroughTag                       int
 	Baseline, Acknowledgement, Delta string
 	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. They
 	// are -1 if there is none.
@@ -48,7 +50,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 	if h == nil {
 		return nil
 	}
-	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal,
+	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.ThroughTag,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
 		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.ModelKey, h.DocsHash)
 	if err != nil {
@@ -62,11 +64,11 @@ func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{
 			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
-			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4),
-			Baseline: s.ColumnText(5), Acknowledgement: s.ColumnText(6), Delta: s.ColumnText(7),
-			BaselineSeq: s.ColumnInt(8), DeltaSeq: s.ColumnInt(9), BaselineTokens: count(s, 10), DeltaTokens: count(s, 11),
-			Sections: s.ColumnText(12), Memories: s.ColumnText(13), MemoryID: s.ColumnInt64(14), ChangeID: s.ColumnInt64(15),
-			FoldedPass: count(s, 16), FoldedAt: s.ColumnInt64(17), FoldReason: s.ColumnText(18), ModelKey: s.ColumnText(19), DocsHash: s.ColumnText(20),
+			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), ThroughTag: count(s, 5),
+			Baseline: s.ColumnText(6), Acknowledgement: s.ColumnText(7), Delta: s.ColumnText(8),
+			BaselineSeq: s.ColumnInt(9), DeltaSeq: s.ColumnInt(10), BaselineTokens: count(s, 11), DeltaTokens: count(s, 12),
+			Sections: s.ColumnText(13), Memories: s.ColumnText(14), MemoryID: s.ColumnInt64(15), ChangeID: s.ColumnInt64(16),
+			FoldedPass: count(s, 17), FoldedAt: s.ColumnInt64(18), FoldReason: s.ColumnText(19), ModelKey: s.ColumnText(20), DocsHash: s.ColumnText(21),
 		}
 	}, key.Harness, key.Session)
 	return head, err

@@ -15,7 +15,7 @@ CREATE TABLE compartments (
 	p3            TEXT    NOT NULL DEFAULT '',
 	p4            TEXT    NOT NULL DEFAULT '',
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	episode_type  TEXT    NOT NULL DEFAULT '',
+	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '', -- anchors of the raw range that no tier holds
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by = 'model' OR made_by = 'repaired' OR made_by = 'fallback' OR made_by = 'extractive'),
@@ -42,7 +42,7 @@ CREATE TABLE recomp_compartments (
 	p3            TEXT    NOT NULL DEFAULT '',
 	p4            TEXT    NOT NULL DEFAULT '',
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	episode_type  TEXT    NOT NULL DEFAULT '',
+	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '',
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by = 'model' OR made_by = 'repaired' OR made_by = 'fallback' OR made_by = 'extractive'),
@@ -91,6 +91,7 @@ CREATE TABLE heads (
 	generation      INTEGER NOT NULL, -- histories.generation of the compartments in it
 	through_key     TEXT    NOT NULL DEFAULT '', -- the last message that the head stands for
 	through_ordinal INTEGER NOT NULL DEFAULT 0,
+	through_tag     INTEGER NOT NULL DEFAULT 0, -- the highest tag of a unit in those messages
 	baseline        TEXT    NOT NULL DEFAULT '',
 	acknowledgement TEXT    NOT NULL DEFAULT '',
 	delta           TEXT    NOT NULL DEFAULT '',
