@@ -136,9 +136,11 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 					}
 					break
 				}
-				assertIs(t, err, errFault)
+				if !errors.Is(err, errFault) { // what failed before has left something behind
+					t.Fatalf("failed at statement %d: %v", i, err)
+				}
 				if got := contents(t, s); !equal(got, before) {
-					t.Errorf("failed at %s:\n%s", failed, strings.Join(got, "\n"))
+					t.Fatalf("failed at %s:\n%s", failed, strings.Join(got, "\n"))
 				}
 			}
 			after := contents(t, s)

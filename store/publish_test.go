@@ -330,7 +330,7 @@ func TestLeasesEndWithTheirHost(t *testing.T) {
 func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	p := publication(t, s, compartment(1, 9))
+	p := publication(t, s, compartment(1, 6))
 	_, err := s.InvalidateCompartments(t.Context(), key, 5)
 	must(t, err)
 	_, err = s.InvalidateCompartments(t.Context(), key, 8)
