@@ -2,8 +2,9 @@
 //
 //   npm test                     all
 //   npm test -- --node passes    in Node only, those whose path contains "passes"
-import { spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { join, relative } from "node:path"
 import { build } from "esbuild"
 
@@ -41,11 +42,18 @@ const commands = {
   "--bun": bundles.map((bundle) => [bun, "test", "--timeout", "60000", bundle]),
 }
 let failed = false
-for (const runtime of runtimes.length ? runtimes : Object.keys(commands)) {
-  for (const [program, ...programArgs] of commands[runtime]) {
-    const { status, error } = spawnSync(program, programArgs, { stdio: "inherit" })
-    if (error) throw error
+/** Runs commands until none is left. It prints the output of each one as a whole. */
+async function work(queue) {
+  for (let command = queue.shift(); command; command = queue.shift()) {
+    const [program, ...programArgs] = command
+    const output = []
+    const child = spawn(program, programArgs, { stdio: ["ignore", "pipe", "pipe"] })
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk))
+    const status = await new Promise((resolve, reject) => child.on("error", reject).on("close", resolve))
+    process.stdout.write(Buffer.concat(output))
     failed ||= status !== 0
   }
 }
-process.exit(failed ? 1 : 0)
+const queue = (runtimes.length ? runtimes : Object.keys(commands)).flatMap((runtime) => commands[runtime])
+await Promise.all(Array.from({ length: availableParallelism() }, () => work(queue)))
+process.exitCode = failed ? 1 : 0

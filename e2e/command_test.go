@@ -14,6 +14,7 @@ import (
 // worked leaves no error in OpenCode's log, although a plugin can end a command only by an exception.
 func TestCommandsOutsideTheTUI(t *testing.T) {
 	suite.Needs(t)
+	t.Parallel()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	o := w.withPlugin()
 	oc := w.start(o)

@@ -16,9 +16,8 @@ func TestOpenCodeSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, sc
 
 func testSameBytesTwice(t *testing.T, h schema.Harness) {
 	needs(t, h)
-	if !*all {
-		t.Skip("the test that kills the host compares runs as well; -all runs this one, too")
-	}
+	t.Parallel()
+	suite.OnlyWithAll(t, "the test that kills the host compares two runs as well")
 	root := suite.Root(t)
 	files := storyFiles(t)
 	var runs [2][]*mockllm.Request

@@ -19,6 +19,7 @@ func TestForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 
 func testForkBeginsWithTheRequestOfItsOriginal(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.configure(`{"protected_tags": 1}`)
 	oc := w.launch(w.withFlatPrices())

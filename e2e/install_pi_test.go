@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
 	"github.com/magicctx/magicctx-host/e2e/pitest"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -34,7 +35,7 @@ func (d *download) withPi() {
 // piOptions returns the options for a Pi whose extensions are those of the user's settings alone.
 func (d *download) piOptions() pitest.Options {
 	return pitest.Options{
-		Repo: product.Repo, Version: pitest.Version(*piVersion), Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), KeepSettings: true,
+		Repo: product.Repo, Version: suite.Pi(), Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), KeepSettings: true,
 	}
 }
 
@@ -169,7 +170,7 @@ func TestPiInstallForAProject(t *testing.T) {
 		t.Errorf("nothing is said about trust:\n%s", out)
 	}
 	var trust []string
-	if *piVersion == string(pitest.V087) {
+	if suite.Pi() == pitest.V087 {
 		o := d.openPi()
 		o.ask("Am I trusted?", false)
 		o.close()
@@ -200,7 +201,7 @@ func TestPackedPiExtensionWorks(t *testing.T) {
 	t.Parallel()
 	d := newDownload(t)
 	d.withPi()
-	installed := d.installPacked()
+	installed := d.installPacked().installed
 	hosts, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "host-*", "bin", "magicctx-host*"))
 	if err != nil || len(hosts) != 1 {
 		t.Fatalf("installed hosts: %q, %v", hosts, err)

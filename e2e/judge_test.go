@@ -18,6 +18,7 @@ import (
 // session, its result equals the requests that OpenCode sent, message by message.
 func TestJudgeConvertsAsOpenCode(t *testing.T) {
 	suite.Needs(t)
+	t.Parallel()
 	j := judge.Needs(t)
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})

@@ -35,6 +35,7 @@ func TestKilledHostChangesNothing(t *testing.T) {
 
 func testKilledHostChangesNothing(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	root := suite.Root(t)
 	files := storyFiles(t)
 

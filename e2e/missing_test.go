@@ -15,11 +15,13 @@ import (
 
 // Without its host the plugin changes nothing: the provider receives what OpenCode alone would send.
 func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session, and OpenCode one in e2e/fault")
 	testMissingHostLeavesPromptsUnchanged(t, schema.HarnessOpenCode)
 }
 
 func testMissingHostLeavesPromptsUnchanged(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	root := suite.Root(t)
 	files := map[string]string{"notes.txt": "the answer is 41\n"}
 	run := func(hasPlugin bool) []*mockllm.Request {

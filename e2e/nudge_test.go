@@ -23,6 +23,7 @@ func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 
 func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	const big = 5 // files of 44 kB, which no read tool cuts
 	files := map[string]string{}
 	for i := range big {

@@ -23,6 +23,7 @@ func TestWindowIsLearnedFromTheProvider(t *testing.T) {
 
 func testWindowIsLearnedFromTheProvider(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "41\n"})
 	oc := w.launch(w.withPlugin())
 	session := w.session(oc)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
@@ -18,7 +19,7 @@ func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
-	installed := w.installPacked()
+	installed := w.installPacked().installed
 	hosts, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "host-*", "bin", "magicctx-host*"))
 	if err != nil || len(hosts) != 1 {
 		t.Fatalf("installed hosts: %q, %v", hosts, err)
@@ -65,21 +66,42 @@ func TestPackedPluginWorks(t *testing.T) {
 	checkTags(t, requests)
 }
 
-// installPacked packs the product for this platform and installs the tarballs in an empty directory,
-// which it returns.
-func (w *world) installPacked() string {
+// A packing holds the packages for this platform: their tarballs, and a directory in which they are
+// installed.
+type packing struct {
+	once                sync.Once
+	tarballs, installed string
+}
+
+// packed is the packing of all tests, which only read it.
+var packed packing
+
+// installPacked packs the product for this platform, and installs the tarballs in an empty directory. The
+// first test that needs the packing makes it.
+func (w *world) installPacked() *packing {
 	w.t.Helper()
-	packed, installed := filepath.Join(w.root, "packed"), filepath.Join(w.root, "installed")
+	packed.once.Do(func() { packed.make(w) })
+	if packed.installed == "" {
+		w.t.Fatal("another test has failed to pack the product")
+	}
+	return &packed
+}
+
+func (p *packing) make(w *world) {
+	w.t.Helper()
+	dir := filepath.Dir(product.Host)
+	p.tarballs = filepath.Join(dir, "packed")
 	// The build needs the caches in the home of the developer who runs the test.
-	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--out", packed)
+	cmd := exec.CommandContext(w.ctx, "node", "packaging/pack.mjs", "--out", p.tarballs)
 	cmd.Dir = product.Repo
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("pack: %v\n%s", err, out)
 	}
-	tarballs, err := filepath.Glob(filepath.Join(packed, "*.tgz"))
+	tarballs, err := filepath.Glob(filepath.Join(p.tarballs, "*.tgz"))
 	if err != nil || len(tarballs) != 3 {
 		w.t.Fatalf("tarballs: %q, %v", tarballs, err)
 	}
+	installed := filepath.Join(dir, "installed")
 	if err := os.Mkdir(installed, 0o755); err != nil {
 		w.t.Fatal(err)
 	}
@@ -87,7 +109,7 @@ func (w *world) installPacked() string {
 		w.t.Fatal(err)
 	}
 	w.run(installed, "npm", append([]string{"install", "--offline", "--no-audit", "--no-fund"}, tarballs...)...)
-	return installed
+	p.installed = installed
 }
 
 // run runs a command in the user's home.

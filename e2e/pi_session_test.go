@@ -137,7 +137,7 @@ func userBash(w *world, a agent.Agent) string {
 	if err := p.Call(w.ctx, "bash", map[string]any{"command": "cat notes.txt"}, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	if *piVersion != string(pitest.V074) { // there the option is the terminal's alone
+	if suite.Pi() != pitest.V074 { // there the option is the terminal's alone
 		if err := p.Call(w.ctx, "bash", map[string]any{"command": "echo secret", "excludeFromContext": true}, nil); err != nil {
 			w.t.Fatal(err)
 		}
@@ -153,6 +153,7 @@ func userBash(w *world, a agent.Agent) string {
 // and Pi ends as soon as it is done.
 func TestPiPrintsNothingOfOurs(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	script := []mockllm.Step{w.readNotes("toolu_print1"), mockllm.Call("toolu_print2", "ctx_reduce", map[string]any{"drop": "2"}), mockllm.Say("It says 41.")}
 	bareScript := []mockllm.Step{script[0], script[2]}
@@ -161,7 +162,6 @@ func TestPiPrintsNothingOfOurs(t *testing.T) {
 			w := w.in(t)
 			run := func(o pitest.Options, steps []mockllm.Step) pitest.Printed {
 				t.Helper()
-				o.Version = pitest.Version(*piVersion)
 				w.mock.Enqueue(steps...)
 				out, err := pitest.Run(w.ctx, o, append(slices.Clone(mode), "What is the answer?")...)
 				if err != nil {
@@ -220,6 +220,7 @@ func recordTypes(t *testing.T, out string) map[string]bool {
 // While magicctx works, Pi's own compaction is cancelled. While it does not, Pi compacts.
 func TestPiCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		config   string
@@ -237,7 +238,6 @@ func TestPiCompaction(t *testing.T) {
 				Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
 			})
 			o := w.user.WithPi(tc.host, w.project, w.mock.URL())
-			o.Version = pitest.Version(*piVersion)
 			o.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 100}}
 			p := w.startPi(o)
 			session := w.session(p)
@@ -263,12 +263,12 @@ func TestPiCompaction(t *testing.T) {
 // The user asks for a compaction. Then Pi compacts, and its request for the summary is untouched.
 func TestPiCompactsOnDemand(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": strings.Repeat("the answer is 41\n", 500)})
 	w.mock.AddRule(mockllm.Rule{
 		Name: "summary", Match: mockllm.WithoutTools, Answer: mockllm.Always(mockllm.Say("They talked about notes.")),
 	})
 	o := w.user.WithPi(product.Host, w.project, w.mock.URL())
-	o.Version = pitest.Version(*piVersion)
 	o.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 100}}
 	p := w.startPi(o)
 	session := w.session(p)
@@ -299,9 +299,9 @@ func TestPiCompactsOnDemand(t *testing.T) {
 // last one, as if nothing had happened.
 func TestPiKilledInATurnGoesOn(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	o := w.user.WithPi(product.Host, w.project, w.mock.URL())
-	o.Version = pitest.Version(*piVersion)
 	p := w.startPi(o)
 	session := w.session(p)
 	started := filepath.Join(w.root, "started")
@@ -362,6 +362,7 @@ func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 // the tags and the drops of its own session.
 func TestBothHarnessesShareAHost(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	files := map[string]string{"notes.txt": "the answer is 41\n", "plan.txt": "ask again\n"}
 	w := newWorld(t, suite.Root(t), files)
 	w.configure(`{"protected_tags": 1}`)
@@ -371,7 +372,7 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 	o := w.user.WithPi(product.Host, w.project, w.mock.URL())
 	o.FlatPrices = true
 	o.Args = []string{"--session-id", session}
-	if *piVersion == string(pitest.V074) {
+	if suite.Pi() == pitest.V074 {
 		t.Skip("0.74 chooses the ids of its sessions itself")
 	}
 	p := w.startPi(o)
@@ -443,6 +444,7 @@ func TestBothHarnessesShareAHost(t *testing.T) {
 // The commands answer in a notice, and the status line shows the session.
 func TestPiCommandsAndStatusLine(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	p := w.startPi(w.piOptions(w.withPlugin()))
 	session := w.session(p)
@@ -481,6 +483,7 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 // result equals the requests that Pi sent, message by message.
 func TestJudgeConvertsAsPi(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	j := judge.Needs(t)
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.thinks = true
@@ -518,6 +521,7 @@ func TestJudgeConvertsAsPi(t *testing.T) {
 // A person sees the status line and the notices on a terminal of 80 columns.
 func TestPiScreen(t *testing.T) {
 	needs(t, schema.HarnessPi)
+	t.Parallel()
 	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.Enqueue(mockllm.Say("It says 41."), mockllm.Say("Yes."))
 	p, err := pitest.StartTerminal(w.ctx, w.piOptions(w.withPlugin()))

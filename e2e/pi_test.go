@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/magicctx/magicctx-host/e2e/pitest"
+	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -46,7 +47,7 @@ func TestPiBoundThinkingWithAKilledHost(t *testing.T) {
 }
 
 func TestPiWindowIsLearnedFromTheProvider(t *testing.T) {
-	if *piVersion == string(pitest.V074) {
+	if suite.Pi() == pitest.V074 {
 		t.Skip("0.74 repeats the refused request within the turn; 0.87 finds nothing to compact in a short session")
 	}
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessPi)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,16 +42,24 @@ type drive struct {
 	rule    string // the name of the mock's rule that answers its requests
 }
 
-// all plays every session in both dialects. Without it, a session that does not depend on the dialect
-// runs in one.
-var all = flag.Bool("all", false, "play every session in both dialects, and check that OpenCode repeats itself (minutes)")
-
 // A pressureCase is a session whose content fills the window.
 type pressureCase struct {
 	name  string
 	in    []dialectCase
 	play  func(*drive)
 	check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
+}
+
+// dialects returns the dialects in which a harness plays the session. Without -all, OpenCode plays only the
+// first one, and Pi all of them, because its sessions take a quarter of the time.
+func (c pressureCase) dialects(h schema.Harness) []dialectCase {
+	switch {
+	case suite.All():
+		return dialects
+	case h == schema.HarnessOpenCode:
+		return c.in[:1]
+	}
+	return c.in
 }
 
 // pressures are the sessions that every harness can have.
@@ -81,10 +88,7 @@ func testPressure(t *testing.T, h schema.Harness, cases []pressureCase) {
 	}
 	var sessions []played
 	for _, tc := range cases {
-		if *all {
-			tc.in = dialects
-		}
-		for _, d := range tc.in {
+		for _, d := range tc.dialects(h) {
 			name := fmt.Sprintf("%s, %s", tc.name, d.dialect)
 			t.Run(name+"/play", func(t *testing.T) {
 				in := w.in(t)

@@ -38,14 +38,14 @@ func TestOpenCodeInstallsPackedPlugin(t *testing.T) {
 // registry serves the packages for this platform, and no host for another platform, as an npm registry
 // does. It returns the registry's address. The manifests come from the directory in which the packages
 // are installed.
-func (w *world) registry(installed string) string {
+func (w *world) registry(p *packing) string {
 	w.t.Helper()
-	manifests, err := filepath.Glob(filepath.Join(installed, "node_modules", "@magicctx", "*", "package.json"))
+	manifests, err := filepath.Glob(filepath.Join(p.installed, "node_modules", "@magicctx", "*", "package.json"))
 	if err != nil || len(manifests) != 3 { // the host, and the packages of both harnesses
 		w.t.Fatalf("installed manifests: %q, %v", manifests, err)
 	}
 	packuments := map[string][]byte{} // by path
-	tarballs := http.FileServer(http.Dir(filepath.Join(w.root, "packed")))
+	tarballs := http.FileServer(http.Dir(p.tarballs))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		// A ServeMux would treat npm's @scope%2fname as one segment.
 		if packument, ok := packuments[r.URL.Path]; ok {

@@ -22,6 +22,7 @@ func TestLongSessions(t *testing.T) { testLongSessions(t, schema.HarnessOpenCode
 
 func testLongSessions(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	files := storyFiles(t)
 	w := newWorldOf(t, h, suite.Root(t), files)
 	other := w.addProject("other", files)

@@ -41,6 +41,7 @@ func TestShortSessions(t *testing.T) {
 // testShortSessions runs short sessions one after the other in one process.
 func testShortSessions(t *testing.T, h schema.Harness, cases []shortCase) {
 	needs(t, h)
+	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{
 		Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question")),

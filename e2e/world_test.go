@@ -128,7 +128,6 @@ func (w *world) launch(o opencodetest.Options) agent.Agent {
 // models and plugins.
 func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	p := w.user.BarePi(w.project, w.mock.URL())
-	p.Version = pitest.Version(*piVersion)
 	if len(o.Plugins) > 0 {
 		p.Extensions = []string{w.user.Product.PiShim}
 	}

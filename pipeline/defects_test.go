@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -159,6 +160,21 @@ func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 		s.steady("restart")
 	}
 }
+
+// A broken session file held the time -1. The model read that the user had been away since 1969.
+func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
+	s := begin(t, "anthropic", 1)
+	s.happen("user u1: go\nassistant a1 (10%): ok")
+	for i, raw := range s.w.raw {
+		s.w.raw[i] = anyTime.ReplaceAll(raw, []byte("$1-1"))
+	}
+	s.w.held = 0
+	s.happen("user u2: back")
+	s.shows("u2 user: text \"§3§ back\"", true)
+}
+
+// anyTime matches the times of a message of OpenCode.
+var anyTime = regexp.MustCompile(`("(?:created|completed)":)\d+`)
 
 // C5: marks of pauses could not be switched on or off for content that was tagged
 // already. They now change when the prefix is gone anyway.

@@ -267,10 +267,10 @@ func (s *Session) gapBefore(m *transcript.Message) int {
 	}
 	before := &s.entries[len(s.entries)-1].header
 	ended := before.completed
-	if ended == 0 {
+	if ended <= 0 {
 		ended = before.created
 	}
-	if ended == 0 || m.Created == 0 {
+	if ended <= 0 || m.Created <= 0 { // a broken session file may hold any number
 		return 0
 	}
 	seconds := float64(m.Created-ended) / 1000

@@ -66,11 +66,11 @@ type Config struct {
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"more"`
 	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
-	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less" effect:"none"`
+	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
 	// HistorianTimeoutMS bounds one call of the historian, in milliseconds.
-	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less" effect:"none"`
+	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less"`
 	// CommitClusterTrigger starts the historian after clusters of commits.
-	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger" effect:"none"`
+	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger"`
 	// SystemPromptInjection adds the guidance to the system prompt.
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
@@ -78,15 +78,15 @@ type Config struct {
 	// TemporalAwareness shows the model pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"any"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
-	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off" effect:"none"`
+	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
 	// Embedding chooses how text becomes vectors for semantic search.
 	Embedding Embedding `json:"embedding" project:"trusted" effect:"none"`
 	// Memory configures the memories that last beyond a session.
-	Memory Memory `json:"memory" effect:"none"`
+	Memory Memory `json:"memory"`
 	// Historian is the hidden agent that summarises history. It runs unless disabled.
-	Historian Historian `json:"historian" effect:"none"`
+	Historian Historian `json:"historian"`
 	// Dreamer is the hidden agent that tends knowledge at night. Without this block it is disabled.
 	Dreamer Dreamer `json:"dreamer" effect:"none"`
 	// Sidekick is the hidden agent that augments a prompt on request. Without this block it is disabled.

@@ -100,6 +100,20 @@ func TestRebuildStopsWhereNoModelHelps(t *testing.T) {
 	}
 }
 
+// A chunk that does not get shorter with the budget fails again, so nobody is asked.
+func TestRebuildAsksOnlyForShorterChunks(t *testing.T) {
+	var l rebuildLog
+	p := l.ports(onlyShort(4))
+	read := p.Chunk
+	p.Chunk = func(ctx context.Context, r historian.Range, _ int) (historian.Chunk, []historian.Message, error) {
+		return read(ctx, r, 80)
+	}
+	got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
+	if err != nil || got.Problem != "no shorter chunk can be read from 1 on" || len(l.read) != 2 {
+		t.Errorf("%+v, %v after reading %v", got, err, l.read)
+	}
+}
+
 // Each chunk sees the compartments that were rebuilt before it. No chunk takes
 // facts, and each keeps its last compartment.
 func TestRebuildTellsTheStoryOn(t *testing.T) {

@@ -119,9 +119,23 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 			t.Errorf("%q in %q: %t", test.anchor.Text, test.text, got)
 		}
 	}
-	two := []Anchor{{Kind: PathAnchor, Text: "a/util.go"}, {Kind: PathAnchor, Text: "b/util.go"}}
+	two := []Anchor{{Kind: PathAnchor, Text: "/home/a/util.go"}, {Kind: PathAnchor, Text: "/home/b/util.go"}}
 	if h := newHaystack("", [4]string{"util.go"}, two); h.holds(two[0]) {
 		t.Error("the last element of two paths names neither")
+	}
+	if h := newHaystack("", [4]string{"see a/util.go"}, two); !h.holds(two[0]) || h.holds(two[1]) {
+		t.Error("the last two elements name one of two paths")
+	}
+}
+
+// An older todo list is history: its open items may be done or given up.
+func TestTodosAreThoseOfTheNewestList(t *testing.T) {
+	list := func(content string) []Call {
+		return []Call{call("todowrite", `{"todos":[{"content":"`+content+`","status":"pending"}]}`, "")}
+	}
+	got := Anchors([]Message{{Ordinal: 1, Role: Assistant, Calls: list("old")}, {Ordinal: 2, Role: Assistant, Calls: list("new")}})
+	if d := cmp.Diff([]Anchor{{TodoAnchor, "new", 2}}, got); d != "" {
+		t.Error(d)
 	}
 }
 

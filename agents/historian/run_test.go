@@ -179,6 +179,16 @@ func TestPausesBetweenRetries(t *testing.T) {
 	}
 }
 
+// The caller's deadline ends the run: nobody waits for its result.
+func TestCallersDeadlineEndsTheRun(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	s := &script{replies: []reply{{err: context.DeadlineExceeded}}}
+	if res, err := historian.Run(ctx, newJob(), s.ports()); !errors.Is(err, context.DeadlineExceeded) || len(res.Compartments) != 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
 func TestEndDuringAPause(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{replies: []reply{busy}}
@@ -275,6 +285,9 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	// path, the second one the ports. The sentence is the same each time, and so
 	// one anchor.
 	one, two := res.Compartments[0].Receipt, res.Compartments[1].Receipt
+	if one.All != 4 || two.All != 4 {
+		t.Errorf("%d and %d anchors", one.All, two.All)
+	}
 	if one.Score != 10.0/12 || one.Missing != "5432 · 5433" {
 		t.Errorf("first: %+v", one)
 	}
@@ -286,6 +299,21 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	}
 	if got, want := res.Usage(), (ask.Usage{Input: 100, Output: 10}); got != want {
 		t.Errorf("usage %+v", got)
+	}
+}
+
+// A compartment is measured by its own messages, not by the chunk's.
+func TestReceiptIsOfItsRange(t *testing.T) {
+	j := newJob()
+	j.KeepLast = true
+	j.Raw = []historian.Message{{Ordinal: 12, Role: historian.Assistant, Texts: []string{"see only/in/first.go"}}}
+	s := &script{replies: []reply{storyUntil("30", "")}}
+	res, err := historian.Run(t.Context(), j, s.ports())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, two := res.Compartments[0].Receipt, res.Compartments[1].Receipt; one.Missing != "only/in/first.go" || two != (historian.Receipt{Score: 1}) {
+		t.Errorf("%+v, %+v", one, two)
 	}
 }
 

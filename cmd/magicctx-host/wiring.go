@@ -32,7 +32,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			if err != nil {
 				return nil, err
 			}
-			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Conflicts: conflictsOf(o.DataDir)}), nil
+			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true, Conflicts: conflictsOf(o.DataDir)}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)

@@ -25,6 +25,7 @@ func build(ctx context.Context, dir string) (err error) {
 	if product, err = stage.Build(ctx, filepath.Join("..", ".."), dir); err != nil {
 		return err
 	}
+	product.Pi = suite.Pi()
 	switchHost = filepath.Join(dir, "switchhost"+filepath.Ext(product.Host))
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", switchHost, "./switchhost").CombinedOutput()
 	if err != nil {

@@ -28,6 +28,7 @@ func build(ctx context.Context, dir string) (err error) {
 	if product, err = stage.Build(ctx, "../..", dir); err != nil {
 		return err
 	}
+	product.Pi = suite.Pi()
 	if older, err = buildRelease(ctx, dir, "1.0.0"); err != nil {
 		return err
 	}

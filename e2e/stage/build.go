@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 )
 
 // ErrCannotBuild means that a tool is missing on this machine. It does not mean that our code is
@@ -26,6 +27,8 @@ type Product struct {
 	Shim string // the bundle of the OpenCode shim
 	// PiShim is the directory with the package of the Pi shim, as users install it.
 	PiShim string
+	// Pi is the version of Pi that the users have, pitest.V087 if it is empty.
+	Pi pitest.Version
 }
 
 // Build builds the product from the repository at repo into dir. If npm or OpenCode's node_modules are

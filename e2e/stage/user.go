@@ -52,7 +52,9 @@ func (u *User) WithPlugin(host, project, mockURL string) opencodetest.Options {
 
 // BarePi returns the options for Pi without the shim.
 func (u *User) BarePi(project, mockURL string) pitest.Options {
-	return pitest.Options{Repo: u.Product.Repo, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv()}
+	return pitest.Options{
+		Repo: u.Product.Repo, Version: u.Product.Pi, Home: u.Home, Project: project, MockURL: mockURL, Env: u.hostEnv(),
+	}
 }
 
 // WithPi returns the options for Pi with the shim, whose host is the binary at the given path.

@@ -63,7 +63,7 @@ func Needs(t *testing.T) {
 func NeedsPi(t *testing.T, repo string) {
 	t.Helper()
 	Needs(t)
-	_, err := pitest.Find(t.Context(), repo, pitest.V087)
+	_, err := pitest.Find(t.Context(), repo, Pi())
 	switch {
 	case err != nil && (os.Getenv("CI") == "true" || runtime.GOOS == "linux"):
 		t.Fatal(err)

@@ -17,17 +17,24 @@ import (
 type chronicle struct {
 	compartments []history.Compartment
 	end          store.HistoryEnd
+	memories     store.ProjectMemories
 	// headGeneration is the generation of the compartments that the head was made from.
 	headGeneration int
 }
 
-// readChronicle reads the compartments of a session.
-func (h *Host) readChronicle(ctx context.Context, key store.Key) (chronicle, error) {
+// readChronicle reads the compartments of a session and the memories of its project.
+func (h *Host) readChronicle(ctx context.Context, key store.Key, project string) (chronicle, error) {
 	rows, end, err := h.Store.CompartmentsOf(ctx, key)
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	return chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}, nil
+	c := chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
+	if len(rows) > 0 {
+		if c.memories, err = h.Store.Memories(ctx, project, h.Clock.Now()); err != nil {
+			return chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
+		}
+	}
+	return c, nil
 }
 
 // history returns what the head can be made of in this pass.
@@ -40,6 +47,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
 		BudgetTokens: history.HistoryBudget(r.LimitTokens, r.Threshold, share),
+		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
 }
@@ -79,9 +87,23 @@ func (h *Host) withdraw(ctx context.Context, s *session) {
 	}
 	h.Log.Info("history of reverted messages is gone", "session", s.key.Session, "compartments", len(removed))
 	s.chronicle.compartments = all[:standing]
-	if again, err := h.readChronicle(ctx, s.key); err == nil {
+	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
 		s.chronicle = again
 	}
+}
+
+func memoriesFromRows(p store.ProjectMemories, enabled bool) []history.Memory {
+	if !enabled {
+		return nil
+	}
+	all := make([]history.Memory, len(p.Memories))
+	for i, r := range p.Memories {
+		all[i] = history.Memory{
+			ID: r.ID, Category: r.Category, Content: r.Content, Importance: r.Importance,
+			Permanent: r.Status == "permanent", ExpiresAt: r.ExpiresAt,
+		}
+	}
+	return all
 }
 
 func compartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
@@ -89,7 +111,7 @@ func compartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
 	for i, r := range rows {
 		all[i] = history.Compartment{
 			Seq: r.Seq, Start: r.Start, End: r.End, StartKey: r.StartKey, EndKey: r.EndKey,
-			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.Episode, Missing: r.Missing,
+			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.EpisodeType, Missing: r.Missing,
 		}
 	}
 	return all

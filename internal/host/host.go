@@ -31,6 +31,8 @@ type Options struct {
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.
 	CommitTimeout time.Duration
+	// Summarises lets the historian run. A replay has no harness that could run it.
+	Summarises bool
 	// Taken is called after each stored pass that has added edits, with the number
 	// of the pass and its edits. A replay uses it to show them; nil calls nothing.
 	Taken func(session string, pass int, taken []pipeline.Taken)
@@ -49,6 +51,10 @@ type Host struct {
 	docs     projectdocs.Reader
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
+	// background counts the runs of the historian. lifetime ends them.
+	background sync.WaitGroup
+	lifetime   context.Context
+	end        context.CancelFunc
 	// agentRuns holds a token for each hidden agent that runs.
 	agentRuns chan struct{}
 	// trouble is the reason why the last write to the store failed. It is nil
@@ -88,6 +94,7 @@ func New(o Options) *Host {
 		Options: o, clients: make(map[Client]*client), configs: make(map[directory]schema.Config),
 		subscribers: make(map[Client][]schema.SubscribeParams), agentRuns: make(chan struct{}, maxAgentRuns),
 	}
+	h.lifetime, h.end = context.WithCancel(context.Background())
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.uses.known = make(map[schema.Model]store.WindowRow)
 	h.savings.known = make(map[store.Key]saving)

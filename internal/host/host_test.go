@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +33,11 @@ type harness struct {
 	told     int
 	lastWire string // the token of the newest request that left, empty when it left without the host
 	patches  map[string]schema.Patch
-	changes  []schema.SessionStatus
-	ctx      context.Context // of the passes
+	// head and cut are the newest head, and how many messages it covers.
+	head    []json.Value
+	cut     int
+	changes []schema.SessionStatus
+	ctx     context.Context // of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
 	sent        []schema.MessageSendParams
@@ -68,6 +72,7 @@ func (h *harness) start() {
 	h.host = New(Options{
 		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler),
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil },
+		Summarises: h.runAgent != nil,
 	})
 	if _, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
 		h.t.Fatal(err)
@@ -126,13 +131,16 @@ func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	m, err := h.send(p)
 	if errors.Is(err, ErrResync) {
-		h.patches = map[string]schema.Patch{}
+		h.patches, h.head = map[string]schema.Patch{}, nil
 		m, err = h.send(schema.TransformParams{Session: testSession, Directory: "/p", Sent: h.lastWire})
 	}
 	if err != nil {
 		return m, err
 	}
 	h.revision, h.told, h.lastWire = m.Revision, len(h.messages), m.Wire
+	if h.cut = m.Start; m.Head != nil || m.HeadCleared {
+		h.head = m.Head
+	}
 	for _, key := range m.Cleared {
 		delete(h.patches, key)
 	}
@@ -164,7 +172,7 @@ func (h *harness) pass() schema.WireMutation {
 func (h *harness) wire() string {
 	h.t.Helper()
 	var b strings.Builder
-	for _, raw := range h.messages {
+	for _, raw := range slices.Concat(h.head, h.messages[h.cut:]) {
 		codec := transcript.OpenCode{}
 		patched, err := render.Apply(raw, h.patches[codec.Decode(raw).Key])
 		if err != nil {

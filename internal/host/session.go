@@ -53,6 +53,7 @@ type session struct {
 	nudged  *store.NudgeRow
 	// chronicle is read with the pipe.
 	chronicle chronicle
+	work      work
 	// pause is the pause before the newest pass. It is nil after its usage is
 	// known, and where the usage would prove nothing. wireTokens is the size of
 	// the messages that the pass sent.

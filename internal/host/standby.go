@@ -22,6 +22,9 @@ const allCalls = 1 << 30
 // period before. A call that still runs has missed its deadline, and nobody waits for its answer.
 const closeTimeout = 2 * time.Second
 
+// runsTimeout bounds how long Close waits for the historian's runs. A run that is cut off is made again.
+const runsTimeout = 2 * time.Second
+
 // A Standby is a host whose store may be missing for a while: locked by another
 // host, read-only, full, damaged, or of a newer schema. While the store is
 // missing, the Standby answers that it is disabled, and why. Each initialize of
@@ -251,6 +254,9 @@ func (s *Standby) closeStore() {
 	if s.host == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), runsTimeout)
+	defer cancel()
+	s.host.Stop(ctx)
 	if err := s.host.Store.Close(); err != nil {
 		s.log.Error("closing the store", "cause", err)
 	}

@@ -60,6 +60,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	}
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
+	h.considerHistorian(c, pass)
 	s.lastPass.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
@@ -152,7 +153,7 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	if s.row.Passes == 0 {
 		s.row.Mode = modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
-	if s.chronicle, err = h.readChronicle(ctx, s.key); err != nil {
+	if s.chronicle, err = h.readChronicle(ctx, s.key, p.Directory); err != nil {
 		h.stored(err)
 		return err
 	}
@@ -172,6 +173,9 @@ func (ps *pass) run(ctx context.Context) error {
 	pipe := ps.s.pipe
 	ps.readings = ps.read(ctx)
 	ps.decision = pipe.Decide(ps.readings)
+	if err := ps.rescue(ctx); err != nil {
+		ps.h.Log.Warn("old history is not summarised, although the next prompt may not fit", "session", ps.s.key.Session, "error", err)
+	}
 	if err := ended(ctx, "decide"); err != nil {
 		return err
 	}

@@ -11,6 +11,5 @@
 // The functions are pure: equal inputs give equal bytes. The caller passes the
 // times and the token counter.
 //
-// It may import pipeline/frozen, pipeline/transcript, pipeline/render, schema,
-// internal/json and internal/bug.
+// It may import pipeline/text, pipeline/transcript, schema and internal/json.
 package history

@@ -1,0 +1,32 @@
+package suite
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/pitest"
+)
+
+// These flags exist in every package whose tests start a harness:
+//
+//	go test ./e2e ./e2e/fault ./e2e/skew -args -all -pi=0.74
+var (
+	all       = flag.Bool("all", false, "play every session in both harnesses and both dialects, and check that a harness repeats itself (minutes)")
+	piVersion = flag.String("pi", string(pitest.V087), "version of Pi for the tests: 0.87 or 0.74")
+)
+
+// All reports whether the tests repeat each session in the other harness and the other dialect, even if
+// the session does not depend on them.
+func All() bool { return *all }
+
+// Pi is the version of all Pis that the tests start.
+func Pi() pitest.Version { return pitest.Version(*piVersion) }
+
+// OnlyWithAll skips a test that repeats another one, unless the flag -all is given. The reason names the
+// test that it repeats.
+func OnlyWithAll(t *testing.T, reason string) {
+	t.Helper()
+	if !All() {
+		t.Skip(reason + "; -all runs this one, too")
+	}
+}

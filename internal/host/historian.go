@@ -1,0 +1,348 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// This file decides when a run of the historian begins, and carries it out. A run
+// summarises the oldest messages that no compartment covers, and publishes the result.
+// The next pass that busts shows it in the head (docs/history.md).
+
+// A workload is what the newest pass knew about its session, as far as the historian needs
+// it. It is the zero workload until the session's first pass in this process.
+type workload struct {
+	client    Client
+	directory string
+	config    schema.Config
+	model     schema.Model
+	price     schema.Price
+	limit     int // tokens
+	threshold float64
+	lowMark   float64
+	usage     float64
+	pass      int
+	// waiting describes the drops that the next bust makes anyway.
+	waiting history.WaitingDrops
+}
+
+// A work is the state of a session's historian.
+type work struct {
+	workload
+	throttle history.Throttle
+	isLoaded bool // throttle has been read
+	// askedAt is the tag counter at which the trigger was asked last.
+	askedAt int
+	// running is the run under way, nil if there is none.
+	running *plan
+}
+
+// stepsBetween is the number of new units after which a pass without pressure asks the
+// trigger again. The trigger reads all messages without compartment, so it is not asked on
+// every pass.
+const stepsBetween = 8
+
+// considerHistorian asks the trigger in the background, if it may fire.
+func (h *Host) considerHistorian(c Client, ps *pass) {
+	s := ps.s
+	if !ps.summarises() {
+		return
+	}
+	w := &s.work
+	w.workload = ps.workload(c)
+	counter := s.pipe.State.TagCounter
+	isUrgent := w.usage >= history.ForceUsage
+	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
+		return
+	}
+	uncovered := s.pipe.UncoveredTokens(s.chronicle.anchor().Key)
+	if history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
+		return
+	}
+	w.askedAt = counter
+	key := s.key
+	h.background.Go(func() { h.summarise(key) })
+}
+
+// summarises reports whether the session has a historian.
+func (ps *pass) summarises() bool {
+	return ps.h.Summarises && !ps.s.mode().IsSubagent && !ps.config.Historian.Disable
+}
+
+func (ps *pass) workload(c Client) workload {
+	r, d := ps.readings, ps.decision
+	w := workload{
+		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
+		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
+	}
+	if w.lowMark <= 0 {
+		w.lowMark = r.Threshold / 2
+	}
+	return w
+}
+
+// anchor returns the end of the newest compartment.
+func (c *chronicle) anchor() history.Anchor {
+	if n := len(c.compartments); n > 0 {
+		return history.Anchor{Ordinal: c.compartments[n-1].End, Key: c.compartments[n-1].EndKey}
+	}
+	return history.Anchor{}
+}
+
+// A plan is a run that may begin.
+type plan struct {
+	key     store.Key
+	holder  string
+	job     historian.Job
+	grant   history.Grant
+	after   store.HistoryEnd
+	reason  history.TriggerReason
+	started int64
+	load    workload
+	// cancel ends the run.
+	cancel context.CancelFunc
+}
+
+// summarise asks the trigger, and carries out the run that it wants.
+func (h *Host) summarise(key store.Key) {
+	ctx := h.lifetime
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return
+	}
+	p, err := h.plan(ctx, s)
+	if p == nil {
+		if err != nil {
+			h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
+		}
+		s.unlock()
+		return
+	}
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p.cancel = cancel
+	s.work.running = p
+	s.unlock()
+
+	h.Log.Info("the historian begins", "session", key.Session, "pass", p.load.pass, "cause", p.reason, "from", p.job.Chunk.Start, "to", p.job.Chunk.End)
+	result, err := h.run(run, p)
+	h.finish(p, result, err)
+}
+
+// plan returns the run that the trigger and the throttle allow now, nil for none. It takes
+// the session's lease for it.
+func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
+	w := &s.work
+	if s.pipe == nil || w.running != nil || w.client == nil {
+		return nil, nil
+	}
+	if err := h.loadThrottle(ctx, s); err != nil {
+		return nil, err
+	}
+	uncovered, ok := s.pipe.Uncovered(s.chronicle.anchor())
+	if !ok {
+		return nil, nil
+	}
+	commits := 0
+	if trigger := w.config.CommitClusterTrigger; trigger.Enabled {
+		commits = trigger.MinClusters
+	}
+	t := history.Trigger(history.TriggerFacts{
+		Situation: w.situation(uncovered, s.chronicle.anchor()), Waiting: w.waiting, MinClusters: commits, Count: tokens.Count,
+	})
+	if !t.Runs {
+		return nil, nil
+	}
+	grant := w.throttle.Next(history.Demand{
+		Pass: w.pass, Snapshot: t.Snapshot, Room: int(float64(w.limit) * w.threshold / 100), LowMark: w.lowMark, Price: w.price.Fresh / 1e6,
+	})
+	if grant.IsFault {
+		h.Log.Warn("history has waited for many passes", "session", s.key.Session, "pass", w.pass, "cause", t.Reason)
+	}
+	if grant.Way == history.Wait {
+		w.throttle = w.throttle.Waits()
+		return nil, h.saveThrottle(ctx, s)
+	}
+	job, err := h.job(ctx, s, t.Snapshot, uncovered)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{key: s.key, holder: h.nextHolder(), job: job, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload}
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
+		return nil, err
+	}
+	if grant.Way == history.ByModel {
+		w.throttle = w.throttle.Begun(w.pass, grant)
+	}
+	return p, h.saveThrottle(ctx, s)
+}
+
+// situation returns the session as the trigger sees it.
+func (w *workload) situation(u pipeline.Uncovered, anchor history.Anchor) history.Situation {
+	return history.Situation{Messages: u.Messages, Covered: anchor.Ordinal, Limit: w.limit, Threshold: w.threshold, Usage: w.usage}
+}
+
+// run carries out a plan. It renews the lease until the run has ended.
+func (h *Host) run(ctx context.Context, p *plan) (historian.Result, error) {
+	if p.grant.Way == history.Extractive {
+		return historian.Extractive(p.job)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.background.Go(func() { h.renew(ctx, cancel, p) })
+	return historian.Run(ctx, p.job, historian.Ports{Asker: agentAsker{h, p}})
+}
+
+// renew keeps the lease of a run, and ends the run when the lease is lost.
+func (h *Host) renew(ctx context.Context, cancel context.CancelFunc, p *plan) {
+	tick := time.NewTicker(store.LeaseRenews)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		held, err := h.Store.RenewLease(ctx, p.key, p.holder)
+		if err == nil && !held {
+			cancel()
+			return
+		}
+	}
+}
+
+// finish publishes the result of a run, or records its failure.
+func (h *Host) finish(p *plan, result historian.Result, runErr error) {
+	ctx := context.WithoutCancel(h.lifetime)
+	s, err := h.sessions.lock(ctx, p.key)
+	if err != nil {
+		return
+	}
+	defer s.unlock()
+	s.work.running = nil
+	writing, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	if runErr == nil && result.MadeBy == historian.ByExtraction && p.grant.Way == history.ByModel && p.load.usage < p.load.lowMark {
+		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
+	}
+	if runErr == nil {
+		runErr = h.publishHistory(writing, s, p, result)
+	}
+	if runErr != nil {
+		h.recordFailure(writing, s, p, result, runErr)
+	}
+	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
+		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
+	}
+	h.publish(s)
+}
+
+// finishTimeout bounds the wait for the database at the end of a run. Nobody waits for it,
+// and the result has cost money.
+const finishTimeout = 30 * time.Second
+
+// publishHistory stores the result of a run, and tells the session.
+func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result historian.Result) error {
+	way := history.ByModel
+	if result.MadeBy == historian.ByExtraction {
+		way = history.Extractive
+	}
+	if err := h.Store.PublishHistory(ctx, publication(p, result)); err != nil {
+		h.stored(err)
+		return err
+	}
+	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
+		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
+	s.work.throttle = s.work.throttle.Published(way)
+	if err := h.saveThrottle(ctx, s); err != nil {
+		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
+	}
+	if s.pipe == nil {
+		return nil // the next resync reads it
+	}
+	return h.refreshChronicle(ctx, s)
+}
+
+// refreshChronicle reads the session's history again after a publication.
+func (h *Host) refreshChronicle(ctx context.Context, s *session) error {
+	again, err := h.readChronicle(ctx, s.key, s.row.Directory)
+	if err != nil {
+		s.forget() // the next pass must not miss what is stored
+		return err
+	}
+	again.headGeneration = s.chronicle.headGeneration
+	s.chronicle = again
+	return nil
+}
+
+// recordFailure stores that a run has ended without a publication.
+func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result historian.Result, reason error) {
+	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
+	used := result.Usage()
+	read := used.Input + used.CacheRead + used.CacheWrite
+	s.work.throttle = s.work.throttle.Failed(p.load.pass, p.grant, read, cost(p.load.price, result))
+	if err := h.saveThrottle(ctx, s); err != nil {
+		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
+	}
+	run := runRow(p, result)
+	run.Status, run.Reason = store.RunFailed, reason.Error()
+	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
+		run.Status = store.RunNoop
+	}
+	if err := h.Store.RecordRun(ctx, p.key, run, 0); err != nil {
+		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
+	}
+}
+
+// loadThrottle reads the throttle of a session once.
+func (h *Host) loadThrottle(ctx context.Context, s *session) error {
+	if s.work.isLoaded {
+		return nil
+	}
+	sum, err := h.Store.History(ctx, s.key)
+	if err != nil {
+		return err
+	}
+	if sum.Throttle != "" {
+		_ = json.Unmarshal([]byte(sum.Throttle), &s.work.throttle) // a throttle of another release begins anew
+	}
+	s.work.isLoaded = true
+	return nil
+}
+
+func (h *Host) saveThrottle(ctx context.Context, s *session) error {
+	state, _ := json.Marshal(s.work.throttle) // numbers always encode
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	return h.Store.SavePace(writing, s.key, string(state), 0)
+}
+
+// nextHolder returns a name for a run, by which it holds its lease.
+func (h *Host) nextHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), h.revision.Add(1)) }
+
+// Stop ends the runs of the historian, and waits for them until ctx ends.
+func (h *Host) Stop(ctx context.Context) {
+	h.end()
+	done := make(chan struct{})
+	go func() {
+		h.background.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

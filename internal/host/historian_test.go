@@ -1,0 +1,209 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// answering is a harness whose hidden agents answer each prompt with the answer of f.
+func answering(t *testing.T, f func(p schema.AgentRunParams) (string, error)) *harness {
+	h := newHarness(t)
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		text, err := f(p)
+		if err != nil {
+			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote(err.Error())}}, nil
+		}
+		provider, model, _ := strings.Cut(p.Model, "/")
+		return schema.AgentRunResult{Answers: []json.Value{json.Value(fmt.Sprintf(
+			`{"info":{"id":"x","role":"assistant","providerID":%q,"modelID":%q,"finish":"stop","tokens":{"input":1000,"output":100,"cache":{"read":0,"write":0}}},"parts":[{"type":"text","text":%s}]}`,
+			provider, model, json.Quote(text)))}}, nil
+	}
+	h.abortAgent = func(string) {}
+	h.limits = schema.ModelLimits{ContextTokens: 64_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}}
+	h.host.Summarises = true
+	return h
+}
+
+// good answers as a historian should.
+func good(p schema.AgentRunParams) (string, error) {
+	r := historiantest.RangeOf(p.Prompt)
+	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
+}
+
+// talk adds n turns. The last one ends with an answer that reports a prompt of the size.
+func (h *harness) talk(from, n, words, promptTokens int) {
+	for i := from; i < from+n; i++ {
+		h.clock.Advance(time.Second)
+		h.user(fmt.Sprintf("u%03d", i), fmt.Sprintf("Please do %d. ", i)+strings.Repeat("more ", words))
+		h.tool(fmt.Sprintf("a%03d", i), fmt.Sprintf("done %d ", i)+strings.Repeat("line ", words), "stop", promptTokens)
+	}
+}
+
+// settle waits for the historian's runs.
+func (h *harness) settle() {
+	h.host.background.Wait()
+}
+
+func (h *harness) compartments() []store.CompartmentRow {
+	h.t.Helper()
+	rows, _, err := h.store.CompartmentsOf(context.Background(), testKey)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rows
+}
+
+func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
+	h := answering(t, good)
+	h.talk(0, 20, 400, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	rows := h.compartments()
+	if len(rows) == 0 || rows[0].Start != 1 || rows[0].MadeBy != "model" || rows[0].RawTokens == 0 {
+		t.Fatalf("compartments %+v", rows)
+	}
+	before := h.wire()
+	h.tool("b1", "x", "tool-calls", 20_000)
+	if m := h.pass(); m.Verdict != schema.Steady || !strings.HasPrefix(h.wire(), before) {
+		t.Fatalf("the publication changed a %s pass (%s)", m.Verdict, m.Cause)
+	}
+	h.flush()
+	h.user("again", "go on")
+	if m := h.pass(); m.Verdict != schema.Hard {
+		t.Fatalf("%s pass (%s)", m.Verdict, m.Cause)
+	}
+	wire := h.wire()
+	for _, want := range []string{"Told of 1-", transcript.AcknowledgementKey, history.EmptyDelta, "again: "} {
+		if !strings.Contains(wire, want) {
+			t.Errorf("the wire lacks %q", want)
+		}
+	}
+	if strings.Contains(wire, "u000:") {
+		t.Error("a covered message is still on the wire")
+	}
+	h.restart()
+	h.host.Summarises = true
+	h.pass()
+	if again := h.wire(); again != wire {
+		t.Errorf("after a restart:\n%s\nbefore:\n%s", again[:min(len(again), 2000)], wire[:min(len(wire), 2000)])
+	}
+}
+
+// With each bad historian the prompt goes out, and nothing of the history is lost.
+func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
+	for name, answer := range map[string]string{
+		"nothing": "", "garbage": "<<<>>> no", "refusal": "I cannot help with that.",
+		"half": `<output><compartments><compartment start="1" end="2" title="t"><p1>x`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := answering(t, func(schema.AgentRunParams) (string, error) { return answer, nil })
+			h.talk(0, 20, 400, 20_000)
+			h.user("now", "go on")
+			h.pass()
+			h.settle()
+			if rows := h.compartments(); len(rows) != 0 {
+				t.Fatalf("without pressure, %d compartments were published that no model made", len(rows))
+			}
+			sum, err := h.store.History(t.Context(), testKey)
+			if err != nil || sum.LastError == "" {
+				t.Errorf("the status does not name the cause: %+v, %v", sum, err)
+			}
+			h.talk(20, 1, 10, 55_000) // 86 %
+			h.user("more", "go on")
+			for range 8 {
+				h.pass()
+				h.settle()
+				h.talk(100+len(h.messages), 1, 10, 55_000)
+			}
+			rows := h.compartments()
+			if len(rows) == 0 || rows[0].MadeBy != string(historian.ByExtraction) {
+				t.Fatalf("under pressure nothing was published: %+v", rows)
+			}
+		})
+	}
+}
+
+// At 95 % there is no time for a model. The pass itself publishes an extract, and shows it.
+func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
+	begun, end := make(chan struct{}, 8), make(chan struct{})
+	h := answering(t, good)
+	answer := h.runAgent
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		begun <- struct{}{}
+		<-end
+		return answer(ctx, p)
+	}
+	h.talk(0, 20, 400, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	<-begun
+	h.talk(20, 1, 10, 62_000) // 97 %
+	h.user("more", "go on")
+	m := h.pass()
+	rows := h.compartments()
+	if len(rows) == 0 || rows[0].MadeBy != string(historian.ByExtraction) {
+		t.Fatalf("compartments %+v", rows)
+	}
+	if m.Start == 0 || m.Verdict != schema.Hard {
+		t.Errorf("%s pass (%s), the tail starts at %d", m.Verdict, m.Cause, m.Start)
+	}
+	close(end)
+	h.settle()
+	if again := h.compartments(); len(again) != len(rows) {
+		t.Errorf("the slow run published as well: %+v", again)
+	}
+}
+
+// A revert behind the end of a compartment takes that compartment, and nothing else.
+func TestRevertWithdrawsCompartments(t *testing.T) {
+	h := answering(t, good)
+	h.talk(0, 20, 400, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	end := h.compartments()[0].End
+	h.flush()
+	h.pass()
+	if h.cut != end {
+		t.Fatalf("the head covers %d messages, want %d", h.cut, end)
+	}
+	h.messages, h.told = h.messages[:end-1], 0
+	h.revision = 0
+	h.user("anew", "something else")
+	h.pass()
+	if rows := h.compartments(); len(rows) != 0 || h.cut != 0 || len(h.head) != 0 {
+		t.Errorf("compartments %+v, %d messages covered by %d", rows, h.cut, len(h.head))
+	}
+}
+
+func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
+	h := answering(t, good)
+	h.talk(0, 20, 400, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	h.flush()
+	h.pass()
+	f := h.fork("ses_2", len(h.messages))
+	f.user("f1", "more")
+	m := f.pass()
+	if m.Start != h.cut || len(m.Head) != len(h.head) || string(m.Head[0]) != string(h.head[0]) {
+		t.Errorf("the fork's tail starts at %d behind %d messages, want %d behind %d", m.Start, len(m.Head), h.cut, len(h.head))
+	}
+	rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+	if err != nil || len(rows) != len(h.compartments()) {
+		t.Errorf("the fork has %d compartments, %v", len(rows), err)
+	}
+}

@@ -1,0 +1,223 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// This file translates between the pipeline, the historian and the store, which do not
+// know each other.
+
+// references is the number of newest compartments that the historian reads before it
+// continues the story.
+const references = 6
+
+// job returns what the historian needs to summarise the eligible messages of a snapshot.
+func (h *Host) job(ctx context.Context, s *session, snapshot history.Snapshot, u pipeline.Uncovered) (historian.Job, error) {
+	w := &s.work
+	models := historianModels(w.config.Historian.Agent)
+	budget := history.ChunkBudget(h.historianLimit(ctx, s, models))
+	chunk := history.ReadChunk(u.Messages, snapshot.Offset, snapshot.End, budget, tokens.Count)
+	chunk.Truncate(budget, tokens.Count)
+	if err := chunk.CheckCoverage(); err != nil {
+		return historian.Job{}, err
+	}
+	if chunk.End < chunk.Start {
+		return historian.Job{}, errors.New("the eligible messages are unreadable")
+	}
+	j := historian.Job{
+		Session: s.key.Session, Chunk: chunkOf(chunk), Raw: rawOf(u, chunk.Range, s.pipe.Codec.Vocabulary()),
+		References: referencesOf(s.chronicle.compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
+		KeepLast: w.usage >= history.ForceUsage, Edit: w.config.Historian.TwoPass,
+		Models: models, LiveModel: w.model.Provider + "/" + w.model.ID,
+		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
+	}
+	for _, m := range s.chronicle.memories.Memories {
+		j.Memories = append(j.Memories, historian.Memory{Category: m.Category, Content: m.Content})
+	}
+	return j, nil
+}
+
+// historianModels returns the configured models, as "provider/model".
+func historianModels(a schema.Agent) []string {
+	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
+}
+
+// historianLimit returns the smallest prompt limit of the models that may be asked.
+func (h *Host) historianLimit(ctx context.Context, s *session, models []string) int {
+	w := &s.work
+	limits := []int{w.limit}
+	for _, name := range models {
+		if provider, id, ok := ask.Split(name); ok {
+			limits = append(limits, promptLimit(h.modelLimits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})))
+		}
+	}
+	return history.HistorianLimit(limits...)
+}
+
+func chunkOf(c history.Chunk) historian.Chunk {
+	out := historian.Chunk{Start: c.Start, End: c.End, Text: c.Text(), HasMore: c.HasMore}
+	for _, l := range c.Lines {
+		out.Lines = append(out.Lines, historian.Line(l))
+	}
+	for _, r := range c.ToolOnly {
+		out.ToolOnly = append(out.ToolOnly, historian.Range(r))
+	}
+	return out
+}
+
+// rawOf returns the messages of a range with the outputs of their calls.
+func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) []historian.Message {
+	var all []historian.Message
+	for _, m := range u.Messages.Between(r.Start, r.End+1) {
+		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
+		decoded := u.Decoded[m.Ordinal]
+		for i := range decoded.Parts {
+			if p := &decoded.Parts[i]; p.Kind == transcript.Tool && !decoded.Hidden {
+				raw.Calls = append(raw.Calls, historian.Call{
+					Tool: p.Name, Arguments: p.Input, Output: p.Text, IsError: p.IsError,
+					Writes: words.Tool(p.Name).File == transcript.WritesFile,
+				})
+			}
+		}
+		all = append(all, raw)
+	}
+	return all
+}
+
+func referencesOf(all []history.Compartment) []historian.Reference {
+	var newest []historian.Reference
+	for _, c := range all[max(0, len(all)-references):] {
+		newest = append(newest, historian.Reference{
+			Range: historian.Range{Start: c.Start, End: c.End}, Title: c.Title, Episode: c.Episode, Importance: c.Importance, Tiers: c.Tiers,
+		})
+	}
+	return newest
+}
+
+// publication returns what a run has made, as the store takes it.
+func publication(p *plan, r historian.Result) store.Publication {
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r)}
+	sizes := make(map[int]int)
+	for _, m := range p.job.Raw {
+		sizes[m.Ordinal] = sizeOf(m)
+	}
+	for _, c := range r.Compartments {
+		row := store.CompartmentRow{
+			Start: c.Start, End: c.End, StartKey: c.StartKey, EndKey: c.EndKey, Title: c.Title, Tiers: c.Tiers,
+			Importance: c.Importance, EpisodeType: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
+			MadeBy: string(r.MadeBy), Model: r.Model,
+		}
+		for n := c.Start; n <= c.End; n++ {
+			row.RawTokens += sizes[n]
+		}
+		out.Compartments = append(out.Compartments, row)
+	}
+	for _, f := range r.Facts {
+		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
+	}
+	for _, e := range r.Events {
+		if e.Compartment < 1 || e.Compartment > len(r.Compartments) {
+			continue
+		}
+		fields, _ := json.Marshal(fieldsOf(e)) // strings always encode
+		c := r.Compartments[e.Compartment-1]
+		out.Events = append(out.Events, store.EventRow{Start: c.Start, End: c.End, Kind: e.Kind, Fields: string(fields)})
+	}
+	for _, o := range r.Observations {
+		out.Observations = append(out.Observations, store.ObservationRow{Start: p.job.Chunk.Start, End: r.Next - 1, Content: o})
+	}
+	return out
+}
+
+func fieldsOf(e historian.Event) map[string]string {
+	fields := make(map[string]string, len(e.Fields))
+	for _, f := range e.Fields {
+		fields[f.Name] = f.Text
+	}
+	return fields
+}
+
+func sizeOf(m historian.Message) int {
+	size := 0
+	for _, t := range m.Texts {
+		size += tokens.Count(t)
+	}
+	for _, c := range m.Calls {
+		size += tokens.Count(string(c.Arguments)) + tokens.Count(c.Output)
+	}
+	return size
+}
+
+// runRow returns the record of a run.
+func runRow(p *plan, r historian.Result) store.RunRow {
+	used := r.Usage()
+	return store.RunRow{
+		Kind: "incremental", Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Usage: store.RunUsage{
+			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
+			Output: used.Output,
+		},
+		StartedAt: p.started, Start: p.job.Chunk.Start, End: p.job.Chunk.End,
+	}
+}
+
+// problemOf says in a sentence why the models' answers were not taken.
+func problemOf(r historian.Result) string {
+	var problems []string
+	for _, a := range r.Attempts {
+		problems = append(problems, strings.TrimSpace(a.Model+" "+a.Problem))
+	}
+	return strings.Join(problems, "; ")
+}
+
+// cost returns the price of a run in the catalogue's currency.
+func cost(p schema.Price, r historian.Result) float64 {
+	used := r.Usage()
+	return (float64(used.Input)*p.Fresh + float64(used.CacheWrite)*p.Write + float64(used.CacheRead)*p.Read + float64(used.Output)*p.Output) / 1e6
+}
+
+// An agentAsker asks a hidden agent in the session's harness.
+type agentAsker struct {
+	h *Host
+	p *plan
+}
+
+// agentNames are the names of the historian's agents in the harness.
+var agentNames = map[string]string{historian.Agent: historianAgent, historian.EditorAgent: editorAgent}
+
+// Ask implements ask.Asker.
+func (a agentAsker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
+	w := a.p.load
+	answer, err := a.h.RunAgent(ctx, AgentRun{
+		Harness: schema.Harness(a.p.key.Harness), Client: w.client, Directory: w.directory, Session: a.p.key.Session,
+		Agent: agentNames[r.Agent], Title: fmt.Sprintf("history %d-%d", a.p.job.Chunk.Start, a.p.job.Chunk.End),
+		Model: cmp.Or(r.Model, a.p.job.LiveModel), System: r.System, Prompt: r.Prompt, Timeout: r.Timeout, Keep: w.config.KeepSubagents,
+	})
+	used := ask.Usage{Input: answer.Usage.Input, Output: answer.Usage.Output, CacheRead: answer.Usage.CacheRead, CacheWrite: answer.Usage.CacheWrite}
+	var failed *AgentError
+	if errors.As(err, &failed) {
+		err = &ask.Error{Kind: askKinds[failed.Kind], Suggestion: failed.Suggestion, Err: err}
+	}
+	return ask.Answer{Text: answer.Text, Model: answer.Model, Usage: used}, err
+}
+
+// askKinds are the kinds of failures in the historian's words. The others are classified by
+// their message.
+var askKinds = map[AgentErrorKind]ask.Kind{
+	AgentAborted: ask.Aborted, AgentTimeout: ask.TimedOut, AgentOverflow: ask.Overflow, AgentUnknownModel: ask.UnknownModel,
+}

@@ -1,0 +1,72 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+)
+
+// rescue makes room at the emergency level, where the next prompt may not fit and no model
+// can be waited for. It publishes an extract of the oldest messages, and decides again. So a
+// historian that is slow, or that fails, never blocks a prompt.
+func (ps *pass) rescue(ctx context.Context) error {
+	s, d := ps.s, ps.decision
+	mayNotFit := d.Percent >= pipeline.EmergencyPercent || ps.readings.Overflow
+	if !mayNotFit || d.Head != nil || !ps.summarises() {
+		return nil
+	}
+	s.work.workload = ps.workload(s.work.client)
+	s.work.usage = max(s.work.usage, history.EmergencyUsage)
+	uncovered, ok := s.pipe.Uncovered(s.chronicle.anchor())
+	if !ok {
+		return nil
+	}
+	situation := s.work.situation(uncovered, s.chronicle.anchor())
+	snapshot := situation.Snapshot(history.Request{})
+	if !snapshot.IsRunnable() {
+		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(s.work.usage)})
+	}
+	if !snapshot.IsRunnable() {
+		return nil
+	}
+	if err := ps.extract(ctx, snapshot, uncovered); err != nil {
+		return err
+	}
+	ps.readings.History = ps.history(ctx, ps.readings)
+	ps.decision = s.pipe.Decide(ps.readings)
+	return nil
+}
+
+// extract publishes an extract of the eligible messages. If a run is under way, it ends:
+// its messages would be summarised twice.
+func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
+	h, s := ps.h, ps.s
+	job, err := h.job(ctx, s, snapshot, uncovered)
+	if err != nil {
+		return err
+	}
+	result, err := historian.Extractive(job)
+	if err != nil {
+		return fmt.Errorf("extract messages %d to %d: %w", job.Chunk.Start, job.Chunk.End, err)
+	}
+	p := &plan{
+		key: s.key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.chronicle.end,
+		reason: history.RunForced, started: h.Clock.Now(), load: s.work.workload,
+	}
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	if running := s.work.running; running != nil {
+		running.cancel()
+		p.holder = running.holder
+	} else {
+		p.holder = h.nextHolder()
+		if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
+			return err
+		}
+		defer func() { _ = h.Store.ReleaseLease(writing, s.key, p.holder) }() // or it ends by itself
+	}
+	return h.publishHistory(writing, s, p, result)
+}

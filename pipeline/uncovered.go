@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// Uncovered are the messages behind the newest compartment, for the historian.
+type Uncovered struct {
+	Messages *history.Messages
+	// Decoded holds the messages by ordinal.
+	Decoded map[int]*transcript.Message
+}
+
+// Uncovered returns the messages behind the anchor, which is the end of the newest
+// compartment. ok is false if the array does not contain the anchor. It decodes the
+// messages again, so a pass must not call it.
+func (s *Session) Uncovered(anchor history.Anchor) (u Uncovered, ok bool) {
+	ordinals, total, ok := history.Number(s.numbered(), anchor)
+	if !ok {
+		return u, false
+	}
+	var places []int
+	for i, n := range ordinals {
+		if n > anchor.Ordinal {
+			places = append(places, i)
+		}
+	}
+	decoded, list := make([]transcript.Message, len(places)), make([]history.Message, len(places))
+	inParallel(len(places), func(j int) {
+		i := places[j]
+		decoded[j] = s.Codec.Decode(s.entries[i].raw)
+		list[j] = history.MessageOf(&decoded[j], ordinals[i], s.rawTokens(i))
+	})
+	u.Decoded = make(map[int]*transcript.Message, len(places))
+	for j := range decoded {
+		u.Decoded[list[j].Ordinal] = &decoded[j]
+	}
+	u.Messages = history.NewMessages(list, total)
+	return u, true
+}
+
+// numbered returns what history.Number needs of each message.
+func (s *Session) numbered() []history.Entry {
+	all := make([]history.Entry, len(s.entries))
+	for i := range s.entries {
+		h := &s.entries[i].header
+		all[i] = history.Entry{
+			Key:       h.key,
+			IsSummary: h.role == transcript.Assistant && h.summary && h.finish == transcript.EndsTurn,
+		}
+	}
+	return all
+}
+
+// rawTokens returns the host's count of a message with nothing dropped.
+func (s *Session) rawTokens(i int) int {
+	e := &s.entries[i]
+	tokens := e.traits.thought / BytesPerToken
+	for _, it := range e.items {
+		if u := s.State.ByTag(it.Tag); u != nil {
+			tokens += u.Tokens + u.InputTokens
+		}
+	}
+	return tokens
+}
+
+// UncoveredTokens returns the size of the messages behind the message with this key, and
+// of all messages if the key is empty or unknown. It is cheap enough for a pass.
+func (s *Session) UncoveredTokens(key string) int {
+	first := 0
+	if i, ok := s.index[key]; ok {
+		first = i + 1
+	}
+	tokens := 0
+	for i := first; i < len(s.entries); i++ {
+		tokens += s.rawTokens(i)
+	}
+	return tokens
+}
