@@ -21,7 +21,7 @@ type CompartmentRow struct {
 	Title            string
 	Tiers            [4]string // the longest first
 	Importance       int       // stored as a number from 1 to 100
-	EpisodeType      string
+	Episode          string
 	// Missing lists anchors of the raw messages that no tier holds, for example
 	// "src/a.go · E1234". Fidelity is the share of anchors that a tier holds,
 	// stored as a number from 0 to 1.
@@ -50,7 +50,7 @@ const (
 )
 
 const compartmentColumns = `seq, start_ordinal, end_ordinal, start_key, end_key, title, p1, p2, p3, p4,
-	importance, episode_type, missing, fidelity, made_by, model, raw_tokens, created_at`
+	importance, episode, missing, fidelity, made_by, model, raw_tokens, created_at`
 
 // Statements of compartments by their table.
 var (
@@ -94,7 +94,7 @@ func readCompartment(s *sqlite3.Stmt) CompartmentRow {
 		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), StartKey: s.ColumnText(3), EndKey: s.ColumnText(4),
 		Title:      s.ColumnText(5),
 		Tiers:      [4]string{s.ColumnText(6), s.ColumnText(7), s.ColumnText(8), s.ColumnText(9)},
-		Importance: s.ColumnInt(10), EpisodeType: s.ColumnText(11), Missing: s.ColumnText(12), Fidelity: s.ColumnFloat(13),
+		Importance: s.ColumnInt(10), Episode: s.ColumnText(11), Missing: s.ColumnText(12), Fidelity: s.ColumnFloat(13),
 		MadeBy: s.ColumnText(14), Model: s.ColumnText(15), RawTokens: s.ColumnInt(16), CreatedAt: s.ColumnInt64(17),
 	}
 }
@@ -124,7 +124,7 @@ func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, 
 			r.CreatedAt = now
 		}
 		_, err := tx.exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, r.StartKey, r.EndKey,
-			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.EpisodeType, r.Missing,
+			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.Episode, r.Missing,
 			clampShare(r.Fidelity), r.MadeBy, r.Model, r.RawTokens, r.CreatedAt)
 		if err != nil {
 			return fmt.Errorf("compartment %d-%d: %w", r.Start, r.End, err)

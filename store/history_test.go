@@ -159,6 +159,35 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
+// A revert takes what was staged of its messages. A partial recomp that has lost a
+// message of its range cannot go on.
+func TestRevertCutsTheStagedRecomp(t *testing.T) {
+	staged := []CompartmentRow{compartment(1, 3), compartment(4, 6)}
+	for _, test := range []struct {
+		start, end, from, left int
+		found                  bool
+	}{
+		{0, 0, 7, 2, true},
+		{0, 0, 6, 1, true},
+		{0, 0, 1, 0, true},
+		{1, 8, 9, 2, true},
+		{1, 8, 8, 0, false},
+		{1, 8, 2, 0, false},
+	} {
+		s := openIn(t, t.TempDir())
+		begin(t, s)
+		must(t, s.SaveStaging(t.Context(), key, runner, Staging{Start: test.start, End: test.end, Compartments: staged}))
+		_, err := s.InvalidateCompartments(t.Context(), key, test.from)
+		must(t, err)
+		got, found, err := s.Staged(t.Context(), key)
+		must(t, err)
+		if len(got.Compartments) != test.left || found != test.found {
+			t.Errorf("%+v: %d compartments are staged, found %v", test, len(got.Compartments), found)
+		}
+		must(t, s.Close())
+	}
+}
+
 // withScores is a compartment with the scores that whole gives to its second one.
 func withScores(c CompartmentRow) CompartmentRow {
 	c.Importance, c.Fidelity = 20, 0.25

@@ -23,7 +23,7 @@ func compartment(start, end int) CompartmentRow {
 	return CompartmentRow{
 		Start: start, End: end, StartKey: fmt.Sprint("msg_", start), EndKey: fmt.Sprint("msg_", end),
 		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
-		Importance: 60, EpisodeType: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
+		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
 	}
 }
 
@@ -330,7 +330,7 @@ func TestLeasesEndWithTheirHost(t *testing.T) {
 func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
-	p := publication(t, s, compartment(1, 9))
+	p := publication(t, s, compartment(1, 6))
 	_, err := s.InvalidateCompartments(t.Context(), key, 5)
 	must(t, err)
 	_, err = s.InvalidateCompartments(t.Context(), key, 8)

@@ -6,7 +6,7 @@ INSERT INTO heads (
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	epoch           = excluded.epoch,
-	generation        = excluded.generation,
+	generation      = excluded.generation,
 	through_key     = excluded.through_key,
 	through_ordinal = excluded.through_ordinal,
 	through_tag     = excluded.through_tag,

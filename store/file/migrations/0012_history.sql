@@ -15,7 +15,7 @@ CREATE TABLE compartments (
 	p3            TEXT    NOT NULL DEFAULT '',
 	p4            TEXT    NOT NULL DEFAULT '',
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	episode_type  TEXT    NOT NULL DEFAULT '',
+	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '', -- anchors of the raw range that no tier holds
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by = 'model' OR made_by = 'repaired' OR made_by = 'fallback' OR made_by = 'extractive'),
@@ -42,7 +42,7 @@ CREATE TABLE recomp_compartments (
 	p3            TEXT    NOT NULL DEFAULT '',
 	p4            TEXT    NOT NULL DEFAULT '',
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	episode_type  TEXT    NOT NULL DEFAULT '',
+	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '',
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by = 'model' OR made_by = 'repaired' OR made_by = 'fallback' OR made_by = 'extractive'),
