@@ -137,7 +137,7 @@ func (s *Session) sendsThinking(e *entry) bool {
 		u := s.State.ByTag(it.Tag)
 		switch {
 		case u == nil:
-		case u.IsShell || u.Unthought:
+		case u.Covered || u.IsShell || u.Unthought:
 			return false
 		case u.Kind == frozen.ToolUnit:
 			calls++

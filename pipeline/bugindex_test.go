@@ -107,6 +107,17 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "C18", in: ".", test: "TestDefectC18IdleInTheMiddleOfATurnIsNotLost"},
 	{class: "C19", in: ".", test: "TestDefectC19DroppedCallTakesItsReasoningWhole"},
 	{class: "C20", in: "../internal/host", test: "TestDefectC20RemovedMessageLeavesNothing"},
+
+	{class: "H3", in: "history", test: "TestBugH3MemoryExpiresWithTheFold"},
+	{class: "H5", in: "history", test: "TestBugH5DocumentsDoNotDriveOutTheHistory"},
+	{class: "H6", in: "history", test: "TestBugH6CompartmentWithoutTiersShowsItsContent"},
+	{class: "H26", in: "history", test: "TestBugH26ArchivedMemoryStaysArchived"},
+	{class: "H34", in: "../internal/projectdocs", test: "TestBugH34LinkedDocumentIsNotRead"},
+	{class: "H34", in: "../internal/projectdocs", test: "TestBugH34SwappedDocumentIsNotRead"},
+	{class: "H15", in: "../store", test: "TestBugH15SequencesHaveNoGap"},
+	{class: "H17", in: "../store", test: "TestBugH17EverythingIsThereWhenThePublicationReturns"},
+	{class: "H33", in: "../store", test: "TestBugH33LeaseIsCheckedInTheTransaction"},
+	{class: "H37", in: "../store", test: "TestBugH37FaultBetweenAnyTwoStatements"},
 }
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
@@ -115,7 +126,7 @@ var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 // test, because it is put off or impossible, must give its reason.
 func TestBugIndex(t *testing.T) {
 	tests := map[string]map[string]bool{}
-	for _, dir := range []string{".", "rule", "nudge", "../internal/host"} {
+	for _, dir := range []string{".", "rule", "nudge", "history", "../internal/host", "../internal/projectdocs", "../store"} {
 		tests[dir] = map[string]bool{}
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		must(t, err)
@@ -141,7 +152,7 @@ func TestBugIndex(t *testing.T) {
 			}
 		}
 	}
-	byName := regexp.MustCompile(`^Test(Bug|Defect)[ABC]\d`)
+	byName := regexp.MustCompile(`^Test(Bug|Defect)[ABCH]\d`)
 	for dir, names := range tests {
 		for name := range names {
 			listed := false

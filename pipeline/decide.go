@@ -51,6 +51,9 @@ type Readings struct {
 	// another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
+	// History is what the head can be made of. It is nil if the session has none, for
+	// example because the historian is switched off.
+	History *History
 }
 
 // A Decision is the result of the first half of a pass.
@@ -102,6 +105,8 @@ type Additions struct {
 	Relief *Relief
 	// FreedBy counts the freed tokens by rule, for example "tiered drop".
 	FreedBy map[string]int
+	// Fold says why the pass has folded the head, "" if it has not.
+	Fold FoldReason
 }
 
 // Steady returns d as a steady decision, without its additions. A pass falls back to
@@ -123,7 +128,7 @@ func (s *Session) Decide(r Readings) Decision {
 	switch {
 	case a.Verdict == schema.Steady:
 		return Decision{Assessment: a}
-	case s.isStuck(a):
+	case s.isStuck(a, s.hasNews(r)):
 		return Decision{Assessment: a}.Steady(CauseNoProgress)
 	}
 	return s.propose(a, r, limit)
@@ -148,6 +153,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
 		ModelChanged:    s.Meta.Passes > 0 && a.Model != s.Meta.Model,
+		HeadReverted:    s.isReverted(s.State.Head),
 		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: a.Percent, Threshold: r.Threshold,
@@ -167,6 +173,11 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 
 // propose asks the rules for edits, and weighs the bust against its gain.
 func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
+	mustPayOff := a.Verdict != schema.Hard
+	change := s.nextHead(a, r)
+	if change.isFold() { // the first bytes of the wire change
+		a.Verdict = schema.Hard
+	}
 	isHard := a.Verdict == schema.Hard
 	setup := s.State.Setup
 	if isHard {
@@ -175,46 +186,48 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	profile := render.ProfileNamed(setup.Profile)
 	r.Knobs.DropsStaleReduceCalls = profile.DropsStaleReduceCalls()
 
-	v := s.view(profile, setup.Binds)
+	v := s.view(profile, setup.Binds, change)
 	v.PrefixIsGone = isHard
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
 	left := a // as the pass finds the wire: thinking that is lost anyway needs no room
-	left.Size.Current -= lost
-	goal := s.goal(left, r, limit)
+	covered := int(a.perToken * float64(change.freed))
+	left.Size.Current -= lost + covered
+	left.Percent -= float64(covered) / float64(limit) * 100
+	goal := s.goal(left, r, limit, change.covered)
 	v.Goal = inOwnTokens(goal, a.perToken)
 	v.Occasion = occasionOf(left, goal)
 	p := rule.Propose(v, r.Knobs)
-	freed := int(a.perToken * float64(p.Freed))
+	freed := covered + int(a.perToken*float64(p.Freed))
 	if v.Occasion > rule.AnyBust {
 		a.Goal = goal.Target
 	}
 	if a.Cause != CauseFirstPass { // on the first pass no output has had its grace
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
-	if len(p.Edits) == 0 && !isHard && a.Cause != CauseFlush {
+	if len(p.Edits) == 0 && change.head == nil && !isHard && a.Cause != CauseFlush {
 		a.Stuck = s.stuckIf(a.Percent >= r.Threshold, a.Percent)
 		return Decision{Assessment: a}.Steady(CauseNothingToDo)
 	}
-	if len(p.Edits) > 0 {
+	if len(p.Edits) > 0 || change.head != nil {
 		a.Price = s.price(bust{
-			firstMessage: s.firstEdited(p.Edits), removed: p.Freed,
+			firstMessage: s.firstEdited(p.Edits), edited: p.Freed, head: change,
 			current: a.Size.Current, forcedAt: forcedAt(a, limit),
 			breakpoints: profile.Breakpoints,
 		}, r)
 		a.Price.Resent, a.Price.Removed = int(a.perToken*float64(a.Price.Resent)), freed
 	}
-	if !isHard && !isWorthIt(a, r, freed, limit) {
+	if mustPayOff && !isWorthIt(a, r, freed, limit) {
 		return Decision{Assessment: a}.Steady(CausePrice)
 	}
-	a.Stuck = s.stuckIf(left.Size.Current-freed >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
-	freedOfMeasured := lost + int(a.perToken*float64(s.freedUpTo(measured, p)))
+	a.Stuck = s.stuckIf(left.Size.Current-(freed-covered) >= goal.Ceiling && a.Percent >= r.Threshold, a.Percent)
+	freedOfMeasured := lost + covered + int(a.perToken*float64(s.freedUpTo(measured, p)))
 	if !r.Subagent {
-		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), p.After)
+		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), change.covered, p.After)
 	}
 	return Decision{a, Additions{
-		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Drained: drained(p.After)},
-		Relief:    s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By,
+		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Head: change.head, Drained: drained(p.After)},
+		Relief:    s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By, Fold: change.reason,
 	}}
 }
 

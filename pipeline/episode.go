@@ -31,8 +31,9 @@ type Stuck struct {
 	Tag, Grace, Band int
 }
 
-// goal returns the prompt size that the pass wants to reach.
-func (s *Session) goal(a Assessment, r Readings, limit int) rule.Goal {
+// goal returns the prompt size that the pass wants to reach. The head covers the first
+// covered messages.
+func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
@@ -45,11 +46,11 @@ func (s *Session) goal(a Assessment, r Readings, limit int) rule.Goal {
 			price = TypicalPrice
 		}
 		units := 0
-		for i := range s.entries {
+		for i := covered; i < len(s.entries); i++ {
 			units += s.tokensOf(&s.entries[i])
 		}
 		g.Target = marks{
-			high: high, floor: s.floor(a.Size.Current, r.Knobs), prefix: max(0, a.Size.Current-units),
+			high: high, floor: s.floor(a.Size.Current, covered, r.Knobs), prefix: max(0, a.Size.Current-units),
 			growth: s.growth(), price: price,
 		}.low()
 	}
@@ -156,8 +157,9 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 }
 
 // isStuck reports whether a pass under pressure would find only what the last one
-// found, or would act on the same measurement twice.
-func (s *Session) isStuck(a Assessment) bool {
+// found, or would act on the same measurement twice. News are compartments that the head
+// does not show yet.
+func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false
 	}
@@ -165,7 +167,7 @@ func (s *Session) isStuck(a Assessment) bool {
 		return true // no usage shows yet how much the last bust freed; a second bust would drop the rest of the tail (A29 in docs/defects.md)
 	}
 	stuck := s.Meta.Episode.Stuck
-	return stuck.Tag > 0 && stuck.Tag == s.State.TagCounter && stuck.Grace == s.Meta.ReclaimUpTo &&
+	return !hasNews && stuck.Tag > 0 && stuck.Tag == s.State.TagCounter && stuck.Grace == s.Meta.ReclaimUpTo &&
 		stuck.Band >= band(a.Percent) && len(s.State.Queue()) == 0
 }
 

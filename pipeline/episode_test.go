@@ -109,7 +109,7 @@ func TestIsStuck(t *testing.T) {
 		if c.queued {
 			w.queue(1)
 		}
-		if got := w.session.isStuck(Assessment{Cause: c.cause, Percent: c.percent}); got != c.want {
+		if got := w.session.isStuck(Assessment{Cause: c.cause, Percent: c.percent}, false); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -169,12 +169,12 @@ func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w.session.Meta.Episode = Episode{Relief: Relief{Tokens: 5000}}
 	size, _ := w.session.size()
 	d := Assessment{Size: size, Percent: 90}
-	if g := w.session.goal(d, w.readings, w.readings.LimitTokens); !g.Measured {
+	if g := w.session.goal(d, w.readings, w.readings.LimitTokens, 0); !g.Measured {
 		t.Error("a bust long ago keeps the tiered drop from being asked for ever")
 	}
 	w.session.Meta.Episode = Episode{Relief: Relief{Of: "a1/90000", Tokens: 5000}}
 	d.Size = Size{Measurement: "a1/90000", Measured: 90_000, Current: 85_000}
-	if g := w.session.goal(d, w.readings, w.readings.LimitTokens); g.Measured {
+	if g := w.session.goal(d, w.readings, w.readings.LimitTokens, 0); g.Measured {
 		t.Error("the same measurement counts twice (A29)")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -24,14 +25,14 @@ var providers = map[string]string{
 
 var models = slices.Sorted(maps.Keys(providers))
 
-// history drives a world through a random life under a random configuration, and calls
+// lives drives a world through a random life under a random configuration, and calls
 // check after every pass. A life has user turns, steps with tools, text and signed
 // reasoning, reminders that the harness adds in memory, drops, pressure, model
 // switches, pauses, reverts and late edits. It also has a store that refuses writes,
 // and crashes of the host.
 //
 // It does so for each harness.
-func history(t *testing.T, check func(t *rapid.T, w *world)) {
+func lives(t *testing.T, check func(t *rapid.T, w *world)) {
 	t.Helper()
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -76,6 +77,9 @@ func newLife(rt *rapid.T, t *testing.T, codec transcript.Codec, isShared bool) *
 	if !w.prefixes && rapid.Bool().Draw(rt, "caveman") {
 		k.CompressFrom = 100
 	}
+	if rapid.Bool().Draw(rt, "historian") {
+		r.History = &History{BudgetTokens: rapid.SampledFrom([]int{200, 3000}).Draw(rt, "history budget")}
+	}
 	h := &life{t: rt, w: w, isShared: isShared, model: rapid.SampledFrom(models).Draw(rt, "model")}
 	h.user()
 	return h
@@ -85,7 +89,7 @@ func (h *life) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", pref
 
 func (h *life) step() {
 	h.w.changed, h.w.busy, h.w.forgot = false, false, false
-	switch rapid.IntRange(0, 14).Draw(h.t, "what") {
+	switch rapid.IntRange(0, 16).Draw(h.t, "what") {
 	case 0, 1:
 		h.user()
 	case 2, 3, 4, 5:
@@ -134,6 +138,9 @@ func (h *life) step() {
 		h.assistant()
 	case 14: // a request leaves without the host
 		h.w.sent = ""
+		h.assistant()
+	case 15, 16:
+		h.publish()
 		h.assistant()
 	case 13: // a long turn
 		for range rapid.IntRange(1, 12).Draw(h.t, "turn") {
@@ -227,6 +234,17 @@ func (h *life) call() obj {
 	return p
 }
 
+// publish summarises some of the oldest messages that no compartment covers yet.
+func (h *life) publish() {
+	if h.w.readings.History == nil {
+		return
+	}
+	if from := h.w.covered(); from < len(h.w.raw)-1 {
+		h.w.publish(rapid.IntRange(from, len(h.w.raw)-2).Draw(h.t, "publish through"), rapid.IntRange(1, 100).Draw(h.t, "importance"))
+		h.w.readings.Flush = rapid.Bool().Draw(h.t, "flush")
+	}
+}
+
 // revert removes some of the newest messages, and the user writes a new prompt.
 func (h *life) revert() {
 	n := rapid.IntRange(1, len(h.w.raw)).Draw(h.t, "revert to")
@@ -240,7 +258,7 @@ func (h *life) revert() {
 }
 
 func TestInvariant1SteadyIsAppendOnly(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		if w.decision.Verdict == schema.Steady && !w.changed && !w.extends() {
 			t.Fatalf("a steady pass (%s) changed what had been sent", w.decision.Cause)
 		}
@@ -255,7 +273,7 @@ func TestInvariant1SteadyIsAppendOnly(t *testing.T) {
 
 func TestInvariant2FirstApplicationOnlyOnABust(t *testing.T) {
 	seen := map[*world]map[int]bool{}
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		known := seen[w]
 		if known == nil {
 			known = map[int]bool{}
@@ -273,7 +291,7 @@ func TestInvariant2FirstApplicationOnlyOnABust(t *testing.T) {
 }
 
 func TestInvariant3HardPassDrainsEverything(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		if w.decision.Verdict == schema.Hard && len(w.session.State.Queue()) > 0 {
 			t.Fatalf("left after a hard pass: %v", w.session.State.Queue())
 		}
@@ -281,10 +299,10 @@ func TestInvariant3HardPassDrainsEverything(t *testing.T) {
 }
 
 func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		asked := w.decision.Percent >= w.readings.Threshold
 		switch w.decision.Cause {
-		case CauseFirstPass, CauseModelChanged, CausePreamble, CauseIdle, CauseFlush, CauseOverflow:
+		case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle, CauseFlush, CauseOverflow:
 			asked = true
 		}
 		if len(w.decision.Edits) > 0 && !asked {
@@ -294,7 +312,7 @@ func TestInvariant4QueuedDropCausesNoBust(t *testing.T) {
 }
 
 func TestInvariant5MidTurnStaysStill(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		exempt := w.readings.Subagent || w.decision.Percent >= ForcePercent || w.decision.Cause == CauseFlush || w.decision.Cause == CauseOverflow
 		if w.session.isMidTurn() && w.decision.Verdict == schema.Soft && !exempt {
 			t.Fatalf("soft pass in the middle of a turn: %s", w.decision.Cause)
@@ -303,7 +321,7 @@ func TestInvariant5MidTurnStaysStill(t *testing.T) {
 }
 
 func TestInvariant7ToolArcsAreAtomic(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		open := map[string]int{}
 		for _, m := range w.wire {
 			for _, b := range m.Blocks {
@@ -324,7 +342,7 @@ func TestInvariant7ToolArcsAreAtomic(t *testing.T) {
 }
 
 func TestInvariant8SignedContentIsUntouchable(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		for _, m := range w.wire {
 			for _, b := range m.Blocks {
 				proof := fmt.Sprintf(`{"anthropic":{"signature":"sig-%s"}}`, b.Text)
@@ -350,12 +368,18 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 		w := h.w
 		twin := newWorldOf(t, codec, w.prefixes, w.readings.Knobs.ProtectedTags)
 		twin.readings, twin.profileOf, twin.bindsOf = w.readings, w.profileOf, w.bindsOf
+		if w.readings.History != nil {
+			twin.readings.History = &History{BudgetTokens: w.readings.History.BudgetTokens}
+		}
 		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
 			queued := len(w.store.queue)
 			h.step()
 			w.busy = false // units that a busy store refused may get other tags if they are reverted before the crash
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
 			twin.readings.SystemPending, twin.sent = w.readings.SystemPending, w.sent
+			if w.readings.History != nil {
+				twin.readings.History.Compartments = slices.Clone(w.readings.History.Compartments)
+			}
 			twin.readings.Flush, twin.readings.Overflow, twin.busy = w.readings.Flush, w.readings.Overflow, w.busy
 			for _, q := range w.store.queue[min(queued, len(w.store.queue)):] {
 				twin.queue(q.Tag)
@@ -365,11 +389,18 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 				w.restart()
 			case 1: // the pass runs, but neither its commit nor its answer gets out
 				before := w.store
+				var compartments []history.Compartment
+				if w.readings.History != nil {
+					compartments = slices.Clone(w.readings.History.Compartments)
+				}
 				w.store.units = append([]frozen.Unit(nil), before.units...)
 				wire, previous, sent, answered := w.wire, w.previous, w.sent, w.isAnswered
 				flush, overflow, pending := w.readings.Flush, w.readings.Overflow, w.readings.SystemPending
 				w.pass()
 				w.store, w.wire, w.previous, w.sent, w.isAnswered = before, wire, previous, sent, answered
+				if w.readings.History != nil {
+					w.readings.History.Compartments = compartments
+				}
 				w.readings.Flush, w.readings.Overflow, w.readings.SystemPending = flush, overflow, pending
 				w.restart()
 			}
@@ -391,7 +422,7 @@ func sameUntil[E ~[]byte](a, b []E) int {
 }
 
 func TestInvariant10OnePlaceholder(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		for _, m := range w.wire {
 			for _, b := range m.Blocks {
 				if !strings.Contains(b.Text, "[dropped") || b.Text == "[dropped]" && isShell(w, m.Key) {
@@ -416,12 +447,12 @@ func isShell(w *world, messageKey string) bool {
 }
 
 func TestInvariant11UserTurnsStay(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		onWire := map[string]bool{}
 		for _, m := range w.wire {
 			onWire[m.Key] = true
 		}
-		for _, raw := range w.raw {
+		for _, raw := range w.raw[w.start:] {
 			m := w.codec.Decode(raw)
 			raw := render.WireMessageOf(&m) // Pi itself leaves a blank prompt out
 			if m.Role == transcript.User && !onWire[m.Key] && len(raw.Blocks) > 0 {
@@ -435,7 +466,7 @@ func TestInvariant11UserTurnsStay(t *testing.T) {
 // for the same unit for ever (D6).
 func TestTagIsNeverGivenTwice(t *testing.T) {
 	seen := map[*world]map[int]string{}
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		given := seen[w]
 		if given == nil {
 			given = map[int]string{}
@@ -453,7 +484,7 @@ func TestTagIsNeverGivenTwice(t *testing.T) {
 // An episode is one bust. A pass under pressure does all its work at once, and the
 // same transcript gives no reason for another bust.
 func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 		if !isOurs || w.busy {
 			return
@@ -472,7 +503,7 @@ func TestInvariant12OneBustPerPressureEpisode(t *testing.T) {
 // If the pass cannot be stored, or its wire turns out wrong, it sends the last wire
 // and the new messages. None of its decisions remain.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		if !w.busy {
 			return
 		}
@@ -480,7 +511,9 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 			t.Fatalf("a pass that was not stored changed what had been sent:\n%s", w.text())
 		}
 		for _, u := range w.session.State.Units() {
-			if u.Treatment != (frozen.Treatment{}) && !slices.ContainsFunc(w.store.edits, func(e frozen.Edit) bool { return e.Tag == u.Tag }) {
+			edited := u.Treatment
+			edited.Covered = false
+			if edited != (frozen.Treatment{}) && !slices.ContainsFunc(w.store.edits, func(e frozen.Edit) bool { return e.Tag == u.Tag }) {
 				t.Fatalf("§%d§ is %+v, which nobody has stored", u.Tag, u.Treatment)
 			}
 		}
@@ -522,7 +555,7 @@ func TestInvariant15ThinkingStaysValidOrGoes(t *testing.T) {
 		valid    []string
 	}
 	before := map[*world]past{}
-	history(t, func(t *rapid.T, w *world) {
+	lives(t, func(t *rapid.T, w *world) {
 		if !w.result.Setup.Binds {
 			delete(before, w)
 			return

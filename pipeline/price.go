@@ -37,9 +37,11 @@ const shortSession = 20
 
 // A bust describes a possible bust.
 type bust struct {
-	// firstMessage is the index of the first message that it changes. removed is the
-	// number of tokens that it removes.
-	firstMessage, removed int
+	// firstMessage is the index of the first message that its edits change. edited is
+	// the number of tokens that they remove.
+	firstMessage, edited int
+	// head is the change of the head.
+	head headChange
 	// current is the size of the prompt in tokens. forcedAt is the size at which space
 	// is freed regardless of the cost.
 	current, forcedAt int
@@ -47,21 +49,34 @@ type bust struct {
 	breakpoints int
 }
 
+// firstChanged returns the index of the first message with another prompt in front of it,
+// or with another content.
+func (b bust) firstChanged() int {
+	if b.head.head != nil {
+		return 0
+	}
+	return b.firstMessage
+}
+
 // price estimates what the bust b costs and gains. On a route with breakpoints, the provider looks for a cached prefix only some
 // blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
 // breakpoints on the system prompt and the newest messages only. So if the change is
-// further back, only the system prompt is read from the cache.
+// further back, only the system prompt is read from the cache, and the baseline if there
+// is one, because the acknowledgement has a breakpoint.
 func (s *Session) price(b bust, r Readings) BustPrice {
-	from := b.firstMessage
-	if lookback := r.Route.Lookback; b.breakpoints > 0 && lookback > 0 && len(s.entries)-from > lookback {
-		from = 0 // the provider finds no cached prefix between the system prompt and the change
+	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
+	switch lookback := r.Route.Lookback; {
+	case b.head.head != nil:
+		from = b.head.covered
+	case b.breakpoints > 0 && lookback > 0 && len(s.entries)-from > lookback:
+		from = b.head.covered // the provider finds no cached prefix between the head's breakpoint and the change
+		resent += s.State.Head.DeltaTokens
 	}
-	resent := -b.removed
 	for i := from; i < len(s.entries); i++ {
 		resent += s.tokensOf(&s.entries[i])
 	}
-	price := BustPrice{Resent: max(0, resent), Removed: b.removed, Thinking: s.boundThinking(b.firstMessage)}
-	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, b.removed)
+	price := BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(b.firstChanged())}
+	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
 	// A session is expected to last as long again as it has lasted so far.
 	price.Forecast = min(max(shortSession, s.Meta.Passes), max(0, b.forcedAt-b.current)/s.growth())
 	return price

@@ -80,7 +80,7 @@ func TestPriceOfABust(t *testing.T) {
 		w := hundreds(t, c.messages)
 		w.session.Meta.Passes = c.passes
 		got := w.session.price(
-			bust{firstMessage: c.first, removed: c.removed, current: c.current, forcedAt: c.forced, breakpoints: c.breakpoints},
+			bust{firstMessage: c.first, edited: c.removed, current: c.current, forcedAt: c.forced, breakpoints: c.breakpoints},
 			Readings{Price: quarterAndTenth, Route: route.Named("anthropic")},
 		)
 		if got.Resent != c.resent || got.Removed != c.removed || got.Forecast != c.forecast {

@@ -35,6 +35,8 @@ const (
 	// CausePreamble: the next request has another system prompt or other tools. A
 	// model that binds its thinking then rejects all earlier thinking.
 	CausePreamble Cause = "preamble-changed"
+	// CauseReverted: a revert has taken messages that the head stands for.
+	CauseReverted Cause = "head-reverted"
 	// CauseIdle: the session was idle for longer than the provider keeps the prefix.
 	CauseIdle Cause = "idle"
 	// CauseFlush: the user asked for a bust.
@@ -84,6 +86,8 @@ type Signals struct {
 	// PreambleChanged says that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
+	// HeadReverted says that a revert has taken messages that the head covers.
+	HeadReverted bool
 	// Flush says that the user asked for a bust.
 	Flush    bool
 	Subagent bool
@@ -142,6 +146,8 @@ func Schedule(s Signals) (schema.Verdict, Cause) {
 		return schema.Hard, CauseModelChanged
 	case s.PreambleChanged:
 		return schema.Hard, CausePreamble
+	case s.HeadReverted:
+		return schema.Hard, CauseReverted
 	case isIdle(s):
 		return schema.Hard, CauseIdle
 	case s.Flush:

@@ -51,6 +51,8 @@ type Config struct {
 	render.Options
 	// CountText returns the number of tokens in a text. CountFile takes a file's URL.
 	CountText, CountFile func(string) int
+	// SystemBlocks is the number of blocks of the newest system prompt, 0 if it is unknown.
+	SystemBlocks int
 }
 
 // A Session is the part of a session that stays in memory between passes: its
@@ -64,8 +66,15 @@ type Session struct {
 	entries []entry
 	index   map[string]int // message key -> entry
 	own     int            // the host's count of all entries, in tokens
+	// head is the memo of the head, covered the number of messages that it covers, and
+	// sentHead the head's messages that the client has.
+	head     headMemo
+	covered  int
+	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
+	// freshFrom is the first tag that the newest Update could give.
+	freshFrom int
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
 	// unsent holds the keys of the messages whose patch may differ from the one in
@@ -164,6 +173,7 @@ func (s *Session) Len() int { return len(s.entries) }
 // holds any.
 func (s *Session) ForgetClient() {
 	clear(s.sent)
+	s.sentHead = nil
 	for key := range s.index {
 		s.unsent[key] = true
 	}
@@ -175,7 +185,7 @@ func (s *Session) ForgetClient() {
 // same ones again. Sent is the token (Wire.Token) of the newest request. It is empty
 // if that request left without a wire of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentToken = sent
+	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
 	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.header.key)
 		s.unsent[e.header.key] = true
@@ -328,6 +338,9 @@ func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Lose(w.Lost)
 	s.proposed = frozen.Additions{}
 	s.weighMessages(d.Edits)
+	if d.Head != nil {
+		s.weighAll()
+	}
 	s.unstored, s.stamped = nil, make(map[int]int64)
 	s.Meta = m
 }

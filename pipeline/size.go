@@ -48,7 +48,7 @@ type Gauge struct {
 // that a restarted host gets the same result. If the provider reports no usage, size
 // uses the host's own count.
 func (s *Session) size() (Size, Gauge) {
-	measured, tail, own, answered := -1, 0, s.own, false
+	measured, tail, own, answered := -1, 0, s.counted(), false
 	for i := len(s.entries) - 1; i >= 0 && measured < 0; i-- {
 		e := &s.entries[i]
 		tail += s.tokensOf(e)
@@ -156,11 +156,11 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken floa
 			}
 			// Without this correction, the next pass would believe the old count
 			// again.
-			g.Tokens, g.Own = max(1, real-tail), s.own-tail
+			g.Tokens, g.Own = max(1, real-tail), s.counted()-tail
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
 	}
-	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries)), s.own)
+	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries)), s.counted())
 }
 
 // measuredUpTo returns how many leading messages the size's measurement covers, and all
@@ -253,6 +253,16 @@ func (s *Session) weigh(i int) {
 	n := s.tokensOf(e)
 	s.own += n - e.own
 	e.own = n
+}
+
+// counted returns the host's count of the wire's messages: the head and the tail.
+func (s *Session) counted() int { return s.State.Head.Tokens() + s.own }
+
+// weighAll calls weigh for every message.
+func (s *Session) weighAll() {
+	for i := range s.entries {
+		s.weigh(i)
+	}
 }
 
 // weighMessages calls weigh for the messages of the edited units.

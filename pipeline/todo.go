@@ -15,9 +15,9 @@ import (
 // shows the newest list if that list still has an open item and the call that wrote it
 // has been dropped. The list goes to the end of the newest answer that may carry it. A
 // list that is already shown keeps its place for as long as that place is allowed.
-// Newest is the index of the newest answer that the provider sees. After is the state
-// with the edits of the bust.
-func (s *Session) nextTodo(p render.Profile, binds bool, newest int, after *frozen.Overlay) frozen.Todo {
+// Newest is the index of the newest answer that the provider sees, covered the number of leading
+// messages that the head covers. After is the state with the edits of the bust.
+func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
 	}
@@ -35,12 +35,12 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest int, after *froz
 		end = max(newest, 0)
 	}
 	takes := func(key string) bool {
-		return s.isAnswer(key) && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].header.hasTools)
+		return s.isAnswer(key) && s.index[key] >= covered && s.index[key] < end && (!wantsThinking || s.entries[s.index[key]].header.hasTools)
 	}
 	if now := s.State.Setup.Todo; now.State == state && takes(now.MessageKey) {
 		return now
 	}
-	for i := end - 1; i >= 0; i-- {
+	for i := end - 1; i >= covered; i-- {
 		if key := s.entries[i].header.key; takes(key) {
 			return frozen.Todo{MessageKey: key, State: state}
 		}

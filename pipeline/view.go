@@ -8,15 +8,21 @@ import (
 )
 
 // view returns the part of the session that rules may read.
-func (s *Session) view(p render.Profile, binds bool) rule.View {
-	v := rule.View{State: s.State.With(frozen.Additions{}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
+func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View {
+	v := rule.View{State: s.State.With(frozen.Additions{Head: head.head}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
 	step := 0
 	for i := range s.entries {
 		e := &s.entries[i]
 		m := &v.Messages[i]
-		m.Items, m.Silent = e.items, e.traits.silent
 		if e.header.role == transcript.Assistant {
 			step++
+		}
+		if i < head.covered {
+			m.Silent, m.Step = true, step
+			continue
+		}
+		m.Items, m.Silent = e.items, e.traits.silent
+		if e.header.role == transcript.Assistant {
 			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
 			mayLeave, mustStay := e.traits.leavesOut(p)
 			mustStay = mustStay && !s.hasLostThinking(e)
@@ -54,10 +60,10 @@ func (s *Session) firstEdited(edits []frozen.Edit) int {
 }
 
 // floor returns the size of the prompt if every tool arc that age does not protect
-// were dropped.
-func (s *Session) floor(current int, k rule.Knobs) int {
+// were dropped. The head covers the first covered messages.
+func (s *Session) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
-	for i := range s.entries {
+	for i := covered; i < len(s.entries); i++ {
 		for _, it := range s.entries[i].items {
 			u := s.State.ByTag(it.Tag)
 			if u != nil && u.Kind == frozen.ToolUnit && it.Tag < protectedFrom {

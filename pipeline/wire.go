@@ -52,6 +52,7 @@ func (s *Session) Render(d Decision) Wire {
 	w := Wire{Setup: s.shown.Setup, anew: make(map[int]render.Rendered)}
 	s.reframe()
 	firstChanged := s.rendered
+	isHeadNew := s.frameHead() || s.rendered == 0
 	s.reviewEnd()
 	slices.Sort(s.stale)
 	for _, i := range slices.Compact(s.stale) {
@@ -81,19 +82,25 @@ func (s *Session) Render(d Decision) Wire {
 		w.Token = token(promptID(s.frame.Preamble, w.Wire), last.header.key)
 	}
 	s.compare(d, &w, firstChanged)
-	s.collect(&w)
+	s.collect(&w, isHeadNew)
 	return w
 }
 
 // collect sorts the newly rendered messages, and finds out whether they include the
-// first and the last message that the provider sees.
-func (s *Session) collect(w *Wire) {
-	w.Rendered = make([]render.Rendered, 0, len(w.anew))
+// first and the last message that the provider sees. The head's messages come first.
+func (s *Session) collect(w *Wire, isHeadNew bool) {
+	w.Rendered = make([]render.Rendered, 0, len(s.head.rendered)+len(w.anew))
+	if isHeadNew {
+		w.Rendered = append(w.Rendered, s.head.rendered...)
+	}
 	for _, i := range slices.Sorted(maps.Keys(w.anew)) {
 		w.Rendered = append(w.Rendered, w.anew[i])
 	}
 	isVisible := func(e entry) bool { return e.hash != (render.Hash{}) }
 	_, w.Position.First = w.anew[slices.IndexFunc(s.entries, isVisible)]
+	if s.head.of.Exists() {
+		w.Position.First = isHeadNew
+	}
 	last := len(s.entries) - 1
 	for last >= 0 && !isVisible(s.entries[last]) {
 		last--
@@ -137,7 +144,7 @@ func (s *Session) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants
 	fusesWithThis, rawFusesWithThis := s.fusesBefore(i) // the message before entry i
-	before := &entry{}
+	before := &s.head.end
 	if i > 0 {
 		before = &s.entries[i-1]
 	}
@@ -225,6 +232,10 @@ func (s *Session) renderEntry(i int) rendering {
 	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
+	if i < s.covered { // the head stands for the message
+		r.Wire, r.hash = render.WireMessage{Key: m.Key, Role: m.Role}, render.Hash{}
+		return r
+	}
 	if len(r.patch) > 0 {
 		patched, err := render.Apply(s.entries[i].raw, r.patch)
 		if err != nil {
@@ -299,7 +310,9 @@ func (s *Session) memorize(i int, r rendering, w *Wire) bool {
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
 	e.fusesWithNext, e.rawFusesWithNext, e.spared = r.Wire.FusesWithNext(), r.Raw.FusesWithNext(), r.spared
 	s.unsent[e.header.key] = true
-	w.anew[i] = r.Rendered
+	if i >= s.covered {
+		w.anew[i] = r.Rendered
+	}
 	w.Err = cmp.Or(w.Err, r.err)
 	return changed
 }
@@ -316,8 +329,13 @@ func (s *Session) compare(d Decision, w *Wire, firstChanged int) {
 		return
 	}
 	w.Bust = true
-	if firstChanged > 0 {
+	switch before := s.State.Head; {
+	case before != s.head.of:
+		w.PrefixTokens = s.head.prefixIn(before)
+	case firstChanged > 0:
 		w.PrefixTokens = s.entries[firstChanged-1].tokensUpTo
+	default:
+		w.PrefixTokens = s.head.end.tokensUpTo
 	}
 	_, rawStands := s.at(s.Meta.Raw, func(e *entry) Chain { return e.rawChain })
 	switch {

@@ -14,6 +14,7 @@ import (
 	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -33,6 +34,9 @@ type world struct {
 	session  *Session
 	store    stored
 	patches  map[string]schema.Patch
+	// head and start are the newest ones that the client has received.
+	head     []mjson.Value
+	start    int
 	now      int64
 	readings Readings
 	// profileOf returns the provider profile of a model. If it is nil,
@@ -72,6 +76,7 @@ type stored struct {
 	edits   []frozen.Edit
 	queue   []frozen.QueuedDrop
 	setup   frozen.Setup
+	head    frozen.Head
 	// bound holds the bindings by message key.
 	bound map[string]frozen.Binding
 }
@@ -121,6 +126,7 @@ func (w *world) restart() {
 	}
 	state := frozen.NewState(w.store.counter, slices.Concat(w.store.units, w.unsaved), w.store.edits, w.store.queue)
 	state.Setup = w.store.setup
+	state.SetHead(w.store.head)
 	state.Bind(slices.Collect(maps.Values(w.store.bound))...)
 	w.session = NewSession(cfg, w.store.meta, state)
 	w.held = 0
@@ -162,7 +168,7 @@ func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
 		w.session.ForgetClient()
-		w.patches = map[string]schema.Patch{}
+		w.patches, w.head = map[string]schema.Patch{}, nil
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
 	w.askModel()
@@ -197,7 +203,10 @@ func (w *world) pass() {
 	}
 	w.store.bind(w.session.Unstored(), r.Lost)
 	w.session.Commit(d, r, w.session.After(d, r, w.now))
-	w.store.setup, w.store.meta = w.session.State.Setup, w.session.Meta
+	w.store.setup, w.store.meta, w.store.head = w.session.State.Setup, w.session.Meta, w.session.State.Head
+	if h := w.readings.History; h != nil { // what a revert has taken is deleted with the pass
+		h.Compartments = h.Compartments[:w.session.Standing(h.Compartments)]
+	}
 	w.store.counter = w.session.State.TagCounter
 	w.store.units = append(w.store.units, w.unsaved...)
 	w.unsaved = nil
@@ -222,7 +231,19 @@ func (w *world) apply() {
 	w.previous, w.wire = w.wire, nil
 	chain := Chain{}
 	var whole []render.Rendered
-	for _, raw := range w.raw {
+	start, head, isCleared := w.session.HeadMutation()
+	if head != nil || isCleared {
+		w.head = head
+	}
+	w.start = start
+	for _, raw := range w.head {
+		m := w.codec.Decode(raw)
+		wm := render.WireMessageOf(&m)
+		whole = append(whole, render.Rendered{Raw: wm, Wire: wm})
+		chain = chain.next(wm.Hash())
+		w.wire = append(w.wire, wm)
+	}
+	for _, raw := range w.raw[start:] {
 		codec := w.codec
 		key := codec.Decode(raw).Key
 		patched, err := render.Apply(raw, w.patches[key])
@@ -249,6 +270,25 @@ func (w *world) apply() {
 	if watch != nil {
 		watch(w)
 	}
+}
+
+// covered returns how many messages the compartments cover.
+func (w *world) covered() int {
+	if all := w.readings.History.Compartments; len(all) > 0 {
+		return all[len(all)-1].End
+	}
+	return 0
+}
+
+// publish adds a compartment of all messages that none covers yet, up to index through.
+func (w *world) publish(through, importance int) {
+	h, from := w.readings.History, w.covered()
+	h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
+		Seq: len(h.Compartments), Start: from + 1, End: through + 1,
+		StartKey: w.codec.Decode(w.raw[from]).Key, EndKey: w.codec.Decode(w.raw[through]).Key,
+		Title: fmt.Sprintf("part %d", len(h.Compartments)), Importance: importance,
+		Tiers: [4]string{fmt.Sprintf("All about %d to %d.", from+1, through+1), "Less.", "Little."},
+	})
 }
 
 // extends reports whether the wire begins with the whole previous wire.

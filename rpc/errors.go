@@ -59,3 +59,7 @@ type Error struct {
 
 // Error returns the other end's message, which names the method, and the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+
+// IsUnknownMethod reports whether the other end does not know the method, for
+// example because it is older than this program.
+func (e *Error) IsUnknownMethod() bool { return e.Code == jsonrpc2.CodeMethodNotFound }

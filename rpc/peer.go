@@ -23,7 +23,8 @@ var _ host.Client = (*peer)(nil)
 
 const (
 	modelLimitsTimeout = 3 * time.Second
-	showTimeout        = 3 * time.Second
+	// quickTimeout bounds calls that the shim answers at once.
+	quickTimeout = 3 * time.Second
 	// sendTimeout is long because the shim may hold a message back until the
 	// running turn pauses.
 	sendTimeout = 100 * time.Second
@@ -41,12 +42,27 @@ func (p *peer) ModelLimits(ctx context.Context, params schema.ModelLimitsParams)
 
 // Show implements host.Client.
 func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
-	return p.call(ctx, showTimeout, schema.MethodNotifyShow, params, nil)
+	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
 // Send implements host.Client.
 func (p *peer) Send(ctx context.Context, params schema.MessageSendParams) error {
 	return p.call(ctx, sendTimeout, schema.MethodMessageSend, params, nil)
+}
+
+// RunAgent implements host.Client. The run has a deadline of its own, and the
+// caller bounds the wait.
+func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
+	var result schema.AgentRunResult
+	err := whileWaiting(ctx, func() error {
+		return request(ctx, p.conn.rpc, &p.conn.lastID, schema.MethodAgentRun, params, nil, &result)
+	})
+	return result, err
+}
+
+// AbortAgent implements host.Client.
+func (p *peer) AbortAgent(ctx context.Context, params schema.AgentAbortParams) error {
+	return p.call(ctx, quickTimeout, schema.MethodAgentAbort, params, nil)
 }
 
 // SessionChanged implements host.Client.

@@ -75,25 +75,3 @@ type HistoryReadParams struct {
 type HistoryReadResult struct {
 	Messages json.Value `json:"messages"`
 }
-
-// AgentRunParams runs a hidden agent in a child session.
-type AgentRunParams struct {
-	Directory string   `json:"directory"`
-	Session   string   `json:"session"`
-	Run       string   `json:"run"`
-	Agent     string   `json:"agent"`
-	Models    []string `json:"models"`
-	Prompt    string   `json:"prompt"`
-	TimeoutMS int      `json:"timeoutMs"`
-}
-
-// AgentRunResult is the last answer of the agent.
-type AgentRunResult struct {
-	Text  string `json:"text"`
-	Model string `json:"model"`
-}
-
-// AgentAbortParams stops a run.
-type AgentAbortParams struct {
-	Run string `json:"run"`
-}

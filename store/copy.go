@@ -13,6 +13,12 @@ type Inheritance struct {
 	Queued []DropRow
 	System SystemState
 	Nudge  NudgeRow
+	// Head and Compartments are those of the original, up to the message at which
+	// the copy was made, with the keys of the copy's messages. Project is
+	// HistoryRow.Project of the original.
+	Head         *HeadRow
+	Compartments []CompartmentRow
+	Project      string
 }
 
 // maxOriginals bounds how many sessions are examined as the possible original
@@ -60,7 +66,39 @@ func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
 	if err != nil {
 		return fmt.Errorf("inherited reminder: %w", err)
 	}
-	return nil
+	return inheritHistory(tx, key, from, now)
+}
+
+// inheritHistory stores the compartments and the head of a copy. The copy begins
+// with generation 0. A head that has to be folded anew gets another one.
+func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) error {
+	if from.Head == nil && len(from.Compartments) == 0 {
+		return nil
+	}
+	if err := ensureHistory(tx, key); err != nil {
+		return fmt.Errorf("inherited history: %w", err)
+	}
+	first := HistoryEnd{Ordinal: 1}
+	if err := insertCompartments(tx, publishedTable, key, first, from.Compartments, now); err != nil {
+		return fmt.Errorf("inherited history: %w", err)
+	}
+	frontier := 0
+	if n := len(from.Compartments); n > 0 {
+		frontier = from.Compartments[n-1].End + 1
+	}
+	_, err := tx.exec(`
+		UPDATE histories
+		SET project = ?3, frontier = ?4
+		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, from.Project, frontier)
+	if err != nil || from.Head == nil {
+		return err
+	}
+	head := *from.Head
+	head.Generation = 0
+	if head.Refold {
+		head.Generation = -1
+	}
+	return upsertHead(tx, key, &head)
 }
 
 const unitStampSQL = `

@@ -1,8 +1,9 @@
 // Package store keeps the durable state of the host in one SQLite file. For
 // each session it holds the frozen state (units, edits, queued drops, the hash
-// chain of the last wire), the journal of passes, and the reminders that the
-// model was given. For each model it holds limits, prices and observations from
-// usage.
+// chain of the last wire, the head), the journal of passes, the reminders that the
+// model was given, and the summarised history. For each project it holds memories.
+// For each model it holds limits, prices and observations from usage.
+// docs/database.md lists the tables.
 //
 // It promises that a write which returned nil survives a killed host, and that
 // a session is read in one consistent state. A power cut may lose the last few

@@ -21,8 +21,8 @@ type Table struct {
 
 // exported names the tables of an export, a table behind those that it refers
 // to. Triggers fill unit_sums, so it is not among them. where selects the rows
-// of a session; it is empty for the tables of models, of which all rows are
-// exported: there are as many as the user has models.
+// of a session, or of its project; it is empty for the tables of models, of which
+// all rows are exported: there are as many as the user has models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},
@@ -30,14 +30,30 @@ var exported = []struct{ name, where string }{
 	{"queued_drops", ofSession},
 	{"tool_replies", ofSession},
 	{"nudges", ofSession},
+	{"histories", ofSession},
+	{"heads", ofSession},
+	{"compartments", ofSession},
+	{"compartment_events", ofSession},
+	{"recomp_compartments", ofSession},
+	{"user_observations", ofSession},
+	{"historian_runs", ofSession},
 	{"thinking", ofSession},
 	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the usage of the newest one may be yet to come
+	{"memories", ofProject},
+	{"memory_changes", ofProject},
 	{"model_limits", ""},
 	{"model_windows", ""},
 	{"cache_lives", ""},
+	{"token_ratios", ""},
 }
 
-const ofSession = `WHERE harness = ?1 AND session_id = ?2`
+const (
+	ofSession = `WHERE harness = ?1 AND session_id = ?2`
+	ofProject = `WHERE project IN (SELECT project FROM histories WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
+)
+
+// A run belongs to the host that began it, so an import leaves its lease out.
+var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut"}
 
 // Export returns all rows of sessions and all rows of models, as they were at
 // one moment. Import stores them in another database.
@@ -103,7 +119,7 @@ func (s *Store) Import(ctx context.Context, tables []Table) error {
 				if t.Name != to.name {
 					continue
 				}
-				if err := t.write(tx.conn, to.where != "", known); err != nil {
+				if err := t.write(tx.conn, strings.HasPrefix(to.where, ofSession), known); err != nil {
 					return fmt.Errorf("table %s: %w", t.Name, err)
 				}
 			}
@@ -174,7 +190,7 @@ func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
 	has := make(map[string]bool)
 	err = scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)
 	for i, name := range t.Columns {
-		if has[name] {
+		if has[name] && !(t.Name == "histories" && slices.Contains(leaseColumns, name)) {
 			taken = append(taken, i)
 			delete(has, name) // no column twice
 		}

@@ -16,6 +16,8 @@ type Snapshot struct {
 	Queued  []DropRow // in the order in which they were queued
 	// Thinking is in order of the message keys.
 	Thinking []ThinkingRow
+	// Head is nil if the session has no head.
+	Head *HeadRow
 	// Waiting holds the units that could not be stored yet, in order of their
 	// tags. They are not in Units. A session may have nothing but waiting
 	// units.
@@ -46,6 +48,9 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 			return err
 		}
 		if snap.Thinking, err = readThinking(c, key); err != nil {
+			return err
+		}
+		if snap.Head, err = readHead(c, key); err != nil {
 			return err
 		}
 		if err = healCounters(c, &snap); err != nil {

@@ -23,6 +23,8 @@ type PassCommit struct {
 	// the messages whose thinking the pass has invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
+	// Head replaces the session's head. If it is nil, the head stays.
+	Head *HeadRow
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
 	// RoomMade clears the overflow: the pass has made room, or the refused prompt was
@@ -88,6 +90,9 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 			return err
 		}
 		if err := loseThinking(tx, key, p.LostThinking, p.Pass.Pass); err != nil {
+			return err
+		}
+		if err := upsertHead(tx, key, p.Head); err != nil {
 			return err
 		}
 		return s.appendJournal(tx, key, p.Pass)

@@ -76,6 +76,16 @@ var rowsOfSession = []string{
 		SELECT message_key FROM thinking WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM tool_replies WHERE harness = ?1 AND session_id = ?2 AND call_id IN (
 		SELECT call_id FROM tool_replies WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
+		SELECT seq FROM compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
+		SELECT seq FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM compartment_events WHERE harness = ?1 AND session_id = ?2 AND event IN (
+		SELECT event FROM compartment_events WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM user_observations WHERE harness = ?1 AND session_id = ?2 AND hash IN (
+		SELECT hash FROM user_observations WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM historian_runs WHERE harness = ?1 AND session_id = ?2 AND run IN (
+		SELECT run FROM historian_runs WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM passes WHERE harness = ?1 AND session_id = ?2 AND pass IN (
 		SELECT pass FROM passes WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 }
@@ -146,6 +156,7 @@ func (s *Store) ForgetModels(ctx context.Context, before int64) error {
 			`DELETE FROM model_limits WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
 			`DELETE FROM model_windows WHERE max(overflow_at, accepted_at) < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
 			`DELETE FROM cache_lives WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
+			`DELETE FROM token_ratios WHERE at < ?1 AND (provider, model) NOT IN (SELECT provider, model FROM sessions)`,
 		} {
 			if _, err := tx.exec(query, before); err != nil {
 				return err
@@ -155,6 +166,21 @@ func (s *Store) ForgetModels(ctx context.Context, before int64) error {
 	})
 	if err != nil {
 		return fmt.Errorf("forget models: %w", err)
+	}
+	return nil
+}
+
+// ForgetMemoryChanges deletes changes of memories that are older than the time
+// before (Unix ms) and that every stored head shows already.
+func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
+			DELETE FROM memory_changes
+			WHERE at < ?1 AND id <= coalesce((SELECT min(change_id) FROM heads), id)`, before)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget changes of memories: %w", err)
 	}
 	return nil
 }

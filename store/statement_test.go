@@ -12,7 +12,9 @@ import (
 func TestPassStatementsBuildNoTable(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))
-	must(t, s.CommitPass(t.Context(), commit(key, 2)))
+	second := commit(key, 2)
+	second.Head = head(1)
+	must(t, s.CommitPass(t.Context(), second))
 	var prepared []string
 	for query := range s.statements {
 		prepared = append(prepared, query)

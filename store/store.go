@@ -38,6 +38,10 @@ type Store struct {
 	// waits holds the keys of sessions that have a file of waiting units. Few have,
 	// and a pass must not ask the disk for it.
 	waits sync.Map
+
+	// fault is nil except in tests. It is called before each statement of a write
+	// transaction, which fails if it returns an error.
+	fault func(query string) error
 }
 
 // Open opens the database in o.Dir, or creates it, and migrates it to the
@@ -50,6 +54,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage ignores stale claims as well
 		s.log.Warn("claims of a host that is gone stay for now", "path", s.Path(), "cause", err)
+	}
+	if err := s.releaseLeases(ctx); err != nil { // no need to fail: they expire
+		s.log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
 	}
 	return s, nil
 }

@@ -18,6 +18,7 @@ import (
 type transaction struct {
 	conn     *sqlite3.Conn
 	prepared statements
+	fault    func(query string) error // see Store.fault
 }
 
 // statements are the statements that were prepared for a connection, by their
@@ -53,7 +54,7 @@ func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
 		return conn.Raw(func(driverConn any) error {
 			c := driverConn.(driver.Conn).Raw()
 			defer c.SetInterrupt(c.SetInterrupt(ctx))
-			tx := &transaction{conn: c, prepared: s.statements}
+			tx := &transaction{conn: c, prepared: s.statements, fault: s.fault}
 			return tx.run(f)
 		})
 	}())
@@ -113,8 +114,25 @@ func (tx *transaction) exists(query string, args ...any) (bool, error) {
 	return found, errors.Join(stmt.Err(), stmt.Reset(), stmt.ClearBindings())
 }
 
+// scan reads the rows of a query.
+func (tx *transaction) scan(query string, row func(*sqlite3.Stmt), args ...any) error {
+	stmt, err := tx.prepare(query, args)
+	if err != nil {
+		return err
+	}
+	for stmt.Step() {
+		row(stmt.Stmt)
+	}
+	return errors.Join(stmt.Err(), stmt.Reset(), stmt.ClearBindings())
+}
+
 // prepare returns the statement of query with args bound.
 func (tx *transaction) prepare(query string, args []any) (statement, error) {
+	if tx.fault != nil {
+		if err := tx.fault(query); err != nil {
+			return statement{}, err
+		}
+	}
 	stmt, ok := tx.prepared[query]
 	if !ok {
 		made, tail, err := tx.conn.PrepareFlags(query, sqlite3.PREPARE_PERSISTENT)

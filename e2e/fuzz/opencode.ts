@@ -212,6 +212,10 @@ export class Plugin {
     config: { providers: async () => ({ data: { providers: this.catalogue() } }) },
     session: {
       get: async ({ path: { id } }) => ({ data: { id } }),
+      list: async () => ({ data: [] }),
+      create: async () => ({ error: "no agent runs here" }),
+      delete: async () => ({}),
+      abort: async () => ({}),
       messages: async ({ path: { id } }) => ({ data: this.sessions.get(id)?.rows.map((row) => row.copy()) ?? [] }),
       prompt: async ({ path: { id }, body }) => {
         this.store(id, body)

@@ -25,14 +25,14 @@ import (
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
-// ask returns the system prompt with which a request leaves.
+// ask returns the system prompt with which a request leaves, without the guidance.
 func (h *harness) ask(prompt string) string {
 	h.t.Helper()
 	r, err := h.host.System(h.t.Context(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return r.System[0]
+	return withoutGuidance(r.System[0])
 }
 
 func (h *harness) flush() {

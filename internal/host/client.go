@@ -16,6 +16,11 @@ type Client interface {
 	Show(ctx context.Context, p schema.NotifyShowParams) error
 	// Send puts a message into a session.
 	Send(ctx context.Context, p schema.MessageSendParams) error
+	// RunAgent runs a hidden agent and waits for its end. If ctx ends, the shim
+	// ends the run, but RunAgent does not wait for that.
+	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
+	// AbortAgent makes the shim end a run, which is then answered.
+	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
 	// SessionChanged tells a subscriber about a finished pass. It does not
 	// block.
 	SessionChanged(p schema.SessionStatus)

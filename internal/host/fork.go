@@ -38,9 +38,15 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 		h.stored(err)
 		return err
 	}
+	rows, _, err := h.Store.CompartmentsOf(ctx, original.Session.Key)
+	if err != nil {
+		h.stored(err)
+		return err
+	}
+	history := historyOfCopy(original.Head, rows, copied)
 	h.Log.Info("the session is a copy", "session", s.key.Session, "of", original.Session.Key.Session,
-		"messages", len(copied.Messages), "units", len(copied.Units))
-	s.adopt(original, nudge, copied, own.Waiting, codec)
+		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(history.rows))
+	s.adopt(original, nudge, history, copied, own.Waiting, codec)
 	return nil
 }
 
@@ -78,7 +84,7 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 // the first pass. What else is decided about a message or a unit has to be copied
 // here: units keep their tags and change their keys, messages change theirs
 // (copied.Messages).
-func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
+func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history copiedHistory, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
 	from := original.Session
 	s.row.Epoch, s.row.TagCounter = from.Epoch, copied.TagCounter()
 	s.row.System = systemOfCopy(s.row.System, from)
@@ -86,7 +92,8 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pi
 	s.row.Episode = rowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
 	s.row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
 
-	snap := store.Snapshot{Session: s.row}
+	snap := store.Snapshot{Session: s.row, Head: history.head}
+	s.chronicle = chronicle{compartments: compartmentsFromRows(history.rows)}
 	keys := make(map[int]string, len(copied.Units))
 	for _, u := range copied.Units {
 		keys[u.Tag] = u.Key
@@ -120,7 +127,9 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, copied pi
 			snap.Units = append(snap.Units, u)
 		}
 	}
-	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{Queued: snap.Queued, System: s.row.System, Nudge: nudge}}
+	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{
+		Queued: snap.Queued, System: s.row.System, Nudge: nudge, Head: history.head, Compartments: history.rows,
+	}}
 	s.build(snap, codec)
 	if s.row.Mode == from.Mode { // else the wire is another one, and nothing of it is cached
 		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt
@@ -141,4 +150,34 @@ func systemOfCopy(own store.SystemState, original store.SessionRow) store.System
 	}
 	own.Preamble = original.Setup.Preamble + 1 // so the copy's first pass takes a new preamble
 	return own
+}
+
+// A copiedHistory is the part of a session's history that a copy of it begins with.
+type copiedHistory struct {
+	// head is nil if the original's head covers messages that the copy does not have.
+	head *store.HeadRow
+	rows []store.CompartmentRow
+}
+
+// historyOfCopy returns the compartments whose messages the copy has, and the head if it
+// shows no others.
+func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
+	var h copiedHistory
+	for _, row := range rows {
+		end, ok := copied.Messages[row.EndKey]
+		if !ok {
+			break
+		}
+		row.StartKey, row.EndKey = copied.Messages[row.StartKey], end
+		h.rows = append(h.rows, row)
+	}
+	if head == nil || head.DeltaSeq >= len(h.rows) {
+		return h
+	}
+	if through, ok := copied.Messages[head.ThroughKey]; ok {
+		moved := *head
+		moved.ThroughKey, moved.Generation = through, 0
+		h.head = &moved
+	}
+	return h
 }

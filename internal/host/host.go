@@ -10,6 +10,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/projectdocs"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -45,8 +46,11 @@ type Host struct {
 	lives    lives
 	savings  savings
 	titles   titles
+	docs     projectdocs.Reader
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
+	// agentRuns holds a token for each hidden agent that runs.
+	agentRuns chan struct{}
 	// trouble is the reason why the last write to the store failed. It is nil
 	// while writing works.
 	trouble atomic.Pointer[string]
@@ -82,7 +86,7 @@ type client struct {
 func New(o Options) *Host {
 	h := &Host{
 		Options: o, clients: make(map[Client]*client), configs: make(map[directory]schema.Config),
-		subscribers: make(map[Client][]schema.SubscribeParams),
+		subscribers: make(map[Client][]schema.SubscribeParams), agentRuns: make(chan struct{}, maxAgentRuns),
 	}
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.uses.known = make(map[schema.Model]store.WindowRow)

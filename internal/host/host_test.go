@@ -38,6 +38,8 @@ type harness struct {
 	limitsAsked func()
 	sent        []schema.MessageSendParams
 	sendErr     error
+	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
+	abortAgent  func(run string)
 }
 
 const testSession = "ses_1"
@@ -88,6 +90,15 @@ func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return 
 func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {
 	h.sent = append(h.sent, p)
 	return h.sendErr
+}
+
+func (h *harness) RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	return h.runAgent(ctx, p)
+}
+
+func (h *harness) AbortAgent(_ context.Context, p schema.AgentAbortParams) error {
+	h.abortAgent(p.Run)
+	return nil
 }
 
 func (h *harness) SessionChanged(s schema.SessionStatus) { h.changes = append(h.changes, s) }
@@ -338,7 +349,7 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 		return r.System
 	}
 	first := system("You are an agent.\nToday's date: Mon Jan 1 2026\nBe kind.")
-	if len(first) != 2 || strings.Count(first[1], guidanceHeading) != 1 || !strings.Contains(first[1], "ctx_reduce") {
+	if len(first) != 1 || strings.Count(first[0], guidanceHeading) != 1 || !strings.Contains(first[0], "ctx_reduce") {
 		t.Fatalf("system prompt: %q", first)
 	}
 	if again := system(first...); strings.Count(strings.Join(again, "\n"), guidanceHeading) != 1 {
@@ -362,21 +373,13 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 // one bust, not two.
 func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 	h := turn(t)
-	ask := func(text string) string {
-		t.Helper()
-		r, err := h.host.System(context.Background(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.System[0]
-	}
-	ask("A\nToday's date: 1")
-	if got := ask("B\nToday's date: 2"); got != "B\nToday's date: 2" {
+	h.ask("A\nToday's date: 1")
+	if got := h.ask("B\nToday's date: 2"); got != "B\nToday's date: 2" {
 		t.Errorf("the date stayed behind: %q", got)
 	}
 	for range 3 {
 		h.pass()
-		ask("B\nToday's date: 2")
+		h.ask("B\nToday's date: 2")
 	}
 	busts := 0
 	for _, r := range h.journal() {
@@ -395,21 +398,13 @@ func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 // A pass whose prefix was gone anyway takes the new date on.
 func TestDateIsTakenOnAfterAPause(t *testing.T) {
 	h := turn(t)
-	ask := func(text string) string {
-		t.Helper()
-		r, err := h.host.System(context.Background(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.System[0]
-	}
-	ask("A\nToday's date: 1")
+	h.ask("A\nToday's date: 1")
 	h.clock.Advance(8 * time.Hour)
 	h.user("u9", "good morning")
 	if m := h.pass(); m.Verdict != schema.Hard || m.Cause != "idle" {
 		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
 	}
-	if got := ask("A\nToday's date: 2"); got != "A\nToday's date: 2" {
+	if got := h.ask("A\nToday's date: 2"); got != "A\nToday's date: 2" {
 		t.Errorf("got %q", got)
 	}
 }

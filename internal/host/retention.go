@@ -71,6 +71,7 @@ func (s *Standby) tidy(ctx context.Context) error {
 		}
 		return errors.Join(
 			h.Store.ForgetModels(ctx, h.before(store.KeptModel)),
+			h.Store.ForgetMemoryChanges(ctx, h.before(store.KeptSession)),
 			h.Store.ForgetWaiting(time.UnixMilli(h.before(store.KeptSession))))
 	})
 }

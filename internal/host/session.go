@@ -51,6 +51,8 @@ type session struct {
 	// reminders, nil until it is read.
 	nudging nudging
 	nudged  *store.NudgeRow
+	// chronicle is read with the pipe.
+	chronicle chronicle
 	// pause is the pause before the newest pass. It is nil after its usage is
 	// known, and where the usage would prove nothing. wireTokens is the size of
 	// the messages that the pass sent.
@@ -75,6 +77,7 @@ func (s *session) forget() {
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
 	s.pause, s.wireTokens, s.systemChanged = nil, 0, false
+	s.chronicle = chronicle{}
 }
 
 // sessions is a bounded set of sessions in memory.
@@ -244,6 +247,7 @@ func stateFromSnapshot(snap store.Snapshot) *frozen.State {
 	}
 	state := frozen.NewState(snap.Session.TagCounter, units, edits, queue)
 	state.Setup = setupFromRow(snap.Session.Setup)
+	state.SetHead(headFromRow(snap.Head))
 	for _, t := range snap.Thinking {
 		state.Bind(frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0})
 	}

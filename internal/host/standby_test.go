@@ -37,7 +37,11 @@ func (*mute) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.Mode
 }
 func (*mute) Show(context.Context, schema.NotifyShowParams) error  { return nil }
 func (*mute) Send(context.Context, schema.MessageSendParams) error { return nil }
-func (*mute) SessionChanged(schema.SessionStatus)                  {}
+func (*mute) RunAgent(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+	return schema.AgentRunResult{}, errors.New("mute")
+}
+func (*mute) AbortAgent(context.Context, schema.AgentAbortParams) error { return nil }
+func (*mute) SessionChanged(schema.SessionStatus)                       {}
 
 var openP = schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}
 

@@ -48,6 +48,9 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 			return unchanged, err
 		}
 	}
+	if s.pipe != nil {
+		s.pipe.SystemBlocks = len(p.System)
+	}
 	cfg := h.config(key.Harness, p.Directory)
 	r := systemRequest{words: words, prompt: slices.Clone(p.System), binds: s.row.Setup.Binds, isPrefixGone: s.row.Epoch > s.row.System.StickyDateEpoch}
 	m := s.mode()
@@ -63,7 +66,7 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	}
 	text := guidanceFor(m, cfg.ProtectedTags)
 	if guided && text != "" && !strings.Contains(strings.Join(r.prompt, "\n"), guidanceHeading) {
-		r.prompt = append(r.prompt, text)
+		r.addGuidance(text)
 	}
 	switch {
 	case r.binds && words.ComesFirst:
@@ -95,6 +98,20 @@ type systemRequest struct {
 	// isPrefixGone says that the request finds nothing in the cache, so that a new date
 	// costs nothing.
 	isPrefixGone bool
+}
+
+// addGuidance puts the guidance at the end of the last block. As a block of its own it
+// would take one of the provider's breakpoints, which the head needs (docs/history.md).
+func (r *systemRequest) addGuidance(text string) {
+	r.prompt[len(r.prompt)-1] += guidanceSeparator + text
+}
+
+const guidanceSeparator = "\n\n"
+
+// withoutGuidance returns a block as the harness wrote it.
+func withoutGuidance(block string) string {
+	own, _, _ := strings.Cut(block, guidanceSeparator+guidanceHeading)
+	return own
 }
 
 func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemState) error {
@@ -147,7 +164,7 @@ func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
-	was, is := withoutDate(words, a[:1]), withoutDate(words, b[:1])
+	was, is := withoutGuidance(withoutDate(words, a[:1])), withoutGuidance(withoutDate(words, b[:1]))
 	n := min(enough, len(was), len(is))
 	return was[:n] == is[:n]
 }

@@ -53,6 +53,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		return none, err
 	}
 	done = true
+	h.withdraw(ctx, s)
 	if s.systemChanged {
 		s.systemChanged = false
 		h.noteBust(ctx, s, pipeline.BustSystem)
@@ -151,6 +152,13 @@ func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams,
 	if s.row.Passes == 0 {
 		s.row.Mode = modeOf(codec, messages, p.Parent != "", cfg.CtxReduceEnabled).String()
 	}
+	if s.chronicle, err = h.readChronicle(ctx, s.key); err != nil {
+		h.stored(err)
+		return err
+	}
+	if snap.Head != nil {
+		s.chronicle.headGeneration = snap.Head.Generation
+	}
 	s.inherited = nil
 	if s.row.Passes == 0 && p.Parent == "" && len(messages) > 1 {
 		return h.buildCopy(ctx, s, snap, codec, messages)
@@ -231,7 +239,7 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
 	profile := render.ProfileOf(m.Provider, ps.limits.NPM)
-	return pipeline.Readings{
+	r := pipeline.Readings{
 		Now: ps.at, LimitTokens: limit, Threshold: percent, LowMark: ps.config.LowMarkPercentage,
 		TTL:            ps.life.Life,
 		Route:          ps.life.Route,
@@ -248,6 +256,8 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		SystemIsOld:    !ps.s.systemComesFirst() && isEarlierDay(ps.s.row.System.At, ps.at),
 		Knobs:          knobs(ctx, ps.config, ps.s.mode(), ps.params.Directory),
 	}
+	r.History = ps.history(ctx, r)
+	return r
 }
 
 // bindsThinking reports whether the model binds its thinking to everything before
@@ -329,6 +339,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		FlushDone: row.ExplicitFlush,
 		RoomMade:  row.OverflowAt > 0 && (len(d.Edits) > 0 || ps.isRefusedGone()),
 	}
+	if d.Head != nil {
+		c.Head = rowFromHead(*d.Head, d.Fold, row.Passes, s.chronicle.end.Generation)
+	}
 	for _, b := range s.pipe.Unstored() {
 		c.Thinking = append(c.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
 	}
@@ -352,6 +365,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		row.OverflowAt = 0
 	}
 	s.row = row
+	if d.Head != nil {
+		s.chronicle.headGeneration = c.Head.Generation
+	}
 	if ps.h.Taken != nil && len(d.Edits) > 0 {
 		ps.h.Taken(s.key.Session, row.Passes, s.pipe.Taken(d))
 	}
@@ -424,5 +440,6 @@ func (ps *pass) answer() schema.WireMutation {
 		m.Cause = string(ps.decision.Cause)
 	}
 	m.Edits, m.Cleared = s.pipe.Mutation()
+	m.Start, m.Head, m.HeadCleared = s.pipe.HeadMutation()
 	return m
 }

@@ -66,10 +66,13 @@ type Treatment struct {
 	// Stripped, Unthought and IsShell each say that an edit of that kind
 	// exists.
 	Stripped, Unthought, IsShell bool
+	// Covered says that the head stands for the unit's message. It is no edit: it
+	// follows from the head's ThroughTag.
+	Covered bool
 }
 
 // Active reports whether the content is still on the wire.
-func (t Treatment) Active() bool { return t.Edit != Drop && t.Edit != Skeleton }
+func (t Treatment) Active() bool { return !t.Covered && t.Edit != Drop && t.Edit != Skeleton }
 
 // Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
@@ -106,7 +109,7 @@ const (
 func (u *Unit) Left() int {
 	short := min(u.InputTokens, shortInputTokens)
 	switch {
-	case u.Edit == Drop && u.Kind == ToolUnit:
+	case u.Covered, u.Edit == Drop && u.Kind == ToolUnit:
 		return 0
 	case u.Edit == Drop:
 		return min(u.Tokens, placeholderTokens)

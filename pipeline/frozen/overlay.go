@@ -12,6 +12,9 @@ type Additions struct {
 	// Setup is the session's setup from this pass on. It is nil if the setup stays as
 	// it is.
 	Setup *Setup
+	// Head is the session's head from this pass on. It is nil if the head stays as it
+	// is.
+	Head *Head
 	// Drained lists the tags whose queued drop is finished.
 	Drained []int
 }
@@ -26,6 +29,9 @@ func (s *State) Commit(a Additions) {
 	if a.Setup != nil {
 		s.Setup = *a.Setup
 	}
+	if a.Head != nil {
+		s.SetHead(*a.Head)
+	}
 	if len(a.Drained) > 0 {
 		s.dequeue(a.Drained)
 	}
@@ -38,19 +44,24 @@ func (s *State) Commit(a Additions) {
 type Overlay struct {
 	// Setup is the proposed setup, or the state's own if none is proposed.
 	Setup Setup
+	// Head is the proposed head, or the state's own if none is proposed.
+	Head Head
 
 	state *State
-	// edited holds a copy of each unit with a proposed edit, by tag. All other units
-	// are read from the state.
+	// edited holds a copy of each unit that the proposed edits or the proposed head
+	// change, by tag. All other units are read from the state.
 	edited map[int]*Unit
 }
 
 // With returns an overlay of the state with a. The queue is shown with all its drops,
 // because Drained takes effect only when a is committed.
 func (s *State) With(a Additions) *Overlay {
-	o := &Overlay{Setup: s.Setup, state: s}
+	o := &Overlay{Setup: s.Setup, Head: s.Head, state: s}
 	if a.Setup != nil {
 		o.Setup = *a.Setup
+	}
+	if a.Head != nil {
+		o.layHead(*a.Head)
 	}
 	for _, e := range a.Edits {
 		o.Lay(e)
@@ -60,7 +71,7 @@ func (s *State) With(a Additions) *Overlay {
 
 // Clone returns a copy that takes further edits without changing o.
 func (o *Overlay) Clone() *Overlay {
-	return &Overlay{Setup: o.Setup, state: o.state, edited: maps.Clone(o.edited)}
+	return &Overlay{Setup: o.Setup, Head: o.Head, state: o.state, edited: maps.Clone(o.edited)}
 }
 
 // Lay adds a proposed edit to the overlay. It ignores a tag that no unit has.
@@ -71,10 +82,15 @@ func (o *Overlay) Lay(e Edit) {
 	}
 	edited := *u // a new copy, because a clone of the overlay may share the old one
 	edited.Treatment = u.with(e)
+	o.set(edited)
+}
+
+// set makes the overlay show u in place of the state's unit with its tag.
+func (o *Overlay) set(u Unit) {
 	if o.edited == nil {
 		o.edited = make(map[int]*Unit)
 	}
-	o.edited[e.Tag] = &edited
+	o.edited[u.Tag] = &u
 }
 
 // ByTag returns the unit with the given tag, or nil.

@@ -52,7 +52,9 @@ type State struct {
 	// TagCounter is the highest tag ever given.
 	TagCounter int
 	// Setup holds the decisions about the session as a whole.
-	Setup  Setup
+	Setup Setup
+	// Head is set with SetHead.
+	Head   Head
 	units  []Unit // ascending by tag
 	byKey  map[string]int
 	byTag  map[int]int

@@ -46,6 +46,8 @@ type Profile struct {
 	// Breakpoints is the number of cache breakpoints that a request may carry.
 	// It is 0 if the provider caches by itself.
 	Breakpoints int
+	// Breakpoint is the provider option by which a message of ours carries one.
+	Breakpoint transcript.Breakpoint
 }
 
 // Profiles lists every provider profile. The last one is the fallback.
@@ -53,14 +55,17 @@ var Profiles = []Profile{
 	{
 		Name: "anthropic", Packages: []string{"@ai-sdk/anthropic", "anthropic-messages"},
 		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+		Breakpoint: transcript.AnthropicBreakpoint,
 	},
 	{
 		Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock", "bedrock-converse-stream"},
 		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+		Breakpoint: transcript.BedrockBreakpoint,
 	},
 	{
 		Name: "vertex", Packages: []string{"@ai-sdk/google-vertex/anthropic"},
 		ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+		Breakpoint: transcript.AnthropicBreakpoint,
 	},
 	{
 		Name: "openai", Packages: []string{"@ai-sdk/openai", "@ai-sdk/azure", "openai-responses", "openai-codex-responses", "azure-openai-responses"},

@@ -153,6 +153,8 @@ type Codec interface {
 	// AddCall returns the operations that append a finished call, which the model
 	// never made, to an answer. It returns nil if the harness has no place for it.
 	AddCall(c SyntheticCall) schema.Patch
+	// Head returns the messages of a head, in the harness's format.
+	Head(h Head) []json.Value
 	// UsageValue returns a usage in the form in which an answer holds it.
 	UsageValue(u Usage) json.Value
 	// Vocabulary returns the names and habits of the harness.

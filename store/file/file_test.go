@@ -101,7 +101,7 @@ func TestNewDatabaseHasTheMigratedSchema(t *testing.T) {
 
 func schemaOf(t *testing.T, conn *sqlite3.Conn) (all []string) {
 	t.Helper()
-	must(t, Scan(conn, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid`, func(row *sqlite3.Stmt) {
+	must(t, Scan(conn, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid`, func(row *sqlite3.Stmt) {
 		all = append(all, row.ColumnText(0))
 	}))
 	return all

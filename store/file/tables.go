@@ -9,11 +9,13 @@ import (
 // tables are the tables of the schema with version tablesVersion, which is the
 // newest. A test compares them with the migrations.
 var tables = []string{
-	"cache_lives", "edits", "model_limits", "model_windows", "nudges", "passes",
-	"queued_drops", "sessions", "thinking", "tool_replies", "unit_sums", "units",
+	"cache_lives", "compartment_events", "compartments", "edits", "heads", "historian_runs", "histories",
+	"memories", "memory_changes", "model_limits", "model_windows", "nudges", "passes",
+	"queued_drops", "recomp_compartments", "sessions", "thinking", "token_ratios", "tool_replies",
+	"unit_sums", "units", "user_observations",
 }
 
-const tablesVersion = 11
+const tablesVersion = 12
 
 // selectTables finds the tables of a database, in the order of their names. A
 // view is no table: rows cannot be stored in it.

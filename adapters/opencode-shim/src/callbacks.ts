@@ -52,7 +52,7 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
 }
 
 /** Returns the payload of a client answer, or throws. The client resolves even if the request failed. */
-async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+export async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await response
   if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))
   return data as T

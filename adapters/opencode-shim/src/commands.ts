@@ -39,7 +39,7 @@ export function register(config: Config, { commands, agents }: InitializeResult)
       description,
       prompt,
       ...(model && { model }),
-      ...(steps && { steps }),
+      ...(steps && { steps, maxSteps: steps }), // 1.18 reads steps, earlier versions maxSteps
       // The last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },
     }

@@ -1,6 +1,7 @@
 import { Method } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { Event } from "./opencode.ts"
+import { children } from "./sessions.ts"
 
 /**
  * The events that the host uses. All others stay here, because there are many: for example one for every token of an
@@ -24,6 +25,7 @@ export function event(instance: Instance, { event }: { event: Event }): void {
   instance.sessions.observe(event)
   const { info, sessionID } = event.properties
   const session = sessionID ?? (event.type.startsWith("session.") ? info?.id : info?.sessionID)
+  if (session && children.has(session)) return
   if (event.type === "session.deleted" && session) {
     instance.passes.forget(session)
     instance.systems.forget(session)

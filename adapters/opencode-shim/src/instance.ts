@@ -1,4 +1,5 @@
-import { asError, Method, PluginInstance, type Handlers, type Lease, type Log } from "@magicctx/shim-core"
+import { AgentRuns, asError, Method, PluginInstance, type Handlers, type Lease, type Log } from "@magicctx/shim-core"
+import { removeOrphans, runAgent } from "./agents.ts"
 import { handlers } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
 import { message } from "./generated/message.ts"
@@ -23,6 +24,7 @@ export class Instance extends PluginInstance {
   /** Whether the configuration switches OpenCode's own compaction off. */
   isCompactionOff = false
   private readonly handlers: Handlers
+  private readonly runs: AgentRuns
   private readonly notices = new Notices((message, duration) => {
     this.client.tui.showToast({ body: { title: "magicctx", message, variant: "warning", duration } }).catch(() => {})
   })
@@ -32,11 +34,18 @@ export class Instance extends PluginInstance {
 
   constructor(input: PluginInput, lease: Lease, log: Log) {
     const sessions = new Sessions(input.client)
-    const answers = handlers(input.client, sessions)
+    const runs = new AgentRuns((params, signal) => runAgent(input.client, sessions, params, signal))
+    const answers = { ...handlers(input.client, sessions), ...runs.handlers }
     super(facts, input, lease, log, answers)
     this.client = input.client
     this.sessions = sessions
     this.handlers = answers
+    this.runs = runs
+  }
+
+  override dispose(): void {
+    this.runs.stop()
+    super.dispose()
   }
 
   /**
@@ -85,6 +94,7 @@ export class Instance extends PluginInstance {
 
   /** Writes the waiting warnings to OpenCode's log. OpenCode calls hooks, so by now it accepts calls. */
   private flushWarnings(): void {
+    if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true
     for (const text of this.unlogged.splice(0)) {
       this.client.app.log({ body: { service: "magicctx", level: "warn", message: text } }).catch(() => {})

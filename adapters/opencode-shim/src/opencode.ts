@@ -35,12 +35,12 @@ export interface Event {
   type: string
   properties: {
     sessionID?: string
-    info?: { id?: string; sessionID?: string; parentID?: string; role?: string; time?: { completed?: number } }
+    info?: SessionInfo & { sessionID?: string; role?: string; time?: { completed?: number } }
     status?: { type: string }
   }
 }
 
-type Response<T> = Promise<{ data?: T; error?: unknown }>
+export type Response<T> = Promise<{ data?: T; error?: unknown }>
 
 /** The SDK client of a plugin. Its calls resolve even for HTTP errors. */
 export interface Client {
@@ -48,6 +48,11 @@ export interface Client {
   config: { providers(): Response<{ providers: Provider[] }> }
   session: {
     get(o: { path: { id: string } }): Response<{ id: string; parentID?: string }>
+    list(o: { query: { search: string } }): Response<Array<SessionInfo & { id: string; time: { updated: number } }>>
+    create(o: { body: { parentID: string; title: string } }): Response<{ id: string }>
+    delete(o: { path: { id: string } }): Response<unknown>
+    /** Ends the running turn of a session. It does nothing if none runs. */
+    abort(o: { path: { id: string } }): Response<unknown>
     messages(o: { path: { id: string }; query?: { limit?: number } }): Response<unknown[]>
     prompt(o: { path: { id: string }; body: PromptBody }): Response<unknown>
     promptAsync(o: { path: { id: string }; body: PromptBody }): Response<unknown>
@@ -57,8 +62,18 @@ export interface Client {
   tui: { showToast(o: { body: { title?: string; message: string; variant: string; duration?: number } }): Response<unknown> }
 }
 
+export interface SessionInfo {
+  id?: string
+  parentID?: string
+  title?: string
+}
+
 export interface PromptBody {
   agent?: string
+  /** Follows the prompt of the agent. */
+  system?: string
+  /** Rules for the tools of the session, by name or "*". */
+  tools?: Record<string, boolean>
   model?: { providerID: string; modelID: string }
   variant?: string
   noReply?: boolean

@@ -5,6 +5,7 @@ import { Instance } from "./instance.ts"
 import type { Hooks, PluginInput } from "./opencode.ts"
 import { chatMessage, textComplete, toolAfter, toolBefore } from "./optional.ts"
 import { system, transform } from "./prompt.ts"
+import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
 /** How long OpenCode's start may wait for the host, in ms. Tools cannot be registered later. */
@@ -29,7 +30,10 @@ export async function server(input: PluginInput): Promise<Hooks> {
 
 function hooks(instance: Instance, registered: InitializeResult | undefined): Hooks {
   const guarded = <I, O>(hook: string, body: (instance: Instance, input: I, output: O) => Promise<void> | void) => {
-    return (input: I, output: O) => instance.guard(hook, () => body(instance, input, output))
+    return (input: I, output: O) =>
+      instance.guard(hook, () => {
+        if (!children.has((input as { sessionID?: string } | undefined)?.sessionID ?? "")) return body(instance, input, output)
+      })
   }
   return {
     config: (config) =>

@@ -1,11 +1,11 @@
 import type { Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
-import type { Sessions } from "./sessions.ts"
+import { children, type Sessions } from "./sessions.ts"
 
 /** Turns the messages of one LLM request into the wire, in place: OpenCode ignores a new array. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
   const session = messages[0]?.info.sessionID
-  if (!session) return
+  if (!session || children.has(session)) return
   const { directory, passes, sessions } = instance
   sessions.passReads(session, messages)
   // OpenCode's own compaction passes a copy of the older messages, which is not the session's array.

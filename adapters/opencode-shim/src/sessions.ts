@@ -1,5 +1,5 @@
 import { Turns, within } from "@magicctx/shim-core"
-import type { Client, Event, Message, ModelRef } from "./opencode.ts"
+import type { Client, Event, Message, ModelRef, SessionInfo } from "./opencode.ts"
 
 /** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
@@ -11,6 +11,17 @@ const storeMS = 2_000
 export interface Conversation {
   agent?: string
   model?: ModelRef
+}
+
+/**
+ * The child sessions in which the host's hidden agents run, of all instances of this process. No hook touches them. An
+ * id stays here when its session is deleted, because late events still name it.
+ */
+export const children = new Set<string>()
+
+/** The process that runs a hidden agent in this session; 0 if it is no such session. */
+export function owner({ parentID, title }: SessionInfo): number {
+  return Number((parentID && /^magicctx: .* \(process (\d+)\)$/.exec(title ?? "")?.[1]) ?? 0)
 }
 
 /** What the shim itself must know about OpenCode's sessions. */
@@ -41,6 +52,8 @@ export class Sessions extends Turns {
   /** Learns from an event. */
   observe({ type, properties }: Event): void {
     const { info, sessionID, status } = properties
+    // The event can be here before the answer to the call that creates the session.
+    if (type === "session.created" && info?.id && owner(info) === process.pid) children.add(info.id)
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
     if (type === "session.status" && sessionID) {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { after, type TestContext } from "node:test"
 import { FakeHost, fakeHostPath, initialized, type Script } from "../../shim-core/test/fakehost.ts"
 import type { InitializeResult } from "@magicctx/shim-core"
-import type { Hooks, Message, PluginInput, PromptBody, Provider } from "../src/opencode.ts"
+import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../src/opencode.ts"
 import { server } from "../src/plugin.ts"
 
 // The files that the plugin keeps between starts must not end up in the user's own directory.
@@ -23,6 +23,18 @@ export class FakeOpenCode {
   /** Called while a message is being stored. */
   storing: (id: string, body: PromptBody) => Promise<void> = async () => {}
   providers: Provider[] = []
+  /** The child sessions that the plugin has created, by id. */
+  readonly children = new Map<string, { parentID: string; title: string; messages: unknown[] }>()
+  /** The sessions that OpenCode lists beside those. */
+  listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
+  readonly deleted: string[] = []
+  readonly aborted: string[] = []
+  /** Ends the turn of a session that is aborted, by id. */
+  readonly endOf = new Map<string, () => void>()
+  /** Called while a child session is being created. */
+  creating: (id: string) => Promise<void> = async () => {}
+  /** Runs the turn of a child session: it adds the messages of the turn. */
+  answering: (id: string, body: PromptBody, messages: unknown[]) => Promise<{ error?: unknown }> = async () => ({})
 
   readonly client: PluginInput["client"] = {
     app: { log: async ({ body }) => (this.logged.push(body.message), {}) },
@@ -33,8 +45,23 @@ export class FakeOpenCode {
         const parentID = this.parents[id]
         return { data: { id, ...(parentID && { parentID }) } }
       },
-      messages: async () => ({ data: ["history"] }),
+      messages: async ({ path }) => ({ data: this.children.get(path.id)?.messages ?? ["history"] }),
+      list: async ({ query }) => ({ data: this.listed.filter(({ title }) => title?.includes(query.search)) }),
+      create: async ({ body }) => {
+        const id = `ses_child${this.children.size + 1}`
+        this.children.set(id, { ...body, messages: [] })
+        await this.creating(id)
+        return { data: { id } }
+      },
+      delete: async ({ path }) => (this.deleted.push(path.id), {}),
+      abort: async ({ path }) => {
+        this.aborted.push(path.id)
+        this.endOf.get(path.id)?.()
+        return {}
+      },
       prompt: async ({ path, body }) => {
+        const child = this.children.get(path.id)
+        if (child) return await this.answering(path.id, body, child.messages)
         await this.storing(path.id, body)
         this.prompts.push({ id: path.id, body })
         return {}

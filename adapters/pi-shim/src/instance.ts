@@ -1,4 +1,5 @@
-import { Method, PluginInstance, Turns, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
+import { AgentRuns, Method, PluginInstance, Turns, type InitializeResult, type Lease, type Log, type SessionStatus } from "@magicctx/shim-core"
+import { runAgent } from "./agents.ts"
 import { handlers } from "./callbacks.ts"
 import { step } from "./generated/step.ts"
 import type { Open } from "./pi.ts"
@@ -29,6 +30,7 @@ export class Instance extends PluginInstance {
   readonly unsent = new Set<string>()
   /** The sessions that have got a compaction of ours after a refusal, until their next good answer. */
   readonly recovering = new Set<string>()
+  private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
   private hasStarted = false
   /** The sessions whose status the host tells, on the connection of that generation. */
@@ -37,9 +39,16 @@ export class Instance extends PluginInstance {
   constructor(directory: string, lease: Lease, log: Log) {
     const screen = new Screen()
     const turns = new Turns()
-    super(facts, { directory }, lease, log, handlers(() => this))
+    const runs = new AgentRuns((params, signal) => runAgent(this.open, params, signal))
+    super(facts, { directory }, lease, log, { ...handlers(() => this), ...runs.handlers })
     this.screen = screen
     this.turns = turns
+    this.runs = runs
+  }
+
+  override dispose(): void {
+    this.runs.stop()
+    super.dispose()
   }
 
   /** Notes the session that is open now. Pi may say so twice. */

@@ -71,29 +71,29 @@ export class Connection {
   readonly closed: Promise<Error>
   /** The process id of the host, once it has reported it. The direct child may be a bridge in between. */
   hostPID: number | undefined
-  private readonly output: Writable
-  private readonly onRequest: RequestHandler
-  private readonly onNotification: (method: string, params: unknown) => void
-  private readonly calls = new Map<number, Settle>()
-  private readonly serving = new Map<number | string, AbortController>()
-  private nextID = 1
-  private silent: (Silence & { end(): void }) | undefined
+  readonly #output: Writable
+  readonly #onRequest: RequestHandler
+  readonly #onNotification: (method: string, params: unknown) => void
+  readonly #calls = new Map<number, Settle>()
+  readonly #serving = new Map<number | string, AbortController>()
+  #nextID = 1
+  #silent: (Silence & { end(): void }) | undefined
   /** The reason why the connection is closed. */
-  private closedBy: Error | undefined
+  #closedBy: Error | undefined
   /** The reason why nothing can be written. Answers may still arrive. */
-  private writeError: Error | undefined
-  private markClosed!: (reason: Error) => void
+  #writeError: Error | undefined
+  #markClosed!: (reason: Error) => void
 
   constructor(input: Readable, output: Writable, onRequest: RequestHandler, onNotification: (method: string, params: unknown) => void = () => {}) {
-    this.output = output
-    this.onRequest = onRequest
-    this.onNotification = onNotification
-    this.closed = new Promise((resolve) => (this.markClosed = resolve))
-    const reader = new FrameReader((frame) => this.receive(frame))
+    this.#output = output
+    this.#onRequest = onRequest
+    this.#onNotification = onNotification
+    this.closed = new Promise((resolve) => (this.#markClosed = resolve))
+    const reader = new FrameReader((frame) => this.#receive(frame))
     input.on("data", (chunk: Buffer) => {
-      if (this.closedBy) return
-      this.silent?.end()
-      this.silent = undefined
+      if (this.#closedBy) return
+      this.#silent?.end()
+      this.#silent = undefined
       try {
         reader.push(chunk)
       } catch (err) {
@@ -102,7 +102,7 @@ export class Connection {
     })
     input.on("end", () => this.close(new EndOfOutput("the host closed its output")))
     input.on("error", (err) => this.close(err))
-    output.on("error", (err) => this.waitForLastAnswers(err))
+    output.on("error", (err) => this.#waitForLastAnswers(err))
   }
 
   /**
@@ -110,13 +110,13 @@ export class Connection {
    * written. Throws if the request cannot be sent at all.
    */
   request(method: string, params: unknown, attachment?: string, onSent?: () => void): Pending {
-    const id = this.nextID++
-    this.send({ id, method, params }, attachment, onSent)
-    const answer = new Promise<unknown>((resolve, reject) => this.calls.set(id, { resolve, reject }))
+    const id = this.#nextID++
+    this.#send({ id, method, params }, attachment, onSent)
+    const answer = new Promise<unknown>((resolve, reject) => this.#calls.set(id, { resolve, reject }))
     const cancel = (reason: Error) => {
-      const call = this.calls.get(id)
-      if (!this.calls.delete(id)) return
-      if (this.isWritable) this.send({ method: Method.Cancel, params: { id } })
+      const call = this.#calls.get(id)
+      if (!this.#calls.delete(id)) return
+      if (this.isWritable) this.#send({ method: Method.Cancel, params: { id } })
       call!.reject(reason)
     }
     return { answer, cancel }
@@ -124,99 +124,99 @@ export class Connection {
 
   /** Sends a notification. Throws if it cannot be sent. */
   notify(method: string, params: unknown): void {
-    this.send({ method, params })
+    this.#send({ method, params })
   }
 
   /** Whether a message that is sent now can arrive. */
   get isWritable(): boolean {
-    return !this.closedBy && !this.writeError
+    return !this.#closedBy && !this.#writeError
   }
 
   /** The silence of the other end, if it has missed a deadline and has sent no bytes since. */
   get silence(): Silence | undefined {
-    return this.silent
+    return this.#silent
   }
 
   /** Notes that the other end has missed a deadline. Any bytes that it sends end the silence. */
   beginSilence(): void {
-    if (this.silent) return
+    if (this.#silent) return
     let end!: () => void
     const ended = new Promise<void>((resolve) => (end = resolve))
-    this.silent = { since: Date.now(), ended, end }
+    this.#silent = { since: Date.now(), ended, end }
   }
 
   /** The number of bytes that wait for the other end to read. */
   get backlog(): number {
-    return this.output.writableLength
+    return this.#output.writableLength
   }
 
   /** Ends the conversation. All waiting requests fail together, and all requests being served are aborted. */
   close(reason: Error): void {
-    if (this.closedBy) return
-    this.closedBy = reason
+    if (this.#closedBy) return
+    this.#closedBy = reason
     const failed = new ConnectionClosed(reason.message)
-    for (const call of this.calls.values()) call.reject(failed)
-    this.calls.clear()
-    for (const abort of this.serving.values()) abort.abort(failed)
-    this.serving.clear()
-    this.markClosed(reason)
+    for (const call of this.#calls.values()) call.reject(failed)
+    this.#calls.clear()
+    for (const abort of this.#serving.values()) abort.abort(failed)
+    this.#serving.clear()
+    this.#markClosed(reason)
   }
 
   /**
    * Waits for the answers of an end that has stopped reading. Answers on their way are still good, and asking for a
    * pass again would run a second pass.
    */
-  private waitForLastAnswers(broken: Error): void {
+  #waitForLastAnswers(broken: Error): void {
     if (!this.isWritable) return
-    this.writeError = broken
+    this.#writeError = broken
     setTimeout(() => this.close(broken), lastAnswersMS).unref()
   }
 
-  private send(message: Message, attachment?: string, onSent?: () => void): void {
-    const lost = this.closedBy ?? this.writeError
+  #send(message: Message, attachment?: string, onSent?: () => void): void {
+    const lost = this.#closedBy ?? this.#writeError
     if (lost) throw new ConnectionClosed(lost.message)
     const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment)
-    this.output.cork()
+    this.#output.cork()
     for (const [i, piece] of frames.entries()) {
       const isLast = i === frames.length - 1
-      if (isLast && onSent) this.output.write(piece, (err) => err || onSent())
-      else this.output.write(piece)
+      if (isLast && onSent) this.#output.write(piece, (err) => err || onSent())
+      else this.#output.write(piece)
     }
-    this.output.uncork()
+    this.#output.uncork()
   }
 
-  private receive(frame: Frame): void {
+  #receive(frame: Frame): void {
     const message = JSON.parse(frame.body) as Message
     if (typeof message !== "object" || message === null) throw new Error("a frame holds no message")
-    if (message.method === undefined) this.settle(message)
-    else if (message.id !== undefined && message.id !== null) void this.serve(message.id, message.method, message.params)
-    else if (message.method === Method.Cancel) this.serving.get((message.params as { id: number }).id)?.abort()
-    else this.onNotification(message.method, message.params)
+    if (message.method === undefined) this.#settle(message)
+    else if (message.id !== undefined && message.id !== null) void this.#serve(message.id, message.method, message.params)
+    else if (message.method === Method.Cancel) this.#serving.get((message.params as { id: number }).id)?.abort()
+    else this.#onNotification(message.method, message.params)
   }
 
-  private settle({ id, result, error }: Message): void {
-    const call = this.calls.get(id as number)
+  #settle({ id, result, error }: Message): void {
+    const call = this.#calls.get(id as number)
     if (!call) return // the request was withdrawn
-    this.calls.delete(id as number)
+    this.#calls.delete(id as number)
     if (error) call.reject(new RpcError(error.code, error.message))
     else call.resolve(result)
   }
 
-  private async serve(id: number | string, method: string, params: unknown): Promise<void> {
+  async #serve(id: number | string, method: string, params: unknown): Promise<void> {
     const abort = new AbortController()
-    this.serving.set(id, abort)
+    this.#serving.set(id, abort)
     let answer: Message
     try {
-      answer = { id, result: (await this.onRequest(method, params, abort.signal)) ?? {} }
+      answer = { id, result: (await this.#onRequest(method, params, abort.signal)) ?? {} }
     } catch (err) {
       answer = { id, error: { code: err instanceof RpcError ? err.code : internalError, message: asError(err).message } }
     }
-    this.serving.delete(id)
+    this.#serving.delete(id)
     if (!this.isWritable) return
     try {
-      this.send(answer)
+      this.#send(answer)
     } catch (err) {
-      if (this.isWritable) this.send({ id, error: { code: internalError, message: asError(err).message } })
+      if (this.isWritable) this.#send({ id, error: { code: internalError, message: asError(err).message } })
     }
   }
 }

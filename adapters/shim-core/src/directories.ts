@@ -25,54 +25,54 @@ export class Directory {
   asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers
-  private readonly first: Promise<void>
-  private endFirstWait!: () => void
+  readonly #first: Promise<void>
+  #endFirstWait!: () => void
 
   constructor(params: InitializeParams, handlers: Handlers) {
     this.params = params
     this.handlers = handlers
-    this.first = new Promise((resolve) => (this.endFirstWait = resolve))
+    this.#first = new Promise((resolve) => (this.#endFirstWait = resolve))
   }
 
   /** Notes the host's answer: its result, or else the reason why it refused the directory. */
   settle(result: InitializeResult | undefined, refusal?: string): void {
     this.result = result
     this.refusal = refusal
-    this.endFirstWait()
+    this.#endFirstWait()
   }
 
   /** Ends the wait for the first answer without one. */
   giveUp(): void {
-    this.endFirstWait()
+    this.#endFirstWait()
   }
 
   /** Resolves with the first answer. Resolves with undefined if timeoutMS have passed or no host can be started. */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
-    await within(timeoutMS, this.first)
+    await within(timeoutMS, this.#first)
     return this.result
   }
 }
 
 /** The open directories of this process. Each of them is opened on every new connection. */
 export class Directories {
-  private readonly all = new Set<Directory>()
-  private readonly log: Log
+  readonly #all = new Set<Directory>()
+  readonly #log: Log
 
   constructor(log: Log) {
-    this.log = log
+    this.#log = log
   }
 
   add(directory: Directory): void {
-    this.all.add(directory)
+    this.#all.add(directory)
   }
 
   remove(directory: Directory): void {
-    this.all.delete(directory)
+    this.#all.delete(directory)
   }
 
   /** The directories that were not opened on this connection. */
   unopened(connection: Connection): Directory[] {
-    return [...this.all].filter((directory) => directory.connection !== connection)
+    return [...this.#all].filter((directory) => directory.connection !== connection)
   }
 
   /** Opens a directory. Fails only if the host cannot serve any directory. */
@@ -86,20 +86,20 @@ export class Directories {
     } catch (err) {
       if (!(err instanceof RpcError) || isStopping(err) || isOtherProtocol(err)) throw err
       // The host works, but not for this directory. It may serve it after its next restart.
-      this.log.warn("directory refused", { directory: directory.params.directory, cause: err.message })
+      this.#log.warn("directory refused", { directory: directory.params.directory, cause: err.message })
       directory.settle(undefined, err.message)
     }
   }
 
   /** Ends all waits for a first answer, because no host can be started. */
   giveUp(): void {
-    for (const directory of this.all) directory.giveUp()
+    for (const directory of this.#all) directory.giveUp()
   }
 
   /** Hands a notification of the host to all instances. */
   notify(method: string, params: unknown): void {
     if (method !== Method.SessionChanged) return
-    for (const { handlers } of this.all) handlers[Method.SessionChanged]?.(params as SessionStatus)
+    for (const { handlers } of this.#all) handlers[Method.SessionChanged]?.(params as SessionStatus)
   }
 
   /**
@@ -108,7 +108,7 @@ export class Directories {
    */
   async serve(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { directory } = (params ?? {}) as { directory?: string }
-    const addressed = [...this.all].filter((open) => directory === undefined || open.params.directory === directory)
+    const addressed = [...this.#all].filter((open) => directory === undefined || open.params.directory === directory)
     if (addressed.length === 0) throw new RpcError(invalidParams, `no open directory ${directory}`)
     for (const { handlers } of addressed) {
       const handler = handlers[method as keyof ShimCalls] as ((params: unknown, signal: AbortSignal) => Promise<unknown>) | undefined

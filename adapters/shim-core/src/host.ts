@@ -48,33 +48,33 @@ const longestUnread = 16 << 20
  * host in the background, and with every call.
  */
 export class Host {
-  private readonly supervisor: Supervisor
-  private readonly directories: Directories
-  private readonly outbox = new Outbox()
+  readonly #supervisor: Supervisor
+  readonly #directories: Directories
+  readonly #outbox = new Outbox()
 
   constructor(start: () => Child, log: Log) {
-    this.directories = new Directories(log)
-    this.supervisor = new Supervisor(start, this.directories, this.outbox, log)
+    this.#directories = new Directories(log)
+    this.#supervisor = new Supervisor(start, this.#directories, this.#outbox, log)
   }
 
   /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
   get generation(): number {
-    return this.supervisor.generation
+    return this.#supervisor.generation
   }
 
   /** The reason why there is no connection, as a sentence for the user. */
   get trouble(): string {
-    return this.supervisor.trouble
+    return this.#supervisor.trouble
   }
 
   /** Opens a directory, now and on every later connection, until closed. */
   open(params: InitializeParams, handlers: Handlers): Opening {
     const directory = new Directory(params, handlers)
-    this.directories.add(directory)
-    this.supervisor.begin()
-    const { connection } = this.supervisor
+    this.#directories.add(directory)
+    this.#supervisor.begin()
+    const { connection } = this.#supervisor
     // If the connection breaks here, the directory is opened on the next one.
-    if (connection) this.directories.open(connection, directory).catch(() => {})
+    if (connection) this.#directories.open(connection, directory).catch(() => {})
     return {
       get result() {
         return directory.result
@@ -83,14 +83,14 @@ export class Host {
         return directory.refusal
       },
       opened: (timeoutMS) => directory.opened(timeoutMS),
-      again: () => this.reopen(directory),
-      close: () => this.directories.remove(directory),
+      again: () => this.#reopen(directory),
+      close: () => this.#directories.remove(directory),
     }
   }
 
   /** Calls a method and waits for the answer, across restarts, until the deadline. */
   async call<M extends keyof HostCalls>(method: M, params: HostCalls[M]["params"], options: CallOptions): Promise<HostCalls[M]["result"]> {
-    const { supervisor } = this
+    const supervisor = this.#supervisor
     const deadline = Date.now() + options.timeoutMS
     const losses = new Losses()
     // There is no await while connected, so that calls leave in the order in which they are made.
@@ -103,7 +103,7 @@ export class Host {
       const { connection } = supervisor
       if (connection?.silence) await this.reach()
       try {
-        const pending = connection ? send(connection) : await this.queued(send, deadline, options.signal)
+        const pending = connection ? send(connection) : await this.#queued(send, deadline, options.signal)
         const answer = await bounded(pending, deadline, options.signal)
         supervisor.answered()
         return answer as HostCalls[M]["result"]
@@ -128,8 +128,8 @@ export class Host {
 
   /** Fails soon if the host is down. For callers that would otherwise prepare the parameters of a call in vain. */
   async reach(): Promise<void> {
-    const { connection, isDown } = this.supervisor
-    if (!connection) return isDown ? this.attempt(() => {}) : undefined
+    const { connection, isDown } = this.#supervisor
+    if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
     // A host that is merely slow will answer the withdrawn request.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
@@ -138,26 +138,26 @@ export class Host {
 
   /** Sends a notification, in order with the calls. If there is no host, it waits for the next one, up to a bound. */
   notify<M extends keyof HostNotifications>(method: M, params: HostNotifications[M]): void {
-    const { connection } = this.supervisor
+    const { connection } = this.#supervisor
     const send = (to: Connection) => to.notify(method, params)
-    if (!connection?.isWritable) this.outbox.addNotification(send)
+    if (!connection?.isWritable) this.#outbox.addNotification(send)
     else if (connection.backlog < longestUnread) send(connection)
   }
 
   /** Ends the host process for good. Resolves when it has ended. */
   stop(graceMS?: number): Promise<void> {
-    return this.supervisor.stop(graceMS)
+    return this.#supervisor.stop(graceMS)
   }
 
   /** Asks about a directory again. Without a connection it makes the next attempt to reach the host begin now. */
-  private async reopen(directory: Directory): Promise<InitializeResult | undefined> {
-    const { connection } = this.supervisor
+  async #reopen(directory: Directory): Promise<InitializeResult | undefined> {
+    const { connection } = this.#supervisor
     if (!connection) {
-      await this.attempt(() => {}).catch(() => {})
+      await this.#attempt(() => {}).catch(() => {})
     } else if (!connection.silence) {
-      directory.asking ??= this.directories
+      directory.asking ??= this.#directories
         .open(connection, directory)
-        .catch((err: unknown) => err instanceof DeadlineExceeded && this.supervisor.missed(err))
+        .catch((err: unknown) => err instanceof DeadlineExceeded && this.#supervisor.missed(err))
         .finally(() => (directory.asking = undefined))
       await within(attemptMS, directory.asking)
     }
@@ -165,27 +165,27 @@ export class Host {
   }
 
   /** Sends as soon as there is a connection, in order. */
-  private queued<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
-    if (this.supervisor.isStopped) return Promise.reject(new Error(this.trouble))
-    return this.supervisor.isDown ? this.attempt(send, deadline, signal) : bounded(this.outbox.add(send), deadline, signal)
+  #queued<T>(send: (connection: Connection) => T, deadline: number, signal?: AbortSignal): Promise<T> {
+    if (this.#supervisor.isStopped) return Promise.reject(new Error(this.trouble))
+    return this.#supervisor.isDown ? this.#attempt(send, deadline, signal) : bounded(this.#outbox.add(send), deadline, signal)
   }
 
   /** Sends in the running attempt to reach the host. If the supervisor pauses, the next attempt begins now. */
-  private attempt<T>(send: (connection: Connection) => T, deadline = Infinity, signal?: AbortSignal): Promise<T> {
-    const end = Math.min(deadline, this.supervisor.hurry())
+  #attempt<T>(send: (connection: Connection) => T, deadline = Infinity, signal?: AbortSignal): Promise<T> {
+    const end = Math.min(deadline, this.#supervisor.hurry())
     if (end <= Date.now()) return Promise.reject(new Error(this.trouble))
-    return bounded(this.outbox.add(send), end, signal)
+    return bounded(this.#outbox.add(send), end, signal)
   }
 }
 
 /** The connections that one call has lost. */
 class Losses {
-  private readonly hosts = new Set<number | Connection>()
-  private count = 0
-  private sent: Connection | undefined
+  readonly #hosts = new Set<number | Connection>()
+  #count = 0
+  #sent: Connection | undefined
 
   sentOn(connection: Connection): void {
-    this.sent = connection
+    this.#sent = connection
   }
 
   /**
@@ -194,10 +194,10 @@ class Losses {
    * once more; then one host has ended, not two.
    */
   isLast(once: boolean): boolean {
-    const { sent } = this
-    this.sent = undefined
+    const sent = this.#sent
+    this.#sent = undefined
     if (!sent) return false
-    this.hosts.add(sent.hostPID ?? sent)
-    return once || this.hosts.size >= mostHosts || ++this.count >= mostLosses
+    this.#hosts.add(sent.hostPID ?? sent)
+    return once || this.#hosts.size >= mostHosts || ++this.#count >= mostLosses
   }
 }

@@ -1,3 +1,4 @@
+export { AgentRuns, result } from "./agents.ts"
 export { MutationApplier } from "./applier.ts"
 export { startHost, type Child, type ChildOptions } from "./child.ts"
 export { asError, Connection, ConnectionClosed, invalidParams, methodNotFound, RpcError } from "./connection.ts"

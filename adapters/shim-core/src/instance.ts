@@ -34,30 +34,30 @@ export abstract class PluginInstance {
   readonly log: Log
   readonly passes: Passes
   readonly systems: SystemPrompts
-  private readonly facts: HarnessFacts
-  private readonly lease: Lease
-  private readonly params: InitializeParams
-  private readonly opening: Opening
-  private readonly registrations: Registrations
+  readonly #facts: HarnessFacts
+  readonly #lease: Lease
+  readonly #params: InitializeParams
+  readonly #opening: Opening
+  readonly #registrations: Registrations
   /** The reason why the host does not work, as the shim has told it to the user; undefined while the host works. */
-  private trouble: string | undefined
-  private mustAskAgain = false
+  #trouble: string | undefined
+  #mustAskAgain = false
   /** The sessions that oncePerEpisode has seen in the present episode of trouble. */
-  private readonly marked = new Set<string>()
-  private episode = new AbortController()
-  private hasToldOfStrangeness = false
+  readonly #marked = new Set<string>()
+  #episode = new AbortController()
+  #hasToldOfStrangeness = false
   /** The warnings of the host that the user has seen. */
-  private readonly shownWarnings = new Set<string>()
+  readonly #shownWarnings = new Set<string>()
 
   constructor(facts: HarnessFacts, { directory, worktree }: Project, lease: Lease, log: Log, handlers: Handlers) {
-    this.facts = facts
+    this.#facts = facts
     this.directory = directory
     this.log = log
-    this.lease = lease
-    this.registrations = new Registrations(`${facts.shim}-${facts.version}`)
-    this.passes = new Passes(lease.host, facts.format, log, (failure) => this.passed(failure))
+    this.#lease = lease
+    this.#registrations = new Registrations(`${facts.shim}-${facts.version}`)
+    this.passes = new Passes(lease.host, facts.format, log, (failure) => this.#passed(failure))
     this.systems = new SystemPrompts(this)
-    this.params = {
+    this.#params = {
       protocol: { major: ProtocolMajor, minor: ProtocolMinor },
       client: facts.shim,
       clientVersion: facts.version,
@@ -66,7 +66,7 @@ export abstract class PluginInstance {
       directory,
       ...(worktree !== undefined && { worktree }),
     }
-    this.opening = lease.host.open(this.params, handlers)
+    this.#opening = lease.host.open(this.#params, handlers)
   }
 
   /** Tells the user something, as soon as somebody looks at the screen. Trouble must not wait behind anything else. */
@@ -79,18 +79,18 @@ export abstract class PluginInstance {
   protected recovered(): void {}
 
   get host(): Host {
-    return this.lease.host
+    return this.#lease.host
   }
 
   /** The host's answer to initialize, while the host works for this directory. If it is undefined, forward nothing. */
   get enabled(): InitializeResult | undefined {
-    const { result } = this.opening
+    const { result } = this.#opening
     return result?.enabled ? result : undefined
   }
 
   /** Whether the host is switched on but cannot work. Then the last good mutation stays in effect. */
   get isInTrouble(): boolean {
-    return this.trouble !== undefined
+    return this.#trouble !== undefined
   }
 
   /**
@@ -98,27 +98,27 @@ export abstract class PluginInstance {
    * to register.
    */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
-    const result = await this.opening.opened(timeoutMS)
+    const result = await this.#opening.opened(timeoutMS)
     if (result && !result.enabled && !result.trouble) {
       this.tell(`magicctx is off: ${result.reason}.`, true)
       return undefined
     }
     if (this.enabled) {
-      this.works(this.enabled)
+      this.#works(this.enabled)
       return this.enabled
     }
-    const registered = this.registrations.recall(this.directory)
-    this.fails(this.cause, registered ? "" : this.noticeAtStart)
+    const registered = this.#registrations.recall(this.directory)
+    this.#fails(this.#cause, registered ? "" : this.noticeAtStart)
     return registered
   }
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
   async ready(): Promise<InitializeResult | undefined> {
-    const { result } = this.opening
-    if (result && !this.mustAskAgain && (result.enabled || !result.trouble)) return this.enabled
-    this.mustAskAgain = false
-    await this.opening.again()
-    if (!this.enabled) this.fails(this.cause)
+    const { result } = this.#opening
+    if (result && !this.#mustAskAgain && (result.enabled || !result.trouble)) return this.enabled
+    this.#mustAskAgain = false
+    await this.#opening.again()
+    if (!this.enabled) this.#fails(this.#cause)
     return this.enabled
   }
 
@@ -127,7 +127,9 @@ export abstract class PluginInstance {
    * episode. The signal aborts when the episode ends.
    */
   protected oncePerEpisode(session: string): { trouble: string; signal: AbortSignal } | undefined {
-    const { trouble, episode, marked } = this
+    const trouble = this.#trouble
+    const episode = this.#episode
+    const marked = this.#marked
     if (trouble === undefined || marked.has(session)) return undefined
     marked.add(session)
     return { trouble, signal: episode.signal }
@@ -135,53 +137,53 @@ export abstract class PluginInstance {
 
   /** Tells the host for how long the harness keeps the cached prefix of an idle session warm. */
   keepsWarm(seconds: number): void {
-    if (this.params.keptWarmSeconds === seconds) return
-    this.params.keptWarmSeconds = seconds
-    void this.opening.again()
+    if (this.#params.keptWarmSeconds === seconds) return
+    this.#params.keptWarmSeconds = seconds
+    void this.#opening.again()
   }
 
-  private get cause(): string {
-    return this.opening.refusal ?? this.opening.result?.reason ?? this.host.trouble
+  get #cause(): string {
+    return this.#opening.refusal ?? this.#opening.result?.reason ?? this.host.trouble
   }
 
   /**
    * Notes the result of a pass. Only a successful pass ends an episode of trouble: a host that dies in every pass
    * would otherwise switch the notice on and off.
    */
-  private passed(failure: Error | undefined): void {
+  #passed(failure: Error | undefined): void {
     if (!failure) {
-      if (this.enabled) this.works(this.enabled)
+      if (this.enabled) this.#works(this.enabled)
       return
     }
-    this.mustAskAgain = failure instanceof RpcError && failure.code === Code.Disabled
-    this.fails(failure.message)
+    this.#mustAskAgain = failure instanceof RpcError && failure.code === Code.Disabled
+    this.#fails(failure.message)
   }
 
-  private works(result: InitializeResult): void {
+  #works(result: InitializeResult): void {
     for (const warning of result.warnings ?? []) {
-      if (this.shownWarnings.has(warning)) continue
-      this.shownWarnings.add(warning)
+      if (this.#shownWarnings.has(warning)) continue
+      this.#shownWarnings.add(warning)
       this.tell(warning, false)
     }
-    const isRecovery = this.trouble !== undefined
-    this.trouble = undefined
-    this.marked.clear()
-    this.episode.abort()
-    this.episode = new AbortController()
-    this.registrations.remember(this.directory, result)
+    const isRecovery = this.#trouble !== undefined
+    this.#trouble = undefined
+    this.#marked.clear()
+    this.#episode.abort()
+    this.#episode = new AbortController()
+    this.#registrations.remember(this.directory, result)
     if (!isRecovery) return
     this.log.info("magicctx works again")
     this.recovered()
   }
 
-  private fails(cause: string, more = ""): void {
-    if (this.trouble !== undefined) {
-      if (this.trouble !== cause) this.log.warn("magicctx still does not work", { cause })
+  #fails(cause: string, more = ""): void {
+    if (this.#trouble !== undefined) {
+      if (this.#trouble !== cause) this.log.warn("magicctx still does not work", { cause })
       return
     }
-    this.trouble = cause
+    this.#trouble = cause
     this.tell(
-      `magicctx is not working: ${cause}. ${this.facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} To learn more, run: magicctx-host doctor`,
+      `magicctx is not working: ${cause}. ${this.#facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} To learn more, run: magicctx-host doctor`,
       true,
     )
   }
@@ -200,22 +202,22 @@ export abstract class PluginInstance {
       return await body()
     } catch (err) {
       this.log.warn("hook failed", { hook, cause: asError(err).message })
-      if (err instanceof TypeError) this.isStrange(hook, err)
+      if (err instanceof TypeError) this.#isStrange(hook, err)
       return undefined
     }
   }
 
   /** Tells the user once that the harness has given a hook something else than its known versions give. */
-  private isStrange(hook: string, { message }: TypeError): void {
-    if (this.hasToldOfStrangeness) return
-    this.hasToldOfStrangeness = true
-    const { title } = this.facts
+  #isStrange(hook: string, { message }: TypeError): void {
+    if (this.#hasToldOfStrangeness) return
+    this.#hasToldOfStrangeness = true
+    const { title } = this.#facts
     this.tell(`magicctx does not know what this version of ${title} does at ${hook}: ${message}. There, ${title} goes on without it. To learn more, run: magicctx-host doctor`, false)
   }
 
   dispose(): void {
-    this.episode.abort()
-    this.opening.close()
-    this.lease.release()
+    this.#episode.abort()
+    this.#opening.close()
+    this.#lease.release()
   }
 }

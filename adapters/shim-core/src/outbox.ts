@@ -11,7 +11,7 @@ const longest = 1000
 
 /** The messages that wait for a connection, in the order in which they were made. */
 export class Outbox {
-  private letters: Letter[] = []
+  #letters: Letter[] = []
 
   /** Adds a request. The answer resolves with the result of send as soon as a connection has taken the request. */
   add<T>(send: (connection: Connection) => T): Pending<T> {
@@ -19,9 +19,9 @@ export class Outbox {
     const answer = new Promise<T>((resolve, reject) => {
       letter = { send: (connection) => resolve(send(connection)), fail: reject }
     })
-    this.letters.push(letter)
+    this.#letters.push(letter)
     const cancel = (reason: Error) => {
-      this.letters = this.letters.filter((other) => other !== letter)
+      this.#letters = this.#letters.filter((other) => other !== letter)
       letter.fail(reason)
     }
     return { answer, cancel }
@@ -29,12 +29,12 @@ export class Outbox {
 
   /** Adds a notification. Drops it if too many messages wait. */
   addNotification(send: (connection: Connection) => void): void {
-    if (this.letters.length < longest) this.letters.push({ send, fail() {} })
+    if (this.#letters.length < longest) this.#letters.push({ send, fail() {} })
   }
 
   /** Sends all waiting messages. A message that cannot be sent fails alone. */
   sendAll(connection: Connection): void {
-    for (const letter of this.letters.splice(0)) {
+    for (const letter of this.#letters.splice(0)) {
       try {
         letter.send(connection)
       } catch (err) {
@@ -45,6 +45,6 @@ export class Outbox {
 
   /** Fails all waiting requests, and drops all waiting notifications. */
   failAll(reason: Error): void {
-    for (const letter of this.letters.splice(0)) letter.fail(reason)
+    for (const letter of this.#letters.splice(0)) letter.fail(reason)
   }
 }

@@ -64,45 +64,45 @@ interface Answer {
 
 /** Runs the passes of a harness's sessions. Passes of one session run in order; sessions run side by side. */
 export class Passes {
-  private readonly sessions = new Map<string, SessionState>()
-  private readonly host: Host
-  private readonly format: MessageFormat
-  private readonly log: Log
-  private readonly observe: (failure: Error | undefined) => void
+  readonly #sessions = new Map<string, SessionState>()
+  readonly #host: Host
+  readonly #format: MessageFormat
+  readonly #log: Log
+  readonly #observe: (failure: Error | undefined) => void
 
   /** observe is called after every pass, with its failure or with undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
-    this.host = host
-    this.format = format
-    this.log = log
-    this.observe = observe
+    this.#host = host
+    this.#format = format
+    this.#log = log
+    this.#observe = observe
   }
 
   /** Turns messages into the wire, in place. Never fails, and never takes longer than the deadlines in limits. */
   async run(messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
-    const state = this.state(of.session)
-    const pass = state.last.then(() => this.pass(state, messages, of, limits))
+    const state = this.#state(of.session)
+    const pass = state.last.then(() => this.#pass(state, messages, of, limits))
     state.last = pass
     return pass
   }
 
   /** Applies the fallback of a failed pass to messages, without asking the host. */
   async withoutHost(messages: unknown[], session: string): Promise<Outcome> {
-    const state = this.state(session)
+    const state = this.#state(session)
     await state.last
     state.sent = undefined
-    return this.fallBack(state, messages).outcome
+    return this.#fallBack(state, messages).outcome
   }
 
   /** Notes that the session's next request leaves without a pass. */
   withoutPass(session: string): void {
-    const state = this.sessions.get(session)
+    const state = this.#sessions.get(session)
     if (state) state.sent = undefined
   }
 
   /** Notes the system prompt of the request that the session's last pass was for. */
   leavesWith(system: SystemPrompt, session: string): void {
-    const state = this.sessions.get(session)
+    const state = this.#sessions.get(session)
     if (!state) return
     if (system === "answered") state.isSystemOld = false
     else if (system === "bare" || state.isSystemOld) state.sent = undefined
@@ -110,39 +110,39 @@ export class Passes {
 
   /** The token of the wire of the session's last request, if the request left with the wire that the host made. */
   sent(session: string): string | undefined {
-    return this.sessions.get(session)?.sent
+    return this.#sessions.get(session)?.sent
   }
 
   /** Forgets a session that is gone. */
   forget(session: string): void {
-    this.sessions.delete(session)
+    this.#sessions.delete(session)
   }
 
-  private async pass(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
+  async #pass(state: SessionState, messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
     const params = { ...of, ...(state.sent !== undefined && { sent: state.sent }) }
     state.sent = undefined
     try {
-      await this.host.reach() // before the array is encoded: after a failure that is the whole array
-      if (state.generation !== this.host.generation) state.encoder.reset()
-      const { delta, mutation, draft } = await this.answer(state, messages, params, limits)
+      await this.#host.reach() // before the array is encoded: after a failure that is the whole array
+      if (state.generation !== this.#host.generation) state.encoder.reset()
+      const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
       // The next delta builds on the host's array only if this answer can be applied.
       state.encoder.reset()
       const unfit = state.applier.apply(messages, mutation, delta.base === 0, draft)
       state.encoder.confirm(delta, mutation.revision)
-      state.generation = this.host.generation
-      this.settle(state, mutation, of, unfit)
-      this.observe(undefined)
+      state.generation = this.#host.generation
+      this.#settle(state, mutation, of, unfit)
+      this.#observe(undefined)
       return "applied"
     } catch (err) {
-      this.observe(asError(err))
-      const { outcome, unfit } = this.fallBack(state, messages)
-      this.log.warn("pass failed", { session: of.session, cause: asError(err).message, outcome, unfit })
+      this.#observe(asError(err))
+      const { outcome, unfit } = this.#fallBack(state, messages)
+      this.#log.warn("pass failed", { session: of.session, cause: asError(err).message, outcome, unfit })
       return outcome
     }
   }
 
   /** Ends a pass whose answer was applied. Unfit is the number of messages that their patches did not fit. */
-  private settle(state: SessionState, { wire, verdict }: WireMutation, { session }: PassOf, unfit: number): void {
+  #settle(state: SessionState, { wire, verdict }: WireMutation, { session }: PassOf, unfit: number): void {
     state.isSystemOld ||= verdict === "hard"
     if (unfit === 0) {
       state.sent = wire
@@ -150,46 +150,46 @@ export class Passes {
     }
     // Host and shim disagree about the array, so the next pass sends all of it.
     state.encoder.reset()
-    this.log.warn("some patches do not fit, so their messages stay raw", { session, messages: unfit })
+    this.#log.warn("some patches do not fit, so their messages stay raw", { session, messages: unfit })
   }
 
   /** Gets the host's answer for messages, and plans the wire in the meantime. */
-  private async answer(state: SessionState, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
+  async #answer(state: SessionState, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     const { encoder, applier } = state
     const guess = encoder.guess(messages)
     // The guess is checked while the host works on it.
     const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
-    const [answer, draft] = await Promise.all([this.ask(encoder, guess, messages, params, limits), check()])
+    const [answer, draft] = await Promise.all([this.#ask(encoder, guess, messages, params, limits), check()])
     if (draft || answer.delta !== guess) return { ...answer, draft }
     // The host now holds the guessed array. A second request tells it how the real array differs.
     applier.learn(messages, answer.mutation)
     encoder.confirm(guess, answer.mutation.revision)
-    return this.ask(encoder, encoder.encode(messages), messages, params, limits)
+    return this.#ask(encoder, encoder.encode(messages), messages, params, limits)
   }
 
   /** Gets the answer to a delta of messages. If the host does not hold the delta's base, sends the whole array. */
-  private async ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
+  async #ask(encoder: DeltaEncoder, delta: Delta, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     try {
-      return { delta, mutation: await this.send(encoder, delta, params, limits) }
+      return { delta, mutation: await this.#send(encoder, delta, params, limits) }
     } catch (err) {
       if (!(err instanceof RpcError) || err.code !== Code.Resync || delta.base === 0) throw err
     }
     encoder.reset()
     const all = encoder.encode(messages)
-    return { delta: all, mutation: await this.send(encoder, all, params, limits) }
+    return { delta: all, mutation: await this.#send(encoder, all, params, limits) }
   }
 
-  private send(encoder: DeltaEncoder, delta: Delta, params: Params, limits: InitializeResult): Promise<WireMutation> {
+  #send(encoder: DeltaEncoder, delta: Delta, params: Params, limits: InitializeResult): Promise<WireMutation> {
     const { base, keep, attachment } = delta
     const timeoutMS = base === 0 ? limits.resyncTimeoutMs : limits.transformTimeoutMs
-    return this.host.call(Method.Transform, { ...params, base, keep }, { timeoutMS, attachment, onSent: () => encoder.prepare(delta) })
+    return this.#host.call(Method.Transform, { ...params, base, keep }, { timeoutMS, attachment, onSent: () => encoder.prepare(delta) })
   }
 
-  private fallBack(state: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {
+  #fallBack(state: SessionState, messages: unknown[]): { outcome: Outcome; unfit?: number } {
     const { applier, encoder } = state
     state.isSystemOld = true // the host may have run a pass whose answer never came
     try {
-      const unfit = applier.reapply(messages, encoder.last(this.format.key))
+      const unfit = applier.reapply(messages, encoder.last(this.#format.key))
       return unfit === undefined ? { outcome: "unchanged" } : { outcome: "reapplied", unfit }
     } catch {
       return { outcome: "unchanged" }
@@ -197,21 +197,21 @@ export class Passes {
   }
 
   /** Returns the state of a session and marks it as the most recently used. */
-  private state(session: string): SessionState {
-    const state = this.sessions.get(session) ?? {
-      encoder: new DeltaEncoder(this.format.projection),
-      applier: new MutationApplier(this.format.key),
+  #state(session: string): SessionState {
+    const state = this.#sessions.get(session) ?? {
+      encoder: new DeltaEncoder(this.#format.projection),
+      applier: new MutationApplier(this.#format.key),
       generation: 0,
       last: Promise.resolve(),
       sent: undefined,
       isSystemOld: false,
     }
-    this.sessions.delete(session)
-    this.sessions.set(session, state)
-    let age = this.sessions.size
-    for (const [id, old] of this.sessions) {
-      if (age > rememberedSessions) this.sessions.delete(id)
-      else if (age === rememberedArrays + 1) old.encoder.forget(this.format.key)
+    this.#sessions.delete(session)
+    this.#sessions.set(session, state)
+    let age = this.#sessions.size
+    for (const [id, old] of this.#sessions) {
+      if (age > rememberedSessions) this.#sessions.delete(id)
+      else if (age === rememberedArrays + 1) old.encoder.forget(this.#format.key)
       age--
     }
     return state

@@ -10,26 +10,26 @@ import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
  * start.
  */
 export class Registrations {
-  private readonly dir: string
+  readonly #dir: string
 
   /** The name contains shim and version, because another version may register differently. */
   constructor(name: string, env: NodeJS.ProcessEnv = process.env) {
     const base = env.XDG_STATE_HOME
     const state = base && isAbsolute(base) ? base : process.platform === "win32" && env.LOCALAPPDATA ? env.LOCALAPPDATA : join(homedir(), ".local", "state")
-    this.dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
+    this.#dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
   }
 
   /** Stores the host's answer for a directory. Never fails, because the harness also works without it. */
   remember(directory: string, { warnings: _, ...result }: InitializeResult): void {
     try {
-      const path = this.path(directory)
+      const path = this.#path(directory)
       const text = JSON.stringify(result)
       if (read(path) === text) return
-      mkdirSync(this.dir, { recursive: true, mode: 0o700 })
+      mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
       const temporary = `${path}.${process.pid}`
       writeFileSync(temporary, text, { mode: 0o600 })
       renameSync(temporary, path)
-      this.prune()
+      this.#prune()
     } catch {
       // the next start will ask the host
     }
@@ -37,7 +37,7 @@ export class Registrations {
 
   /** Returns the last answer for a directory, or else for any other directory: the tools rarely differ. */
   recall(directory: string): InitializeResult | undefined {
-    for (const path of [this.path(directory), ...this.newestFirst()]) {
+    for (const path of [this.#path(directory), ...this.#newestFirst()]) {
       try {
         return JSON.parse(read(path) ?? "") as InitializeResult
       } catch {
@@ -47,21 +47,21 @@ export class Registrations {
     return undefined
   }
 
-  private path(directory: string): string {
-    return join(this.dir, `${createHash("sha256").update(directory).digest("hex").slice(0, 16)}.json`)
+  #path(directory: string): string {
+    return join(this.#dir, `${createHash("sha256").update(directory).digest("hex").slice(0, 16)}.json`)
   }
 
-  private newestFirst(): string[] {
+  #newestFirst(): string[] {
     try {
-      const paths = readdirSync(this.dir).filter((name) => name.endsWith(".json")).map((name) => join(this.dir, name))
+      const paths = readdirSync(this.#dir).filter((name) => name.endsWith(".json")).map((name) => join(this.#dir, name))
       return paths.map((path) => ({ path, at: statSync(path).mtimeMs })).sort((a, b) => b.at - a.at).map(({ path }) => path)
     } catch {
       return []
     }
   }
 
-  private prune(): void {
-    for (const path of this.newestFirst().slice(mostDirectories)) rmSync(path, { force: true })
+  #prune(): void {
+    for (const path of this.#newestFirst().slice(mostDirectories)) rmSync(path, { force: true })
   }
 }
 

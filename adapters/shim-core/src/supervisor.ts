@@ -73,65 +73,65 @@ type State =
 export class Supervisor {
   /** Counts the connections. A new connection may lead to a host that has forgotten this shim. */
   generation = 0
-  private state: State = { name: "unused" }
-  private readonly startProcess: () => Child
-  private readonly directories: Directories
-  private readonly outbox: Outbox
-  private readonly log: Log
+  #state: State = { name: "unused" }
+  readonly #startProcess: () => Child
+  readonly #directories: Directories
+  readonly #outbox: Outbox
+  readonly #log: Log
 
   constructor(startProcess: () => Child, directories: Directories, outbox: Outbox, log: Log) {
-    this.startProcess = startProcess
-    this.directories = directories
-    this.outbox = outbox
-    this.log = log
+    this.#startProcess = startProcess
+    this.#directories = directories
+    this.#outbox = outbox
+    this.#log = log
   }
 
   /** The connection that calls go to, if there is one. */
   get connection(): Connection | undefined {
-    return this.state.name === "connected" ? this.state.connection : undefined
+    return this.#state.name === "connected" ? this.#state.connection : undefined
   }
 
   get isDown(): boolean {
-    return this.health?.isDown ?? false
+    return this.#health?.isDown ?? false
   }
 
   get isStopped(): boolean {
-    return this.state.name === "stopped"
+    return this.#state.name === "stopped"
   }
 
   /** The reason why there is no connection, as a sentence for the user. */
   get trouble(): string {
-    const { state } = this
+    const state = this.#state
     if (state.name === "stopped") return stopped
     if (state.name === "opening" && Date.now() - state.since >= attemptMS) return "the host has started, but does not answer"
-    return this.health?.failure || "the host has not answered yet"
+    return this.#health?.failure || "the host has not answered yet"
   }
 
   /** Starts the first process. Later calls do nothing. */
   begin(): void {
-    if (this.state.name !== "unused") return
-    this.enterStarting({ starts: 0, isDown: false, failure: "" })
-    this.run().catch((err) => this.log.warn("supervisor of the host failed", { cause: asError(err).message }))
+    if (this.#state.name !== "unused") return
+    this.#enterStarting({ starts: 0, isDown: false, failure: "" })
+    this.#run().catch((err) => this.#log.warn("supervisor of the host failed", { cause: asError(err).message }))
   }
 
   /** Ends a pause, so that the next attempt begins now. Returns when callers stop waiting for the running attempt. */
   hurry(): number {
-    this.endPause()
-    return "since" in this.state ? this.state.since + attemptMS : 0
+    this.#endPause()
+    return "since" in this.#state ? this.#state.since + attemptMS : 0
   }
 
   /** Notes that the host has answered a call. */
   answered(): void {
-    const { health } = this
-    if (health && (health.starts > 0 || health.isDown)) this.note({ starts: 0, isDown: false })
+    const health = this.#health
+    if (health && (health.starts > 0 || health.isDown)) this.#note({ starts: 0, isDown: false })
   }
 
   /** Notes that the host has missed a deadline. The connection ends if the host stays silent for a long time. */
   missed(cause: Error): void {
-    this.note({ isDown: true })
+    this.#note({ isDown: true })
     const { connection } = this
     if (!connection) return
-    this.note({ failure: cause.message })
+    this.#note({ failure: cause.message })
     connection.beginSilence()
     setTimeout(() => {
       if (Date.now() - (connection.silence?.since ?? Infinity) >= silenceMS) connection.close(cause)
@@ -140,44 +140,44 @@ export class Supervisor {
 
   /** Notes that the host is about to end. The next host gets all calls from now on. */
   retire(): void {
-    if (this.state.name === "connected") this.enterEnding()
+    if (this.#state.name === "connected") this.#enterEnding()
   }
 
   /** Ends the process for good, after graceMS by force. Resolves when it has ended. */
   async stop(graceMS?: number): Promise<void> {
-    const { state } = this
-    this.state = { name: "stopped" }
+    const state = this.#state
+    this.#state = { name: "stopped" }
     if (state.name === "pausing") state.wake()
     if ("child" in state) state.child.stop(graceMS)
     if ("connection" in state) state.connection.close(new Error(stopped))
-    this.outbox.failAll(new Error(stopped))
+    this.#outbox.failAll(new Error(stopped))
     if ("child" in state) await state.child.ended
   }
 
-  private async run(): Promise<void> {
+  async #run(): Promise<void> {
     let logged = ""
     for (let delay = firstDelayMS; ; delay = Math.min(2 * delay, longestDelayMS)) {
       const startedAt = Date.now()
-      const failure = await this.serveOnce()
-      if (!this.health) return // stopped
-      if (this.health.starts === 0 || Date.now() - startedAt > provenMS) delay = firstDelayMS
-      if (failure !== logged) this.log.warn("host is not available", { cause: failure })
+      const failure = await this.#serveOnce()
+      if (!this.#health) return // stopped
+      if (this.#health.starts === 0 || Date.now() - startedAt > provenMS) delay = firstDelayMS
+      if (failure !== logged) this.#log.warn("host is not available", { cause: failure })
       logged = failure
-      this.note({ failure, isDown: this.isDown || this.health.starts >= mostFailedStarts })
-      if (this.isDown) this.outbox.failAll(new Error(failure))
+      this.#note({ failure, isDown: this.isDown || this.#health.starts >= mostFailedStarts })
+      if (this.isDown) this.#outbox.failAll(new Error(failure))
       // The jitter prevents the shims of one user from restarting at the same moments.
-      await this.pause(delay * (0.5 + Math.random() / 2))
+      await this.#pause(delay * (0.5 + Math.random() / 2))
       if (this.isStopped) return
     }
   }
 
   /** Runs one host process to its end. Returns the reason why it ended. */
-  private async serveOnce(): Promise<string> {
+  async #serveOnce(): Promise<string> {
     let child: Child
     let connection: Connection
     try {
-      child = this.startProcess()
-      const { directories } = this
+      child = this.#startProcess()
+      const directories = this.#directories
       connection = new Connection(
         child.output,
         child.input,
@@ -186,25 +186,25 @@ export class Supervisor {
       )
     } catch (err) {
       // No executable was found, so there is nothing to wait for. It may be installed later.
-      this.note({ isDown: true })
-      this.directories.giveUp()
+      this.#note({ isDown: true })
+      this.#directories.giveUp()
       return asError(err).message
     }
-    this.enterOpening(child, connection)
+    this.#enterOpening(child, connection)
     void child.ended.then((how) => connection.close(new Error(how)))
     try {
       // This repeats until no directory is left, because directories may be opened meanwhile. There is no await
       // between the last check and enterConnected.
-      for (let left; (left = this.directories.unopened(connection)).length > 0; ) {
-        await Promise.all(left.map((directory) => this.directories.open(connection, directory)))
+      for (let left; (left = this.#directories.unopened(connection)).length > 0; ) {
+        await Promise.all(left.map((directory) => this.#directories.open(connection, directory)))
       }
-      this.enterConnected()
+      this.#enterConnected()
     } catch (err) {
-      if (isOtherProtocol(err)) this.note({ isDown: true })
+      if (isOtherProtocol(err)) this.#note({ isDown: true })
       connection.close(asError(err))
     }
     const reason = await connection.closed
-    this.enterEnding()
+    this.#enterEnding()
     child.stop(brokenGraceMS)
     const how = await child.ended
     return reason instanceof EndOfOutput ? how : reason.message
@@ -213,60 +213,60 @@ export class Supervisor {
   // The transitions. Each does nothing unless the supervisor is in a state from which it leads: a stop may come at any
   // moment.
 
-  private enterStarting(health: Health): void {
-    this.state = { name: "starting", since: Date.now(), health: { ...health, starts: health.starts + 1 } }
+  #enterStarting(health: Health): void {
+    this.#state = { name: "starting", since: Date.now(), health: { ...health, starts: health.starts + 1 } }
   }
 
-  private enterOpening(child: Child, connection: Connection): void {
-    const { state } = this
+  #enterOpening(child: Child, connection: Connection): void {
+    const state = this.#state
     if (state.name !== "starting") return
-    this.state = { name: "opening", since: state.since, health: state.health, child, connection }
+    this.#state = { name: "opening", since: state.since, health: state.health, child, connection }
   }
 
-  private enterConnected(): void {
-    const { state } = this
+  #enterConnected(): void {
+    const state = this.#state
     if (state.name !== "opening") return
     this.generation++
-    this.log.info("host connected", { pid: state.child.pid, generation: this.generation })
-    this.state = { ...state, name: "connected", health: { ...state.health, failure: "" } }
-    this.outbox.sendAll(state.connection)
+    this.#log.info("host connected", { pid: state.child.pid, generation: this.generation })
+    this.#state = { ...state, name: "connected", health: { ...state.health, failure: "" } }
+    this.#outbox.sendAll(state.connection)
   }
 
-  private enterEnding(): void {
-    const { state } = this
+  #enterEnding(): void {
+    const state = this.#state
     if (state.name !== "opening" && state.name !== "connected") return
-    this.state = { name: "ending", since: state.since, health: state.health, child: state.child }
+    this.#state = { name: "ending", since: state.since, health: state.health, child: state.child }
   }
 
   /** Enters pausing. Resolves at its end, when the state is starting or stopped. */
-  private pause(ms: number): Promise<void> {
-    const { state } = this
+  #pause(ms: number): Promise<void> {
+    const state = this.#state
     if (state.name !== "starting" && state.name !== "ending") return Promise.resolve()
     return new Promise<void>((resolve) => {
-      const timer = setTimeout(() => this.endPause(), ms)
+      const timer = setTimeout(() => this.#endPause(), ms)
       timer.unref()
       const wake = () => {
         clearTimeout(timer)
         resolve()
       }
-      this.state = { name: "pausing", health: state.health, wake }
+      this.#state = { name: "pausing", health: state.health, wake }
     })
   }
 
-  private endPause(): void {
-    const { state } = this
+  #endPause(): void {
+    const state = this.#state
     if (state.name !== "pausing") return
-    this.enterStarting(state.health)
+    this.#enterStarting(state.health)
     state.wake()
   }
 
-  private get health(): Health | undefined {
-    return "health" in this.state ? this.state.health : undefined
+  get #health(): Health | undefined {
+    return "health" in this.#state ? this.#state.health : undefined
   }
 
   /** Changes the health within the present state. */
-  private note(change: Partial<Health>): void {
-    const { state } = this
-    if ("health" in state) this.state = { ...state, health: { ...state.health, ...change } }
+  #note(change: Partial<Health>): void {
+    const state = this.#state
+    if ("health" in state) this.#state = { ...state, health: { ...state.health, ...change } }
   }
 }

@@ -63,9 +63,11 @@ export const ProtocolMinor = 0
 export const MaxBodyBytes = 8388608
 /** MaxAttachmentBytes bounds the attachment of a frame. */
 export const MaxAttachmentBytes = 536870912
+export const MaxAgentPromptBytes = 1048576
 
-/** AgentAbortParams stops a run. */
+/** AgentAbortParams ends a run of agent/run. The run is then answered with what it has used. */
 export interface AgentAbortParams {
+  directory: string
   run: string
 }
 
@@ -80,21 +82,58 @@ export interface AgentDefinition {
   steps?: number
 }
 
-/** AgentRunParams runs a hidden agent in a child session. */
-export interface AgentRunParams {
-  directory: string
-  session: string
-  run: string
-  agent: string
-  models: string[]
-  prompt: string
-  timeoutMs: number
+/** AgentFailure says why a run has no good answer. */
+export interface AgentFailure {
+  /**
+   * reason is "aborted" if the run was withdrawn, "timeout" if it missed its deadline, and otherwise "error".
+   */
+  reason: "error" | "aborted" | "timeout"
+  error?: unknown
 }
 
-/** AgentRunResult is the last answer of the agent. */
+/**
+ * AgentRunParams runs a hidden agent once: one prompt, one model, one answer. The user's session does not
+ * change. The harness runs the agent with the user's own logins: OpenCode in a child session, Pi in a process
+ * of its own.
+ */
+export interface AgentRunParams {
+  directory: string
+  /** session is the session that the agent works for. */
+  session: string
+  /** run names the run for agent/abort. No two runs have the same name. */
+  run: string
+  /** agent is the name of an AgentDefinition, for example "magicctx-historian". */
+  agent: string
+  /** title says to the user what the run does, for example "history 120-180". */
+  title: string
+  /** model is "provider/model". If it is empty, the model of the session answers. */
+  model?: string
+  /** system is the system prompt, and Prompt the message of the user. */
+  system: string
+  prompt: string
+  /** tools are the names of all tools that the agent may call. */
+  tools: string[]
+  /**
+   * steps bounds the steps of the agent, 0 does not. OpenCode takes the bound of the AgentDefinition instead.
+   */
+  steps?: number
+  /** timeoutMs bounds the run, in ms. The run is then aborted. */
+  timeoutMs: number
+  /** keep leaves the child session in the harness, so that a person can read it. */
+  keep?: boolean
+}
+
+/**
+ * AgentRunResult holds the answers of the model, in order. A run that fails has a Failure, and may have
+ * answers all the same.
+ */
 export interface AgentRunResult {
-  text: string
-  model: string
+  /**
+   * answers are the assistant messages of the run, in the form of the messages of a transform. Of their
+   * content, they hold the texts only.
+   */
+  answers: unknown[]
+  failure?: AgentFailure
 }
 
 /** BustPrice is the estimated cost and gain of a bust. */

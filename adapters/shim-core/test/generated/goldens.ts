@@ -513,21 +513,48 @@ export const hostNotifications: HostNotifications = {
 
 export const shimCalls: ShimCalls = {
   "agent/abort": { params: {
+    "directory": "/p",
     "run": "run_1"
   }, result: {} },
   "agent/run": { params: {
     "directory": "/p",
     "session": "ses_1",
     "run": "run_1",
-    "agent": "historian",
-    "models": [
-      "anthropic/claude-opus-4"
+    "agent": "magicctx-historian",
+    "title": "history 120-180",
+    "model": "anthropic/claude-sonnet-5",
+    "system": "You summarise.",
+    "prompt": "Summarise this.",
+    "tools": [
+      "read"
     ],
-    "prompt": "Summarise.",
-    "timeoutMs": 300000
+    "steps": 40,
+    "timeoutMs": 300000,
+    "keep": true
   }, result: {
-    "text": "A summary.",
-    "model": "anthropic/claude-opus-4"
+    "answers": [
+      {
+        "info": {
+          "id": "msg_1",
+          "role": "assistant"
+        },
+        "parts": [
+          {
+            "type": "text",
+            "text": "A summary."
+          }
+        ]
+      }
+    ],
+    "failure": {
+      "reason": "error",
+      "error": {
+        "name": "APIError",
+        "data": {
+          "message": "overloaded"
+        }
+      }
+    }
   } },
   "history/read": { params: {
     "directory": "/p",

@@ -1,0 +1,86 @@
+import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import { data } from "./callbacks.ts"
+import type { Client, PromptBody, Response } from "./opencode.ts"
+import { children, owner, type Sessions } from "./sessions.ts"
+
+/** How long OpenCode may take to end a run that is aborted, in ms, before it is asked again, and how often it is asked. */
+const abort = { everyMS: 500, times: 10 } as const
+
+/**
+ * Runs a hidden agent in a child session, which is deleted at the end. A session with a title of its own never causes a
+ * request for one.
+ */
+export async function runAgent(client: Client, sessions: Sessions, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
+  const { session: parentID, agent, system, tools, prompt } = params
+  const model = modelOf(params, sessions)
+  const { id } = await data(client.session.create({ body: { parentID, title: `magicctx: ${params.title} (process ${process.pid})` } }))
+  children.add(id)
+  const path = { id }
+  try {
+    const body: PromptBody = {
+      agent,
+      system,
+      // These rules come behind those of the agent, and the last one that matches wins.
+      tools: { "*": false, ...Object.fromEntries(tools.map((tool) => [tool, true])) },
+      parts: [{ type: "text", text: prompt, synthetic: true }],
+      ...(model && { model }),
+    }
+    const running: Response<unknown> = signal.aborted ? Promise.resolve({}) : client.session.prompt({ path, body })
+    await untilAborted(running, signal)
+    // Withdrawing the call alone would leave OpenCode's loop running.
+    for (let tries = 0; signal.aborted && tries < abort.times; tries++) {
+      await client.session.abort({ path })
+      if (await within(abort.everyMS, running)) break
+    }
+    const error = signal.aborted ? "aborted" : (await running).error
+    return resultOf((await data(client.session.messages({ path }))) as ChildMessage[], error)
+  } finally {
+    if (!params.keep) await client.session.delete({ path })
+  }
+}
+
+/** The model that a run names, or else that of the session's conversation. */
+function modelOf({ model, session }: AgentRunParams, sessions: Sessions): PromptBody["model"] {
+  if (!model) return sessions.lastConversation(session).model
+  const slash = model.indexOf("/")
+  return { providerID: model.slice(0, slash), modelID: model.slice(slash + 1) }
+}
+
+function untilAborted(running: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  return Promise.race([running, new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))])
+}
+
+/** A message of a child session. */
+interface ChildMessage {
+  info: { role: string; error?: unknown }
+  parts: { type: string }[]
+}
+
+/** The result of a run with these messages. The host knows how to read them. */
+function resultOf(messages: readonly ChildMessage[], error: unknown): AgentRunResult {
+  const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))
+  return result(answers, answers.at(-1)?.info.error ?? error)
+}
+
+/**
+ * Removes the child sessions of processes that have ended in the middle of a run. A process id may be in use again; then
+ * its sessions go when they are a day old.
+ */
+export async function removeOrphans(client: Client): Promise<void> {
+  for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {
+    const pid = owner(info)
+    if (!pid || children.has(info.id)) continue
+    const isOrphan = pid === process.pid || !isAlive(pid) || info.time.updated < Date.now() - dayMS
+    if (isOrphan) await client.session.delete({ path: { id: info.id } })
+  }
+}
+
+const dayMS = 86_400_000
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (err) {
+    return (err as { code?: string }).code === "EPERM"
+  }
+}

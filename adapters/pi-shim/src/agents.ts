@@ -1,0 +1,158 @@
+import { spawn, type ChildProcess } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
+import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
+
+/** How long a process of Pi may take to end by itself after its last event, and after it is told to end, in ms. */
+const graceMS = 2_000
+/** Longer lines of the output are skipped. A line may hold a whole message, and 0.74 writes one for each piece of it. */
+const longestLine = 16 << 20
+/** How much of the error output is kept, in characters. */
+const longestError = 2_000
+
+/**
+ * Runs a hidden agent in a process of Pi of its own, which has no session, no extension and none of the user's
+ * instructions. Pi's standard input is the whole prompt, because an argument could be too long.
+ */
+export async function runAgent(open: Open | undefined, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
+  const { directory, system, prompt, tools, steps } = params
+  const model = params.model ?? (open?.ctx.model && `${open.ctx.model.provider}/${open.ctx.model.id}`)
+  const slash = model?.indexOf("/") ?? -1
+  if (model && open && !open.ctx.modelRegistry.find(model.slice(0, slash), model.slice(slash + 1))) {
+    return result([], { name: "ProviderModelNotFoundError", data: { providerID: model.slice(0, slash), modelID: model.slice(slash + 1) } })
+  }
+  const dir = mkdtempSync(join(tmpdir(), "magicctx-agent-"))
+  try {
+    // Pi reads an argument that is the path of a file as that file.
+    const systemFile = join(dir, "system.md")
+    writeFileSync(systemFile, system, { mode: 0o600 })
+    // A compiled Pi has no file of its own in the arguments.
+    const entry = process.argv[1]
+    const args = [
+      ...(entry && existsSync(entry) ? [entry] : []),
+      ...["--print", "--mode", "json", "--no-session", "--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files"],
+      ...(tools.length > 0 ? ["--tools", tools.join(",")] : ["--no-tools"]),
+      ...["--system-prompt", systemFile, "--thinking", "off"],
+      ...(model ? ["--model", model] : []),
+    ]
+    return await follow(new Pi(args, directory), prompt, steps, signal)
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** Waits for the end of a process, and returns its answers. It is ended early behind its last step. */
+async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
+  const answers: Array<{ message: AssistantMessage }> = []
+  let grace: NodeJS.Timeout | undefined
+  pi.onEvent((event) => {
+    clearTimeout(grace)
+    const { type, message } = event
+    // A retry may follow the end of a run. Pi does not always end when nothing follows.
+    if (type === "agent_end" || type === "agent_settled") grace = setTimeout(() => pi.end(), graceMS)
+    if (type !== "message_end" || message?.role !== "assistant") return
+    const { role, provider, model, usage, stopReason, errorMessage, timestamp } = message
+    const content = Array.isArray(message.content) ? message.content.filter(({ type }: TextBlock) => type === "text") : []
+    answers.push({ message: { role, provider, model, usage, stopReason, errorMessage, timestamp, content } as AssistantMessage })
+    if (stopReason === "toolUse" && answers.length >= steps) pi.end()
+  })
+  const abort = () => pi.end()
+  if (signal.aborted) abort()
+  else signal.addEventListener("abort", abort, { once: true })
+  const failure = await pi.run(prompt)
+  clearTimeout(grace)
+  const last = answers.at(-1)?.message
+  const error = last?.stopReason === "error" || last?.stopReason === "aborted" ? (last.errorMessage ?? last.stopReason) : undefined
+  return result(answers, error ?? (signal.aborted ? "aborted" : last ? undefined : failure))
+}
+
+interface PiEvent {
+  type?: string
+  message?: AssistantMessage
+}
+
+/** A process of Pi in a process group of its own, so that it can be ended together with its tools. */
+class Pi {
+  readonly #child: ChildProcess
+  #errors = ""
+  /** From here on, the process id may belong to another process. */
+  #hasEnded = false
+
+  constructor(args: string[], cwd: string) {
+    // The extension does nothing in a process with this marker.
+    const env = { ...process.env, MAGICCTX_SUBAGENT: "1" }
+    this.#child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", windowsHide: true, detached: process.platform !== "win32" })
+  }
+
+  /** Hands over each event of the output. Anything that is no event is skipped. */
+  onEvent(take: (event: PiEvent) => void): void {
+    lines(this.#child.stdout!, (line) => {
+      try {
+        take((JSON.parse(line) ?? {}) as PiEvent)
+      } catch {
+        // something in the process has printed to the output
+      }
+    })
+  }
+
+  /** Sends the prompt, and waits for the end. Returns the reason for it, for a process that has not answered. */
+  async run(prompt: string): Promise<string> {
+    const child = this.#child
+    child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))
+    child.stdin!.on("error", () => {}) // a process that ends early does not read its prompt
+    child.stdin!.end(prompt)
+    // The process must not outlive Pi. When Pi is killed, nothing runs here, but the output of the process breaks.
+    const kill = () => this.#signal("SIGKILL")
+    process.once("exit", kill)
+    const how = await new Promise<string>((resolve) => {
+      child.once("error", (err) => resolve(asError(err).message))
+      child.once("exit", (code, signal) => {
+        const report = () => resolve(`Pi ended with ${signal ?? `code ${code}`}`)
+        child.once("close", report)
+        setTimeout(report, graceMS).unref() // a tool may hold the output open
+      })
+    })
+    process.off("exit", kill)
+    kill() // what is left of the group
+    this.#hasEnded = true
+    return this.#errors.trim() || how
+  }
+
+  /** Asks the process to end, and kills it if it does not. */
+  end(): void {
+    this.#signal("SIGTERM")
+    setTimeout(() => this.#signal("SIGKILL"), graceMS).unref()
+  }
+
+  #signal(signal: "SIGTERM" | "SIGKILL"): void {
+    const { pid } = this.#child
+    if (pid === undefined || this.#hasEnded) return
+    try {
+      if (process.platform === "win32") spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true }).on("error", () => {})
+      else process.kill(-pid, signal)
+    } catch {
+      // the whole group has ended
+    }
+  }
+}
+
+/** Hands over each line of a stream. Lines that are too long are skipped. */
+export function lines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
+  let pieces: Buffer[] = []
+  let length = 0
+  stream.on("data", (chunk: Buffer) => {
+    for (let from = 0; from < chunk.length; ) {
+      const at = chunk.indexOf(10, from)
+      const piece = chunk.subarray(from, at < 0 ? chunk.length : at)
+      from += piece.length + 1
+      length += piece.length
+      if (length <= longestLine) pieces.push(piece)
+      if (at < 0) return
+      if (length <= longestLine) take(Buffer.concat(pieces).toString())
+      pieces = []
+      length = 0
+    }
+  })
+}

@@ -1,0 +1,261 @@
+package historian
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// An AnchorKind is a kind of detail that a later search or decision needs to the
+// letter.
+type AnchorKind string
+
+const (
+	RuleAnchor    AnchorKind = "rule"    // a sentence of the user that says how things must be
+	TodoAnchor    AnchorKind = "todo"    // an open item of the newest todo list
+	WrittenAnchor AnchorKind = "written" // a file that a tool has changed
+	ErrorAnchor   AnchorKind = "error"   // a line that reports a failure
+	CommitAnchor  AnchorKind = "commit"  // a commit hash
+	CommandAnchor AnchorKind = "command" // a command that was run
+	PathAnchor    AnchorKind = "path"    // a file that was mentioned or read
+	NumberAnchor  AnchorKind = "number"  // a number with three digits, a unit or a decimal point
+	SymbolAnchor  AnchorKind = "symbol"  // an identifier
+)
+
+// anchorKinds gives each kind its weight in the score, and how many anchors of it
+// count. The weights rank the kinds by what is lost without them: a rule of the
+// user cannot be found again by looking at the code, a symbol can. The bounds keep
+// one kind, such as the numbers of a long listing, from outvoting all others.
+var anchorKinds = map[AnchorKind]struct{ weight, most int }{
+	RuleAnchor:    {8, 20},
+	TodoAnchor:    {5, 20},
+	WrittenAnchor: {5, 40},
+	ErrorAnchor:   {4, 20},
+	CommitAnchor:  {4, 20},
+	CommandAnchor: {2, 30},
+	PathAnchor:    {2, 40},
+	NumberAnchor:  {1, 40},
+	SymbolAnchor:  {1, 40},
+}
+
+// An Anchor is a detail of the raw messages.
+type Anchor struct {
+	Kind AnchorKind
+	Text string
+	// Ordinal is the message that has it first.
+	Ordinal int
+}
+
+// Bounds of the search for anchors, against hostile input: a tool's output may
+// have megabytes, and may be one line.
+const (
+	scannedText   = 32 << 10 // bytes of one text or output: its first and its last part
+	scannedTotal  = 4 << 20  // bytes of a range
+	maxAnchorText = 200      // runes of one anchor
+	maxPathText   = 160      // bytes; longer words are data, not paths
+	maxSentence   = 400      // bytes; longer sentences are pasted text
+)
+
+// Anchors extracts the anchors of messages, the most valuable first, then by
+// ordinal and text. It asks no model. Texts and arguments give all kinds; outputs
+// give error lines only, because a listing would drown the rest.
+func Anchors(messages []Message) []Anchor {
+	c := collector{seen: map[string]bool{}, left: scannedTotal}
+	for i := range messages {
+		c.message(&messages[i])
+	}
+	c.todos(messages)
+	slices.SortStableFunc(c.found, func(a, b Anchor) int {
+		return cmp.Or(
+			cmp.Compare(anchorKinds[b.Kind].weight, anchorKinds[a.Kind].weight),
+			cmp.Compare(a.Ordinal, b.Ordinal),
+			cmp.Compare(a.Text, b.Text),
+		)
+	})
+	return c.found
+}
+
+// A collector gathers anchors once each, within the bounds.
+type collector struct {
+	found []Anchor
+	seen  map[string]bool
+	count map[AnchorKind]int
+	left  int
+}
+
+func (c *collector) add(kind AnchorKind, text string, ordinal int) {
+	text = cut(oneLine(text), maxAnchorText)
+	key := strings.ToLower(text)
+	if text == "" || c.seen[key] || c.count[kind] >= anchorKinds[kind].most {
+		return
+	}
+	if c.count == nil {
+		c.count = map[AnchorKind]int{}
+	}
+	c.count[kind]++
+	c.seen[key] = true
+	c.found = append(c.found, Anchor{Kind: kind, Text: text, Ordinal: ordinal})
+}
+
+// scan returns the part of a text that is searched: all of it, or its first and
+// last part. An error message usually stands at one end of an output.
+func (c *collector) scan(text string) string {
+	if len(text) > scannedText {
+		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]
+	}
+	if len(text) > c.left {
+		text = text[:c.left]
+	}
+	c.left -= len(text)
+	return clean(text)
+}
+
+func (c *collector) message(m *Message) {
+	for _, call := range m.Calls {
+		c.call(&call, m.Ordinal)
+	}
+	for _, text := range m.Texts {
+		text = c.scan(text)
+		if m.Role == User {
+			for _, s := range sentences(text) {
+				if isRule(s) {
+					c.add(RuleAnchor, s, m.Ordinal)
+				}
+			}
+		}
+		c.errors(text, m.Ordinal)
+		c.words(text, m.Ordinal)
+	}
+}
+
+// call takes what the arguments name, and the errors of the output.
+func (c *collector) call(call *Call, ordinal int) {
+	for _, a := range stringArguments(call.Arguments) {
+		switch {
+		case slices.Contains(commandArguments[:], a.Name):
+			c.add(CommandAnchor, firstLine(a.Text), ordinal)
+		case slices.Contains(pathArguments[:], a.Name) && len(a.Text) <= maxPathText:
+			kind := PathAnchor
+			if call.Writes {
+				kind = WrittenAnchor
+			}
+			c.add(kind, a.Text, ordinal)
+		}
+	}
+	output := c.scan(call.Output)
+	before := c.count[ErrorAnchor]
+	c.errors(output, ordinal)
+	if call.IsError && c.count[ErrorAnchor] == before {
+		c.add(ErrorAnchor, firstLine(output), ordinal)
+	}
+}
+
+// errors takes the lines that report a failure.
+func (c *collector) errors(text string, ordinal int) {
+	for line := range strings.Lines(text) {
+		if len(line) <= maxSentence && errorLine().MatchString(line) {
+			c.add(ErrorAnchor, line, ordinal)
+		}
+	}
+}
+
+// words takes paths, commits, numbers and symbols.
+func (c *collector) words(text string, ordinal int) {
+	for _, m := range path().FindAllString(text, -1) {
+		if m = strings.Trim(m, "./,;:"); len(m) <= maxPathText && strings.ContainsAny(m, "/.") {
+			c.add(PathAnchor, m, ordinal)
+		}
+	}
+	for _, m := range commit().FindAllStringSubmatch(text, -1) {
+		c.add(CommitAnchor, strings.ToLower(m[1]), ordinal)
+	}
+	for _, m := range number().FindAllStringSubmatch(text, -1) {
+		c.add(NumberAnchor, m[1], ordinal)
+	}
+	for _, m := range symbol().FindAllStringSubmatch(text, -1) {
+		c.add(SymbolAnchor, m[1]+m[2], ordinal)
+	}
+}
+
+// todos takes the open items of the newest todo list. An older list is history.
+func (c *collector) todos(messages []Message) {
+	for _, m := range slices.Backward(messages) {
+		for _, call := range slices.Backward(m.Calls) {
+			if items, ok := todoList(call.Arguments); ok {
+				for _, item := range items {
+					if item.Status != "completed" && item.Status != "cancelled" {
+						c.add(TodoAnchor, item.Content, m.Ordinal)
+					}
+				}
+				return
+			}
+		}
+	}
+}
+
+type todo struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+// todoList reads the argument "todos" of a call, as the todo tools of both
+// harnesses have it.
+func todoList(arguments json.Value) ([]todo, bool) {
+	var list struct {
+		Todos []todo `json:"todos"`
+	}
+	if len(arguments) > scannedText || !strings.Contains(string(arguments), `"todos"`) {
+		return nil, false
+	}
+	return list.Todos, json.Unmarshal(arguments, &list) == nil && list.Todos != nil
+}
+
+var (
+	pathArguments    = [...]string{"filePath", "file_path", "path", "notebook_path", "file"}
+	commandArguments = [...]string{"command", "cmd"}
+)
+
+// stringArguments returns the arguments that are strings, in their order.
+func stringArguments(arguments json.Value) []Field {
+	names, values, err := json.Members(arguments)
+	if err != nil {
+		return nil
+	}
+	var found []Field
+	for i, name := range names {
+		var text string
+		if len(values[i]) <= scannedText && json.Unmarshal(values[i], &text) == nil {
+			found = append(found, Field{Name: name, Text: text})
+		}
+	}
+	return found
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+var (
+	errorLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)
+	})
+	path = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w@.+-]+[/\\])+[\w@.+-]+|\b[\w-]+\.(?:go|ts|tsx|js|jsx|mjs|py|rs|c|h|cc|cpp|java|kt|rb|php|cs|swift|sh|sql|md|txt|json|jsonc|yml|yaml|toml|html|css|lock|mod|proto|xml|env|cfg|ini)\b`)
+	})
+	// A commit hash has letters and digits; words like "facade" and dates have one
+	// of the two.
+	commit = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b((?:[0-9]+[a-f]|[a-f]+[0-9])[0-9a-f]{4,38})\b`)
+	})
+	number = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|[\s(=:,"'` + "`" + `])(v?\d+(?:[.,_]\d+)+|\d{3,}|\d+\s?(?:%|ms|s|min|h|kB|KB|KiB|MB|MiB|GB|GiB|TB|px|tokens)\b|\d+\s?%)`)
+	})
+	symbol = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("`([A-Za-z_][\\w.:$-]{2,80}(?:\\(\\))?)`" + `|\b([a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}|[a-zA-Z]+(?:_[a-zA-Z0-9]+)+|[A-Za-z_]\w*\(\))`)
+	})
+)

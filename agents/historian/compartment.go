@@ -1,0 +1,81 @@
+package historian
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"strings"
+)
+
+// A Compartment is a summarised range of history.
+type Compartment struct {
+	Range
+	// StartKey and EndKey are the keys of the messages at the ends.
+	StartKey, EndKey string
+	Title            string
+	// Tiers are four paraphrases of the range, from full detail to a mere
+	// reminder. The fourth may be empty.
+	Tiers [4]string
+	// Importance is 1..100: how long the details are worth keeping.
+	Importance int
+	// Episode names the kinds of work, for example "bug,investigation".
+	Episode string
+	// Receipt says which anchors of the raw messages the tiers hold.
+	Receipt Receipt
+}
+
+// A Reference is an older compartment that the historian sees, so that it tells
+// the story on and does not repeat it.
+type Reference struct {
+	Range
+	Title      string
+	Episode    string
+	Importance int
+	Tiers      [4]string
+}
+
+// A Memory is a fact that the project already remembers.
+type Memory struct{ Category, Content string }
+
+// A Fact is a statement about the project that stays true after the session.
+type Fact struct {
+	// Category is one of Categories.
+	Category string
+	Content  string
+}
+
+// Categories are the categories of facts, in the order in which prompts list
+// them.
+var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
+
+// An Event is an experience worth counting, for example a strategy that was
+// given up. Events are stored and not rendered.
+type Event struct {
+	Kind string
+	// Compartment is the number of the compartment that tells of it, from 1, in
+	// the order of the answer's ranges.
+	Compartment int
+	Fields      []Field
+}
+
+// A Field is one named text of an event.
+type Field struct{ Name, Text string }
+
+const (
+	defaultImportance = 50
+	minImportance     = 1
+	maxImportance     = 100
+)
+
+// FactHash names a fact regardless of case and spacing: it is the MD5, in hex,
+// of the text in lower case with single blanks. "  Use   Bun\n" and "use bun"
+// have the same hash.
+func FactHash(content string) string {
+	sum := md5.Sum([]byte(normalise(content)))
+	return hex.EncodeToString(sum[:])
+}
+
+// normalise returns a text in lower case, with single blanks between words.
+func normalise(text string) string { return oneLine(strings.ToLower(text)) }
+
+// oneLine returns a text with single blanks between words.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,182 @@
+package historian
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// extractSpan is the number of messages from which an extractive compartment ends
+// at the next prompt of the user. It is about the length of a compartment that a
+// model writes.
+const extractSpan = 40
+
+// Extract writes compartments without a model, by rule, from the raw messages:
+// the user's sentences, decisions, files, commands, errors and commits. They
+// cover exactly the chunk. Their fidelity is lower than a model's, and their text
+// says so, but no chunk is so odd that they cannot be written. The result depends
+// on the arguments only.
+func Extract(chunk *Chunk, raw []Message) []Compartment {
+	var found []Compartment
+	for _, r := range turns(chunk, raw) {
+		e := extract{Range: r, messages: within(raw, r)}
+		e.read()
+		c := Compartment{Range: r, Title: e.title(), Tiers: e.tiers(), Importance: e.importance()}
+		c.StartKey, _ = chunk.key(r.Start)
+		c.EndKey, _ = chunk.key(r.End)
+		found = append(found, c)
+	}
+	return found
+}
+
+// turns splits a chunk in front of prompts of the user, so that no split comes
+// between a call and its result.
+func turns(chunk *Chunk, raw []Message) []Range {
+	prompts := map[int]bool{}
+	for _, m := range raw {
+		prompts[m.Ordinal] = m.Role == User && strings.TrimSpace(strings.Join(m.Texts, "")) != ""
+	}
+	var ranges []Range
+	start, length := chunk.Start, 0
+	for _, line := range chunk.Lines {
+		if prompts[line.Ordinal] && length >= extractSpan {
+			ranges = append(ranges, Range{start, chunk.before(line.Ordinal)})
+			start, length = line.Ordinal, 0
+		}
+		length++
+	}
+	return append(ranges, Range{start, chunk.End})
+}
+
+// An extract is what the rules find in a range.
+type extract struct {
+	Range
+	messages  []Message
+	said      []string // the first sentence of each prompt, and rules
+	decisions []string
+	outcome   string
+	anchors   map[AnchorKind][]string
+}
+
+// Bounds of a tier's lists. With them, a first tier has about 1,500 tokens at
+// most.
+const (
+	maxSaid       = 12
+	maxDecisions  = 8
+	maxListed     = 20
+	maxListedItem = 240 // runes
+)
+
+func (e *extract) read() {
+	e.anchors = map[AnchorKind][]string{}
+	for _, a := range Anchors(e.messages) {
+		e.anchors[a.Kind] = append(e.anchors[a.Kind], a.Text)
+	}
+	left := scannedTotal
+	for _, m := range e.messages {
+		for _, text := range m.Texts {
+			text = text[:min(len(text), scannedText, left)]
+			left -= len(text)
+			e.readText(m.Role, splitSentences(clean(text)))
+		}
+	}
+}
+
+func (e *extract) readText(role Role, all []string) {
+	for i, s := range all {
+		s = cut(oneLine(s), maxListedItem)
+		switch {
+		case role == User:
+			if (i == 0 || isRule(s)) && len(e.said) < maxSaid && !slices.Contains(e.said, s) {
+				e.said = append(e.said, s)
+			}
+		case i == 0:
+			e.outcome = s
+			fallthrough
+		default:
+			if decision().MatchString(s) && len(e.decisions) < maxDecisions && !slices.Contains(e.decisions, s) {
+				e.decisions = append(e.decisions, s)
+			}
+		}
+	}
+}
+
+var decision = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:decided|decision|because|instead|chose|chosen|root cause|the cause|turns out|therefore|will use|fixed by|the fix|conclusion|switched to|reverted|agreed)\b`)
+})
+
+func (e *extract) title() string {
+	const runes = 80
+	switch {
+	case len(e.said) > 0:
+		return cut(e.said[0], runes)
+	case len(e.anchors[WrittenAnchor]) > 0:
+		return cut("Work on "+e.anchors[WrittenAnchor][0], runes)
+	default:
+		return "Messages " + e.Range.String()
+	}
+}
+
+// importance is that of routine work, and rises with the user's rules, changed
+// files and commits.
+func (e *extract) importance() int {
+	n := 35
+	for kind, worth := range map[AnchorKind]int{RuleAnchor: 20, WrittenAnchor: 10, CommitAnchor: 5} {
+		if len(e.anchors[kind]) > 0 {
+			n += worth
+		}
+	}
+	return n
+}
+
+func (e *extract) tiers() [4]string {
+	var user []string
+	for _, s := range e.said {
+		user = append(user, "U: "+s)
+	}
+	header := fmt.Sprintf("No model has summarised the messages %s. These lines were taken from them by rule.", e.Range)
+	facts := []string{
+		list("Decisions: ", " / ", e.decisions),
+		list("Files changed: ", ", ", e.anchors[WrittenAnchor]),
+		list("Errors: ", " / ", e.anchors[ErrorAnchor]),
+		list("Commits: ", ", ", e.anchors[CommitAnchor]),
+		list("Open: ", " / ", e.anchors[TodoAnchor]),
+	}
+	last := ""
+	if e.outcome != "" {
+		last = "Last answer: " + e.outcome
+	}
+	full := slices.Concat([]string{header}, user, facts, []string{
+		list("Commands: ", " / ", e.anchors[CommandAnchor]),
+		list("Paths: ", ", ", e.anchors[PathAnchor]),
+		list("Names: ", ", ", e.anchors[SymbolAnchor]),
+		list("Numbers: ", ", ", e.anchors[NumberAnchor]),
+		last,
+	})
+	rules := list("Rules of the user: ", " / ", e.anchors[RuleAnchor])
+	keywords := slices.Concat(e.anchors[CommitAnchor], e.anchors[WrittenAnchor])
+	return [4]string{
+		lines(full),
+		lines(slices.Concat([]string{rules}, facts, []string{last})),
+		lines([]string{e.title(), list("Commits: ", ", ", e.anchors[CommitAnchor]), last}),
+		list("", ", ", keywords[:min(len(keywords), 6)]),
+	}
+}
+
+func list(name, separator string, items []string) string {
+	if len(items) == 0 {
+		return ""
+	}
+	var shown []string
+	for _, item := range items[:min(len(items), maxListed)] {
+		shown = append(shown, cut(item, maxListedItem))
+	}
+	return name + strings.Join(shown, separator)
+}
+
+// lines joins the lines that have text.
+func lines(all []string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "\n")
+}

@@ -1,0 +1,406 @@
+package historian
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Draft is the content of an answer, before anybody has checked that it fits
+// the chunk.
+type Draft struct {
+	// Compartments are sorted by their start. They have no keys and no receipts
+	// yet.
+	Compartments []Compartment
+	Facts        []Fact
+	Events       []Event
+	Observations []string
+	// UnprocessedFrom is the ordinal from which the answer leaves messages to the
+	// next run. 0 means that it leaves none.
+	UnprocessedFrom int
+	// Skipped says which compartments could not be read, and why.
+	Skipped []string
+}
+
+// Bounds of an answer. A session's answer has a few compartments of a few
+// kilobytes; the bounds keep a runaway answer out of memory and database.
+const (
+	maxAnswer     = 1 << 20
+	maxItems      = 200
+	maxItemText   = 2_000
+	maxTitle      = 300
+	maxOrdinal    = 1 << 31
+	maxNumber     = 12 // digits
+	flatTierTwo   = 1_200
+	flatTierThree = 420
+)
+
+// Parse reads an answer. It is lenient: it ignores wrappers, prose and fences
+// around the elements, takes attributes in any order, and goes on without a
+// closing tag if something else shows where the element ends. It never fails: an answer without compartments is an empty draft.
+// It takes time linear in the length of the answer.
+func Parse(answer string) Draft {
+	var d Draft
+	if len(answer) > maxAnswer {
+		d.skip("the answer is longer than %d bytes", maxAnswer)
+		return d
+	}
+	answer = withoutThinking(clean(answer))
+	rest := d.takeCompartments(answer)
+	events, rest := cutElement(rest, "events")
+	d.Events = parseEvents(events)
+	observations, rest := cutElement(rest, "user_observations")
+	d.Observations = bullets(observations)
+	if number, _ := cutElement(rest, "unprocessed_from"); number != "" {
+		d.UnprocessedFrom, _ = ordinal(strings.TrimSpace(number))
+	}
+	facts, _ := cutElement(rest, "facts")
+	d.Facts = parseFacts(cmp.Or(facts, rest))
+	return d
+}
+
+func (d *Draft) skip(format string, args ...any) {
+	if len(d.Skipped) < maxItems {
+		d.Skipped = append(d.Skipped, fmt.Sprintf(format, args...))
+	}
+}
+
+// clean removes what no text needs and no database or terminal should get:
+// invalid UTF-8 and control characters.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+}
+
+// withoutThinking removes a block of reasoning that some models write in front
+// of their answer. It may hold a first attempt at the same compartments.
+func withoutThinking(answer string) string {
+	trimmed := strings.TrimSpace(answer)
+	if !strings.HasPrefix(trimmed, "<think>") {
+		return answer
+	}
+	if _, after, closed := strings.Cut(trimmed, "</think>"); closed {
+		return after
+	}
+	return answer
+}
+
+// ends are the tags behind which no compartment goes on, even if its closing tag
+// is missing.
+var ends = [...]string{"</compartment>", "</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
+
+// takeCompartments parses the compartments of an answer, and returns the text
+// around them. Nothing is searched behind the next opening tag, so the time is
+// linear, and a compartment without a closing tag does not swallow the next one.
+func (d *Draft) takeCompartments(answer string) (rest string) {
+	var around strings.Builder
+	starts := opening().FindAllStringIndex(answer, maxItems+1)
+	if len(starts) > maxItems {
+		d.skip("the answer has more than %d compartments", maxItems)
+		return ""
+	}
+	from := 0
+	for i, at := range starts {
+		around.WriteString(answer[from:at[0]])
+		limit := len(answer)
+		if i+1 < len(starts) {
+			limit = starts[i+1][0]
+		}
+		length := d.takeCompartment(i+1, answer[at[0]:limit], limit == len(answer))
+		from = at[0] + length
+	}
+	around.WriteString(answer[from:])
+	slices.SortStableFunc(d.Compartments, func(a, b Compartment) int { return cmp.Compare(a.Start, b.Start) })
+	return around.String()
+}
+
+// takeCompartment parses the compartment at the start of text, and returns how
+// much of text belongs to it. If it is the last one and nothing ends it, the
+// answer broke off, and nobody knows how much of it is missing.
+func (d *Draft) takeCompartment(number int, text string, isLast bool) (length int) {
+	tag, closed := openTag(text)
+	attributes := parseAttributes(text[:tag])
+	if closed { // <compartment … />
+		d.skip("compartment %d has no text", number)
+		return tag
+	}
+	end, length := len(text), len(text)
+	for _, mark := range ends {
+		if at := strings.Index(text[tag:], mark); at >= 0 && tag+at < end {
+			end, length = tag+at, tag+at
+			if mark == "</compartment>" {
+				length += len(mark)
+			}
+		}
+	}
+	c, problem := compartment(attributes, text[tag:end])
+	if isLast && end == len(text) {
+		problem = "breaks off"
+	}
+	if problem != "" {
+		d.skip("compartment %d %s", number, problem)
+	} else {
+		d.Compartments = append(d.Compartments, c)
+	}
+	return length
+}
+
+func compartment(attributes map[string]string, body string) (Compartment, string) {
+	var c Compartment
+	var ok bool
+	if c.Start, ok = ordinal(attributes["start"]); !ok {
+		return c, "has no number as start"
+	}
+	if c.End, ok = ordinal(attributes["end"]); !ok {
+		return c, "has no number as end"
+	}
+	if c.Title = cut(oneLine(unescape(attributes["title"])), maxTitle); c.Title == "" {
+		return c, "has no title"
+	}
+	c.Importance = importance(attributes["importance"])
+	c.Episode = episode(unescape(attributes["episode_type"]))
+	c.Tiers = tiers(body)
+	if c.Tiers[0] == "" {
+		return c, "has no text"
+	}
+	return c, ""
+}
+
+// openTag returns the length of the tag at the start of text, and whether it
+// closes itself. A ">" between quotes does not end the tag. If the tag has an
+// odd quote, its first ">" ends it.
+func openTag(text string) (length int, selfClosed bool) {
+	end, quote := -1, byte(0)
+	for i := 0; i < len(text) && end < 0; i++ {
+		switch b := text[i]; {
+		case quote != 0 && b == quote:
+			quote = 0
+		case quote == 0 && (b == '"' || b == '\''):
+			quote = b
+		case quote == 0 && b == '>':
+			end = i + 1
+		}
+	}
+	if end < 0 {
+		end = strings.IndexByte(text, '>') + 1
+	}
+	if end == 0 {
+		return len(text), false
+	}
+	return end, strings.HasSuffix(text[:end], "/>")
+}
+
+var (
+	opening   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<compartment(?:[\s/>])`) })
+	attribute = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([a-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	})
+	tierTag     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)p([1-4])\s*(/?)>`) })
+	categoryTag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`<(/?)(` + strings.Join(Categories[:], "|") + `)\s*(/?)>`)
+	})
+	eventTag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`<([a-z_]+)\s+at_compartment\s*=\s*["'](\d{1,9})["']\s*>`)
+	})
+	fieldTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)([a-z_]+)>`) })
+)
+
+// parseAttributes returns the attributes of a tag; the first of a name counts.
+func parseAttributes(tag string) map[string]string {
+	found := map[string]string{}
+	for _, m := range attribute().FindAllStringSubmatch(tag, -1) {
+		if _, known := found[m[1]]; !known {
+			found[m[1]] = m[2] + m[3]
+		}
+	}
+	return found
+}
+
+func ordinal(text string) (int, bool) {
+	if text == "" || len(text) > maxNumber {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 || n > maxOrdinal {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// importance reads digits only, and keeps them within 1..100. Anything else is
+// the default.
+func importance(text string) int {
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		return defaultImportance
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil { // more digits than a number has
+		return maxImportance
+	}
+	return min(max(n, minImportance), maxImportance)
+}
+
+// episodes are the kinds of work that the prompt offers.
+var episodes = [...]string{"bug", "feature", "release", "refactor", "infra", "design", "investigation", "docs"}
+
+// episode keeps the known kinds of a list, for example "bug,docs".
+func episode(list string) string {
+	var known []string
+	for kind := range strings.SplitSeq(strings.ToLower(list), ",") {
+		kind = strings.TrimSpace(kind)
+		if slices.Contains(episodes[:], kind) && !slices.Contains(known, kind) {
+			known = append(known, kind)
+		}
+	}
+	return strings.Join(known, ",")
+}
+
+// tiers reads the four tiers of a compartment's body. A tier ends at the next tag
+// of any tier, so a wrong closing tag harms nothing. A missing second or third
+// tier is the one before it; a missing fourth tier is empty. Without a first tier,
+// the first one that has text takes its place.
+func tiers(body string) (tiers [4]string) {
+	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
+	seen := [4]bool{}
+	for i, at := range tags {
+		tier := body[at[4]] - '1'
+		isClosing, isEmpty := at[3] > at[2], at[7] > at[6]
+		if isClosing || seen[tier] {
+			continue
+		}
+		seen[tier] = true
+		if isEmpty {
+			continue
+		}
+		end := len(body)
+		if i+1 < len(tags) {
+			end = tags[i+1][0]
+		}
+		tiers[tier] = unescape(strings.TrimSpace(body[at[1]:end]))
+	}
+	if !slices.Contains(seen[:], true) {
+		return flat(unescape(strings.TrimSpace(body)))
+	}
+	tiers[0] = cmp.Or(tiers[:]...)
+	tiers[1] = cmp.Or(tiers[1], tiers[0])
+	tiers[2] = cmp.Or(tiers[2], tiers[1])
+	return tiers
+}
+
+// flat makes tiers of a body without tiers: cuts of different length.
+func flat(body string) [4]string {
+	return [4]string{body, cut(body, flatTierTwo), cut(body, flatTierThree), ""}
+}
+
+// cutElement returns the content of the first element of a name, and the text
+// without that element. An element that is not closed goes on to the end.
+func cutElement(text, name string) (content, rest string) {
+	before, after, found := strings.Cut(text, "<"+name+">")
+	if !found {
+		return "", text
+	}
+	content, behind, _ := strings.Cut(after, "</"+name+">")
+	return content, before + behind
+}
+
+// parseFacts reads the bullets in the elements of the categories.
+func parseFacts(text string) []Fact {
+	var facts []Fact
+	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
+	for i, at := range tags {
+		if at[3] > at[2] || at[7] > at[6] { // a closing or an empty element
+			continue
+		}
+		end := len(text)
+		if i+1 < len(tags) {
+			end = tags[i+1][0]
+		}
+		for _, content := range bullets(text[at[1]:end]) {
+			if len(facts) < maxItems {
+				facts = append(facts, Fact{Category: text[at[4]:at[5]], Content: content})
+			}
+		}
+	}
+	return facts
+}
+
+// bullets returns the lines that begin with "* ".
+func bullets(text string) []string {
+	var found []string
+	for line := range strings.Lines(text) {
+		if content, ok := strings.CutPrefix(strings.TrimSpace(line), "* "); ok && len(found) < maxItems {
+			if content = cut(oneLine(unescape(content)), maxItemText); content != "" {
+				found = append(found, content)
+			}
+		}
+	}
+	return found
+}
+
+// parseEvents reads elements of any kind that name their compartment.
+func parseEvents(text string) []Event {
+	var events []Event
+	starts := eventTag().FindAllStringSubmatchIndex(text, maxItems)
+	for i, at := range starts {
+		limit := len(text)
+		if i+1 < len(starts) {
+			limit = starts[i+1][0]
+		}
+		kind := text[at[2]:at[3]]
+		number, _ := strconv.Atoi(text[at[4]:at[5]])
+		body, _, _ := strings.Cut(text[at[1]:limit], "</"+kind+">")
+		if fields := parseFields(body); number > 0 && len(fields) > 0 {
+			events = append(events, Event{Kind: kind, Compartment: number, Fields: fields})
+		}
+	}
+	return events
+}
+
+// parseFields reads the children of an event. A child ends at its own closing
+// tag; tags of other names inside it are text.
+func parseFields(body string) []Field {
+	var fields []Field
+	open, from := "", 0
+	for _, at := range fieldTag().FindAllStringSubmatchIndex(body, -1) {
+		name, isClosing := body[at[4]:at[5]], at[3] > at[2]
+		switch {
+		case open == "" && !isClosing:
+			open, from = name, at[1]
+		case name == open && isClosing:
+			if text := cut(unescape(strings.TrimSpace(body[from:at[0]])), maxItemText); text != "" && len(fields) < maxItems {
+				fields = append(fields, Field{Name: name, Text: text})
+			}
+			open = ""
+		}
+	}
+	return fields
+}
+
+// entities replaces each entity once: "&amp;lt;" is "&lt;" and not "<".
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&")
+
+func unescape(text string) string { return entities.Replace(text) }
+
+// cut shortens a text to a number of runes; the last one is then "…".
+func cut(text string, runes int) string {
+	if utf8.RuneCountInString(text) <= runes {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n++; n == runes {
+			return strings.TrimRightFunc(text[:i], unicode.IsSpace) + "…"
+		}
+	}
+	return text
+}

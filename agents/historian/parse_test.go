@@ -1,0 +1,183 @@
+package historian
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Reference vector: attributes in any order, missing tiers, entities.
+func TestParseVector(t *testing.T) {
+	got := Parse(`<compartment importance="9" title="x &amp; y" end="9" start="6"><p1>only &lt;p1&gt;</p1></compartment>`)
+	want := []Compartment{{Range: Range{6, 9}, Title: "x & y", Tiers: [4]string{"only <p1>", "only <p1>", "only <p1>", ""}, Importance: 9}}
+	if d := cmp.Diff(want, got.Compartments); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestParseReadsAWholeAnswer(t *testing.T) {
+	got := Parse("Here it is:\n```xml\n" + `<output>
+<compartments>
+<compartment start="6" end="9" title="second" episode_type="Bug, dance,bug,docs" importance="70">
+<p1>
+Full & whole
+</p1><p2>Shorter</p2><p3>Short</p3><p4/>
+</compartment>
+<compartment start="1" end="5" title="first" importance="x"><p1>One</p1><p2>Two</p2><p3>Three</p3><p4>Four</p4></compartment>
+</compartments>
+<facts>
+<PROJECT_RULES>
+* Use   bun
+- not a bullet
+</PROJECT_RULES>
+<ARCHITECTURE/>
+<NAMING>* files are kebab-case</NAMING>
+</facts>
+<events><causal_incident at_compartment="2"><summary>The API &lt;v2&gt; refuses ranges</summary><evidence> </evidence><symptom>416</symptom></causal_incident>
+<lost><summary>nowhere</summary></lost></events>
+<user_observations>
+* Reads every diff.
+</user_observations>
+<meta><messages_processed>1-9</messages_processed><unprocessed_from>10</unprocessed_from></meta>
+</output>` + "\n```\nDone.")
+	want := Draft{
+		Compartments: []Compartment{
+			{Range: Range{1, 5}, Title: "first", Tiers: [4]string{"One", "Two", "Three", "Four"}, Importance: 50},
+			{Range: Range{6, 9}, Title: "second", Tiers: [4]string{"Full & whole", "Shorter", "Short", ""}, Importance: 70, Episode: "bug,docs"},
+		},
+		Facts:           []Fact{{"PROJECT_RULES", "Use bun"}, {"NAMING", "files are kebab-case"}},
+		Events:          []Event{{"causal_incident", 2, []Field{{"summary", "The API <v2> refuses ranges"}, {"symptom", "416"}}}},
+		Observations:    []string{"Reads every diff."},
+		UnprocessedFrom: 10,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestParseIsLenient(t *testing.T) {
+	const head = `<compartment start="1" end="2" title="t">`
+	for _, test := range []struct {
+		name, answer string
+		want         []string // the first tiers
+	}{
+		{"a closing tag of another tier", head + `<p1>one</p2><p2>two</p1></compartment>`, []string{"one"}},
+		{"no closing tag of a tier", head + `<p1>one<p2>two</p2></compartment>`, []string{"one"}},
+		{"a > in an attribute", `<compartment title="a > b" start="1" end="2"><p1>one</p1></compartment>`, []string{"one"}},
+		{"single quotes", `<compartment title='it "is"' start='1' end='2'><p1>one</p1></compartment>`, []string{"one"}},
+		{"an odd quote", `<compartment start="1" end="2" title="t" importance="><p1>one</p1></compartment>`, []string{"one"}},
+		{"an element that closes itself", `<compartment start="1" end="2" title="t"/>` + head + `<p1>one</p1></compartment>`, []string{"one"}},
+		{"no closing tag of a compartment", head + `<p1>one</p1>` + `<compartment start="3" end="4" title="u"><p1>two</p1></compartments><facts></facts>`, []string{"one", "two"}},
+		{"no tiers", head + ` all of it </compartment>`, []string{"all of it"}},
+		{"the second tier first", head + `<p2>two</p2></compartment>`, []string{"two"}},
+		{"a tier twice", head + `<p1>one</p1><p1>again</p1></compartment>`, []string{"one"}},
+		{"a first attempt in thoughts", `<think>` + head + `<p1>zero</p1></compartment></think>` + head + `<p1>one</p1></compartment>`, []string{"one"}},
+		{"no title", `<compartment start="1" end="2"><p1>one</p1></compartment>`, nil},
+		{"a blank title", `<compartment start="1" end="2" title=" "><p1>one</p1></compartment>`, nil},
+		{"no start", `<compartment end="2" title="t"><p1>one</p1></compartment>`, nil},
+		{"a start that is no number", `<compartment start="-1" end="2" title="t"><p1>one</p1></compartment>`, nil},
+		{"a start beyond all numbers", `<compartment start="99999999999999999999" end="2" title="t"><p1>one</p1></compartment>`, nil},
+		{"no text", head + `<p1></p1></compartment>`, nil},
+		{"an answer that broke off", head + `<p1>one`, nil},
+		{"another element", `<compartments start="1" end="2" title="t"><p1>one</p1></compartments>`, nil},
+	} {
+		var got []string
+		for _, c := range Parse(test.answer).Compartments {
+			got = append(got, c.Tiers[0])
+		}
+		if d := cmp.Diff(test.want, got); d != "" {
+			t.Errorf("%s: %s", test.name, d)
+		}
+	}
+}
+
+func TestImportanceIsWithinItsBounds(t *testing.T) {
+	for text, want := range map[string]int{"": 50, "0": 1, "1": 1, "100": 100, "500": 100, "-3": 50, "high": 50, "7.5": 50, "99999999999999999999": 100} {
+		if got := importance(text); got != want {
+			t.Errorf("%q is %d, want %d", text, got, want)
+		}
+	}
+}
+
+// Bug class H44 (docs/defects.md): `&amp;` was decoded first, so that `&amp;lt;`, which a
+// model writes for the text `&lt;`, became `<`.
+func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
+		if got := unescape(escape(text)); got != text {
+			t.Fatalf("%q came back as %q", text, got)
+		}
+	})
+	if got := unescape("&amp;lt; &apos;x&apos;"); got != "&lt; 'x'" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Bug class H27 (docs/defects.md): category tags that a narrative quoted were taken for
+// facts. This is also the reference vector.
+func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
+	const inner = "<PROJECT_RULES>\n* bare fact\n</PROJECT_RULES>"
+	const narrative = `<compartment start="1" end="2" title="t"><p1>x <NAMING>` + "\n* not a fact\n" + `</NAMING></p1></compartment>` +
+		`<events><causal_incident at_compartment="1"><summary><CONSTRAINTS>` + "\n* no\n" + `</CONSTRAINTS></summary></causal_incident></events>`
+	want := []Fact{{"PROJECT_RULES", "bare fact"}}
+	for _, answer := range []string{
+		inner + narrative,
+		narrative + "<facts>" + inner + "</facts>",
+		"I skip <NAMING>\n* prose\n</NAMING>. " + narrative + "<facts>" + inner + "</facts>",
+	} {
+		if d := cmp.Diff(want, Parse(answer).Facts); d != "" {
+			t.Errorf("%s\n%s", answer, d)
+		}
+	}
+}
+
+// "  Use   Bun\n" and "use bun" share a published hash.
+func TestFactHash(t *testing.T) {
+	for _, text := range []string{"  Use   Bun\n", "use bun"} {
+		if got := FactHash(text); got != "8e5fc0277367c7af987fb4ffb4a1a09a" {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
+// What the parser returns is bounded and clean, whatever it reads.
+func FuzzParse(f *testing.F) {
+	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
+	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)
+	f.Add("<events><a at_compartment=\"1\"><b>x</b></a><unprocessed_from>3</unprocessed_from>\x00\xff")
+	f.Fuzz(func(t *testing.T, answer string) {
+		d := Parse(answer)
+		if again := Parse(answer); cmp.Diff(d, again) != "" {
+			t.Fatal("the same answer gives two drafts")
+		}
+		if len(d.Compartments) > maxItems || len(d.Facts) > maxItems || len(d.Events) > maxItems || len(d.Observations) > maxItems {
+			t.Fatal("too much of something")
+		}
+		last := 0
+		for _, c := range d.Compartments {
+			if c.Start < last {
+				t.Fatalf("%v is out of order", c.Range)
+			}
+			last = c.Start
+			if c.Start < 1 || c.End < 1 || c.Importance < minImportance || c.Importance > maxImportance || c.Title == "" || c.Tiers[0] == "" || c.Tiers[1] == "" || c.Tiers[2] == "" {
+				t.Fatalf("bad compartment %+v", c)
+			}
+			if text := c.Title + strings.Join(c.Tiers[:], ""); clean(text) != text {
+				t.Fatalf("control characters in %q", text)
+			}
+		}
+	})
+}
+
+// Hostile answers take time in proportion to their length. The quadratic parser
+// that this guards against needs minutes for these.
+func TestHostileAnswerIsReadInLinearTime(t *testing.T) {
+	for _, piece := range []string{
+		`<compartment `, `<compartment start="`, `<compartment start="1" end="2" title="t">`, `<p1>`, `</p1>`, `<NAMING>`, `<facts>`,
+		`<events><a at_compartment="1">`, `<a at_compartment="1"><b>`, `&amp;`, `* `, `<think>`, `<unprocessed_from>`, "\n", `<compartment start='1' end="1" title="x"><p1>`,
+	} {
+		Parse(strings.Repeat(piece, maxAnswer/len(piece)))
+	}
+}

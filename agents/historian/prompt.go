@@ -1,0 +1,128 @@
+package historian
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PromptVersion names the prompts in prompts/. A change of a prompt that may
+// change answers raises it, so that runs can be compared.
+const PromptVersion = 1
+
+var (
+	//go:embed prompts/historian.v1.md
+	historianSystem string
+	//go:embed prompts/editor.v1.md
+	editorSystem string
+	//go:embed prompts/repair.v1.md
+	repairRules string
+	//go:embed prompts/edit.v1.md
+	editTask string
+	//go:embed prompts/nofacts.v1.md
+	withoutFacts string
+)
+
+// System returns the system prompt of the historian. It never changes within a
+// version, so that the provider can cache it.
+func System() string { return strings.TrimSpace(historianSystem) }
+
+// EditorSystem returns the system prompt of the editor.
+func EditorSystem() string { return strings.TrimSpace(editorSystem) }
+
+// maxReferences is how many of the newest compartments the historian sees.
+const maxReferences = 6
+
+// Prompt returns the question to the historian. The same job gives the same
+// prompt, so a repeated question finds it in the provider's cache.
+func Prompt(j *Job) string {
+	sections := []string{examples(j.Session, j.Chunk.Start)}
+	if len(j.References) > 0 {
+		sections = append(sections, data("session_references", references(j.References)))
+	}
+	if len(j.Memories) > 0 && !j.WithoutFacts {
+		sections = append(sections, data("project_memory", memories(j.Memories)))
+	}
+	if j.WithoutFacts {
+		sections = append(sections, strings.TrimSpace(withoutFacts))
+	}
+	messages := fmt.Sprintf("Messages %d-%d:\n\n%s", j.Chunk.Start, j.Chunk.End, j.Chunk.Text)
+	return paragraphs(append(sections, data("new_messages", messages)))
+}
+
+// repairPrompt asks again, with what was wrong. It begins with the first prompt,
+// so that the provider can read that from its cache.
+func repairPrompt(prompt, answer string, problem error) string {
+	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Error(), data("previous_answer", answer)})
+}
+
+func editPrompt(answer string) string {
+	return paragraphs([]string{strings.TrimSpace(editTask), data("draft", answer)})
+}
+
+func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
+
+// data encloses text that is no instruction. The lines around it carry a number
+// made from the text itself. So no text can hold the line that ends it, and the
+// same text has the same lines in each prompt.
+func data(name, text string) string {
+	sum := sha256.Sum256([]byte(name + "\n" + text))
+	number := hex.EncodeToString(sum[:8])
+	return fmt.Sprintf("=== BEGIN DATA %s %s ===\n%s\n=== END DATA %s %s ===", name, number, text, name, number)
+}
+
+// references shows the newest compartments with all tiers.
+func references(all []Reference) string {
+	var b strings.Builder
+	for i, r := range all[max(0, len(all)-maxReferences):] {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, `<compartment start="%d" end="%d" title="%s"`, r.Start, r.End, escape(r.Title))
+		if r.Episode != "" {
+			fmt.Fprintf(&b, ` episode_type="%s"`, escape(r.Episode))
+		}
+		fmt.Fprintf(&b, " importance=\"%d\">\n", r.Importance)
+		for tier, text := range r.Tiers {
+			writeTier(&b, "p"+strconv.Itoa(tier+1), text)
+		}
+		b.WriteString("</compartment>")
+	}
+	return b.String()
+}
+
+func writeTier(b *strings.Builder, name, text string) {
+	if text == "" {
+		fmt.Fprintf(b, "<%s/>\n", name)
+		return
+	}
+	fmt.Fprintf(b, "<%s>\n%s\n</%s>\n", name, escape(text), name)
+}
+
+// memories lists the facts by category: the known categories in their order,
+// others behind them as they come.
+func memories(all []Memory) string {
+	order := slices.Clone(Categories[:])
+	lines := map[string][]string{}
+	for _, m := range all {
+		if !slices.Contains(order, m.Category) {
+			order = append(order, m.Category)
+		}
+		lines[m.Category] = append(lines[m.Category], "- "+escape(oneLine(m.Content)))
+	}
+	var groups []string
+	for _, category := range order {
+		if len(lines[category]) > 0 {
+			groups = append(groups, fmt.Sprintf("<%s>\n%s\n</%s>", category, strings.Join(lines[category], "\n"), category))
+		}
+	}
+	return strings.Join(groups, "\n")
+}
+
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
+func escape(text string) string { return escapes.Replace(text) }

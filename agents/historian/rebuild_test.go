@@ -1,0 +1,165 @@
+package historian_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+)
+
+// Reference vector. A budget of 20 cannot be halved.
+func TestHalveBudget(t *testing.T) {
+	for _, test := range [][2]int{{50_000, 25_000}, {100, 50}, {41, 20}, {40, 20}, {21, 20}, {20, 0}, {19, 0}} {
+		half, ok := historian.HalveBudget(test[0])
+		if ok != (test[1] > 0) || ok && half != test[1] {
+			t.Errorf("%d: %d, %t", test[0], half, ok)
+		}
+	}
+}
+
+// A log is what a rebuilding reads and saves.
+type rebuildLog struct {
+	read  []string
+	saved []historian.Range
+}
+
+// ports makes chunks of one message for ten tokens.
+func (l *rebuildLog) ports(a ask.Asker) historian.RebuildPorts {
+	return historian.RebuildPorts{
+		Ports: historian.Ports{Asker: a},
+		Chunk: func(_ context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
+			c := historian.Chunk{Start: r.Start, End: min(r.End, r.Start+budget/10-1), Text: "text"}
+			for n := c.Start; n <= c.End; n++ {
+				c.Lines = append(c.Lines, historian.Line{Ordinal: n, Key: fmt.Sprint("m", n)})
+			}
+			l.read = append(l.read, fmt.Sprintf("%d-%d", c.Start, c.End))
+			return c, nil, nil
+		},
+		Save: func(_ context.Context, done []historian.Compartment) error {
+			for _, c := range done {
+				l.saved = append(l.saved, c.Range)
+			}
+			return nil
+		},
+	}
+}
+
+// onlyShort answers rightly for chunks of few messages only.
+func onlyShort(longest int) ask.Asker {
+	return historiantest.Answers(func(r historian.Range) string {
+		if r.End-r.Start+1 > longest {
+			return "too much for me"
+		}
+		return historiantest.Output(historiantest.Compartment(r, "x"))
+	})
+}
+
+func TestRebuildHalvesItsChunks(t *testing.T) {
+	var l rebuildLog
+	got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
+	if err != nil || got.Problem != "" || got.Next != 11 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// After a success the budget is whole again, and the failure shows anew.
+	if d := cmp.Diff([]string{"1-8", "1-4", "5-10", "5-8", "9-10"}, l.read); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]historian.Range{{Start: 1, End: 4}, {Start: 5, End: 8}, {Start: 9, End: 10}}, l.saved); d != "" {
+		t.Error(d)
+	}
+}
+
+// Where no model gives a valid answer, a rebuilding stops and keeps what it has: the
+// old compartments are better than extractive ones.
+func TestRebuildStopsWhereNoModelHelps(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		asker ask.Asker
+		read  []string
+	}{
+		{"answers stay invalid", onlyShort(0), []string{"1-8", "1-4", "1-2"}},
+		{"the key is wrong", historiantest.AskerFunc(func(context.Context, ask.Request) (ask.Answer, error) {
+			return ask.Answer{}, errors.New("401 unauthorized")
+		}), []string{"1-8"}},
+	} {
+		var l rebuildLog
+		got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
+		if err != nil || got.Problem == "" || got.Next != 1 || len(l.saved) != 0 || len(got.Attempts) == 0 {
+			t.Errorf("%s: %+v, %v", test.name, got, err)
+		}
+		if d := cmp.Diff(test.read, l.read); d != "" {
+			t.Errorf("%s: %s", test.name, d)
+		}
+	}
+}
+
+// A chunk that does not get shorter with the budget fails again, so nobody is asked.
+func TestRebuildAsksOnlyForShorterChunks(t *testing.T) {
+	var l rebuildLog
+	p := l.ports(onlyShort(4))
+	read := p.Chunk
+	p.Chunk = func(ctx context.Context, r historian.Range, _ int) (historian.Chunk, []historian.Message, error) {
+		return read(ctx, r, 80)
+	}
+	got, err := historian.Rebuild(t.Context(), historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
+	if err != nil || got.Problem != "no shorter chunk can be read from 1 on" || len(l.read) != 2 {
+		t.Errorf("%+v, %v after reading %v", got, err, l.read)
+	}
+}
+
+// Each chunk sees the compartments that were rebuilt before it. No chunk takes
+// facts, and each keeps its last compartment.
+func TestRebuildTellsTheStoryOn(t *testing.T) {
+	var prompts []string
+	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
+		prompts = append(prompts, r.Prompt)
+		m := historiantest.RangeOf(r.Prompt)
+		half := historian.Range{Start: m.Start, End: m.Start}
+		rest := historian.Range{Start: m.Start + 1, End: m.End}
+		return ask.Answer{Text: historiantest.Output(historiantest.Compartment(half, "x"), historiantest.Compartment(rest, "y"))}, nil
+	})
+	var l rebuildLog
+	b := historian.Rebuilding{Range: historian.Range{Start: 5, End: 10}, Budget: 30}
+	b.Job.References = []historian.Reference{{Range: historian.Range{Start: 1, End: 4}, Title: "prior"}}
+	b.Job.Memories = []historian.Memory{{Category: "NAMING", Content: "known"}}
+	got, err := historian.Rebuild(t.Context(), b, l.ports(asker))
+	if err != nil || got.Next != 11 || len(got.Compartments) != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if !strings.Contains(prompts[0], `"prior"`) || !strings.Contains(prompts[1], `"prior"`) || !strings.Contains(prompts[1], `"Messages 6-7"`) {
+		t.Error("references are missing")
+	}
+	if strings.Contains(prompts[0], "known") || !strings.Contains(prompts[0], "takes no facts") {
+		t.Error("the run takes facts")
+	}
+}
+
+func TestRebuildEndsWithItsPorts(t *testing.T) {
+	broken := errors.New("the disk is full")
+	b := historian.Rebuilding{Range: historian.Range{Start: 1, End: 10}, Budget: 80}
+	var l rebuildLog
+	p := l.ports(historiantest.Good())
+	p.Save = func(context.Context, []historian.Compartment) error { return broken }
+	if got, err := historian.Rebuild(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	p = l.ports(historiantest.Good())
+	p.Chunk = func(context.Context, historian.Range, int) (historian.Chunk, []historian.Message, error) {
+		return historian.Chunk{}, nil, nil
+	}
+	if got, err := historian.Rebuild(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
+		t.Errorf("no messages: %+v, %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := historian.Rebuild(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
+		t.Errorf("cancelled: %+v, %v", got, err)
+	}
+}

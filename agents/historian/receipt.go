@@ -1,0 +1,231 @@
+package historian
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Receipt says how much of a range's anchors its compartment holds.
+type Receipt struct {
+	// Found and All count the anchors.
+	Found, All int
+	// Score is the weight of the found anchors over the weight of all, 0..1. It is
+	// 1 for a range without anchors.
+	Score float64
+	// Missing is one line with the most valuable anchors that no tier holds, for
+	// example "never push to main · db/0031.sql · +4 more". It is rendered with
+	// the compartment.
+	Missing string
+}
+
+const (
+	maxMissing      = 600 // bytes of the line
+	maxMissingItem  = 160 // runes of one anchor
+	maxMissingItems = 24
+	maxHaystack     = 256 << 10 // bytes of a compartment that are searched
+	// The next two bound the time for hostile input, such as 256 KiB of one
+	// letter.
+	maxOccurrences = 64    // of an anchor inside longer words
+	maxSentences   = 2_000 // that may say an anchor in other words
+	// sameWords is the share of a sentence's words that another sentence must
+	// have in order to say the same.
+	sameWords = 0.7
+	// stemRunes is how much of a word counts, so that "pushes" is "pushed".
+	stemRunes = 5
+	// minStems is how many words a sentence must have to be told in other words.
+	minStems = 2
+)
+
+const missingSeparator = " · "
+
+// Measure looks up the anchors of a range in the title and the tiers of its
+// compartment. The messages are those of the range. The result depends on the
+// arguments only.
+func Measure(messages []Message, title string, tiers [4]string) Receipt {
+	anchors := Anchors(messages)
+	text := newHaystack(title, tiers, anchors)
+	r := Receipt{All: len(anchors), Score: 1}
+	var missing []Anchor
+	found, all := 0, 0
+	for _, a := range anchors {
+		weight := anchorKinds[a.Kind].weight
+		all += weight
+		if text.holds(a) {
+			found += weight
+			r.Found++
+		} else {
+			missing = append(missing, a)
+		}
+	}
+	if all > 0 {
+		r.Score = float64(found) / float64(all)
+	}
+	r.Missing = missingLine(missing)
+	return r
+}
+
+// missingLine lists anchors in their order. One that does not fit makes room for
+// shorter ones; the end of the line counts all that are left out.
+func missingLine(missing []Anchor) string {
+	const room = maxMissing - len(missingSeparator+"+9999 more")
+	var items []string
+	length := 0
+	for _, a := range missing {
+		item := cut(strings.ReplaceAll(a.Text, "·", " "), maxMissingItem)
+		if grown := length + len(missingSeparator) + len(item); grown <= room && len(items) < maxMissingItems {
+			items, length = append(items, item), grown
+		}
+	}
+	if left := len(missing) - len(items); left > 0 {
+		items = append(items, fmt.Sprintf("+%d more", left))
+	}
+	return strings.Join(items, missingSeparator)
+}
+
+// A haystack is a compartment's text, prepared for looking up anchors.
+type haystack struct {
+	text      string // normalised
+	sentences []sentence
+	// bases counts the paths of the range by their last element. One that is
+	// unique names its file without the directories.
+	bases map[string]int
+}
+
+type sentence struct {
+	stems  map[string]bool
+	isRule bool
+}
+
+func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
+	text := title + "\n" + strings.Join(tiers[:], "\n")
+	if len(text) > maxHaystack {
+		text = strings.ToValidUTF8(text[:maxHaystack], "")
+	}
+	h := haystack{text: normalise(text), bases: map[string]int{}}
+	for _, s := range splitSentences(text) {
+		if stems := stemSet(s); len(stems) >= minStems && len(h.sentences) < maxSentences {
+			h.sentences = append(h.sentences, sentence{stems: stems, isRule: isRule(s)})
+		}
+	}
+	for _, a := range anchors {
+		if a.Kind == PathAnchor || a.Kind == WrittenAnchor {
+			h.bases[base(normalisePath(a.Text))]++
+		}
+	}
+	return h
+}
+
+// holds reports whether the text has an anchor: to the letter, or, where another
+// wording says the same, in other words.
+func (h *haystack) holds(a Anchor) bool {
+	switch a.Kind {
+	case PathAnchor, WrittenAnchor:
+		return h.holdsPath(normalisePath(a.Text))
+	case RuleAnchor, TodoAnchor, ErrorAnchor, CommandAnchor:
+		return h.contains(normalise(a.Text)) || h.says(a)
+	case CommitAnchor:
+		return h.contains(a.Text) || len(a.Text) > shortHash && strings.Contains(h.text, a.Text[:shortHash])
+	default:
+		return h.contains(normalise(a.Text))
+	}
+}
+
+// shortHash is the length at which git abbreviates hashes.
+const shortHash = 7
+
+// holdsPath takes a path for found if its last two elements are there, or its last
+// one if no other path of the range ends with it.
+func (h *haystack) holdsPath(path string) bool {
+	if h.contains(path) {
+		return true
+	}
+	name := base(path)
+	if h.bases[name] == 1 && strings.Contains(name, ".") && h.contains(name) {
+		return true
+	}
+	if parent := strings.TrimSuffix(path, "/"+name); parent != path {
+		return h.contains(base(parent) + "/" + name)
+	}
+	return false
+}
+
+func normalisePath(path string) string {
+	return strings.Trim(strings.ReplaceAll(strings.ToLower(path), `\`, "/"), "/.")
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// contains looks for needle as a word: "12" is not in "4123".
+func (h *haystack) contains(needle string) bool {
+	if needle == "" {
+		return true
+	}
+	from := 0
+	for range maxOccurrences {
+		at := strings.Index(h.text[from:], needle)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, _ := utf8.DecodeLastRuneInString(h.text[:at])
+		after, _ := utf8.DecodeRuneInString(h.text[at+len(needle):])
+		first, _ := utf8.DecodeRuneInString(needle)
+		last, _ := utf8.DecodeLastRuneInString(needle)
+		if !(isWord(before) && isWord(first)) && !(isWord(last) && isWord(after)) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(h.text[at:])
+		from = at + size
+	}
+	return false
+}
+
+func isWord(r rune) bool {
+	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// says reports whether one sentence of the text has most words of the anchor. A
+// rule must also be told as one: "pushes to main" does not say "never push to
+// main".
+func (h *haystack) says(a Anchor) bool {
+	text := a.Text
+	if a.Kind == RuleAnchor {
+		text = ruleWords().ReplaceAllString(text, " ")
+	}
+	stems := stemSet(text)
+	if len(stems) < minStems {
+		return false
+	}
+	for _, s := range h.sentences {
+		if a.Kind == RuleAnchor && !s.isRule {
+			continue
+		}
+		same := 0
+		for stem := range stems {
+			if s.stems[stem] {
+				same++
+			}
+		}
+		if float64(same) >= sameWords*float64(len(stems)) {
+			return true
+		}
+	}
+	return false
+}
+
+// stemSet returns the beginnings of the words that carry meaning: those of four
+// letters or more, and numbers.
+func stemSet(text string) map[string]bool {
+	stems := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWord(r) }) {
+		if runes := []rune(word); len(runes) >= 4 || strings.ContainsAny(word, "0123456789") {
+			if !strings.ContainsAny(word, "0123456789") {
+				runes = runes[:min(len(runes), stemRunes)]
+			}
+			stems[string(runes)] = true
+		}
+	}
+	return stems
+}

@@ -1,0 +1,249 @@
+package historian
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+func call(tool, arguments, output string) Call {
+	return Call{Tool: tool, Arguments: json.Value(arguments), Output: output}
+}
+
+// session is a short story with an anchor of each kind.
+func session() []Message {
+	write := call("write", `{"filePath":"internal/db/pool.go","content":"package db"}`, "ok")
+	write.Writes = true
+	failed := call("bash", `{"command":"go test ./internal/db"}`, "ok  \tx\n--- FAIL: TestPool (0.01s)\n    pool_test.go:31: pq: connection refused")
+	failed.IsError = true
+	return []Message{
+		{Ordinal: 1, Role: User, Texts: []string{"Fix the pool. Connections must never outlive a request! How is it done today?"}},
+		{Ordinal: 2, Role: Assistant, Texts: []string{"Looking at docs/pool.md; maxIdleConns is 250."}, Calls: []Call{call("read", `{"filePath":"docs/pool.md"}`, "lots of text 9999")}},
+		{Ordinal: 3, Role: Assistant, Calls: []Call{write, failed, call("todowrite", `{"todos":[{"content":"Write the old test","status":"completed"},{"content":"Measure the pool","status":"pending"}]}`, "ok")}},
+		{Ordinal: 4, Role: Assistant, Texts: []string{"Committed as 4be19c7, done."}},
+	}
+}
+
+func TestAnchorsOfAStory(t *testing.T) {
+	want := []Anchor{
+		{RuleAnchor, "Connections must never outlive a request!", 1},
+		{TodoAnchor, "Measure the pool", 3},
+		{WrittenAnchor, "internal/db/pool.go", 3},
+		{ErrorAnchor, "--- FAIL: TestPool (0.01s)", 3},
+		{ErrorAnchor, "pool_test.go:31: pq: connection refused", 3},
+		{CommitAnchor, "4be19c7", 4},
+		{PathAnchor, "docs/pool.md", 2},
+		{CommandAnchor, "go test ./internal/db", 3},
+		{NumberAnchor, "250", 2},
+		{SymbolAnchor, "maxIdleConns", 2},
+	}
+	if d := cmp.Diff(want, Anchors(session())); d != "" {
+		t.Error(d)
+	}
+}
+
+// A user's rule is found in other words than "must" and "never", and in other
+// languages than English. A question is no rule.
+func TestRulesInOtherWords(t *testing.T) {
+	for _, s := range []string{
+		"Please keep the public API stable.", "From now on use tabs.", "I want every query in its own file.", "We use pnpm here, not npm.",
+		"No shortcuts: don’t mock the database.", "The timeout should be 30 seconds.", "Prefer small functions.", "Stop adding comments.",
+		"Die Tests dürfen nicht ins Netz.", "Bitte niemals auf main pushen.", "Il faut toujours signer les commits.", "Nunca borres la tabla.", "不要修改这个文件",
+	} {
+		if !isRule(s) {
+			t.Errorf("%q is no rule", s)
+		}
+	}
+	for _, s := range []string{"Thanks, looks good.", "Should we keep it?", "The monkeypatch is gone.", "It works now."} {
+		if isRule(s) {
+			t.Errorf("%q is a rule", s)
+		}
+	}
+}
+
+func TestSentencesEndAtPointsInFrontOfBlanks(t *testing.T) {
+	want := []string{"Use v1.2 of main.go.", "Never more!", "next line"}
+	if d := cmp.Diff(want, sentences("- Use v1.2 of main.go. Never more!\n* next line\n"+strings.Repeat("x", maxSentence+1))); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReceiptOfAGoodAndABadSummary(t *testing.T) {
+	good := Measure(session(), "Pool", [4]string{
+		"U: Connections must never outlive a request! Rewrote `internal/db/pool.go` after `docs/pool.md` (maxIdleConns 250). `go test ./internal/db`: --- FAIL: TestPool (0.01s), pool_test.go:31: pq: connection refused. Commit 4be19c7.",
+		"", "", "Open: measure the pool",
+	})
+	if want := (Receipt{Found: 10, All: 10, Score: 1}); good != want {
+		t.Errorf("good: %+v, want %+v", good, want)
+	}
+	bad := Measure(session(), "Work", [4]string{"The agent worked on pool.go and ran into trouble.", "", "", ""})
+	// The weights: 8+5+5+4+4+4+2+2+1+1 = 36. Only pool.go (5) is found, by its
+	// last element, which no other path of the range has.
+	want := Receipt{Found: 1, All: 10, Score: 5.0 / 36, Missing: "Connections must never outlive a request! · Measure the pool · --- FAIL: TestPool (0.01s) · pool_test.go:31: pq: connection refused · 4be19c7 · docs/pool.md · go test ./internal/db · 250 · maxIdleConns"}
+	if bad != want {
+		t.Errorf("bad: %+v\nwant %+v", bad, want)
+	}
+	if none := Measure(nil, "t", [4]string{}); none != (Receipt{Score: 1}) {
+		t.Errorf("without messages: %+v", none)
+	}
+}
+
+func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
+	rule := func(text string) Anchor { return Anchor{Kind: RuleAnchor, Text: text} }
+	for _, test := range []struct {
+		anchor Anchor
+		text   string
+		want   bool
+	}{
+		{rule("Never push directly to the main branch."), "Direct pushes to the main branch are forbidden; they must go through review.", true},
+		{rule("Never push directly to the main branch."), "Pushed directly to the main branch.", false}, // the opposite
+		{rule("Never push directly to the main branch."), "never PUSH directly\nto the main  branch.", true},
+		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows", false},
+		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows in 250 ms", true},
+		{Anchor{Kind: PathAnchor, Text: "/home/me/proj/internal/db/pool.go"}, "see db/pool.go", true},
+		{Anchor{Kind: PathAnchor, Text: "/home/me/proj/internal/db/pool.go"}, "see mydb/pool.go", true}, // by its unique last element
+		{Anchor{Kind: PathAnchor, Text: `C:\proj\db\pool.go`}, "see db/pool.go", true},
+		{Anchor{Kind: PathAnchor, Text: "a/util.go"}, "b/xutil.go", false},
+		{Anchor{Kind: CommitAnchor, Text: "4be19c7aa02f1b55"}, "commit 4be19c7", true},
+		{Anchor{Kind: ErrorAnchor, Text: "Error: listen EADDRINUSE 0.0.0.0:8080"}, "It failed with listen EADDRINUSE on 0.0.0.0:8080.", true},
+		{Anchor{Kind: ErrorAnchor, Text: "Error: listen EADDRINUSE 0.0.0.0:8080"}, "It failed.", false},
+	} {
+		h := newHaystack("", [4]string{test.text}, []Anchor{test.anchor})
+		if got := h.holds(test.anchor); got != test.want {
+			t.Errorf("%q in %q: %t", test.anchor.Text, test.text, got)
+		}
+	}
+	two := []Anchor{{Kind: PathAnchor, Text: "/home/a/util.go"}, {Kind: PathAnchor, Text: "/home/b/util.go"}}
+	if h := newHaystack("", [4]string{"util.go"}, two); h.holds(two[0]) {
+		t.Error("the last element of two paths names neither")
+	}
+	if h := newHaystack("", [4]string{"see a/util.go"}, two); !h.holds(two[0]) || h.holds(two[1]) {
+		t.Error("the last two elements name one of two paths")
+	}
+}
+
+// An older todo list is history: its open items may be done or given up.
+func TestTodosAreThoseOfTheNewestList(t *testing.T) {
+	list := func(content string) []Call {
+		return []Call{call("todowrite", `{"todos":[{"content":"`+content+`","status":"pending"}]}`, "")}
+	}
+	got := Anchors([]Message{{Ordinal: 1, Role: Assistant, Calls: list("old")}, {Ordinal: 2, Role: Assistant, Calls: list("new")}})
+	if d := cmp.Diff([]Anchor{{TodoAnchor, "new", 2}}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// The line of missing anchors is short, begins with the most valuable ones, and
+// counts those that have no room.
+func TestMissingLineIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var missing []Anchor
+		for _, text := range rapid.SliceOfN(rapid.StringMatching(`[a-zäж·]{1,400}`), 0, 60).Draw(t, "anchors") {
+			missing = append(missing, Anchor{Text: text})
+		}
+		line := missingLine(missing)
+		if len(line) > maxMissing || strings.Contains(line, "\n") {
+			t.Fatalf("%d bytes: %q", len(line), line)
+		}
+		shown := 0
+		if line != "" {
+			items := strings.Split(line, missingSeparator)
+			shown = len(items)
+			var more int
+			if n, _ := fmt.Sscanf(items[len(items)-1], "+%d more", &more); n == 1 {
+				shown += more - 1
+			}
+		}
+		if shown != len(missing) {
+			t.Fatalf("%q accounts for %d of %d", line, shown, len(missing))
+		}
+	})
+}
+
+// The receipt depends on its arguments only, is bounded, and does not fall when a
+// tier gets more text.
+func TestReceiptIsAFunction(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		messages := randomMessages(t)
+		tiers := [4]string{rapid.StringN(0, 200, -1).Draw(t, "p1"), "", "", ""}
+		r := Measure(messages, "t", tiers)
+		if again := Measure(messages, "t", tiers); again != r {
+			t.Fatalf("%+v and %+v", r, again)
+		}
+		if r.Score < 0 || r.Score > 1 || r.Found > r.All || len(r.Missing) > maxMissing || (r.Missing == "") != (r.Found == r.All) {
+			t.Fatalf("%+v", r)
+		}
+		tiers[1] = "more text"
+		for _, a := range Anchors(messages) {
+			tiers[1] += "\n" + a.Text
+		}
+		if more := Measure(messages, "t", tiers); more.Score != 1 {
+			t.Fatalf("with all anchors as text: %+v", more)
+		}
+	})
+}
+
+func randomMessages(t *rapid.T) []Message {
+	words := rapid.SampledFrom([]string{"Never do it.", "internal/db/pool.go", "a.go", "error: no", "4be19c7", "250 ms", "maxIdleConns", "`x.y`", "\n", "why?", "不要", "ж", "v1.2.3", "/", "..", "_"})
+	var all []Message
+	for n := range rapid.IntRange(0, 8).Draw(t, "messages") {
+		m := Message{Ordinal: n + 1, Role: rapid.SampledFrom([]Role{User, Assistant}).Draw(t, "role")}
+		text := strings.Join(rapid.SliceOfN(words, 0, 12).Draw(t, "text"), " ")
+		m.Texts = []string{text}
+		if rapid.Bool().Draw(t, "calls") {
+			arguments, _ := json.Marshal(map[string]string{"command": text, "path": text})
+			m.Calls = []Call{{Tool: "bash", Arguments: arguments, Output: text, IsError: rapid.Bool().Draw(t, "failed")}}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// Hostile messages: megabytes, one line, broken arguments, invalid UTF-8, and text
+// that makes a search look at each position.
+func TestHostileMessagesAreMeasured(t *testing.T) {
+	a := strings.Repeat("a", 1<<20)
+	messages := []Message{
+		{Ordinal: 1, Role: User, Texts: []string{a, strings.Repeat("never a. ", 1<<17), strings.Repeat("/", 1<<20), strings.Repeat("\xff", 1<<20), strings.Repeat("1", 1<<20)}},
+		{Ordinal: 2, Role: Assistant, Calls: []Call{call("bash", `{"command":`, a), call("bash", `["x"]`, a), call("bash", "", a), call("bash", `{"todos":7,"command":"`+strings.Repeat("x", 1<<20)+`"}`, a)}},
+	}
+	for n := 3; n < 250; n++ {
+		messages = append(messages, Message{Ordinal: n, Role: User, Texts: []string{"`" + strings.Repeat("a", n%78+3) + "` must be aaaa" + strings.Repeat("a", n) + " aaaab"}})
+	}
+	r := Measure(messages, "t", [4]string{strings.Repeat("a", maxHaystack), strings.Repeat("aaaa bbbb. ", 50_000)})
+	if r.All == 0 || len(r.Missing) > maxMissing {
+		t.Errorf("%+v", r)
+	}
+	most := 0
+	for _, k := range anchorKinds {
+		most += k.most
+	}
+	if r.All > most {
+		t.Errorf("%d anchors, at most %d", r.All, most)
+	}
+}
+
+// A kind with many anchors leaves those of other kinds alone.
+func TestNumbersDoNotOutvoteTheRules(t *testing.T) {
+	var numbers []string
+	for n := range 5_000 {
+		numbers = append(numbers, fmt.Sprint(n+1000))
+	}
+	messages := []Message{
+		{Ordinal: 1, Role: Assistant, Texts: []string{strings.Join(numbers, " ")}},
+		{Ordinal: 2, Role: User, Texts: []string{"Releases must be signed."}},
+	}
+	anchors := Anchors(messages)
+	if anchors[0].Kind != RuleAnchor || len(anchors) != 1+anchorKinds[NumberAnchor].most {
+		t.Errorf("%d anchors, first %+v", len(anchors), anchors[0])
+	}
+	if !slices.IsSortedFunc(anchors[1:], func(a, b Anchor) int { return a.Ordinal - b.Ordinal }) {
+		t.Error("anchors are out of order")
+	}
+}

@@ -1,0 +1,169 @@
+package historian
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Class is a class of invalid answers.
+type Class string
+
+const (
+	NoCompartments      Class = "no usable compartments"
+	InvalidRange        Class = "invalid range"
+	NotInChunk          Class = "range not in chunk"
+	Overlap             Class = "overlap"
+	Gap                 Class = "gap"
+	UnprocessedOutside  Class = "unprocessed outside"
+	UnprocessedMismatch Class = "unprocessed mismatch"
+	Uncovered           Class = "uncovered"
+	TooLong             Class = "too long"
+)
+
+// An Invalid answer cannot be published. Its text names ordinals only, and no
+// content, because it is logged. The repair prompt quotes it.
+type Invalid struct {
+	Class  Class
+	Detail string
+}
+
+func (e *Invalid) Error() string {
+	return fmt.Sprintf("invalid compartment output (%s): %s", e.Class, e.Detail)
+}
+
+func invalid(class Class, format string, args ...any) error {
+	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
+}
+
+// summarySlack is how many bytes the first tiers of an answer may be longer than
+// the chunk. A short chunk may need more words than it has; a summary that is
+// much longer than its source saves nothing.
+const summarySlack = 4_096
+
+// Validate checks that a draft covers a chunk: its compartments follow each other
+// without a gap from the first message of the chunk to the last one, or to the
+// one ahead of UnprocessedFrom. It returns them with their keys.
+//
+// A gap between two compartments is closed only if nobody says anything in it:
+// the compartment ahead of it then ends later. Any other gap is an error, because
+// closing it would hide messages behind a summary that does not know them. The
+// error is an *Invalid.
+func Validate(d Draft, chunk *Chunk) ([]Compartment, error) {
+	if len(d.Compartments) == 0 {
+		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))
+	}
+	found := make([]Compartment, len(d.Compartments))
+	copy(found, d.Compartments)
+	for i := range found {
+		if err := found[i].locate(chunk); err != nil {
+			return nil, err
+		}
+	}
+	if err := join(found, chunk, d.Skipped); err != nil {
+		return nil, err
+	}
+	if err := checkEnd(found[len(found)-1].End, d, chunk); err != nil {
+		return nil, err
+	}
+	return found, checkLength(found, chunk)
+}
+
+func reasons(skipped []string) string {
+	if len(skipped) == 0 {
+		return ""
+	}
+	return ". These were skipped: " + strings.Join(skipped, "; ")
+}
+
+// locate checks that a compartment's ends are messages of the chunk, and sets
+// their keys.
+func (c *Compartment) locate(chunk *Chunk) error {
+	if c.End < c.Start {
+		return invalid(InvalidRange, "a compartment ends at %d, ahead of its start %d", c.End, c.Start)
+	}
+	var ok bool
+	if c.StartKey, ok = chunk.key(c.Start); !ok {
+		return invalid(NotInChunk, "a compartment starts at %d; the messages are %d-%d", c.Start, chunk.Start, chunk.End)
+	}
+	if c.EndKey, ok = chunk.key(c.End); !ok {
+		return invalid(NotInChunk, "a compartment ends at %d; the messages are %d-%d", c.End, chunk.Start, chunk.End)
+	}
+	return nil
+}
+
+// join closes the gaps in which nobody says anything, and checks that no other
+// gap and no overlap is left.
+func join(found []Compartment, chunk *Chunk, skipped []string) error {
+	expected := chunk.Start
+	for i := range found {
+		c := &found[i]
+		if c.Start < expected {
+			return invalid(Overlap, "the compartment %v overlaps the one before it; it should start at %d", c.Range, expected)
+		}
+		if c.Start > expected {
+			missing := Range{expected, chunk.before(c.Start)}
+			if i == 0 || !chunk.isToolOnly(missing) {
+				return invalid(Gap, "no compartment covers %v%s", missing, reasons(skipped))
+			}
+			before := &found[i-1]
+			before.End = missing.End
+			before.EndKey, _ = chunk.key(missing.End)
+		}
+		expected = chunk.after(c.End)
+	}
+	return nil
+}
+
+// isToolOnly reports whether nobody says anything in a range.
+func (c *Chunk) isToolOnly(r Range) bool {
+	for _, quiet := range c.ToolOnly {
+		if quiet.holds(r.Start) && quiet.holds(r.End) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkEnd checks that the messages behind the last compartment are left to the
+// next run on purpose.
+func checkEnd(last int, d Draft, chunk *Chunk) error {
+	next := chunk.after(last)
+	switch left := d.UnprocessedFrom; {
+	case left == 0 && next <= chunk.End:
+		return invalid(Uncovered, "no compartment covers %v, and unprocessed_from does not leave it to the next run%s", Range{next, chunk.End}, reasons(d.Skipped))
+	case left == 0 || left == next:
+		return nil
+	case left < chunk.Start || left > chunk.End+1:
+		return invalid(UnprocessedOutside, "unprocessed_from is %d; the messages are %d-%d", left, chunk.Start, chunk.End)
+	case next > chunk.End:
+		return invalid(UnprocessedMismatch, "unprocessed_from is %d, but the compartments cover all messages", left)
+	default:
+		return invalid(UnprocessedMismatch, "unprocessed_from is %d, but the first message without a compartment is %d", left, next)
+	}
+}
+
+func checkLength(found []Compartment, chunk *Chunk) error {
+	length := 0
+	for i := range found {
+		length += len(found[i].Tiers[0])
+	}
+	if limit := len(chunk.Text) + summarySlack; length > limit {
+		return invalid(TooLong, "the p1 tiers have %d bytes together; a summary may have %d at most", length, limit)
+	}
+	return nil
+}
+
+// discardSlack is how near the end of the chunk the last compartment must end so
+// that its end counts as forced by the chunk's end.
+const discardSlack = 2
+
+// discardLast takes away the last of several compartments if it ends where the
+// chunk ends: its topic may go on behind the chunk, and the next run can see that.
+// A single compartment stays, because each run must make progress.
+func discardLast(found []Compartment, chunk *Chunk) ([]Compartment, bool) {
+	last := len(found) - 1
+	if last < 1 || chunk.End-found[last].End > discardSlack {
+		return found, false
+	}
+	return found[:last], true
+}

@@ -1,0 +1,172 @@
+package historian
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// chunkOf returns a chunk whose message n has the key "mn".
+func chunkOf(start, end int, toolOnly ...Range) Chunk {
+	c := Chunk{Start: start, End: end, ToolOnly: toolOnly}
+	for n := start; n <= end; n++ {
+		c.Lines = append(c.Lines, Line{n, fmt.Sprint("m", n)})
+	}
+	return c
+}
+
+func draftOf(unprocessed int, ranges ...Range) Draft {
+	d := Draft{UnprocessedFrom: unprocessed}
+	for _, r := range ranges {
+		d.Compartments = append(d.Compartments, Compartment{Range: r, Title: "t", Tiers: [4]string{"x", "x", "x", ""}})
+	}
+	return d
+}
+
+// Reference vectors. Where ours differs, the reference closes gaps of up to 15
+// messages although somebody speaks in them, and takes an unprocessed_from behind
+// the chunk for "all done" although messages are not covered.
+func TestValidateVectors(t *testing.T) {
+	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
+	for _, test := range []struct {
+		name   string
+		draft  Draft
+		chunk  Chunk
+		ranges []Range
+		class  Class
+	}{
+		{"whole", draftOf(0, Range{1, 5}, Range{6, 10}), ten, []Range{{1, 5}, {6, 10}}, ""},
+		{"small gap with words (ours)", draftOf(0, Range{1, 5}, Range{8, 10}), ten, nil, Gap},
+		{"small gap without words", draftOf(0, Range{1, 5}, Range{8, 10}), chunkOf(1, 10, Range{5, 8}), []Range{{1, 7}, {8, 10}}, ""},
+		{"a rest left to the next run", draftOf(5, Range{1, 4}), ten, []Range{{1, 4}}, ""},
+		{"a rest forgotten", draftOf(0, Range{1, 4}), ten, nil, Uncovered},
+		{"nothing left", draftOf(11, Range{1, 10}), ten, []Range{{1, 10}}, ""},
+		{"nothing left, it says, but there is (ours)", draftOf(11, Range{1, 4}), ten, nil, UnprocessedMismatch},
+		{"covered and left", draftOf(10, Range{1, 10}), ten, nil, UnprocessedMismatch},
+		{"left elsewhere", draftOf(99, Range{1, 4}), ten, nil, UnprocessedOutside},
+		{"left too late", draftOf(7, Range{1, 4}), ten, nil, UnprocessedMismatch},
+		{"overlap", draftOf(0, Range{1, 6}, Range{5, 10}), ten, nil, Overlap},
+		{"a beginning forgotten", draftOf(0, Range{2, 10}), ten, nil, Gap},
+		{"a beginning without words forgotten", draftOf(0, Range{2, 10}), chunkOf(1, 10, Range{1, 1}), nil, Gap},
+		{"other messages", draftOf(0, Range{1, 12}), ten, nil, NotInChunk},
+		{"nothing", Draft{}, ten, nil, NoCompartments},
+		{"inverted (ours)", draftOf(0, Range{5, 3}), ten, nil, InvalidRange},
+		{"inverted behind another (ours)", draftOf(0, Range{1, 4}, Range{6, 5}), ten, nil, InvalidRange},
+		{"gap of 15 with words (ours)", draftOf(0, Range{1, 10}, Range{26, 40}), forty, nil, Gap},
+		{"gap of 16 with words", draftOf(0, Range{1, 10}, Range{27, 40}), forty, nil, Gap},
+		{"long gap without words", draftOf(0, Range{1, 10}, Range{31, 40}), chunkOf(1, 40, Range{11, 30}), []Range{{1, 30}, {31, 40}}, ""},
+		{"gap with words at its end", draftOf(0, Range{1, 10}, Range{31, 40}), chunkOf(1, 40, Range{11, 29}), nil, Gap},
+	} {
+		got, err := Validate(test.draft, &test.chunk)
+		var invalid *Invalid
+		if errors.As(err, &invalid); (test.class == "") != (err == nil) || err != nil && invalid.Class != test.class {
+			t.Errorf("%s: %v, want class %q", test.name, err, test.class)
+			continue
+		}
+		var ranges []Range
+		for _, c := range got {
+			ranges = append(ranges, c.Range)
+			if c.StartKey != fmt.Sprint("m", c.Start) || c.EndKey != fmt.Sprint("m", c.End) {
+				t.Errorf("%s: keys of %v are %s and %s", test.name, c.Range, c.StartKey, c.EndKey)
+			}
+		}
+		if d := cmp.Diff(test.ranges, ranges); err == nil && d != "" {
+			t.Errorf("%s: %s", test.name, d)
+		}
+	}
+}
+
+// A message that cannot be read keeps its ordinal, and nobody can cover it.
+func TestUnreadableMessageIsNoGap(t *testing.T) {
+	chunk := chunkOf(1, 10)
+	chunk.Lines = slices.Delete(chunk.Lines, 4, 6) // 5 and 6
+	got, err := Validate(draftOf(0, Range{1, 4}, Range{7, 10}), &chunk)
+	if err != nil || got[0].Range != (Range{1, 4}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := chunk.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Accepted compartments always follow each other without a gap from the chunk's
+// first message on, and the draft is left as it was.
+func TestValidCompartmentsAreContiguous(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := rapid.IntRange(1, 50).Draw(t, "start")
+		chunk := chunkOf(start, start+rapid.IntRange(0, 30).Draw(t, "length"))
+		for range rapid.IntRange(0, 3).Draw(t, "quiet ranges") {
+			from := rapid.IntRange(chunk.Start, chunk.End).Draw(t, "quiet from")
+			chunk.ToolOnly = append(chunk.ToolOnly, Range{from, rapid.IntRange(from, chunk.End).Draw(t, "quiet to")})
+		}
+		var d Draft
+		next := chunk.Start
+		for next <= chunk.End && rapid.IntRange(0, 9).Draw(t, "stop") > 0 {
+			next += rapid.SampledFrom([]int{0, 0, 0, 0, 1, 3, -1}).Draw(t, "shift")
+			end := next + rapid.IntRange(0, 8).Draw(t, "span")
+			if rapid.Bool().Draw(t, "clip") {
+				end = min(end, chunk.End)
+			}
+			d.Compartments = append(d.Compartments, Compartment{Range: Range{next, end}, Title: "t", Tiers: [4]string{"x"}})
+			next = end + 1
+		}
+		if rapid.Bool().Draw(t, "leaves") {
+			d.UnprocessedFrom = next
+		}
+		before := slices.Clone(d.Compartments)
+		got, err := Validate(d, &chunk)
+		if cmp.Diff(before, d.Compartments) != "" {
+			t.Fatal("the draft has changed")
+		}
+		if err != nil {
+			return
+		}
+		expected := chunk.Start
+		for _, c := range got {
+			if c.Start != expected || c.End < c.Start || c.End > chunk.End {
+				t.Fatalf("%v, expected one from %d on", c.Range, expected)
+			}
+			expected = c.End + 1
+		}
+		if expected <= chunk.End && d.UnprocessedFrom != expected {
+			t.Fatalf("%d is lost", expected)
+		}
+	})
+}
+
+func TestSummaryIsShorterThanItsSource(t *testing.T) {
+	chunk := chunkOf(1, 10)
+	d := draftOf(0, Range{1, 10})
+	d.Compartments[0].Tiers[0] = string(make([]byte, summarySlack+1))
+	var invalid *Invalid
+	if _, err := Validate(d, &chunk); !errors.As(err, &invalid) || invalid.Class != TooLong {
+		t.Errorf("%v", err)
+	}
+	chunk.Text = "x"
+	if _, err := Validate(d, &chunk); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDiscardLast(t *testing.T) {
+	chunk := chunkOf(1, 10)
+	for _, test := range []struct {
+		ranges []Range
+		keeps  int
+	}{
+		{[]Range{{1, 10}}, 1},
+		{[]Range{{1, 6}, {7, 10}}, 1},
+		{[]Range{{1, 6}, {7, 8}}, 1},
+		{[]Range{{1, 6}, {7, 7}}, 2},
+		{[]Range{{1, 2}, {3, 6}, {7, 9}}, 2},
+	} {
+		kept, discarded := discardLast(draftOf(0, test.ranges...).Compartments, &chunk)
+		if len(kept) != test.keeps || discarded != (test.keeps < len(test.ranges)) {
+			t.Errorf("%v: kept %d, discarded %t", test.ranges, len(kept), discarded)
+		}
+	}
+}

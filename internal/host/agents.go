@@ -1,0 +1,216 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The names of the hidden agents in the harness. Their prefix keeps them apart
+// from the user's own agents.
+const (
+	historianAgent = "magicctx-historian"
+	editorAgent    = "magicctx-historian-editor"
+)
+
+// historianSteps bounds the steps of a historian. A historian needs one step,
+// and some more if it looks into files.
+const historianSteps = 40
+
+// historianTools only read. The tools with the prefix aft_ come from a plugin
+// that many users have; they read the outline of source files.
+var historianTools = []string{"read", "aft_outline", "aft_zoom", "aft_search"}
+
+// agentDefinitions returns the hidden agents that a harness registers. The
+// prompt of a definition stays as it was when the harness started, so a run
+// brings the real system prompt itself.
+func agentDefinitions() []schema.AgentDefinition {
+	return []schema.AgentDefinition{
+		{
+			Name: historianAgent, Description: "Summarises the history of a session for magicctx.",
+			Prompt: prompt("agent.md"), Tools: historianTools, Steps: historianSteps,
+		},
+		{
+			Name: editorAgent, Description: "Revises a summary for magicctx.",
+			Prompt: prompt("agent.md"), Tools: []string{}, Steps: 1,
+		},
+	}
+}
+
+// agentDefinition returns the definition of a hidden agent.
+func agentDefinition(name string) (schema.AgentDefinition, error) {
+	all := agentDefinitions()
+	i := slices.IndexFunc(all, func(d schema.AgentDefinition) bool { return d.Name == name })
+	if i < 0 {
+		return schema.AgentDefinition{}, fmt.Errorf("there is no hidden agent %q", name)
+	}
+	return all[i], nil
+}
+
+// agentModels returns the models for a hidden agent as "provider/model", in the
+// order in which they are tried: the configured one, its fallbacks, and the
+// model of the session. A name that is not of this form is left out.
+func agentModels(a schema.Agent, session schema.Model) []string {
+	names := append([]string{a.Model}, a.FallbackModels...)
+	names = append(names, session.Provider+"/"+session.ID)
+	var models []string
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		provider, id, _ := strings.Cut(name, "/") // the id may contain slashes
+		if provider != "" && id != "" && !slices.Contains(models, name) {
+			models = append(models, name)
+		}
+	}
+	return models
+}
+
+// An AgentRun is one attempt to let a hidden agent answer one prompt.
+type AgentRun struct {
+	Harness schema.Harness
+	// Client is the connection through which the session was seen last. Another
+	// one of the same harness and directory takes its place if it is gone.
+	Client Client
+	// Directory and Session are those of the session that the agent works for.
+	Directory, Session string
+	// Agent is the name of an agent definition.
+	Agent string
+	// Title says to the user what the run does, for example "history 120-180".
+	Title string
+	// Model is "provider/model". If it is empty, the session's model answers.
+	Model          string
+	System, Prompt string
+	// Timeout bounds the run.
+	Timeout time.Duration
+	// Keep leaves the session of the run in the harness, for debugging.
+	Keep bool
+}
+
+// maxAgentRuns bounds how many hidden agents run at once. Each agent in Pi is a
+// process with about 150 MB.
+const maxAgentRuns = 4
+
+// abortGrace bounds the wait for a run that was told to end. It covers the five
+// seconds that a shim gives to its harness.
+const abortGrace = 8 * time.Second
+
+// RunAgent runs a hidden agent through a connected shim, and returns its last
+// answer. An error is an *AgentError, except for a mistake in r. Even then the
+// answer holds the usage of the run, if it is known. If ctx ends, RunAgent ends
+// the run in the harness, and waits for that no longer than abortGrace.
+//
+// A run has no tools beyond those of its definition, and none of the host's: a
+// hidden agent cannot start another one.
+func (h *Host) RunAgent(ctx context.Context, r AgentRun) (AgentAnswer, error) {
+	p, err := h.agentParams(r)
+	if err != nil {
+		return AgentAnswer{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, errAgentTimeout)
+	defer cancel()
+	select {
+	case h.agentRuns <- struct{}{}:
+		defer func() { <-h.agentRuns }()
+	case <-ctx.Done():
+		return AgentAnswer{}, agentEnded(ctx)
+	}
+	unavailable := &AgentError{Kind: AgentUnavailable, Message: fmt.Sprintf("%s has no open connection for %s", r.Harness, r.Directory)}
+	for _, c := range h.agentClients(r) {
+		result, err := h.runOn(ctx, c, p)
+		switch {
+		case err == nil:
+			return agentAnswer(r.Harness, result)
+		case ctx.Err() != nil:
+			return AgentAnswer{}, agentEnded(ctx)
+		}
+		h.Log.Warn("agent not run", "session", r.Session, "agent", r.Agent, "cause", err)
+		unavailable.Message = err.Error()
+		if !isUnknownMethod(err) { // the run may have begun
+			break
+		}
+	}
+	return AgentAnswer{}, unavailable
+}
+
+// agentParams checks a run and returns its call.
+func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
+	definition, err := agentDefinition(r.Agent)
+	if err != nil {
+		return schema.AgentRunParams{}, err
+	}
+	if n := len(r.System) + len(r.Prompt); n > schema.MaxAgentPromptBytes {
+		return schema.AgentRunParams{}, fmt.Errorf("run %s: its prompts have %d bytes, at most %d fit into a call: send a shorter prompt", r.Agent, n, schema.MaxAgentPromptBytes)
+	}
+	if r.Timeout < time.Millisecond {
+		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
+	}
+	return schema.AgentRunParams{
+		Directory: r.Directory, Session: r.Session, Run: fmt.Sprintf("run_%d", h.revision.Add(1)), Agent: r.Agent, Title: r.Title,
+		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: definition.Tools, Steps: definition.Steps,
+		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: r.Keep,
+	}, nil
+}
+
+// runOn runs an agent on one connection. When ctx ends, it withdraws the run and
+// waits for the run's own answer, which tells the usage.
+func (h *Host) runOn(ctx context.Context, c Client, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	type outcome struct {
+		result schema.AgentRunResult
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := c.RunAgent(waiting, p)
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	late := time.AfterFunc(abortGrace, cancel)
+	defer late.Stop()
+	reason := "aborted"
+	if errors.Is(context.Cause(ctx), errAgentTimeout) {
+		reason = "timeout"
+	}
+	if err := c.AbortAgent(waiting, schema.AgentAbortParams{Directory: p.Directory, Run: p.Run}); err != nil {
+		h.Log.Warn("agent not aborted", "session", p.Session, "agent", p.Agent, "error", err)
+		cancel()
+	}
+	o := <-done
+	if o.err == nil && o.result.Failure.Reason != "" {
+		o.result.Failure.Reason = reason // the shim only knows that the run was withdrawn
+	}
+	return o.result, o.err
+}
+
+// agentClients returns the connections that can run an agent, the session's own
+// one first.
+func (h *Host) agentClients(r AgentRun) []Client {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var able []Client
+	for c, known := range h.clients {
+		if _, isOpen := known.opened[r.Directory]; !isOpen || known.harness != r.Harness {
+			continue
+		}
+		able = append(able, c)
+		if c == r.Client {
+			able[0], able[len(able)-1] = able[len(able)-1], able[0]
+		}
+	}
+	return able
+}
+
+// isUnknownMethod reports whether a shim is too old to run agents.
+func isUnknownMethod(err error) bool {
+	var answered interface{ IsUnknownMethod() bool }
+	return errors.As(err, &answered) && answered.IsUnknownMethod()
+}

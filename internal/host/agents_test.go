@@ -1,0 +1,416 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A runner is a client that runs agents.
+type runner struct {
+	mute
+	// run answers agent/run. stop ends when the run is to be aborted.
+	run     func(stop context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
+	abort   context.CancelFunc
+	asked   []schema.AgentRunParams
+	aborted []schema.AgentAbortParams
+}
+
+func (r *runner) RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	r.asked = append(r.asked, p)
+	stop, abort := context.WithCancel(ctx)
+	defer abort()
+	r.abort = abort
+	return r.run(stop, p)
+}
+
+func (r *runner) AbortAgent(_ context.Context, p schema.AgentAbortParams) error {
+	r.aborted = append(r.aborted, p)
+	r.abort()
+	return nil
+}
+
+// says returns a runner that answers as OpenCode does.
+func says(text string) *runner {
+	return &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+		return schema.AgentRunResult{Answers: []json.Value{answered(text, "stop", 7)}}, nil
+	}}
+}
+
+// hangs is a runner whose runs end when they are aborted, with one answer.
+func hangs() *runner {
+	return &runner{run: func(stop context.Context, _ schema.AgentRunParams) (schema.AgentRunResult, error) {
+		<-stop.Done()
+		return schema.AgentRunResult{
+			Answers: []json.Value{answered("half", "", 7)}, Failure: schema.AgentFailure{Reason: "aborted", Error: json.Value(`"aborted"`)},
+		}, nil
+	}}
+}
+
+func answered(text, finish string, input int) json.Value {
+	raw, _ := json.Marshal(map[string]any{
+		"info": map[string]any{
+			"role": "assistant", "providerID": "p", "modelID": "m/1", "finish": finish,
+			"tokens": map[string]any{"input": input, "output": 3, "cache": map[string]any{"read": 20, "write": 5}},
+		},
+		"parts": []any{map[string]any{"type": "text", "text": text}, map[string]any{"type": "text", "text": "end"}},
+	})
+	return raw
+}
+
+// agentHost returns a host to which the clients are connected, all with the
+// directory /p.
+func agentHost(t *testing.T, clients ...Client) *Host {
+	t.Helper()
+	h := newHarness(t)
+	for _, c := range clients {
+		if _, err := h.host.Initialize(t.Context(), c, openP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.host.Disconnected(h)
+	return h.host
+}
+
+func aRun(c Client) AgentRun {
+	return AgentRun{
+		Harness: schema.HarnessOpenCode, Client: c, Directory: "/p", Session: "ses_1", Agent: historianAgent, Title: "history 1-9",
+		Model: "p/m/1", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute,
+	}
+}
+
+func TestAgentAnswers(t *testing.T) {
+	c := says("A summary.")
+	got, err := agentHost(t, c).RunAgent(t.Context(), aRun(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := AgentAnswer{
+		Text: "A summary.\nend", Model: "p/m/1", IsWhole: true, Requests: 1,
+		Usage: transcript.Usage{Input: 7, Output: 3, CacheRead: 20, CacheWrite: 5},
+	}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	p := c.asked[0]
+	if !slices.Equal(p.Tools, historianTools) || p.Steps != historianSteps || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
+		t.Errorf("asked for %+v", p)
+	}
+}
+
+func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
+	own, other := says("own"), says("other")
+	h := agentHost(t, other, own)
+	for range 10 { // the order of a map is random
+		if got, err := h.RunAgent(t.Context(), aRun(own)); err != nil || !strings.HasPrefix(got.Text, "own") {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	h.Disconnected(own)
+	if got, err := h.RunAgent(t.Context(), aRun(own)); err != nil || !strings.HasPrefix(got.Text, "other") {
+		t.Errorf("after the connection is gone: %+v, %v", got, err)
+	}
+	elsewhere := aRun(own)
+	elsewhere.Directory = "/q"
+	wantKind(t, AgentUnavailable, runError(t, h, elsewhere))
+	inPi := aRun(own)
+	inPi.Harness = schema.HarnessPi
+	wantKind(t, AgentUnavailable, runError(t, h, inPi))
+}
+
+// An older shim does not know agent/run. Any other failure of a call may come
+// after the run has begun, so no other shim is asked.
+func TestAgentIsNotRunTwice(t *testing.T) {
+	old := &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+		return schema.AgentRunResult{}, unknownMethod{}
+	}}
+	other := says("other")
+	h := agentHost(t, old, other)
+	if got, err := h.RunAgent(t.Context(), aRun(old)); err != nil || !strings.HasPrefix(got.Text, "other") {
+		t.Errorf("with an older shim: %+v, %v", got, err)
+	}
+	asked := len(other.asked)
+	old.run = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+		return schema.AgentRunResult{}, errors.New("connection closed")
+	}
+	wantKind(t, AgentUnavailable, runError(t, h, aRun(old)))
+	if len(other.asked) != asked {
+		t.Error("the run was begun twice")
+	}
+}
+
+type unknownMethod struct{}
+
+func (unknownMethod) Error() string         { return "agent/run: no such method" }
+func (unknownMethod) IsUnknownMethod() bool { return true }
+
+func TestAgentIsAbortedWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := hangs()
+		h := agentHost(t, c)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			synctest.Wait()
+			cancel()
+		}()
+		got, err := h.RunAgent(ctx, aRun(c))
+		wantKind(t, AgentAborted, err)
+		if got.Usage.Input != 7 {
+			t.Errorf("usage %+v: the tokens of an aborted run are spent, too", got.Usage)
+		}
+		if len(c.aborted) != 1 || c.aborted[0].Run != c.asked[0].Run || c.aborted[0].Directory != "/p" {
+			t.Errorf("aborted %+v, asked %+v", c.aborted, c.asked)
+		}
+	})
+}
+
+func TestAgentHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := hangs()
+		h := agentHost(t, c)
+		began := time.Now()
+		got, err := h.RunAgent(t.Context(), aRun(c))
+		wantKind(t, AgentTimeout, err)
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		if got.Usage.Input != 7 {
+			t.Errorf("usage %+v", got.Usage)
+		}
+	})
+}
+
+// A shim that does not react to an abort must not hold up the host.
+func TestAgentThatIgnoresItsAbortIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &deaf{}
+		h := agentHost(t, c)
+		began := time.Now()
+		_, err := h.RunAgent(t.Context(), aRun(c))
+		wantKind(t, AgentTimeout, err)
+		if took := time.Since(began); took != time.Minute+abortGrace {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// deaf runs agents until its call is withdrawn.
+type deaf struct{ mute }
+
+func (*deaf) RunAgent(ctx context.Context, _ schema.AgentRunParams) (schema.AgentRunResult, error) {
+	<-ctx.Done()
+	return schema.AgentRunResult{}, ctx.Err()
+}
+
+func TestAgentsWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running, most := 0, 0
+		c := &counting{run: func() {
+			running++
+			most = max(most, running)
+			time.Sleep(time.Second)
+			running--
+		}}
+		h := agentHost(t, c)
+		done := make(chan error)
+		for range 3 * maxAgentRuns {
+			go func() {
+				_, err := h.RunAgent(t.Context(), aRun(c))
+				done <- err
+			}()
+		}
+		for range 3 * maxAgentRuns {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if most != maxAgentRuns {
+			t.Errorf("%d ran at once, want %d", most, maxAgentRuns)
+		}
+	})
+}
+
+type counting struct {
+	mute
+	run func()
+}
+
+func (c *counting) RunAgent(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
+	c.run()
+	return schema.AgentRunResult{Answers: []json.Value{answered("x", "stop", 1)}}, nil
+}
+
+func TestAgentRunThatCannotBeSent(t *testing.T) {
+	c := says("x")
+	h := agentHost(t, c)
+	for want, change := range map[string]func(*AgentRun){
+		"at most 1048576 fit":     func(r *AgentRun) { r.Prompt = strings.Repeat("x", schema.MaxAgentPromptBytes) },
+		`no hidden agent "build"`: func(r *AgentRun) { r.Agent = "build" },
+		"has no time":             func(r *AgentRun) { r.Timeout = 0 },
+	} {
+		r := aRun(c)
+		change(&r)
+		if _, err := h.RunAgent(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if len(c.asked) != 0 {
+		t.Errorf("the shim was asked for %+v", c.asked)
+	}
+}
+
+// The errors are OpenCode's, as it stores them with an answer, and Pi's texts.
+func TestAgentErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, reason, raw string
+		want              AgentError
+	}{
+		{
+			"unknown model", "error", `{"name":"ProviderModelNotFoundError","data":{"providerID":"p","modelID":"opsu","suggestions":["opus","opus-4"]}}`,
+			AgentError{Kind: AgentUnknownModel, Message: "there is no model p/opsu", Suggestion: "p/opus"},
+		},
+		{
+			"unknown model without a suggestion", "error", `{"name":"ProviderModelNotFoundError","data":{"providerID":"p","modelID":"x"}}`,
+			AgentError{Kind: AgentUnknownModel, Message: "there is no model p/x"},
+		},
+		{
+			"overflow", "error", `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
+			AgentError{Kind: AgentOverflow, Message: "prompt is too long: 210000 tokens > 200000 maximum"},
+		},
+		{
+			"overflow in Pi", "error", `"400 {\"error\":{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}}"`,
+			AgentError{Kind: AgentOverflow, Message: `400 {"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`},
+		},
+		{
+			"the status belongs to the message", "error", `{"name":"APIError","data":{"message":"Overloaded","statusCode":529}}`,
+			AgentError{Kind: AgentFailed, Message: "529: Overloaded"},
+		},
+		{"the user has aborted it", "error", `{"name":"MessageAbortedError","data":{}}`, AgentError{Kind: AgentAborted, Message: "MessageAbortedError"}},
+		{"aborted", "aborted", `"aborted"`, AgentError{Kind: AgentAborted, Message: "aborted"}},
+		{"timeout", "timeout", `{"name":"MessageAbortedError","data":{}}`, AgentError{Kind: AgentTimeout, Message: "MessageAbortedError"}},
+		{"another form", "error", `[1]`, AgentError{Kind: AgentFailed, Message: "[1]"}},
+		{"nothing", "error", ``, AgentError{Kind: AgentFailed}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := agentError(schema.AgentFailure{Reason: c.reason, Error: json.Value(c.raw)}); *got != c.want {
+				t.Errorf("got %+v, want %+v", *got, c.want)
+			}
+		})
+	}
+}
+
+func TestAgentErrorIsShort(t *testing.T) {
+	page, _ := json.Marshal(strings.Repeat("ü", maxAgentMessage))
+	got := agentError(schema.AgentFailure{Reason: "error", Error: page}).Message
+	if len(got) != maxAgentMessage || strings.ContainsRune(got, '\uFFFD') {
+		t.Errorf("%d bytes: %.20q", len(got), got)
+	}
+}
+
+func TestAgentAnswerOfSeveralSteps(t *testing.T) {
+	for h, answers := range map[schema.Harness][]json.Value{
+		schema.HarnessOpenCode: {answered("I look.", "tool-calls", 10), answered("half", "length", 7)},
+		schema.HarnessPi: {
+			json.Value(`{"message":{"role":"assistant","provider":"p","model":"m/1","stopReason":"toolUse","content":[{"type":"text","text":"I look."}],"usage":{"input":10,"output":3,"cacheRead":20,"cacheWrite":5}}}`),
+			json.Value(`{"message":{"role":"assistant","provider":"p","model":"m/1","stopReason":"length","content":[{"type":"text","text":"half"},{"type":"text","text":"end"}],"usage":{"input":7,"output":3,"cacheRead":20,"cacheWrite":5}}}`),
+		},
+	} {
+		got, err := agentAnswer(h, schema.AgentRunResult{Answers: answers})
+		want := AgentAnswer{Text: "half\nend", Model: "p/m/1", Requests: 2, Usage: transcript.Usage{Input: 17, Output: 6, CacheRead: 40, CacheWrite: 10}}
+		if err != nil || got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", h, got, err, want)
+		}
+	}
+}
+
+func FuzzAgentResult(f *testing.F) {
+	f.Add([]byte(`{"info":{"role":"assistant","tokens":{"input":1}},"parts":[{"type":"text","text":"x"}]}`), []byte(`{"name":"APIError","data":{"message":"x"}}`))
+	f.Add([]byte(`{"message":{"role":"assistant","content":"x"}}`), []byte(`"text"`))
+	f.Add([]byte(`null`), []byte(`{"name":1}`))
+	f.Fuzz(func(t *testing.T, answer, failure []byte) {
+		if !isJSON(answer) || !isJSON(failure) {
+			t.Skip() // the protocol admits JSON only
+		}
+		for _, h := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+			r := schema.AgentRunResult{Answers: []json.Value{answer}, Failure: schema.AgentFailure{Reason: "error", Error: failure}}
+			got, err := agentAnswer(h, r)
+			if got.Requests != 1 {
+				t.Errorf("%d requests", got.Requests)
+			}
+			if e := kindOf(err); e == "" {
+				t.Errorf("the failure has no kind: %v", err)
+			}
+		}
+	})
+}
+
+func TestAgentModels(t *testing.T) {
+	session := schema.Model{Provider: "p", ID: "s"}
+	for _, c := range []struct {
+		agent schema.Agent
+		want  []string
+	}{
+		{schema.Agent{}, []string{"p/s"}},
+		{schema.Agent{Model: "q/m"}, []string{"q/m", "p/s"}},
+		{schema.Agent{Model: "q/m", FallbackModels: []string{" r/x/y ", "q/m", "nothing", "/x", "r/", "p/s"}}, []string{"q/m", "r/x/y", "p/s"}},
+	} {
+		if got := agentModels(c.agent, session); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c.agent, got, c.want)
+		}
+	}
+}
+
+func TestDisabledHistorianIsNotRegistered(t *testing.T) {
+	h := newHarness(t)
+	names := func() (names []string) {
+		r, err := h.host.Initialize(t.Context(), h, openP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range r.Agents {
+			names = append(names, a.Name)
+		}
+		return names
+	}
+	if got := names(); !slices.Equal(got, []string{historianAgent, editorAgent}) {
+		t.Errorf("got %q", got)
+	}
+	h.config.Historian.Disable = true
+	if got := names(); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+}
+
+func runError(t *testing.T, h *Host, r AgentRun) error {
+	t.Helper()
+	_, err := h.RunAgent(t.Context(), r)
+	return err
+}
+
+func wantKind(t *testing.T, want AgentErrorKind, err error) {
+	t.Helper()
+	if got := kindOf(err); got != want {
+		t.Errorf("got %v, want kind %s", err, want)
+	}
+}
+
+func kindOf(err error) AgentErrorKind {
+	var failed *AgentError
+	if errors.As(err, &failed) {
+		return failed.Kind
+	}
+	return ""
+}
+
+func isJSON(raw []byte) bool {
+	var v json.Value
+	return json.Unmarshal(raw, &v) == nil
+}

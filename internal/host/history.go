@@ -1,0 +1,126 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// A chronicle is what the passes of a session know about its history. It is read with the
+// session, and again after each publication.
+type chronicle struct {
+	compartments []history.Compartment
+	end          store.HistoryEnd
+	// headGeneration is the generation of the compartments that the head was made from.
+	headGeneration int
+}
+
+// readChronicle reads the compartments of a session.
+func (h *Host) readChronicle(ctx context.Context, key store.Key) (chronicle, error) {
+	rows, end, err := h.Store.CompartmentsOf(ctx, key)
+	if err != nil {
+		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	return chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}, nil
+}
+
+// history returns what the head can be made of in this pass.
+func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.History {
+	s := ps.s
+	if s.mode().IsSubagent || len(s.chronicle.compartments) == 0 {
+		return nil
+	}
+	share := ps.config.HistoryBudgetPercentage / 100
+	return &pipeline.History{
+		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
+		BudgetTokens: history.HistoryBudget(r.LimitTokens, r.Threshold, share),
+		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
+	}
+}
+
+// projectDocs returns the documents of the project that the baseline shows. A project whose
+// documents cannot be read has none.
+func (h *Host) projectDocs(ctx context.Context, directory, session string) []history.Doc {
+	found, err := h.docs.Read(ctx, directory)
+	if err != nil {
+		h.Log.Warn("the project's documents are left out", "session", session, "error", err)
+	}
+	for _, err := range found.Refused {
+		h.Log.Warn("a document of the project is left out", "session", session, "error", err)
+	}
+	docs := make([]history.Doc, len(found.Files))
+	for i, d := range found.Files {
+		docs[i] = history.Doc{Name: d.Name, Text: string(d.Content)}
+	}
+	return docs
+}
+
+// withdraw deletes the compartments that a revert has reached, after the pass whose head no
+// longer shows them.
+func (h *Host) withdraw(ctx context.Context, s *session) {
+	all := s.chronicle.compartments
+	standing := s.pipe.Standing(all)
+	if standing == len(all) {
+		return
+	}
+	ctx, cancel := h.writing(ctx)
+	defer cancel()
+	removed, err := h.Store.InvalidateCompartments(ctx, s.key, all[standing].Start)
+	if err != nil { // the next pass tries again
+		h.stored(err)
+		h.Log.Warn("history of reverted messages stays", "session", s.key.Session, "error", err)
+		return
+	}
+	h.Log.Info("history of reverted messages is gone", "session", s.key.Session, "compartments", len(removed))
+	s.chronicle.compartments = all[:standing]
+	if again, err := h.readChronicle(ctx, s.key); err == nil {
+		s.chronicle = again
+	}
+}
+
+func compartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
+	all := make([]history.Compartment, len(rows))
+	for i, r := range rows {
+		all[i] = history.Compartment{
+			Seq: r.Seq, Start: r.Start, End: r.End, StartKey: r.StartKey, EndKey: r.EndKey,
+			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.EpisodeType, Missing: r.Missing,
+		}
+	}
+	return all
+}
+
+// rowFromHead returns the stored form of a head.
+func rowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int) *store.HeadRow {
+	sections, _ := json.Marshal(h.Sections) // numbers always encode
+	return &store.HeadRow{
+		Epoch: h.Fold, Generation: generation,
+		ThroughKey: h.Through, ThroughOrdinal: h.Ordinal, ThroughTag: h.ThroughTag,
+		Baseline: h.Baseline, Acknowledgement: h.Acknowledgement, Delta: h.Delta,
+		BaselineSeq: h.InBaseline - 1, DeltaSeq: h.Shows() - 1,
+		BaselineTokens: h.BaselineTokens, DeltaTokens: h.DeltaTokens,
+		Sections: string(sections), Memories: "[" + h.Memories + "]", MemoryID: h.MemoryMark, ChangeID: h.UpdateMark,
+		FoldedPass: pass, FoldedAt: h.FoldedAt, FoldReason: string(reason), DocsHash: h.DocsHash,
+	}
+}
+
+func headFromRow(r *store.HeadRow) frozen.Head {
+	if r == nil {
+		return frozen.Head{}
+	}
+	h := frozen.Head{
+		Fold: r.Epoch, Through: r.ThroughKey, Ordinal: r.ThroughOrdinal, ThroughTag: r.ThroughTag,
+		Baseline: r.Baseline, Acknowledgement: r.Acknowledgement, Delta: r.Delta,
+		InBaseline: r.BaselineSeq + 1, InDelta: r.DeltaSeq - r.BaselineSeq,
+		BaselineTokens: r.BaselineTokens, DeltaTokens: r.DeltaTokens,
+		Memories: strings.Trim(r.Memories, "[]"), MemoryMark: r.MemoryID, UpdateMark: r.ChangeID,
+		FoldedAt: r.FoldedAt, DocsHash: r.DocsHash,
+	}
+	_ = json.Unmarshal([]byte(r.Sections), &h.Sections) // they are for people only
+	return h
+}

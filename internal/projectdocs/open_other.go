@@ -1,0 +1,6 @@
+//go:build !unix
+
+package projectdocs
+
+// openFlags is empty, because a directory of Windows holds no named pipes.
+const openFlags = 0

@@ -1,0 +1,32 @@
+//go:build unix
+
+package projectdocs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A named pipe without a writer holds up nothing: neither one that was there
+// before, nor one that takes the place of a document just before it is opened.
+func TestNamedPipeIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ARCHITECTURE.md")
+	must(t, syscall.Mkfifo(path, 0o600))
+	if docs := read(t, dir); len(docs.Files) > 0 || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], ErrNotRegular) {
+		t.Errorf("%+v", docs)
+	}
+
+	other := write(t, dir, "other", "harmless")
+	seen, err := os.Lstat(other)
+	must(t, err)
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	defer root.Close()
+	if _, err := readFile(root, "ARCHITECTURE.md", seen); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,140 @@
+package projectdocs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// names are the documents, in the order in which the head shows them.
+var names = [...]string{"ARCHITECTURE.md", "STRUCTURE.md"}
+
+const (
+	// maxSize is the largest document that is read, in bytes.
+	maxSize = 256 << 10
+	// maxDirectories bounds the cache. The host serves few projects at a time.
+	maxDirectories = 16
+)
+
+// A Doc is a document of a project.
+type Doc struct {
+	Name    string
+	Content []byte
+}
+
+// Docs are the documents of one directory.
+type Docs struct {
+	// Files are the documents that exist and are safe to read. Their content is
+	// shared with the cache, so it must not be changed.
+	Files []Doc
+	// Refused says for each other document that exists why it was not read.
+	Refused []error
+}
+
+// A Reader reads documents, and keeps them until a file's size or time changes. It
+// is safe for concurrent use. The zero Reader is ready for use.
+type Reader struct {
+	running singleflight.Group
+	mu      sync.Mutex
+	cached  map[string]entry // by directory
+}
+
+type entry struct {
+	stamps stamps
+	docs   Docs
+}
+
+// stamps tells whether the documents of a directory have changed.
+type stamps [len(names)]stamp
+
+type stamp struct {
+	exists   bool
+	size     int64
+	modified time.Time
+}
+
+// Read returns the documents in dir. A directory without documents is no error,
+// and neither is a directory that does not exist. If ctx ends first, Read returns
+// at once: a file system that no longer answers holds up one goroutine for each
+// directory, and nothing else.
+func (r *Reader) Read(ctx context.Context, dir string) (Docs, error) {
+	done := r.running.DoChan(dir, func() (any, error) { return r.read(dir) })
+	select {
+	case <-ctx.Done():
+		return Docs{}, fmt.Errorf("read the documents of %s: %w", dir, context.Cause(ctx))
+	case result := <-done:
+		docs, _ := result.Val.(Docs)
+		return docs, result.Err
+	}
+}
+
+func (r *Reader) read(dir string) (Docs, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Docs{}, nil
+	}
+	if err != nil {
+		return Docs{}, fmt.Errorf("read the documents of %s: %w", dir, err)
+	}
+	defer root.Close()
+
+	found, now := look(root)
+	if docs, ok := r.lookUp(dir, now); ok {
+		return docs, nil
+	}
+	docs := readFiles(root, dir, found)
+	// A refusal is not cached: a permission can change without a trace in the stamp.
+	if len(docs.Refused) == 0 {
+		r.store(dir, now, docs)
+	}
+	return docs, nil
+}
+
+// look describes the documents of a directory. A document that does not exist has
+// no description.
+func look(root *os.Root) (found [len(names)]fs.FileInfo, now stamps) {
+	for i, name := range names {
+		if info, err := root.Lstat(name); err == nil {
+			found[i] = info
+			now[i] = stamp{exists: true, size: info.Size(), modified: info.ModTime()}
+		}
+	}
+	return found, now
+}
+
+func readFiles(root *os.Root, dir string, found [len(names)]fs.FileInfo) (docs Docs) {
+	for i, name := range names {
+		if found[i] == nil {
+			continue
+		}
+		content, err := readFile(root, name, found[i])
+		if err != nil {
+			docs.Refused = append(docs.Refused, fmt.Errorf("read %s of %s: %w", name, dir, err))
+			continue
+		}
+		docs.Files = append(docs.Files, Doc{Name: name, Content: content})
+	}
+	return docs
+}
+
+func (r *Reader) lookUp(dir string, now stamps) (Docs, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, known := r.cached[dir]
+	return e.docs, known && e.stamps == now
+}
+
+func (r *Reader) store(dir string, now stamps, docs Docs) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cached == nil || len(r.cached) >= maxDirectories {
+		r.cached = map[string]entry{}
+	}
+	r.cached[dir] = entry{now, docs}
+}

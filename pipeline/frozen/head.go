@@ -1,0 +1,69 @@
+package frozen
+
+// A Head holds the synthetic messages in front of the tail. They stand for the messages
+// that the head covers, which no longer reach the provider themselves. The zero Head
+// covers nothing and has no messages.
+type Head struct {
+	// Fold numbers the folds of the session. A fold renders the baseline anew.
+	Fold int
+	// Through is the key of the newest covered message, Ordinal its ordinal.
+	Through string
+	Ordinal int
+	// ThroughTag is the highest tag of a covered unit. Tags are given in the order of
+	// the transcript, so exactly the units up to this tag are covered.
+	ThroughTag int
+	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
+	Baseline, Acknowledgement, Delta string
+	// InBaseline and InDelta count the compartments that each of them shows: the
+	// session's first InBaseline ones, and the InDelta ones behind them.
+	InBaseline, InDelta int
+	// BaselineTokens includes the acknowledgement.
+	BaselineTokens, DeltaTokens int
+	// Sections describes the baseline to people.
+	Sections HeadSections
+	// DocsHash identifies the project documents in the baseline. Memories lists the ids
+	// of the memories in it, for example "3,7".
+	DocsHash, Memories string
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update of one
+	// at the time of the fold. The delta shows those with higher ids.
+	MemoryMark, UpdateMark int64
+	// FoldedAt is the time of the fold in Unix milliseconds.
+	FoldedAt int64
+}
+
+// HeadSections holds the sizes of the baseline's sections, in tokens.
+type HeadSections struct {
+	Docs, Profile, History, Memory int
+	// Tiers counts the compartments at tiers 1 to 4, and the archived ones.
+	Tiers [5]int
+}
+
+// Exists reports whether the session has a head.
+func (h Head) Exists() bool { return h.Baseline != "" }
+
+// Tokens returns the size of the head's messages.
+func (h Head) Tokens() int { return h.BaselineTokens + h.DeltaTokens }
+
+// Shows counts the compartments that the head shows.
+func (h Head) Shows() int { return h.InBaseline + h.InDelta }
+
+// SetHead makes h the head of the state.
+func (s *State) SetHead(h Head) {
+	s.Head = h
+	for i := range s.units {
+		s.units[i].Covered = s.units[i].Tag <= h.ThroughTag
+	}
+}
+
+// layHead shows the state as if h were its head.
+func (o *Overlay) layHead(h Head) {
+	o.Head = h
+	for i := range o.state.units {
+		u := &o.state.units[i]
+		if isCovered := u.Tag <= h.ThroughTag; u.Covered != isCovered {
+			shown := *u
+			shown.Covered = isCovered
+			o.set(shown)
+		}
+	}
+}

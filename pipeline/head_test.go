@@ -1,0 +1,218 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+func TestInvariant6BaselineChangesOnlyOnAHardPass(t *testing.T) {
+	before := map[*world]string{}
+	folds, deltas := 0, 0
+	lives(t, func(t *rapid.T, w *world) {
+		now := ""
+		if w.session.State.Head.Exists() {
+			now = w.wire[0].Blocks[0].Text
+		}
+		was := before[w]
+		before[w] = now
+		switch {
+		case w.busy:
+		case was != now:
+			folds++
+			if w.decision.Verdict != schema.Hard {
+				t.Fatalf("the baseline changed on a %s pass (%s)", w.decision.Verdict, w.decision.Cause)
+			}
+		case w.decision.Head != nil:
+			deltas++
+		}
+	})
+	if folds == 0 || deltas == 0 {
+		t.Errorf("%d folds and %d new deltas: the test needs both", folds, deltas)
+	}
+}
+
+// Every message of the harness is in the tail, or the head covers it and shows or names
+// its compartment.
+func TestInvariant14NothingIsInNeitherPlace(t *testing.T) {
+	covered := 0
+	lives(t, func(t *rapid.T, w *world) {
+		if w.start == 0 {
+			return
+		}
+		covered++
+		head := w.session.State.Head
+		last := w.codec.Decode(w.raw[w.start-1])
+		if last.Key != head.Through || head.Ordinal != w.start {
+			t.Fatalf("the tail begins behind %s, number %d; the head covers everything through %s, number %d", last.Key, w.start, head.Through, head.Ordinal)
+		}
+		if w.busy {
+			return // a revert may wait
+		}
+		next := 1
+		for _, c := range w.readings.History.Compartments[:head.Shows()] {
+			if c.Start != next {
+				t.Fatalf("messages %d to %d are in no compartment", next, c.Start-1)
+			}
+			next = c.End + 1
+			rangeOf := fmt.Sprintf(`start="%d" end="%d"`, c.Start, c.End)
+			if !strings.Contains(head.Baseline+head.Delta, rangeOf) && !namesArchived(head.Baseline, c) {
+				t.Fatalf("messages %d to %d are covered, and the head does not name them:\n%s\n%s", c.Start, c.End, head.Baseline, head.Delta)
+			}
+		}
+		if next != w.start+1 {
+			t.Fatalf("messages %d to %d are in neither place", next, w.start)
+		}
+	})
+	if covered == 0 {
+		t.Error("no head covered anything")
+	}
+}
+
+// namesArchived reports whether the baseline's line about archived compartments has the
+// range of c.
+func namesArchived(baseline string, c history.Compartment) bool {
+	_, list, _ := strings.Cut(baseline, `<archived ranges="`)
+	list, _, _ = strings.Cut(list, `"`)
+	for part := range strings.SplitSeq(list, ",") {
+		var from, to int
+		if n, _ := fmt.Sscanf(strings.TrimSpace(part), "%d-%d", &from, &to); n == 2 && from <= c.Start && c.End <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// talked returns a world in which a user and a model have spoken in turn, n times each,
+// and that has a head for the first covered messages.
+func talked(t testing.TB, codec transcript.Codec, n, covered int) *world {
+	w := newWorldOf(t, codec, true, 2)
+	w.readings.History = &History{}
+	for i := range n {
+		w.add(said(fmt.Sprintf("u%d", i), "user", 100, 0))
+		w.answer(said(fmt.Sprintf("a%d", i), "assistant", 100, 0))
+	}
+	w.add(said("now", "user", 10, 0))
+	w.publish(covered-1, 50)
+	w.pass()
+	return w
+}
+
+func TestHeadStandsInFrontOfTheTail(t *testing.T) {
+	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
+		w := talked(t, codec, 5, 4)
+		keys := make([]string, len(w.wire))
+		for i := range w.wire {
+			keys[i] = w.wire[i].Key
+		}
+		want := []string{transcript.BaselineKey, transcript.AcknowledgementKey, transcript.DeltaKey, "u2", "a2", "u3", "a3", "u4", "a4", "now"}
+		if !slices.Equal(keys, want) {
+			t.Errorf("the wire is %v, want %v", keys, want)
+		}
+		if text := w.wire[0].Blocks[0].Text; !strings.Contains(text, "All about 1 to 4.") {
+			t.Errorf("the baseline lacks the compartment:\n%s", text)
+		}
+		if w.decision.Fold != FoldFirst || w.decision.Verdict != schema.Hard {
+			t.Errorf("%s pass, fold %q", w.decision.Verdict, w.decision.Fold)
+		}
+	})
+}
+
+// A compartment that is published while the prefix lives waits for a bust, and then the
+// baseline stays in the provider's cache.
+func TestPublishedHistoryWaitsForABust(t *testing.T) {
+	w := talked(t, transcript.OpenCode{}, 8, 4)
+	w.publish(7, 50)
+	w.add(said("more", "assistant", 10, 0), said("go", "user", 10, 0))
+	w.pass()
+	if w.decision.Verdict != schema.Steady || !w.extends() {
+		t.Fatalf("%s pass (%s)", w.decision.Verdict, w.decision.Cause)
+	}
+	w.readings.Flush = true
+	w.pass()
+	head := w.session.State.Head
+	if w.decision.Verdict != schema.Soft || head.InBaseline != 1 || head.InDelta != 1 || w.start != 8 {
+		t.Fatalf("%s pass (%s): %d compartments in the baseline, %d in the delta, the tail starts at %d",
+			w.decision.Verdict, w.decision.Cause, head.InBaseline, head.InDelta, w.start)
+	}
+	if w.result.PrefixTokens != head.BaselineTokens {
+		t.Errorf("%d tokens of the wire stay, want the baseline's %d", w.result.PrefixTokens, head.BaselineTokens)
+	}
+}
+
+// A revert behind the end of a compartment takes that compartment, and nothing else.
+func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
+	w := talked(t, transcript.OpenCode{}, 8, 4)
+	w.publish(9, 50)
+	w.readings.Flush = true
+	w.pass()
+	w.raw, w.held, w.changed = w.raw[:7], 7, true
+	w.add(said("again", "user", 10, 0))
+	w.pass()
+	if w.decision.Cause != CauseReverted || w.decision.Fold != FoldReverted || w.start != 4 {
+		t.Fatalf("%s (fold %q), the tail starts at %d:\n%s", w.decision.Cause, w.decision.Fold, w.start, w.text())
+	}
+	if n := len(w.readings.History.Compartments); n != 1 {
+		t.Errorf("%d compartments are left, want the first", n)
+	}
+	w.raw, w.held = w.raw[:2], 2
+	w.add(said("anew", "user", 10, 0))
+	w.pass()
+	if w.session.State.Head.Exists() || w.start != 0 || w.wire[0].Key != "u0" {
+		t.Errorf("a head is left that covers what is gone:\n%s", w.text())
+	}
+}
+
+// If the harness cuts the array behind the head, for example at a compaction marker, the
+// head still stands for all of its history.
+func TestArrayThatBeginsBehindTheHeadKeepsIt(t *testing.T) {
+	w := talked(t, transcript.OpenCode{}, 6, 4)
+	wire := w.text()
+	w.raw, w.held = w.raw[4:], 0
+	w.pass()
+	if w.decision.Verdict != schema.Steady || w.text() != wire {
+		t.Errorf("%s pass (%s):\n%s\nbefore:\n%s", w.decision.Verdict, w.decision.Cause, w.text(), wire)
+	}
+}
+
+// The head takes the covered messages off the prompt at once, so the rules leave the rest
+// alone.
+func TestFoldCountsBeforeTheRules(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.readings.History, w.readings.LowMark = &History{}, 40
+	for i := range 20 {
+		w.add(said(fmt.Sprintf("u%d", i), "user", 10, 0), said(fmt.Sprintf("a%d", i), "assistant", 4000, 0))
+	}
+	w.add(said("now", "user", 10, 0))
+	w.pass()
+	w.usage(80)
+	w.publish(29, 50)
+	w.pass()
+	if w.decision.Fold != FoldFirst || len(w.decision.Edits) > 0 {
+		t.Errorf("fold %q, edits %v, %s", w.decision.Fold, w.decision.Edits, w.decision.Cause)
+	}
+	if w.decision.Price.Removed < 50_000 {
+		t.Errorf("the fold frees %d tokens", w.decision.Price.Removed)
+	}
+	size, _ := w.session.size()
+	if size.Current > 35_000 {
+		t.Errorf("the next prompt is believed to have %d tokens", size.Current)
+	}
+}
+
+func TestOverlayShowsAProposedHead(t *testing.T) {
+	w := hundreds(t, 3)
+	tag := w.session.State.Units()[0].Tag
+	o := w.session.State.With(frozen.Additions{Head: &frozen.Head{Baseline: "b", ThroughTag: tag}})
+	if o.ByTag(tag).Active() || o.ByTag(tag).Left() != 0 || !w.session.State.ByTag(tag).Active() {
+		t.Error("the overlay does not show the head's cover, or the state does")
+	}
+}

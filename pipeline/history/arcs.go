@@ -1,0 +1,102 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A span is a run of messages that must not be separated: no cut may lie behind message
+// first and at or in front of message last. A cut is the ordinal of the first message
+// behind it.
+type span struct{ first, last int }
+
+// spans are sorted and do not overlap.
+type spans []span
+
+// spansOf returns the spans of all tool arcs. An arc whose call is at or behind liveFrom
+// and that has no result yet reaches up to the end of the session, because its result is
+// still to come. An older call without result will never get one; it binds nothing.
+//
+// An arc that began in front of offset is partly summarised already, so it binds nothing
+// in front of offset.
+func spansOf(m *Messages, offset, liveFrom int) spans {
+	var all []span
+	for _, a := range arcsOf(m) {
+		switch {
+		case a.last == open && a.first >= max(offset, liveFrom):
+			all = append(all, span{a.first, m.total + 1})
+		case a.last > a.first:
+			all = append(all, span{a.first, a.last})
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	var merged spans
+	for _, s := range all {
+		if n := len(merged); n > 0 && s.first <= merged[n-1].last {
+			merged[n-1].last = max(merged[n-1].last, s.last)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// around returns the span that a cut would separate.
+func (s spans) around(cut int) (span, bool) {
+	i, _ := slices.BinarySearchFunc(s, cut, func(s span, cut int) int { return cmp.Compare(s.last, cut) })
+	if i < len(s) && s[i].first < cut {
+		return s[i], true
+	}
+	return span{}, false
+}
+
+// outside moves a cut out of the span that it would separate: behind the span, or in
+// front of it if nothing comes behind it. A call that waits for its result therefore
+// never moves a cut forward.
+func (s spans) outside(cut, total int) int {
+	switch around, ok := s.around(cut); {
+	case !ok:
+		return cut
+	case around.last >= total:
+		return around.first
+	default:
+		return around.last + 1
+	}
+}
+
+// before moves a cut in front of the span that it would separate.
+func (s spans) before(cut int) int {
+	if around, ok := s.around(cut); ok {
+		return around.first
+	}
+	return cut
+}
+
+// An arc is a tool call and its result, by the ordinals of their messages.
+type arc struct{ first, last int }
+
+// open is the last message of an arc without result.
+const open = 0
+
+// arcsOf returns the arcs of all messages. A result answers the oldest open call with
+// its id. A result without call is no arc.
+func arcsOf(m *Messages) []arc {
+	var arcs []arc
+	waiting := map[string][]int{} // indices into arcs, by call id
+	for i := range m.list {
+		ordinal := m.list[i].Ordinal
+		for _, c := range m.list[i].Calls {
+			queue := waiting[c.ID]
+			switch {
+			case c.Asks && c.Answers:
+				arcs = append(arcs, arc{ordinal, ordinal})
+			case c.Asks:
+				waiting[c.ID] = append(queue, len(arcs))
+				arcs = append(arcs, arc{ordinal, open})
+			case c.Answers && len(queue) > 0:
+				arcs[queue[0]].last, waiting[c.ID] = ordinal, queue[1:]
+			}
+		}
+	}
+	return arcs
+}

@@ -1,0 +1,182 @@
+package history
+
+// smallRest is the size in tokens up to which messages in front of the protected tail
+// are not worth a compartment of their own. They stay until more have come.
+const smallRest = 256
+
+// Snapshot divides the session for a request. docs/history.md describes each step.
+func (s Situation) Snapshot(r Request) Snapshot {
+	d := division{Situation: s, offset: Offset(s.Covered), out: Snapshot{
+		Request: r, Offset: Offset(s.Covered), Last: s.Messages.Total(), Limit: s.Limit, Usage: s.Usage,
+	}}
+	if s.Messages.Total() == 0 {
+		d.out.Reason, d.out.TailStart, d.out.End = EmptySession, 1, 1
+		return d.out
+	}
+	switch r.Mode {
+	case FullRecomp:
+		d.planRecomp()
+	case WrapUp:
+		d.planWrapUp()
+	default:
+		d.planIncremental()
+	}
+	d.limitRun()
+	d.identify()
+	return d.out
+}
+
+// A division is a snapshot in the making.
+type division struct {
+	Situation
+	offset int
+	arcs   spans
+	out    Snapshot
+}
+
+// isPressed reports whether history has to be summarised even inside the live turn.
+func (d *division) isPressed() bool {
+	scale := d.out.Request.Scale
+	return d.Usage >= ForceUsage || scale > 0 && scale < 1
+}
+
+// target returns the size of the protected tail for this request, at a usage.
+func (d *division) target(usage float64) int {
+	target := tailTarget(d.Limit, d.Threshold, usage)
+	if scale := d.out.Request.Scale; scale > 0 {
+		target = max(1, int(float64(target)*scale))
+	}
+	return target
+}
+
+func (d *division) planIncremental() {
+	d.out.Target = d.target(d.Usage)
+	d.walk()
+	d.arcs = spansOf(d.Messages, d.offset, d.Messages.suffixStart(d.out.Target))
+	d.leaveArcs()
+	d.snapToPrompt()
+	d.leaveArcs()
+	d.moveTo(max(d.out.TailStart, d.offset), d.out.Reason)
+	d.spareLivePrompt()
+	d.skipSmallRest()
+}
+
+// walk begins the tail with the newest messages that have the target's size. A single
+// huge message at its front goes, because the tail would be a multiple of its target.
+func (d *division) walk() {
+	start := d.Messages.suffixStart(d.out.Target)
+	d.out.TailStart, d.out.Reason = start, SizeWalk
+	if start == 1 {
+		d.out.Reason = WholeSession
+	}
+	if d.isHuge(start) && start < d.Messages.Total() {
+		d.moveTo(start+1, HugeMessage)
+	}
+}
+
+// isHuge reports whether a message is much larger than the whole tail should be.
+func (d *division) isHuge(ordinal int) bool {
+	return d.Messages.Tokens(ordinal, ordinal+1) > max(2*d.out.Target, 64_000)
+}
+
+func (d *division) leaveArcs() {
+	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
+}
+
+// snapToPrompt moves the start of the tail back to a place where a thought begins: a
+// prompt of the user or a step with tool calls. It moves over a limited number of tokens
+// only. Under pressure it leaves something to summarise in front of the tail.
+func (d *division) snapToPrompt() {
+	start := d.out.TailStart
+	to := d.thoughtBefore(start)
+	if to == 0 || d.Messages.Tokens(to, start) > min(round(1.5*float64(d.out.Target)), 48_000) {
+		return
+	}
+	if m := d.Messages.At(to); m.IsPrompt() && d.isHuge(to) {
+		return
+	}
+	if d.isPressed() && d.Messages.Tokens(d.offset, to) <= smallRest {
+		return
+	}
+	d.moveTo(to, TailAtPrompt)
+}
+
+// thoughtBefore returns the newest message up to the given one, and not in front of the
+// offset, that is a prompt or holds a tool call. It returns 0 if there is none.
+func (d *division) thoughtBefore(ordinal int) int {
+	between := d.Messages.Between(d.offset, ordinal+1)
+	for i := len(between) - 1; i >= 0; i-- {
+		if between[i].IsPrompt() || len(between[i].Calls) > 0 {
+			return between[i].Ordinal
+		}
+	}
+	return 0
+}
+
+// spareLivePrompt keeps the newest prompt of the user in the tail, because the model is
+// answering it. Under pressure the prompt may go: a session with a single prompt must
+// remain summarisable.
+func (d *division) spareLivePrompt() {
+	prompt := d.Messages.newestPrompt(1)
+	if d.isPressed() || prompt < d.offset || prompt >= d.out.TailStart {
+		return
+	}
+	d.moveTo(max(d.offset, d.arcs.before(prompt)), TailAtLivePrompt)
+}
+
+func (d *division) skipSmallRest() {
+	if start := d.out.TailStart; start > d.offset && d.Messages.Tokens(d.offset, start) <= smallRest {
+		d.moveTo(d.offset, SmallRest)
+	}
+}
+
+func (d *division) moveTo(start int, why TailReason) {
+	if start != d.out.TailStart {
+		d.out.TailStart, d.out.Reason = start, why
+	}
+}
+
+// planWrapUp begins the tail with the oldest of the newest turns. If the session has no
+// more turns than that, nothing is eligible.
+func (d *division) planWrapUp() {
+	d.out.Target = d.target(d.Usage)
+	d.arcs = spansOf(d.Messages, d.offset, d.Messages.suffixStart(d.out.Target))
+	start := d.Messages.newestPrompt(max(1, d.out.Request.KeepTurns))
+	d.moveTo(max(d.offset, d.arcs.before(start)), TailAtTurns)
+}
+
+// planRecomp has no tail. A call that waits for its result, and everything behind it,
+// stays. Whether a call waits must not depend on the pressure of the moment.
+func (d *division) planRecomp() {
+	d.arcs = spansOf(d.Messages, d.offset, d.Messages.suffixStart(d.target(0)))
+	d.moveTo(d.Messages.Total()+1, NoTail)
+	d.moveTo(max(d.offset, d.arcs.before(d.out.TailStart)), TailAtToolArc)
+}
+
+// limitRun ends the eligible messages at the cap of a run, and not within a tool arc. If
+// the first message or the first arc is larger than the cap, the run takes it alone. A
+// recomp has no cap: it reads the history in chunks anyway.
+func (d *division) limitRun() {
+	o := &d.out
+	o.End = max(d.offset, o.TailStart)
+	if o.Request.Mode != FullRecomp {
+		o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)
+		o.End = d.Messages.prefixEnd(d.offset, o.TailStart, o.Cap)
+		if around, ok := d.arcs.around(o.End); ok && around.first > d.offset {
+			o.End = around.first
+		} else if ok {
+			o.End = min(o.TailStart, around.last+1)
+		}
+	}
+	o.Tokens = d.Messages.Tokens(d.offset, o.End)
+	o.Oversize = o.Request.Mode != FullRecomp && o.Tokens > o.Cap
+}
+
+func (d *division) identify() {
+	o, m := &d.out, d.Messages
+	o.OffsetKey, o.LastKey, o.TailKey = m.key(o.Offset), m.key(o.Last), m.key(o.TailStart)
+	if o.End > o.Offset {
+		o.EndKey = m.key(o.End - 1)
+	}
+	o.Fingerprint = fingerprint(m, o.Offset, o.End)
+}

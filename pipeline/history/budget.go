@@ -1,0 +1,92 @@
+package history
+
+import "math"
+
+// The constants of this file are described in docs/history.md.
+
+const (
+	// defaultLimit and defaultThreshold stand for an unknown limit in tokens and an
+	// invalid execute threshold in percent.
+	defaultLimit     = 128_000
+	defaultThreshold = 65
+)
+
+// TriggerBudget returns the number of tokens from which history is worth a run of the
+// historian, from the model's limit and the execute threshold in percent.
+//
+// The limit must be the model's, never one that is derived from the last prompt: right
+// after a restart there is no last prompt.
+func TriggerBudget(limit int, threshold float64) int {
+	const least, most = 5000, 50_000
+	if limit <= 0 || math.IsNaN(threshold) {
+		return least
+	}
+	return min(max(least, round(float64(limit)*max(0, threshold)/100*0.05)), most)
+}
+
+// ChunkBudget returns the size in tokens of the text that one run of the historian
+// reads, from the prompt limit of the historian's model.
+func ChunkBudget(historianLimit int) int {
+	const least, most = 8000, 50_000
+	if historianLimit <= 0 {
+		return least
+	}
+	return min(max(least, round(float64(historianLimit)*0.25)), most)
+}
+
+// HistorianLimit returns the prompt limit to plan a run for: the smallest known limit of
+// the models that may have to read the chunk. Each of them must be able to, because the
+// chunk is not read again for a fallback. An unknown limit is 0 in limits.
+func HistorianLimit(limits ...int) int {
+	smallest := 0
+	for _, l := range limits {
+		if l > 0 && (smallest == 0 || l < smallest) {
+			smallest = l
+		}
+	}
+	if smallest == 0 {
+		return defaultLimit
+	}
+	return smallest
+}
+
+// usable returns the part of the prompt that a session may fill, in tokens.
+func usable(limit int, threshold float64) int {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	if !(threshold > 0) || threshold > 100 {
+		threshold = defaultThreshold
+	}
+	return max(1, round(float64(limit)*threshold/100))
+}
+
+// tailTarget returns the size in tokens that the protected tail should have. It shrinks
+// as the usage in percent grows.
+func tailTarget(limit int, threshold, usage float64) int {
+	room := usable(limit, threshold)
+	share := func(part float64) float64 { return float64(room) * part }
+	usage = min(max(0, usage), 100)
+
+	reserve := max(1000, round(share(0.02)))
+	least := min(12_000, max(2000, round(share(0.08))))
+	headroom := min(TriggerBudget(limit, threshold)+reserve, int(share(0.5)))
+	most := max(1, min(96_000, int(share(0.40)), room-headroom))
+	return min(most, max(min(least, most), round(share(0.30)*(1-usage/100))))
+}
+
+// runCap returns the greatest size in tokens of the messages that one run may take. It
+// depends on the size of the protected tail, and grows with the usage in percent.
+func runCap(room, tail int, usage float64) int {
+	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
+	switch {
+	case usage >= EmergencyUsage:
+		return min(750_000, max(4*tail, part(0.5, 250_000)))
+	case usage >= ForceUsage:
+		return min(500_000, max(3*tail, part(0.35, 150_000)))
+	}
+	return min(250_000, max(2*tail, part(0.25, 100_000)))
+}
+
+// round rounds halves up, also those below zero.
+func round(x float64) int { return int(math.Floor(x + 0.5)) }

@@ -1,0 +1,212 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// The tests of this file are named after the bug classes H of docs/defects.md. The
+// comment of each test describes the bug as earlier context managers had it.
+
+// H4: right after a restart no usage is known, and budgets that were derived from the
+// usage collapsed. History was then archived to fit them.
+func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
+	for _, usage := range []float64{0, 50, 95} {
+		v := Trigger(TriggerFacts{Situation: at(session(strings.Repeat("ua", 20), 4000), usage), Count: tokens.Count})
+		if v.Snapshot.Limit != 128_000 || v.Snapshot.Cap < 24_960 {
+			t.Errorf("at %v %%: limit %d, cap %d", usage, v.Snapshot.Limit, v.Snapshot.Cap)
+		}
+	}
+}
+
+// H7: an open call behind the start of the protected tail moved the start forward, up to
+// the call. The tail shrank by as much as lay between them.
+func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
+	for open := 1; open <= 10; open++ {
+		without := at(calls(session("uauauauaua", 4000), 0), 50).Snapshot(Request{})
+		with := at(calls(session("uauauauaua", 4000), open), 50).Snapshot(Request{})
+		if with.TailStart > without.TailStart {
+			t.Errorf("open call in %d: the tail begins at %d, without it at %d", open, with.TailStart, without.TailStart)
+		}
+	}
+}
+
+// H8: a single call that had died without a result kept all later history from the
+// historian.
+func TestBugH8DeadCallBlocksNothing(t *testing.T) {
+	for _, mode := range []Mode{Incremental, WrapUp, FullRecomp} {
+		m := calls(session(strings.Repeat("ua", 20), 4000), 2)
+		s := at(m, 50).Snapshot(Request{Mode: mode})
+		if s.TailStart <= 2 || s.End <= 3 {
+			t.Errorf("mode %d: eligible [%d, %d), tail from %d", mode, s.Offset, s.End, s.TailStart)
+		}
+	}
+}
+
+// H9: trigger and runner computed the offset of a session without compartments in two
+// ways, so that every first run was rejected.
+func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
+	now := at(session(strings.Repeat("ua", 10), 4000), 50)
+	for _, none := range []int{0, -1} {
+		now.Covered = none
+		s := now.Snapshot(Request{})
+		if got, why := s.Renew(now); why != "" || got.Offset != 1 || !got.IsRunnable() {
+			t.Errorf("covered %d: %q, %+v", none, why, got)
+		}
+	}
+}
+
+// H10: while the newest message of a running session changed, every snapshot was stale,
+// and no run began.
+func TestBugH10ChangedSnapshotIsRenewedOnce(t *testing.T) {
+	s := at(session(strings.Repeat("ua", 10), 4000), 50).Snapshot(Request{})
+	for name, change := range map[string]func(*Situation){
+		"last message replaced":    func(n *Situation) { n.Messages.list[19].Key = "other" },
+		"eligible message changed": func(n *Situation) { n.Messages.list[0].Digest++ },
+		"compartment published":    func(n *Situation) { n.Covered = 2 },
+		"newest messages reverted": func(n *Situation) { n.Messages = session(strings.Repeat("ua", 9), 4000) },
+	} {
+		now := at(session(strings.Repeat("ua", 10), 4000), 50)
+		change(&now)
+		if s.Staleness(now) != HistoryChanged {
+			t.Errorf("%s: not stale", name)
+		}
+		got, why := s.Renew(now)
+		if why != "" || got.Staleness(now) != "" || got.Offset != Offset(now.Covered) {
+			t.Errorf("%s: %q, %+v", name, why, got)
+		}
+	}
+	hidden := at(NewMessages(session(strings.Repeat("ua", 10), 4000).list, 21), 50) // the last message is unreadable
+	if s := hidden.Snapshot(Request{}); s.Staleness(at(session(strings.Repeat("ua", 10), 4000), 50)) != HistoryChanged {
+		t.Error("an unreadable last message was reverted: not stale")
+	}
+	now := at(session("u", 100), 50)
+	if _, why := s.Renew(now); why != NothingLeft {
+		t.Errorf("everything reverted: %q", why)
+	}
+	now = at(session(strings.Repeat("ua", 10), 4000), 50)
+	now.Limit = 200_000
+	if _, why := s.Renew(now); why != LimitChanged {
+		t.Errorf("other limit: %q", why)
+	}
+}
+
+// H13: the number of the array's messages was compared with ordinals. In an array that
+// begins behind a compartment, there always seemed to be more.
+func TestBugH13ArrayBehindACompartmentEnds(t *testing.T) {
+	var list []Message
+	for n := 101; n <= 110; n++ {
+		list = append(list, Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: transcript.User, Texts: []string{"go"}})
+	}
+	c := ReadChunk(NewMessages(list, 110), 101, 111, 8000, tokens.Count)
+	if c.HasMore || c.Range != (Range{101, 110}) {
+		t.Errorf("chunk %s, has more: %v", c.Range, c.HasMore)
+	}
+}
+
+// H14: tables were as long as the list of readable messages. Behind an unreadable
+// message, the last messages had no place in them and were lost.
+func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
+	m := session("uauaua", 100)
+	m = NewMessages(append(m.list[:2:2], m.list[3:]...), 6) // the third is unreadable
+	if got := m.Tokens(1, 7); got != 500 {
+		t.Errorf("%d tokens, want 500", got)
+	}
+	if got := m.suffixStart(100); got != 6 {
+		t.Errorf("the newest 100 tokens begin at %d, want 6", got)
+	}
+	c := ReadChunk(m, 1, 7, 8000, tokens.Count)
+	if c.Range != (Range{1, 6}) || !strings.Contains(c.Text(), "text 6") || len(c.Lines) != 6 || c.Lines[2].Key != "" || c.CheckCoverage() != nil {
+		t.Errorf("chunk %s:\n%s\n%v %v", c.Range, c.Text(), c.Lines, c.CheckCoverage())
+	}
+}
+
+// H28: a tail that counted turns blocked a session with few prompts of the user: there
+// was never a turn to summarise.
+func TestBugH28SessionWithOnePromptStaysSummarisable(t *testing.T) {
+	s := at(session("u"+strings.Repeat("a", 40), 3000), 82)
+	for covered := 0; covered < 30; {
+		s.Covered = covered
+		got := s.Snapshot(Request{})
+		if !got.IsRunnable() {
+			t.Fatalf("nothing eligible behind message %d: %+v", covered, got)
+		}
+		covered = got.End - 1
+	}
+}
+
+// H29: a trigger by raw size fired after a few large files, and history became a heap of
+// tiny compartments.
+func TestBugH29ReadFilesDoNotFire(t *testing.T) {
+	m := calls(session(strings.Repeat("ua", 10), 10, 9000), 0)
+	for i := range m.list {
+		if m.list[i].Role == transcript.User {
+			m.list[i].Texts = []string{"next file"}
+		}
+	}
+	v := Trigger(TriggerFacts{Situation: at(m, 25), Count: tokens.Count})
+	if v.Runs || v.Snapshot.Tokens < 20_000 {
+		t.Errorf("%s with %d tokens of files, chunk of %d tokens", v.Reason, v.Snapshot.Tokens, v.ChunkTokens)
+	}
+}
+
+// H30: after most tool output had been dropped, the size of the active units kept the
+// trigger from firing, although the dropped units had never been summarised.
+func TestBugH30DroppedContentCounts(t *testing.T) {
+	// The size of a Message includes dropped units, so the usage may be small.
+	if IsSmall(80_000, 128_000, 65, 10) {
+		t.Error("80,000 tokens without compartment are small")
+	}
+	list := session(strings.Repeat("ua", 20), 4000).list
+	for i := range list {
+		list[i].Texts = []string{strings.Repeat("word ", 3000)}
+	}
+	if v := Trigger(TriggerFacts{Situation: at(NewMessages(list, 0), 10), Count: tokens.Count}); v.Reason != RunForSize {
+		t.Errorf("%s, chunk of %d tokens", v.Reason, v.ChunkTokens)
+	}
+}
+
+// H41: a message without text at the end of the eligible messages looked like messages
+// for which the chunk had no room. The trigger fired for 583 tokens at 10 %.
+func TestBugH41NoiseAtTheEndDoesNotFire(t *testing.T) {
+	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
+	for _, third := range []string{"", "a short text"} {
+		list := session("uaauaa", 6, 560, 11, 6, 18_000, 18_000).list
+		list[1].Texts[0], list[4].Texts[0], list[5].Texts[0] = words(280), words(9000), words(9000)
+		if list[2].Texts = nil; third != "" {
+			list[2].Texts = []string{third}
+		}
+		v := Trigger(TriggerFacts{Situation: at(NewMessages(list, 0), 10), Count: tokens.Count})
+		if v.Runs || v.Reason != NoRunNoPressure || v.Snapshot.End != 4 || v.ChunkTokens == 0 {
+			t.Errorf("third message %q: %s, eligible up to %d", third, v.Reason, v.Snapshot.End)
+		}
+		c := ReadChunk(NewMessages(list, 0), 1, 4, 15_000, tokens.Count)
+		if c.HasMore || c.End != 3 || c.CheckCoverage() != nil {
+			t.Errorf("third message %q: chunk %s, has more: %v", third, c.Range, c.HasMore)
+		}
+	}
+}
+
+// H43: when nothing could be summarised, the user was told so on every pass.
+func TestBugH43NoticeComesOncePerRefusal(t *testing.T) {
+	var r Recovery
+	for refusal := range 2 {
+		r = r.Refused()
+		notices := 0
+		for range 5 {
+			r = r.NothingToSummarise(96)
+			var isTold bool
+			if r, isTold = r.Notice(); isTold {
+				notices++
+			}
+		}
+		if notices != 1 {
+			t.Errorf("refusal %d: %d notices", refusal+1, notices)
+		}
+		r = r.Published()
+	}
+}

@@ -1,0 +1,70 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// telling lists the arguments that say what a call was about, the most telling first. A
+// long value is cut if it is a path, a pattern or the like.
+var telling = []argument{
+	{"filePath", true},
+	{"path", true},
+	{"pattern", true},
+	{"query", true},
+	{"symbol", false},
+	{"module", false},
+	{"action", false},
+	// Pi's bash has no description, and a fetch has neither.
+	{"command", true},
+	{"url", true},
+}
+
+type argument struct {
+	name  string
+	isCut bool
+}
+
+// maxArgument is the number of characters of an argument that a summary shows.
+const maxArgument = 60
+
+// summary describes a call in a chunk's text, for example "TC: List files" or
+// "TC: grep(func main)". Results are never part of the text.
+func (c *Call) summary() string {
+	args := c.arguments()
+	if d := collapse(args["description"]); d != "" {
+		return "TC: " + d
+	}
+	for _, t := range telling {
+		arg := collapse(args[t.name])
+		if arg == "" {
+			continue
+		}
+		if short := []rune(arg); t.isCut && len(short) > maxArgument {
+			arg = string(short[:maxArgument]) + "…"
+		}
+		return "TC: " + c.Tool + "(" + arg + ")"
+	}
+	return "TC: " + c.Tool
+}
+
+// arguments returns the arguments that are texts.
+func (c *Call) arguments() map[string]string {
+	names, values, err := json.Members(c.Input)
+	if err != nil {
+		return nil
+	}
+	texts := make(map[string]string, len(names))
+	for i, name := range names {
+		var s string
+		if isTold(name) && values[i].Kind() == '"' && json.Unmarshal(values[i], &s) == nil {
+			texts[name] = s
+		}
+	}
+	return texts
+}
+
+func isTold(name string) bool {
+	return name == "description" || slices.ContainsFunc(telling, func(a argument) bool { return a.name == name })
+}

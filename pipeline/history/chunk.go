@@ -1,0 +1,324 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/pipeline/text"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// A Range is a contiguous range of ordinals, both ends included.
+type Range struct{ Start, End int }
+
+func (r Range) String() string {
+	if r.Start == r.End {
+		return fmt.Sprint(r.Start)
+	}
+	return fmt.Sprintf("%d-%d", r.Start, r.End)
+}
+
+// A Chunk is the condensed text of the messages that one run of the historian reads.
+// docs/history.md has an example.
+type Chunk struct {
+	// Range is the covered range. It is empty (End < Start) if nothing is covered.
+	Range
+	// StartKey and EndKey are the keys of the messages at its ends.
+	StartKey, EndKey string
+	// Blocks make up the text, one block a line. They cover the range without holes,
+	// unless the range has no text at all.
+	Blocks []Block
+	// Lines has one entry for each ordinal of the range. The key of an unreadable
+	// message is empty.
+	Lines []Line
+	// ToolOnly lists the ranges in which nobody says anything and tools are called.
+	ToolOnly []Range
+	// Tokens is the size of the text.
+	Tokens int
+	// CommitClusters is the number of stretches of the model's work that name commits.
+	CommitClusters int
+	// HasMore says that the budget ended the chunk, and eligible messages follow.
+	HasMore bool
+	// IsCut says that Truncate has shortened the text.
+	IsCut bool
+}
+
+// A Block is one line of a chunk's text: neighbouring messages of one role.
+type Block struct {
+	Range
+	Text string
+}
+
+// A Line names one ordinal of a chunk.
+type Line struct {
+	Ordinal int
+	Key     string
+}
+
+// Text returns the text of the chunk, empty if nobody says anything in its range.
+func (c *Chunk) Text() string {
+	lines := make([]string, len(c.Blocks))
+	for i := range c.Blocks {
+		lines[i] = c.Blocks[i].Text
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ReadChunk condenses the messages from start up to end, without end, to a text of at
+// most budget tokens. The first block is taken even if it is larger (see Truncate).
+//
+// A message without text and calls is noise, for example one that only holds reasoning.
+// Its ordinal belongs to the next block. At the end, it belongs to the last block, so
+// that noise never looks like unread messages. A range that holds only noise is covered
+// and has no blocks.
+func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
+	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
+	r.chunk.Range = Range{start, start - 1}
+	messages := m.Between(start, end)
+	for i := range messages {
+		if !r.read(&messages[i]) {
+			break
+		}
+	}
+	r.flush()
+	r.finish(messages)
+	return r.chunk
+}
+
+// blockCeiling returns the size in tokens up to which messages of one role are joined. A
+// turn with hundreds of steps would otherwise be one block, which is read whole or not
+// at all.
+func blockCeiling(budget int) int { return max(500, budget/4) }
+
+// A reader builds a chunk.
+type reader struct {
+	chunk           Chunk
+	budget, ceiling int
+	count           func(string) int
+	// next is the first ordinal that no block covers, noise the last one that is noise.
+	next, noise int
+	current     *block
+	isFull      bool
+	// inCluster says that the model's work in the last blocks has counted as a commit
+	// cluster. lastRole is the role of the last block.
+	inCluster bool
+	lastRole  string
+}
+
+// A block is a block in the making.
+type block struct {
+	role     string
+	last     int
+	parts    []string
+	hashes   []string
+	tokens   int
+	hasWords bool
+}
+
+// read adds a message. It returns false if the budget is used up.
+func (r *reader) read(m *Message) bool {
+	role, parts, hasWords := condense(m)
+	if len(parts) == 0 {
+		r.noise = m.Ordinal
+		return true
+	}
+	tokens := 0
+	for _, p := range parts {
+		tokens += r.count(p)
+	}
+	if c := r.current; c != nil && (c.role != role || c.tokens+tokens > r.ceiling) {
+		if r.flush(); r.isFull {
+			return false
+		}
+	}
+	if r.current == nil {
+		r.current = &block{role: role}
+	}
+	c := r.current
+	if hasWords && role == "A" {
+		parts = c.nameCommits(parts)
+	}
+	c.parts = append(c.parts, parts...)
+	c.last, c.tokens, c.hasWords = m.Ordinal, c.tokens+tokens, c.hasWords || hasWords
+	return true
+}
+
+// nameCommits moves the commit hashes from the parts to the block's list.
+func (c *block) nameCommits(parts []string) []string {
+	joined := strings.Join(parts, " / ")
+	c.hashes = commitsIn(joined, c.hashes)
+	if clean := withoutCommits(joined, c.hashes); clean != "" {
+		return []string{clean}
+	}
+	return nil
+}
+
+// flush ends the current block. If it does not fit into the budget, the chunk is full
+// and ends in front of it.
+func (r *reader) flush() {
+	c := r.current
+	r.current = nil
+	if c == nil || r.isFull {
+		return
+	}
+	b := Block{Range: Range{r.next, c.last}}
+	b.Text = fmt.Sprintf("[%s] %s:", b.Range, c.role)
+	if len(c.hashes) > 0 {
+		b.Text += " commits: " + strings.Join(c.hashes, ", ")
+	}
+	b.Text += " " + strings.Join(c.parts, " / ")
+	tokens := r.count(b.Text)
+	if r.chunk.Tokens+tokens > r.budget && r.chunk.Tokens > 0 {
+		r.isFull = true
+		return
+	}
+	r.chunk.Blocks = append(r.chunk.Blocks, b)
+	r.chunk.Tokens += tokens
+	r.next = c.last + 1
+	if !c.hasWords {
+		r.addToolOnly(b.Range)
+	}
+	r.countCluster(c)
+}
+
+func (r *reader) addToolOnly(b Range) {
+	if n := len(r.chunk.ToolOnly); n > 0 && r.chunk.ToolOnly[n-1].End+1 == b.Start {
+		r.chunk.ToolOnly[n-1].End = b.End
+		return
+	}
+	r.chunk.ToolOnly = append(r.chunk.ToolOnly, b)
+}
+
+// countCluster counts a stretch of the model's blocks once if one of them names commits.
+func (r *reader) countCluster(c *block) {
+	if c.role != r.lastRole {
+		r.inCluster = false
+	}
+	r.lastRole = c.role
+	if c.role == "A" && len(c.hashes) > 0 && !r.inCluster {
+		r.inCluster = true
+		r.chunk.CommitClusters++
+	}
+}
+
+// finish completes the chunk. The messages are all that could be read.
+func (r *reader) finish(messages []Message) {
+	c := &r.chunk
+	c.HasMore = r.isFull
+	c.End = r.next - 1
+	if !r.isFull && r.noise >= r.next {
+		c.End = r.noise
+		if n := len(c.Blocks); n > 0 {
+			c.Blocks[n-1].widen(c.End)
+			if t := len(c.ToolOnly); t > 0 && c.ToolOnly[t-1].End == r.next-1 {
+				c.ToolOnly[t-1].End = c.End
+			}
+		}
+	}
+	at := 0
+	for ordinal := c.Start; ordinal <= c.End; ordinal++ {
+		line := Line{Ordinal: ordinal}
+		if at < len(messages) && messages[at].Ordinal == ordinal {
+			line.Key = messages[at].Key
+			at++
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	if n := len(c.Lines); n > 0 {
+		c.StartKey, c.EndKey = c.Lines[0].Key, c.Lines[n-1].Key
+	}
+}
+
+// widen lets the block cover noise behind it.
+func (b *Block) widen(end int) {
+	_, rest, _ := strings.Cut(b.Text, "]")
+	b.End = end
+	b.Text = fmt.Sprintf("[%s]%s", b.Range, rest)
+}
+
+// CheckCoverage returns an error if the blocks do not cover every message of the chunk
+// exactly once. A compartment made of such a chunk would lose a message.
+func (c *Chunk) CheckCoverage() error {
+	if len(c.Blocks) == 0 {
+		return nil
+	}
+	next := c.Start
+	for i := range c.Blocks {
+		if b := c.Blocks[i].Range; b.Start != next || b.End < b.Start {
+			return fmt.Errorf("the chunk omits message %d: block %s follows", next, b)
+		}
+		next = c.Blocks[i].End + 1
+	}
+	if next != c.End+1 {
+		return fmt.Errorf("the chunk's text ends at message %d, and the chunk at %d", next-1, c.End)
+	}
+	if len(c.Lines) != c.End-c.Start+1 {
+		return errors.New("the chunk does not list each of its messages")
+	}
+	return nil
+}
+
+// cutMarker ends a text that was shortened.
+const cutMarker = "\n[The rest of this text is left out, because it is too long.]"
+
+// Truncate shortens the text of a chunk whose only block is larger than the budget. The
+// range stays: the whole message can still be expanded.
+func (c *Chunk) Truncate(budget int, count func(string) int) {
+	if len(c.Blocks) != 1 || c.Tokens <= budget {
+		return
+	}
+	b := &c.Blocks[0]
+	b.Text = fitting(b.Text, budget-count(cutMarker), count) + cutMarker
+	c.Tokens, c.IsCut = count(b.Text), true
+}
+
+// fitting returns the longest beginning of s, up to a whole character, with at most
+// budget tokens, by binary search.
+func fitting(s string, budget int, count func(string) int) string {
+	fits, tooLong := 0, len(s)+1
+	for tooLong-fits > 1 {
+		middle := fits + (tooLong-fits)/2
+		if count(strings.ToValidUTF8(s[:middle], "")) <= budget {
+			fits = middle
+		} else {
+			tooLong = middle
+		}
+	}
+	return strings.ToValidUTF8(s[:fits], "")
+}
+
+// condense returns the letter and the parts of a message in a chunk's text. A message
+// that says something is represented by its words. Otherwise its calls stand for it, as
+// the model's work.
+func condense(m *Message) (role string, parts []string, hasWords bool) {
+	for _, t := range m.Texts {
+		if t = collapse(t); t != "" {
+			parts = append(parts, t)
+		}
+	}
+	if len(parts) > 0 {
+		return letter(m.Role), parts, true
+	}
+	for i := range m.Calls {
+		if m.Calls[i].Asks {
+			parts = append(parts, m.Calls[i].summary())
+		}
+	}
+	role = letter(m.Role)
+	if m.Role == transcript.User {
+		role = "A"
+	}
+	return role, parts, false
+}
+
+// letter returns the first letter of a role, for example "U" for the user.
+func letter(r transcript.Role) string {
+	if r == "" {
+		return "M"
+	}
+	return strings.ToUpper(string(r[:1]))
+}
+
+// collapse returns a text on one line, with single blanks between words.
+func collapse(s string) string { return strings.Join(strings.FieldsFunc(s, text.IsJSSpace), " ") }

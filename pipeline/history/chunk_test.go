@@ -1,0 +1,100 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+// A turn of many steps is cut into blocks, so that a chunk can end within the turn. The
+// commits of the turn are one cluster.
+func TestLongTurnIsCutIntoBlocks(t *testing.T) {
+	m := session("u"+strings.Repeat("a", 100), 500)
+	for i := range m.list[1:] {
+		m.list[i+1].Texts = []string{fmt.Sprintf("commit abcdef%d %s", i/40, strings.Repeat("word ", 100))}
+	}
+	c := ReadChunk(m, 1, 102, 4000, tokens.Count)
+	if c.End < 30 || !c.HasMore || c.Tokens > 4000 || c.CommitClusters != 1 || len(c.Blocks) < 3 || c.CheckCoverage() != nil {
+		t.Errorf("chunk %s of %d tokens in %d blocks, %d clusters", c.Range, c.Tokens, len(c.Blocks), c.CommitClusters)
+	}
+}
+
+// A result that stands in a message of the user belongs to the model's work.
+func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
+	m := session("uau", 10)
+	m.list[2].Texts, m.list[2].Calls = nil, []Call{{ID: "c", Tool: "ls", Asks: true, Answers: true}}
+	c := ReadChunk(m, 1, 4, 8000, tokens.Count)
+	if want := "[1] U: text 1\n[2-3] A: text 2 / TC: ls"; c.Text() != want {
+		t.Errorf("%q, want %q", c.Text(), want)
+	}
+}
+
+// A range that holds only noise is covered and has no text, so that it cannot stop the
+// historian.
+func TestRangeOfNoiseIsCovered(t *testing.T) {
+	m := session("aaa", 5000)
+	for i := range m.list {
+		m.list[i].Texts = nil
+	}
+	c := ReadChunk(m, 1, 4, 8000, tokens.Count)
+	if c.Range != (Range{1, 3}) || c.Text() != "" || c.HasMore || c.CheckCoverage() != nil || c.EndKey != "m3" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCallSummary(t *testing.T) {
+	long := strings.Repeat("ä", 70)
+	for _, c := range []struct{ tool, input, want string }{
+		{"bash", `{"command":"ls -l","description":" List\n files "}`, "TC: List files"},
+		{"bash", `{"command":"ls -l"}`, "TC: bash(ls -l)"},
+		{"read", `{"path":"b","filePath":"a"}`, "TC: read(a)"},
+		{"grep", `{"pattern":"` + long + `"}`, "TC: grep(" + long[:120] + "…)"},
+		{"note", `{"action":"` + long + `"}`, "TC: note(" + long + ")"},
+		{"odd", `{"path":7,"query":null,"description":["x"]}`, "TC: odd"},
+		{"odd", `[1]`, "TC: odd"},
+		{"odd", ``, "TC: odd"},
+	} {
+		call := Call{Tool: c.tool, Input: json.Value(c.input)}
+		if got := call.summary(); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.input, got, c.want)
+		}
+	}
+}
+
+// The coverage check finds each way in which a chunk can lose a message.
+func TestCoverageIsChecked(t *testing.T) {
+	for name, spoil := range map[string]func(*Chunk){
+		"a hole":          func(c *Chunk) { c.Blocks[1].Start++ },
+		"an overlap":      func(c *Chunk) { c.Blocks[1].Start-- },
+		"a missing block": func(c *Chunk) { c.Blocks = c.Blocks[:2] },
+		"a missing line":  func(c *Chunk) { c.Lines = c.Lines[:2] },
+		"a late start":    func(c *Chunk) { c.Blocks = c.Blocks[1:] },
+	} {
+		c := ReadChunk(session("uau", 10), 1, 4, 8000, tokens.Count)
+		if err := c.CheckCoverage(); err != nil {
+			t.Fatal(err)
+		}
+		if spoil(&c); c.CheckCoverage() == nil {
+			t.Errorf("%s is not found", name)
+		}
+	}
+}
+
+// Neighbouring blocks without words are one range, and noise at the end belongs to it.
+func TestToolOnlyRanges(t *testing.T) {
+	m := session("uaaua", 10)
+	for _, i := range []int{1, 2, 4} {
+		m.list[i].Texts, m.list[i].Calls = nil, []Call{{ID: "c", Tool: "ls", Asks: true, Answers: true}}
+	}
+	m = NewMessages(append(m.list, Message{Ordinal: 6, Role: transcript.Assistant}), 6)
+	c := ReadChunk(m, 1, 7, 8000, tokens.Count)
+	if diff := cmp.Diff([]Range{{2, 3}, {5, 6}}, c.ToolOnly); diff != "" {
+		t.Error(diff)
+	}
+}

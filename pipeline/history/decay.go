@@ -1,0 +1,57 @@
+package history
+
+import "math"
+
+// Archived is the tier of a compartment that the head does not render. The tiers
+// 1 to 4 are rendered, 1 with most detail.
+const Archived = 5
+
+const (
+	// minPressure is the lowest decay pressure. A session with few compartments
+	// would otherwise never leave tier 1, and then lose many tiers at one fold.
+	minPressure = 0.10
+	// halfLife is the age, in compartments, that counts as 1 for a compartment of
+	// importance 50 under pressure 1. Each 25 points of importance double it.
+	halfLife             = 24
+	importancePerDoubled = 25
+	middleImportance     = 50
+	maxImportance        = 100
+)
+
+// tierEnds holds the age, in half-lives, at which each of the tiers 1 to 4 ends.
+// docs/history.md has the resulting ages.
+var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
+
+// tierCosts holds the average size in tokens of a compartment at each of the
+// tiers 1 to 4. An archived compartment costs nothing.
+var tierCosts = [Archived]int{322, 109, 35, 20, 0}
+
+// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment
+// has the index 1. An importance outside 1..100 counts as the nearest bound.
+func TierOf(index, importance int, pressure float64) int {
+	age := float64(max(index, 1) - 1)
+	importance = min(max(importance, 1), maxImportance)
+	doublings := float64(importance-middleImportance) / importancePerDoubled
+	halfLives := age / (halfLife * math.Exp2(doublings) / max(pressure, minPressure))
+	for i, end := range tierEnds {
+		if halfLives < end {
+			return i + 1
+		}
+	}
+	return Archived
+}
+
+// DecayPressure returns how hard compartments must decay to fit a budget, given
+// in tokens. It is their size at pressure 1 over the budget, and at least 0.1.
+// The importances are those of the compartments, newest first. Without a budget
+// the pressure is 1.
+func DecayPressure(importances []int, budget float64) float64 {
+	if !(budget > 0) { // !(>) is true for NaN
+		return 1
+	}
+	cost := 0
+	for i, importance := range importances {
+		cost += tierCosts[TierOf(i+1, importance, 1)-1]
+	}
+	return max(minPressure, float64(cost)/budget)
+}

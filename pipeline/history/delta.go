@@ -1,0 +1,132 @@
+package history
+
+import (
+	"cmp"
+	"strings"
+)
+
+// EmptyDelta is the delta of an epoch in which nothing has changed. It is never
+// an empty text, because a provider refuses an empty block.
+const EmptyDelta = "<session-history-since>(no new content since last materialization)</session-history-since>"
+
+// updatesNotice precedes the changes of memories.
+const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
+
+// A DeltaInput holds what has changed since the fold. Budgets are those of the
+// baseline, in tokens; 0 stands for the default.
+type DeltaInput struct {
+	// Compartments are those that were published since the fold, ordered by Seq.
+	Compartments []Compartment
+	// Updates is the log of changed memories since the fold.
+	Updates []MemoryUpdate
+	// Shown are the memories of the baseline (BaselineText.Memories).
+	Shown []int64
+	// Memories are those that were stored since the fold.
+	Memories []Memory
+	// Profile is the whole profile of the user if it has changed since the fold,
+	// else nil.
+	Profile []string
+
+	MemoryBudget, ProfileBudget int
+
+	// FoldedAt is the time of the fold in Unix milliseconds, and never the present.
+	FoldedAt int64
+	// CountText returns the number of tokens in a text.
+	CountText func(string) int
+}
+
+// A DeltaText is a rendered delta.
+type DeltaText struct {
+	Text string
+	// Tokens is the size of Text.
+	Tokens int
+	// MemoryUpdates is the number of memories of the baseline that have changed.
+	MemoryUpdates int
+}
+
+// Delta renders the message that follows the acknowledgement. Only a pass that
+// may bust calls it. New compartments have tier 1 until the next fold.
+func Delta(in DeltaInput) DeltaText {
+	in.MemoryBudget = deltaBudget(cmp.Or(in.MemoryBudget, DefaultMemoryBudget))
+	in.ProfileBudget = deltaBudget(cmp.Or(in.ProfileBudget, DefaultProfileBudget))
+
+	updates := coalesce(in.Updates, in.Shown)
+	var blocks []string
+	for _, block := range []string{
+		updatesBlock(updates, in.Shown),
+		newCompartmentsBlock(in.Compartments),
+		memoryBlock("new-memories", selectMemories(in.Memories, in.FoldedAt, in.MemoryBudget, in.CountText)),
+		profileBlock("new-user-profile", in.Profile, in.ProfileBudget, in.CountText),
+	} {
+		if block != "" {
+			blocks = append(blocks, block)
+		}
+	}
+	text := EmptyDelta
+	if len(blocks) > 0 {
+		text = element("session-history-since", blocks...)
+	}
+	return DeltaText{Text: text, Tokens: in.CountText(text), MemoryUpdates: len(updates)}
+}
+
+func updatesBlock(updates []MemoryUpdate, shown []int64) string {
+	if len(updates) == 0 {
+		return ""
+	}
+	lines := []string{updatesNotice}
+	for i := range updates {
+		lines = append(lines, updates[i].line(shown))
+	}
+	return element("memory-updates", lines...)
+}
+
+func newCompartmentsBlock(compartments []Compartment) string {
+	if len(compartments) == 0 {
+		return ""
+	}
+	rendered := make([]string, len(compartments))
+	for i := range compartments {
+		rendered[i] = RenderCompartment(&compartments[i], 1)
+	}
+	return element("new-compartments", strings.Join(rendered, "\n\n"))
+}
+
+// A FoldReason says why the delta has outgrown its baseline.
+type FoldReason string
+
+const (
+	// ManyMemoryUpdates: more than 40 memories of the baseline have changed.
+	ManyMemoryUpdates FoldReason = "memory-updates"
+	// DeltaOverBudget: the delta is larger than a fifth of the history budget.
+	DeltaOverBudget FoldReason = "delta-over-budget"
+	// DeltaOverBaseline: the delta is larger than 15 % of a baseline that has at
+	// least 500 tokens.
+	DeltaOverBaseline FoldReason = "delta-over-baseline"
+)
+
+const (
+	maxMemoryUpdates = 40
+	deltaOfBudget    = 0.20
+	deltaOfBaseline  = 0.15
+	leastBaseline    = 500
+)
+
+// NeedsFold reports whether the delta should be folded into a new baseline, and
+// why. A pass asks after it has rendered the delta anew. Without this bound the
+// delta would grow for as long as nothing else ends the epoch. The sizes are in
+// tokens; a history budget of 0 stands for the default.
+func NeedsFold(delta DeltaText, baselineTokens, historyBudget int) (FoldReason, bool) {
+	budget := float64(cmp.Or(historyBudget, DefaultHistoryBudget))
+	size := float64(delta.Tokens)
+	switch {
+	case delta.MemoryUpdates > maxMemoryUpdates:
+		return ManyMemoryUpdates, true
+	case delta.Text == EmptyDelta:
+		return "", false
+	case size > deltaOfBudget*budget:
+		return DeltaOverBudget, true
+	case baselineTokens >= leastBaseline && size > deltaOfBaseline*float64(baselineTokens):
+		return DeltaOverBaseline, true
+	}
+	return "", false
+}

@@ -1,0 +1,73 @@
+package history
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// A Doc is a document of the project, for example ARCHITECTURE.md.
+type Doc struct {
+	Name string
+	// Text is the file's content. It becomes canonical by CanonicalDoc.
+	Text string
+}
+
+// CanonicalDoc removes differences that no reader sees: a byte order mark,
+// carriage returns at line ends, blanks at line ends, and empty lines at the end.
+// So a checkout on another system has the same text.
+func CanonicalDoc(text string) string {
+	text = strings.ToValidUTF8(strings.TrimPrefix(text, "\uFEFF"), "\uFFFD")
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " \t")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// DocsHash returns a hash in hex that changes with the documents. Without documents
+// it returns "".
+func DocsHash(docs []Doc) string {
+	var pieces []string
+	for _, d := range written(docs) {
+		pieces = append(pieces, "file:"+d.Name+"\n"+d.Text)
+	}
+	if len(pieces) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(pieces, "\n\n---\n\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// written returns the documents in canonical form, without empty ones.
+func written(docs []Doc) []Doc {
+	var kept []Doc
+	for _, d := range docs {
+		if d.Text = CanonicalDoc(d.Text); d.Text != "" {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// docsBlock returns the section of the project's documents, or "" without
+// documents. A document that does not fit into the rest of the budget is named and left
+// out: half a document would mislead, and the model can read the file.
+func docsBlock(docs []Doc, budget int, count func(string) int) string {
+	var files []string
+	left := budget
+	for _, d := range written(docs) {
+		tag := `<file name="` + escapeAttribute(d.Name) + `"`
+		file := tag + ">\n" + escapeContent(d.Text) + "\n</file>"
+		if size := count(file); size <= left {
+			left -= size
+		} else {
+			file = tag + ` omitted="too long" />`
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	return element("project-docs", strings.Join(files, "\n\n"))
+}

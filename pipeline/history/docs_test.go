@@ -1,0 +1,62 @@
+package history_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+)
+
+func TestCanonicalDoc(t *testing.T) {
+	for in, want := range map[string]string{
+		"\ufeff# A  \r\nuse <b> & c\t\r\n\r\n\n": "# A\nuse <b> & c",
+		"\n\n  a":                                "\n\n  a", // the beginning stays
+		" \n\t\n":                                "",
+		"\ufeff\ufeffa":                          "\ufeffa", // only one mark is the file's
+		"a\xffb":                                 "a\ufffdb",
+	} {
+		if got := history.CanonicalDoc(in); got != want {
+			t.Errorf("CanonicalDoc(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestDocsHashFollowsTheDocuments(t *testing.T) {
+	a, b := history.Doc{Name: "ARCHITECTURE.md", Text: "x\n"}, history.Doc{Name: "STRUCTURE.md", Text: "x\n"}
+	seen := map[string]bool{}
+	for _, docs := range [][]history.Doc{nil, {a}, {b}, {a, b}, {{Name: a.Name, Text: "y"}}} {
+		seen[history.DocsHash(docs)] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d hashes of 5 sets", len(seen))
+	}
+	if history.DocsHash(nil) != "" || history.DocsHash([]history.Doc{{Name: "ARCHITECTURE.md", Text: "\n \n"}}) != "" {
+		t.Error("no document has a hash")
+	}
+	if history.DocsHash([]history.Doc{a}) != history.DocsHash([]history.Doc{{Name: a.Name, Text: "\ufeffx \r\n\r\n"}}) {
+		t.Error("the hash depends on line ends")
+	}
+}
+
+func TestLongDocumentIsNamedAndLeftOut(t *testing.T) {
+	in := history.BaselineInput{
+		Docs: []history.Doc{
+			{Name: "ARCHITECTURE.md", Text: strings.Repeat("a line of the document\n", 8_000)},
+			{Name: "STRUCTURE.md", Text: "short"},
+		},
+		HistoryBudget: 10_000, CountText: tokens.Count,
+	}
+	want := "<project-docs>\n<file name=\"ARCHITECTURE.md\" omitted=\"too long\" />\n\n<file name=\"STRUCTURE.md\">\nshort\n</file>\n</project-docs>"
+	if got := history.Baseline(in).Text; !strings.HasPrefix(got, want) {
+		t.Errorf("%.300s", got)
+	}
+	in.Docs[0].Text = strings.Repeat("a line of the document\n", 2_000) // fits in twice the history budget
+	if got := history.Baseline(in).Text; strings.Contains(got, "omitted") {
+		t.Errorf("%.300s", got)
+	}
+	in.Docs[1].Text = in.Docs[0].Text // each fits, both do not
+	if got := history.Baseline(in).Text; !strings.Contains(got, `<file name="STRUCTURE.md" omitted="too long" />`) || strings.Contains(got, `ARCHITECTURE.md" omitted`) {
+		t.Errorf("%.300s", got)
+	}
+}

@@ -1,0 +1,140 @@
+package history
+
+// A Throttle limits what the historian may cost without a result. It counts runs, tokens,
+// money and passes, and no time: a clock could stop the historian while the window fills.
+// docs/history.md has the reasons.
+//
+// A compartment of a model resets the throttle. Published runs need no limit, because each
+// message is summarised once.
+type Throttle struct {
+	// Runs, Tokens and Money are those of the runs since the last publish. Tokens are
+	// those that the models have read. Money is in the unit of the prices.
+	Runs, Tokens int
+	Money        float64
+	// Pass is the number of the pass on which the newest of these runs began or ended.
+	Pass int
+	// Waited is the number of passes on which the trigger fired and no run was begun or
+	// under way.
+	Waited int
+}
+
+// A Demand is the trigger's request for a run.
+type Demand struct {
+	// Pass is the number of the session's pass.
+	Pass     int
+	Snapshot Snapshot
+	// Room is the part of the prompt that the session may fill, in tokens.
+	Room int
+	// LowMark is the low mark in percent of the limit.
+	LowMark float64
+	// Price is the price of a token that the historian reads, 0 if it is unknown.
+	Price float64
+}
+
+// A Way says how the next compartment is made.
+type Way uint8
+
+const (
+	// Wait: not on this pass.
+	Wait Way = iota
+	// ByModel: a model summarises.
+	ByModel
+	// Extractive: sentences, paths and errors are copied from the messages. It costs
+	// nothing, so it is always possible.
+	Extractive
+)
+
+// A Grant is the throttle's answer to a demand.
+type Grant struct {
+	Way Way
+	// Tokens is the size of the messages that a run by a model may read.
+	Tokens int
+	// IsFault says that eligible history has waited for too many passes. The session's
+	// status shows it.
+	IsFault bool
+}
+
+const (
+	// maxBackoff is the greatest number of passes from one run without result to the
+	// next.
+	maxBackoff = 8
+	// maxWaited is the number of passes that eligible history may wait before it is a
+	// fault.
+	maxWaited = 6
+	// forgotten is the number of passes after which the throttle forgets runs without
+	// result. Below the low mark nothing else ends the wait for a failing model.
+	forgotten = 50
+)
+
+// Next decides about a demand. While usage is above the low mark, the answer is Wait on
+// at most maxWaited passes in a row.
+func (t Throttle) Next(d Demand) Grant {
+	if d.Pass-t.Pass >= forgotten {
+		t = Throttle{Waited: t.Waited}
+	}
+	s := &d.Snapshot
+	isPressed := s.Usage > d.LowMark
+	allowed := allowance(s.Usage, s.Cap, d.Room)
+	left := allowed - t.Tokens
+	isSpent := left <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price
+	isTooSoon := t.Runs > 0 && d.Pass-t.Pass < backoff(t.Runs) && s.Usage < EmergencyUsage
+	grant := Grant{IsFault: t.Waited >= maxWaited}
+	switch {
+	case isPressed && (isSpent || grant.IsFault):
+		grant.Way = Extractive
+	case !isSpent && !isTooSoon:
+		grant.Way, grant.Tokens = ByModel, min(s.Tokens, s.Cap, left)
+	}
+	return grant
+}
+
+// Waits returns the throttle after a pass on which the trigger fired and no run was begun
+// or under way.
+func (t Throttle) Waits() Throttle {
+	t.Waited++
+	return t
+}
+
+// Begun returns the throttle after a run by a model has begun on a pass. The granted
+// tokens count as read at once, so that a crash does not make the run free.
+func (t Throttle) Begun(pass int, g Grant) Throttle {
+	if pass-t.Pass >= forgotten {
+		t = Throttle{}
+	}
+	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0
+	return t
+}
+
+// Failed returns the throttle after that run has ended on a pass without a result of a
+// model. It counts the tokens that the models have really read, and their price.
+func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
+	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
+	return t
+}
+
+// Published returns the throttle after a publish. An extractive compartment says nothing
+// about the models, so their failures still count.
+func (t Throttle) Published(w Way) Throttle {
+	if w == ByModel {
+		return Throttle{}
+	}
+	t.Waited = 0
+	return t
+}
+
+// allowance returns how many tokens the historian may read without a result. It is at
+// least one full run, and grows with the usage.
+func allowance(usage float64, runCap, room int) int {
+	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
+	switch {
+	case usage >= EmergencyUsage:
+		return min(1_000_000, max(4*runCap, part(0.5, 1_000_000)))
+	case usage >= ForceUsage:
+		return min(750_000, max(3*runCap, part(0.35, 750_000)))
+	}
+	return min(500_000, max(runCap, part(0.2, 500_000)))
+}
+
+// backoff returns how many passes lie between a run without result and the next: 1, 2,
+// 4 and so on.
+func backoff(runs int) int { return min(1<<min(runs-1, 16), maxBackoff) }

@@ -1,0 +1,26 @@
+package history
+
+import "strings"
+
+// The head marks its structure with tags, for example <compartment>. Foreign
+// text (titles, summaries, memories, documents) must not look like such a tag,
+// so each "<", ">" and "&" of it is escaped.
+var (
+	contentEscapes   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+)
+
+// escapeContent escapes the text between two tags.
+func escapeContent(text string) string { return contentEscapes.Replace(text) }
+
+// escapeAttribute escapes the value of an attribute. The value becomes one line,
+// so that each tag stands on one line.
+func escapeAttribute(text string) string { return attributeEscapes.Replace(oneLine(text)) }
+
+// oneLine joins the words of a text with single spaces.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// element wraps lines in a tag: <name>, the lines, </name>.
+func element(name string, lines ...string) string {
+	return "<" + name + ">\n" + strings.Join(lines, "\n") + "\n</" + name + ">"
+}

@@ -1,0 +1,72 @@
+package history_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+)
+
+// headOf renders baseline and delta with a foreign text in every place for one.
+func headOf(foreign func() string) (baseline, delta string) {
+	text := func() string { return "x" + foreign() }
+	compartments := []history.Compartment{
+		{Start: 1, End: 4, Title: text(), Tiers: [4]string{text(), text(), text(), text()}, Importance: 50, Missing: text()},
+		{Start: 5, End: 9, Title: text(), Content: text(), Missing: text()},
+	}
+	memories := []history.Memory{{ID: 1, Category: text(), Source: text(), Content: text()}}
+	profile := []string{text()}
+	const plenty = 1 << 20
+	b := history.Baseline(history.BaselineInput{
+		Docs: []history.Doc{{Name: text(), Text: text()}}, Profile: profile, Memories: memories, Compartments: compartments,
+		HistoryBudget: plenty, MemoryBudget: plenty, ProfileBudget: plenty, DocsBudget: plenty, CountText: tokens.Count,
+	})
+	d := history.Delta(history.DeltaInput{
+		Compartments: compartments, Profile: profile, Memories: memories, Shown: []int64{1},
+		Updates:      []history.MemoryUpdate{{ID: 1, Change: history.MemoryUpdated, Memory: 1, Content: text()}},
+		MemoryBudget: plenty, ProfileBudget: plenty, CountText: tokens.Count,
+	})
+	return b.Text, d.Text
+}
+
+var (
+	anyTag = regexp.MustCompile(`<[^<>]*>`)
+	value  = regexp.MustCompile(`="[^"]*"`)
+)
+
+// skeleton returns the tags of a text, without the values of their attributes.
+func skeleton(text string) []string {
+	tags := anyTag.FindAllString(text, -1)
+	for i, tag := range tags {
+		tags[i] = value.ReplaceAllString(tag, "=")
+	}
+	return tags
+}
+
+// No foreign text adds, closes or hides a tag of the head.
+func TestForeignTextLeavesTheTagsAlone(t *testing.T) {
+	plainBaseline, plainDelta := headOf(func() string { return "" })
+	wantBaseline, wantDelta := skeleton(plainBaseline), skeleton(plainDelta)
+	if len(wantBaseline) != 16 || len(wantDelta) != 18 {
+		t.Fatalf("%d and %d tags:\n%s\n%s", len(wantBaseline), len(wantDelta), plainBaseline, plainDelta)
+	}
+	word := rapid.SampledFrom([]string{
+		"<", ">", "&", `"`, "'", "=", "/>", "\n", " ", "a", "\u2028", "\x00", "\xff", "&lt;", "</session-history>",
+		"</session-history-since>", "</compartment>", "<system-reminder>", `<compartment start="1" end="2">`, "]]>", "<!--",
+	})
+	words := rapid.SliceOfN(word, 0, 8)
+	rapid.Check(t, func(t *rapid.T) {
+		baseline, delta := headOf(func() string { return strings.Join(words.Draw(t, "words"), "") })
+		if got := skeleton(baseline); !slices.Equal(got, wantBaseline) {
+			t.Fatalf("%q, want %q", got, wantBaseline)
+		}
+		if got := skeleton(delta); !slices.Equal(got, wantDelta) {
+			t.Fatalf("%q, want %q", got, wantDelta)
+		}
+	})
+}

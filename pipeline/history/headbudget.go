@@ -1,0 +1,36 @@
+package history
+
+import "math"
+
+const (
+	// DefaultHistoryBudget is the history budget in tokens while the model's limit
+	// is unknown.
+	DefaultHistoryBudget = 60_000
+	// DefaultMemoryBudget and DefaultProfileBudget bound memories and the user's
+	// profile in the baseline, in tokens.
+	DefaultMemoryBudget  = 4_000
+	DefaultProfileBudget = 4_000
+	// docsShare is the size that the project's documents may have, as a multiple of
+	// the history budget. A document has up to 256 KiB, more than a small window
+	// holds.
+	docsShare = 2
+	// deltaShare is the part of the budgets for memories and profile that the delta may use.
+	deltaShare = 0.25
+)
+
+// HistoryBudget returns the size in tokens that the history may have in the
+// baseline: a share (0..1) of the window below the execute threshold (in percent
+// of the limit). It is 0 if it is unknown, because the limit or the share is 0.
+//
+// The limit must be the model's, and never one that is derived from the last
+// prompt: right after a restart there is no last prompt, and the budget would
+// collapse.
+func HistoryBudget(limit int, threshold, share float64) int {
+	if limit <= 0 || !(threshold > 0) || !(share > 0) {
+		return 0
+	}
+	return int(math.Floor(float64(limit) * threshold / 100 * share))
+}
+
+// deltaBudget returns the delta's part of a budget.
+func deltaBudget(budget int) int { return max(1, int(deltaShare*float64(budget))) }

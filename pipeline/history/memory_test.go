@@ -1,0 +1,155 @@
+package history_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+)
+
+// hundred counts every text as 100 tokens, so that a budget is a number of lines.
+// The wrapper of a list counts 6 tokens.
+func hundred(string) int { return 100 }
+
+func shownMemories(budget int, memories ...history.Memory) []int64 {
+	return history.Baseline(history.BaselineInput{Memories: memories, MemoryBudget: budget, CountText: hundred}).Memories
+}
+
+func TestMemoriesAreChosenByWorth(t *testing.T) {
+	all := []history.Memory{
+		{ID: 1, Importance: 50},
+		{ID: 2, Importance: 90},
+		{ID: 3, Permanent: true, Importance: 1},
+		{ID: 4, Importance: 50},
+		{ID: 5},
+	}
+	for _, c := range []struct {
+		budget int
+		want   []int64
+	}{
+		{105, nil},
+		{106, []int64{3}},
+		{206, []int64{2, 3}},
+		{306, []int64{2, 3, 4}}, // of two with the same importance, the newer one
+		{406, []int64{1, 2, 3, 4}},
+		{506, []int64{1, 2, 3, 4, 5}},
+	} {
+		if got := shownMemories(c.budget, all...); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("budget %d: %v, want %v", c.budget, got, c.want)
+		}
+	}
+}
+
+func TestMemoryThatDoesNotFitIsSkipped(t *testing.T) {
+	memories := []history.Memory{
+		{ID: 1, Importance: 90, Content: strings.Repeat("word ", 500)},
+		{ID: 2, Importance: 10, Content: "short"},
+	}
+	got := history.Baseline(history.BaselineInput{Memories: memories, MemoryBudget: 200, CountText: tokens.Count})
+	if !reflect.DeepEqual(got.Memories, []int64{2}) {
+		t.Errorf("%v", got.Memories)
+	}
+}
+
+func TestMemoriesAreShownByCategory(t *testing.T) {
+	order := []string{
+		"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING", "USER_DIRECTIVES", "USER_PREFERENCES",
+		"CONFIG_DEFAULTS", "ARCHITECTURE_DECISIONS", "ENVIRONMENT", "WORKFLOW_RULES", "KNOWN_ISSUES", "SOMETHING_ELSE",
+	}
+	var memories []history.Memory
+	var want []int64
+	for i, category := range order {
+		memories = append(memories, history.Memory{ID: int64(100 - i), Category: category, Importance: i + 1})
+		want = append(want, int64(100-i))
+	}
+	memories = append(memories, history.Memory{ID: 200, Category: "PROJECT_RULES"})
+	want = append([]int64{100, 200}, want[1:]...)
+	if got := shownMemories(10_000, memories...); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Bug class H3: the clock decided whether a memory had expired, so the bytes of an
+// epoch changed without a bust. The time of the fold decides.
+func TestBugH3MemoryExpiresWithTheFold(t *testing.T) {
+	memories := []history.Memory{
+		{ID: 1, Content: "always"},
+		{ID: 2, Content: "until the fold", ExpiresAt: 1000},
+		{ID: 3, Content: "a little longer", ExpiresAt: 1001},
+	}
+	baseline := history.Baseline(history.BaselineInput{Memories: memories, FoldedAt: 1000, CountText: tokens.Count})
+	if !reflect.DeepEqual(baseline.Memories, []int64{1, 3}) {
+		t.Errorf("baseline %v", baseline.Memories)
+	}
+	delta := deltaOf(history.DeltaInput{Memories: memories, FoldedAt: 1000})
+	if strings.Contains(delta.Text, "until the fold") || !strings.Contains(delta.Text, "a little longer") {
+		t.Errorf("%s", delta.Text)
+	}
+}
+
+// The delta has a quarter of the budgets, rounded down.
+func TestBudgetsOfTheDelta(t *testing.T) {
+	var memories []history.Memory
+	var profile []string
+	for i := range 40 {
+		memories = append(memories, history.Memory{ID: int64(i + 1)})
+		profile = append(profile, fmt.Sprint("sentence ", i))
+	}
+	for _, c := range []struct{ memoryBudget, profileBudget, memories, sentences int }{
+		{0, 0, 9, 9}, // of 4,000 each
+		{4 * 606, 4 * 624, 6, 6},
+		{4*606 - 1, 4*624 - 1, 5, 5},
+	} {
+		got := history.Delta(history.DeltaInput{
+			Memories: memories, Profile: profile,
+			MemoryBudget: c.memoryBudget, ProfileBudget: c.profileBudget, CountText: hundred,
+		})
+		if m, p := strings.Count(got.Text, "<memory id="), strings.Count(got.Text, "- sentence "); m != c.memories || p != c.sentences {
+			t.Errorf("budgets %d and %d: %d memories, %d sentences", c.memoryBudget, c.profileBudget, m, p)
+		}
+	}
+}
+
+func TestProfileSkipsWhatDoesNotFit(t *testing.T) {
+	got := history.Baseline(history.BaselineInput{
+		Profile:       []string{"one", strings.Repeat("long ", 100), "two"},
+		ProfileBudget: 20, CountText: tokens.Count,
+	})
+	if !strings.Contains(got.Text, "<user-profile>\n- one\n- two\n</user-profile>") {
+		t.Errorf("%s", got.Text)
+	}
+}
+
+// Lists keep to their budgets, whatever is in them.
+func TestListsKeepToTheirBudgets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := history.BaselineInput{
+			MemoryBudget:  rapid.IntRange(1, 400).Draw(t, "memory budget"),
+			ProfileBudget: rapid.IntRange(1, 400).Draw(t, "profile budget"),
+			CountText:     tokens.Count,
+		}
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "word", "<tag>", "&", "\n"}), 0, 60)
+		text := rapid.Custom(func(t *rapid.T) string { return strings.Join(words.Draw(t, "words"), " ") })
+		for i := range rapid.IntRange(0, 12).Draw(t, "memories") {
+			in.Memories = append(in.Memories, history.Memory{
+				ID: int64(i + 1), Content: text.Draw(t, "content"), Importance: rapid.IntRange(0, 100).Draw(t, "importance"),
+				Permanent: rapid.Bool().Draw(t, "permanent"),
+			})
+			in.Profile = append(in.Profile, text.Draw(t, "sentence"))
+		}
+		got := history.Baseline(in)
+		// The tags around a list have a few more tokens than the constant for them.
+		const tags = 20
+		if got.Sections.Memory > in.MemoryBudget+tags || got.Sections.Profile > in.ProfileBudget+tags {
+			t.Fatalf("%+v with %d and %d", got.Sections, in.MemoryBudget, in.ProfileBudget)
+		}
+		if strings.Count(got.Text, "<memory id=") != len(got.Memories) {
+			t.Fatalf("%d memories in\n%s", len(got.Memories), got.Text)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package history
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+func decode(raw string) *transcript.Message {
+	m := transcript.OpenCode{}.Decode(json.Value(raw))
+	return &m
+}
+
+func TestMessageOf(t *testing.T) {
+	for _, c := range []struct {
+		name, raw string
+		texts     []string
+		calls     int
+		isPrompt  bool
+	}{
+		{"prompt", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"go"}]}`, []string{"go"}, 0, true},
+		{"reminder beside words", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"<SYSTEM-reminder>x</SYSTEM-reminder>go"}]}`, []string{"go"}, 0, true},
+		{"reminder alone", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"<system-reminder>x</system-reminder>"}]}`, nil, 0, false},
+		{"directive", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"[SYSTEM DIRECTIVE: MAGIC-CONTEXT] x"}]}`, nil, 0, false},
+		{"notice of a plugin before words", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"[Category+Skill Reminder] x\n\nand do this"}]}`, []string{"and do this"}, 0, true},
+		{"ignored text", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"note","ignored":true}]}`, nil, 0, false},
+		{"blank text", `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":" \n\ufeff"}]}`, nil, 0, false},
+		{"answer", `{"info":{"id":"m","role":"assistant"},"parts":[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"tool","tool":"read","callID":"c","state":{"status":"running"}}]}`, []string{"<system-reminder>x</system-reminder>"}, 1, false},
+		{"answer that no provider sees", `{"info":{"id":"m","role":"assistant","error":{"name":"E"}},"parts":[{"type":"text","text":"half"}]}`, nil, 0, false},
+		{"unreadable", `7`, nil, 0, false},
+	} {
+		m := MessageOf(decode(c.raw), 3, 70)
+		if diff := cmp.Diff(c.texts, m.Texts); diff != "" || len(m.Calls) != c.calls || m.IsPrompt() != c.isPrompt || m.Ordinal != 3 || m.Tokens != 70 {
+			t.Errorf("%s: %+v", c.name, m)
+		}
+	}
+	open := MessageOf(decode(`{"info":{"id":"m","role":"assistant"},"parts":[{"type":"tool","tool":"read","callID":"c","state":{"status":"running","input":{}}}]}`), 1, 1)
+	if c := open.Calls[0]; c.Answers || !c.Asks || c.ID != "c" || c.Tool != "read" {
+		t.Errorf("running call: %+v", c)
+	}
+}
+
+// A command that Pi's user has kept from the model is kept from the historian's model.
+func TestExcludedCommandStaysPrivate(t *testing.T) {
+	m := transcript.Pi{}.Decode(json.Value(`{"id":"p","message":{"role":"bashExecution","command":"cat key","output":"secret","excludeFromContext":true}}`))
+	if got := MessageOf(&m, 1, 10); len(got.Texts)+len(got.Calls) > 0 {
+		t.Errorf("the historian would read %+v", got)
+	}
+}
+
+// The digest is of the content alone, and of all content.
+func TestDigest(t *testing.T) {
+	const first = `{"info":{"id":"m","role":"assistant","time":{"created":1}},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`
+	digest := func(raw string) uint64 { return MessageOf(decode(raw), 1, 1).Digest }
+	for name, c := range map[string]struct {
+		raw  string
+		same bool
+	}{
+		"other ids and times": {`{"info":{"id":"n","role":"assistant","time":{"created":2}},"parts":[{"id":"q1","type":"text","text":"ab"},{"type":"step-finish"},{"id":"q2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`, true},
+		"same length":         {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ac"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`, false},
+		"other input":         {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":2},"output":"out"}}]}`, false},
+		"other result":        {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"tuo"}}]}`, false},
+		"no result":           {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"running","input":{"a":1}}}]}`, false},
+		"other border":        {strings.Replace(strings.Replace(first, `"read"`, `"rea"`, 1), `"callID":"c"`, `"callID":"dc"`, 1), false},
+		"two texts":           {`{"info":{"id":"m","role":"assistant"},"parts":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`, false},
+	} {
+		if got := digest(c.raw) == digest(first); got != c.same {
+			t.Errorf("%s: same digest: %v, want %v", name, got, c.same)
+		}
+	}
+}
+
+// An answer that the harness made as a summary has no ordinal, if it has ended.
+func TestIsSummary(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`: true,
+		`{"info":{"id":"m","role":"assistant","summary":true},"parts":[]}`:                 false,
+		`{"info":{"id":"m","role":"user","summary":{"title":"t"}},"parts":[]}`:             false,
+		`{"info":{"id":"m","role":"assistant","finish":"stop"},"parts":[]}`:                false,
+	} {
+		if got := IsSummary(decode(raw)); got != want {
+			t.Errorf("%s: %v", raw, got)
+		}
+	}
+}

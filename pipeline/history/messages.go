@@ -1,0 +1,104 @@
+package history
+
+import "sort"
+
+// Messages are the messages of a session that the trigger can see, in order. They may
+// begin behind ordinal 1, and ordinals may be missing: an unreadable message has an
+// ordinal and no element.
+type Messages struct {
+	list  []Message
+	total int
+	// sums[n] is the size in tokens of all messages up to ordinal n. It is indexed by
+	// ordinal, not by position: with a missing ordinal, the two differ.
+	sums []int
+}
+
+// NewMessages returns the messages of a session that has total messages. The messages
+// are sorted by ordinal.
+func NewMessages(list []Message, total int) *Messages {
+	for i := range list {
+		total = max(total, list[i].Ordinal)
+	}
+	m := &Messages{list: list, total: total, sums: make([]int, total+1)}
+	for i := range list {
+		m.sums[list[i].Ordinal] = max(0, list[i].Tokens)
+	}
+	for n := 1; n <= total; n++ {
+		m.sums[n] += m.sums[n-1]
+	}
+	return m
+}
+
+// Total returns the ordinal of the session's newest message.
+func (m *Messages) Total() int { return m.total }
+
+// Between returns the messages with ordinals from start up to end, without end.
+func (m *Messages) Between(start, end int) []Message {
+	return m.list[m.find(start):max(m.find(start), m.find(end))]
+}
+
+// At returns the message with an ordinal, nil if there is none.
+func (m *Messages) At(ordinal int) *Message {
+	if i := m.find(ordinal); i < len(m.list) && m.list[i].Ordinal == ordinal {
+		return &m.list[i]
+	}
+	return nil
+}
+
+// Tokens returns the size of the messages from start up to end, without end.
+func (m *Messages) Tokens(start, end int) int {
+	start, end = m.clamp(start), m.clamp(end)
+	return max(0, m.sums[end-1]-m.sums[start-1])
+}
+
+func (m *Messages) clamp(ordinal int) int { return min(max(1, ordinal), m.total+1) }
+
+// find returns the index of the first message whose ordinal is at least the given one.
+func (m *Messages) find(ordinal int) int {
+	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
+}
+
+// key returns the key of the message with an ordinal, empty if there is none.
+func (m *Messages) key(ordinal int) string {
+	if msg := m.At(ordinal); msg != nil {
+		return msg.Key
+	}
+	return ""
+}
+
+// suffixStart returns where the newest messages begin that together have at least the
+// given number of tokens. It is 1 if all have fewer.
+func (m *Messages) suffixStart(tokens int) int {
+	all := m.sums[m.total]
+	switch {
+	case tokens <= 0:
+		return m.total + 1
+	case all < tokens:
+		return 1
+	}
+	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
+}
+
+// prefixEnd returns the largest end, at most the given one, for which the messages from
+// start up to that end have no more tokens than allowed. It takes at least one message:
+// a message that is too large goes alone.
+func (m *Messages) prefixEnd(start, end, tokens int) int {
+	if tokens <= 0 || start >= end {
+		return start
+	}
+	fits := sort.Search(end-start, func(n int) bool { return m.Tokens(start, start+n+1) > tokens })
+	return start + max(1, fits)
+}
+
+// newestPrompt returns the ordinal of the n-th newest prompt of the user, counted from
+// 1. It is 0 if there are fewer.
+func (m *Messages) newestPrompt(n int) int {
+	for i := len(m.list) - 1; i >= 0; i-- {
+		if m.list[i].IsPrompt() {
+			if n--; n <= 0 {
+				return m.list[i].Ordinal
+			}
+		}
+	}
+	return 0
+}

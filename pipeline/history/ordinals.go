@@ -1,0 +1,67 @@
+package history
+
+import "github.com/magicctx/magicctx-host/pipeline/transcript"
+
+// An Entry is one message of the harness's array, as Number needs it.
+type Entry struct {
+	// Key is empty if the message could not be read.
+	Key string
+	// IsSummary says that the harness itself made the message as a summary of the
+	// session. Such a message has no ordinal.
+	IsSummary bool
+}
+
+// IsSummary reports whether the harness made the message as a summary of the session.
+// The answer must have ended: an unfinished or failed one may still change its kind.
+func IsSummary(m *transcript.Message) bool {
+	return m.Role == transcript.Assistant && m.Summary && m.Finish == transcript.EndsTurn
+}
+
+// An Anchor is the last message that a compartment covers. It is zero if the session
+// has no compartment.
+type Anchor struct {
+	Ordinal int
+	Key     string
+}
+
+// Number gives each message of the harness's array its ordinal, 0 for none. It also
+// returns the number of messages that the session has so far, which is the ordinal of
+// the newest message.
+//
+// Without a compartment the array begins with ordinal 1. Otherwise it may begin anywhere
+// up to the anchor, for example after a compaction marker: the anchor has its known
+// ordinal, the messages behind it continue from there, and the messages in front of it
+// are left out. If the array does not contain the anchor, ok is false, and the caller
+// has to read the history from the harness's own store.
+//
+// An unreadable message keeps its place, so that the ordinals behind it stay the same
+// when it becomes readable. A summary of the harness has no place.
+func Number(array []Entry, anchor Anchor) (ordinals []int, total int, ok bool) {
+	first, next := 0, 1
+	if anchor.Ordinal > 0 {
+		first, next = indexOf(array, anchor.Key), anchor.Ordinal
+	}
+	if first < 0 || len(array) == 0 {
+		return nil, 0, false
+	}
+	ordinals = make([]int, len(array))
+	for i := first; i < len(array); i++ {
+		if array[i].IsSummary {
+			continue
+		}
+		if array[i].Key != "" {
+			ordinals[i] = next
+		}
+		next++
+	}
+	return ordinals, next - 1, true
+}
+
+func indexOf(array []Entry, key string) int {
+	for i := range array {
+		if key != "" && array[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,142 @@
+package history
+
+// A Situation is everything that decides which part of a session a historian may
+// summarise.
+type Situation struct {
+	Messages *Messages
+	// Covered is the ordinal of the last message that a compartment covers, 0 without a
+	// compartment.
+	Covered int
+	// Limit is the prompt limit of the session's model in tokens, 0 if it is unknown.
+	Limit int
+	// Threshold is the execute threshold, Usage the pressure of the session, both in
+	// percent of the limit.
+	Threshold, Usage float64
+}
+
+// Offset returns the ordinal of the first message that no compartment covers. Trigger
+// and runner both use this function. Two functions once differed for a session without
+// compartments, so that no first compartment was ever published (class H9 in
+// docs/defects.md).
+func Offset(covered int) int { return max(1, covered+1) }
+
+// A Mode says which part of the history somebody wants summarised.
+type Mode uint8
+
+const (
+	// Incremental: the messages in front of the protected tail.
+	Incremental Mode = iota
+	// WrapUp: all messages in front of the newest turns, now.
+	WrapUp
+	// FullRecomp: all messages. Only calls that wait for their result stay.
+	FullRecomp
+)
+
+// A Request says what to summarise.
+type Request struct {
+	Mode Mode
+	// KeepTurns is the number of newest turns that a wrap-up keeps, at least 1.
+	KeepTurns int
+	// Scale shrinks the protected tail under pressure (see Scale). 0 means 1.
+	Scale float64
+}
+
+// A TailReason says why the protected tail begins where it begins.
+type TailReason string
+
+// The reasons, in the order in which they are applied.
+const (
+	EmptySession     TailReason = "empty-session"
+	SizeWalk         TailReason = "size-walk"
+	WholeSession     TailReason = "whole-session-smaller-than-tail"
+	HugeMessage      TailReason = "huge-message-exception"
+	TailAtToolArc    TailReason = "tool-arc"
+	TailAtPrompt     TailReason = "semantic-snap"
+	TailAtLivePrompt TailReason = "live-prompt"
+	SmallRest        TailReason = "small-rest"
+	TailAtTurns      TailReason = "newest-turns"
+	NoTail           TailReason = "full-recomp"
+)
+
+// A Snapshot divides a session at one moment into the messages that compartments cover,
+// the eligible ones [Offset, End), later ones, and the protected tail [TailStart, Last].
+// The trigger decides on a snapshot and hands it to the run, so that both speak of the
+// same messages.
+type Snapshot struct {
+	Request Request
+	// Offset is the first message without a compartment. End is the first message that
+	// this run may not summarise. TailStart begins the protected tail. Last is the
+	// newest message.
+	Offset, End, TailStart, Last int
+	// The keys of the messages at Offset, End-1, TailStart and Last, empty without a
+	// message.
+	OffsetKey, EndKey, TailKey, LastKey string
+	// Fingerprint identifies the content of the eligible messages.
+	Fingerprint uint64
+
+	Reason TailReason
+	// Target is the size in tokens that the protected tail should have. Cap is the
+	// greatest size of the eligible messages, and Tokens their size.
+	Target, Cap, Tokens int
+	// Oversize says that Tokens exceeds Cap, because a message or a tool arc cannot be
+	// divided.
+	Oversize bool
+	// Limit and Usage are those of the situation.
+	Limit int
+	Usage float64
+}
+
+// IsRunnable reports whether there is anything to summarise that is worth a run.
+func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Offset && s.End > s.Offset }
+
+// A Staleness says why a snapshot no longer holds. It is empty for one that holds.
+type Staleness string
+
+// The reasons why a snapshot no longer holds.
+const (
+	// LimitChanged: the session now uses a model with another limit, so that all sizes
+	// of the snapshot are wrong.
+	LimitChanged Staleness = "model-or-limit-changed"
+	// HistoryChanged: a message was changed or removed, or a compartment was published.
+	HistoryChanged Staleness = "stale-snapshot"
+	// NothingLeft: the history changed, and nothing is eligible now.
+	NothingLeft Staleness = "nothing-eligible"
+)
+
+// Staleness compares a snapshot with the situation at a later moment. Messages that came
+// since do not make it stale.
+func (s *Snapshot) Staleness(now Situation) Staleness {
+	m := now.Messages
+	same := func(ordinal int, key string) bool { return m.key(ordinal) == key }
+	switch {
+	case now.Limit != s.Limit:
+		return LimitChanged
+	case Offset(now.Covered) != s.Offset, m.Total() < s.Last,
+		s.Offset <= s.Last && !same(s.Offset, s.OffsetKey),
+		s.TailStart <= s.Last && !same(s.TailStart, s.TailKey),
+		!same(s.Last, s.LastKey),
+		s.End > s.Offset && !same(s.End-1, s.EndKey),
+		fingerprint(m, s.Offset, s.End) != s.Fingerprint:
+		return HistoryChanged
+	}
+	return ""
+}
+
+// Renew returns the snapshot that a run may use, at the moment when it begins. If the
+// history has changed since s was taken, Renew takes a new snapshot for the same request,
+// once: the newest message of a running session changes all the time, and without the
+// second look no run would ever begin (class H10 in docs/defects.md). If no run may
+// begin, the staleness says why.
+func (s *Snapshot) Renew(now Situation) (Snapshot, Staleness) {
+	switch s.Staleness(now) {
+	case "":
+		return *s, ""
+	case LimitChanged:
+		return Snapshot{}, LimitChanged
+	}
+	again := now.Snapshot(s.Request)
+	if !again.IsRunnable() {
+		return Snapshot{}, NothingLeft
+	}
+	return again, ""
+}

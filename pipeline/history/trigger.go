@@ -1,0 +1,165 @@
+package history
+
+// A TriggerReason says why a run of the historian begins, or why none does.
+type TriggerReason string
+
+// The reasons for a run.
+const (
+	// RunForced: usage is at ForceUsage.
+	RunForced TriggerReason = "force-80"
+	// RunForCommits: the model has finished several pieces of work, each with a commit.
+	RunForCommits TriggerReason = "commit-clusters"
+	// RunForSize: much has been said since the last compartment.
+	RunForSize TriggerReason = "tail-size"
+	// RunForHeadroom: usage is near the execute threshold, and drops will not help enough.
+	RunForHeadroom TriggerReason = "projected-headroom"
+)
+
+// The reasons against a run.
+const (
+	// NoRunBesideAnother: a run is under way.
+	NoRunBesideAnother TriggerReason = "running"
+	// NoRunNothingNew: compartments cover all messages.
+	NoRunNothingNew TriggerReason = "nothing-new"
+	// NoRunSmall: all messages without compartment are fewer tokens than the trigger
+	// budget.
+	NoRunSmall TriggerReason = "small"
+	// NoRunAllTail: all of it is protected tail.
+	NoRunAllTail TriggerReason = "nothing-eligible"
+	// NoRunDropsSuffice: the next bust drops enough.
+	NoRunDropsSuffice TriggerReason = "drops-suffice"
+	// NoRunNoPressure: usage is below the execute threshold.
+	NoRunNoPressure TriggerReason = "no-pressure"
+	// NoRunLittleToSay: the eligible messages hold too little for a compartment.
+	NoRunLittleToSay TriggerReason = "little-to-say"
+)
+
+// TriggerFacts hold the facts by which a pass decides on a run.
+type TriggerFacts struct {
+	Situation
+	// IsRunning says that a run of this session is under way.
+	IsRunning bool
+	// Waiting describes the drops that wait for the next bust.
+	Waiting WaitingDrops
+	// MinClusters is the number of commit clusters that begin a run, 0 for never.
+	MinClusters int
+	// Count counts the tokens of a text.
+	Count func(string) int
+}
+
+// WaitingDrops is the share of the prompt that the next bust drops anyway, in tokens.
+type WaitingDrops struct {
+	// Active is the size of all active units, Going that of the units and reasoning
+	// that the next bust drops.
+	Active, Going int
+}
+
+// after returns the usage that remains after the drops. ok is false if nothing waits.
+func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
+	if w.Active <= 0 || w.Going <= 0 {
+		return 0, false
+	}
+	return usage * (1 - min(1, float64(w.Going)/float64(w.Active))), true
+}
+
+// A TriggerResult is the decision of the trigger on one pass.
+type TriggerResult struct {
+	// Runs says that a run begins, with the snapshot.
+	Runs     bool
+	Reason   TriggerReason
+	Snapshot Snapshot
+	// ChunkTokens and CommitClusters describe the condensed text of the eligible
+	// messages, as far as the trigger has read it.
+	ChunkTokens, CommitClusters int
+}
+
+const (
+	// leastTokens and leastMessages are how much the eligible messages must hold for a
+	// run without pressure.
+	leastTokens, leastMessages = 6000, 12
+	// sizeFactor is the size of the condensed text that begins a run, in trigger
+	// budgets.
+	sizeFactor = 3
+	// dropsSuffice is the part of the execute threshold down to which drops must bring
+	// the usage, so that no run is needed.
+	dropsSuffice = 0.75
+)
+
+// IsSmall reports, from the size in tokens of all messages without compartment, that the
+// trigger cannot fire. It needs no messages, so a pass can ask it first.
+func IsSmall(tokens, limit int, threshold, usage float64) bool {
+	return usage < threshold-proactiveRange && tokens < TriggerBudget(limit, threshold)
+}
+
+// Trigger decides whether a run of the historian begins. docs/history.md has the rules in
+// their order.
+func Trigger(f TriggerFacts) TriggerResult {
+	m, offset := f.Messages, Offset(f.Covered)
+	switch {
+	case f.IsRunning:
+		return TriggerResult{Reason: NoRunBesideAnother}
+	case m.find(offset) == len(m.list):
+		return TriggerResult{Reason: NoRunNothingNew}
+	case IsSmall(m.Tokens(offset, m.Total()+1), f.Limit, f.Threshold, f.Usage):
+		return TriggerResult{Reason: NoRunSmall}
+	}
+	r := TriggerResult{Snapshot: f.Snapshot(Request{})}
+	if f.Usage >= ForceUsage {
+		r.force(f)
+		return r
+	}
+	r.weigh(f)
+	return r
+}
+
+// force decides under pressure. If nothing is eligible, it shrinks the protected tail.
+func (r *TriggerResult) force(f TriggerFacts) {
+	if f.dropsSuffice() {
+		r.Reason = NoRunDropsSuffice
+		return
+	}
+	if !r.Snapshot.IsRunnable() {
+		r.Snapshot = f.Snapshot(Request{Scale: Scale(f.Usage)})
+	}
+	r.Runs, r.Reason = r.Snapshot.IsRunnable(), RunForced
+	if !r.Runs {
+		r.Reason = NoRunAllTail
+	}
+}
+
+// weigh decides without pressure, by the condensed text of the eligible messages. Their
+// raw size says little: a few files that were read are large, and a summary of them is
+// short.
+func (r *TriggerResult) weigh(f TriggerFacts) {
+	if !r.Snapshot.IsRunnable() {
+		r.Reason = NoRunAllTail
+		return
+	}
+	budget := TriggerBudget(f.Limit, f.Threshold)
+	s := &r.Snapshot
+	c := ReadChunk(f.Messages, s.Offset, s.End, max(leastTokens, sizeFactor*budget), f.Count)
+	r.ChunkTokens, r.CommitClusters = c.Tokens, c.CommitClusters
+	switch {
+	case f.MinClusters > 0 && c.CommitClusters >= f.MinClusters && c.Tokens >= budget:
+		r.Reason = RunForCommits
+	case c.Tokens >= sizeFactor*budget, c.HasMore:
+		r.Reason = RunForSize
+	case f.Usage < f.Threshold-proactiveRange:
+		r.Reason = NoRunNoPressure
+		return
+	case f.dropsSuffice():
+		r.Reason = NoRunDropsSuffice
+		return
+	case !c.HasMore && s.Tokens < leastTokens && c.Tokens < leastTokens && len(f.Messages.Between(s.Offset, s.End)) < leastMessages:
+		r.Reason = NoRunLittleToSay
+		return
+	default:
+		r.Reason = RunForHeadroom
+	}
+	r.Runs = true
+}
+
+func (f *TriggerFacts) dropsSuffice() bool {
+	projected, ok := f.Waiting.after(f.Usage)
+	return ok && projected <= dropsSuffice*f.Threshold
+}

@@ -1,0 +1,66 @@
+package schema
+
+import "github.com/magicctx/magicctx-host/internal/json"
+
+// MaxAgentPromptBytes bounds System and Prompt of an AgentRunParams together.
+// It is about 250,000 tokens, more than a summarising model reads at once. Even
+// if JSON escapes each byte with six, the call fits into MaxBodyBytes.
+const MaxAgentPromptBytes = 1 << 20
+
+// AgentRunParams runs a hidden agent once: one prompt, one model, one answer.
+// The user's session does not change. The harness runs the agent with the
+// user's own logins: OpenCode in a child session, Pi in a process of its own.
+type AgentRunParams struct {
+	Directory string `json:"directory"`
+	// Session is the session that the agent works for.
+	Session string `json:"session"`
+	// Run names the run for agent/abort. No two runs have the same name.
+	Run string `json:"run"`
+	// Agent is the name of an AgentDefinition, for example
+	// "magicctx-historian".
+	Agent string `json:"agent"`
+	// Title says to the user what the run does, for example "history 120-180".
+	Title string `json:"title"`
+	// Model is "provider/model". If it is empty, the model of the session
+	// answers.
+	Model string `json:"model,omitzero"`
+	// System is the system prompt, and Prompt the message of the user.
+	System string `json:"system"`
+	Prompt string `json:"prompt"`
+	// Tools are the names of all tools that the agent may call.
+	Tools []string `json:"tools"`
+	// Steps bounds the steps of the agent, 0 does not. OpenCode takes the bound
+	// of the AgentDefinition instead.
+	Steps int `json:"steps,omitzero" jsonschema:"minimum=0"`
+	// TimeoutMS bounds the run, in ms. The run is then aborted.
+	TimeoutMS int `json:"timeoutMs"`
+	// Keep leaves the child session in the harness, so that a person can read
+	// it.
+	Keep bool `json:"keep,omitzero"`
+}
+
+// AgentRunResult holds the answers of the model, in order. A run that fails has a
+// Failure, and may have answers all the same.
+type AgentRunResult struct {
+	// Answers are the assistant messages of the run, in the form of the
+	// messages of a transform. Of their content, they hold the texts only.
+	Answers []json.Value `json:"answers"`
+	Failure AgentFailure `json:"failure,omitzero"`
+}
+
+// AgentFailure says why a run has no good answer.
+type AgentFailure struct {
+	// Reason is "aborted" if the run was withdrawn, "timeout" if it missed its
+	// deadline, and otherwise "error".
+	Reason string `json:"reason" jsonschema:"enum=error,enum=aborted,enum=timeout"`
+	// Error is the error in the harness's own form: a text, or for OpenCode an
+	// object with the members name and data.
+	Error json.Value `json:"error,omitzero"`
+}
+
+// AgentAbortParams ends a run of agent/run. The run is then answered with what
+// it has used.
+type AgentAbortParams struct {
+	Directory string `json:"directory"`
+	Run       string `json:"run"`
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A CompartmentRow is a summary of the raw messages with the ordinals Start to
+// End. The first message of a session has the ordinal 1. The compartments of a
+// session are contiguous and begin with message 1.
+type CompartmentRow struct {
+	// Seq is the number of the compartment: 0, 1, 2 and so on. Writes ignore it and
+	// number the rows themselves.
+	Seq              int
+	Start, End       int
+	StartKey, EndKey string // keys of the messages Start and End
+	Title            string
+	Tiers            [4]string // the longest first
+	Importance       int       // stored as a number from 1 to 100
+	EpisodeType      string
+	// Missing lists anchors of the raw messages that no tier holds, for example
+	// "src/a.go · E1234". Fidelity is the share of anchors that a tier holds,
+	// stored as a number from 0 to 1.
+	Missing   string
+	Fidelity  float64
+	MadeBy    string // "model", "repaired", "fallback" or "extractive"
+	Model     string
+	RawTokens int   // of the raw messages
+	CreatedAt int64 // Unix ms; a row stored with 0 gets the time of the write
+}
+
+// A HistoryEnd says where the compartments of a session end. A run reads it when
+// it begins, and its publication is stored only if it is still the same.
+type HistoryEnd struct {
+	Seq     int // the next compartment gets this number
+	Ordinal int // the first message that no compartment covers
+	// Generation is the number of times that stored compartments were replaced or
+	// removed.
+	Generation int
+}
+
+// The tables that hold compartments.
+const (
+	publishedTable = "compartments"
+	stagedTable    = "recomp_compartments"
+)
+
+const compartmentColumns = `seq, start_ordinal, end_ordinal, start_key, end_key, title, p1, p2, p3, p4,
+	importance, episode_type, missing, fidelity, made_by, model, raw_tokens, created_at`
+
+// Statements of compartments by their table.
+var (
+	compartmentSelectSQL, compartmentInsertSQL, compartmentDeleteSQL = map[string]string{}, map[string]string{}, map[string]string{}
+)
+
+func init() {
+	for _, table := range []string{publishedTable, stagedTable} {
+		compartmentSelectSQL[table] = `SELECT ` + compartmentColumns + ` FROM ` + table + `
+			WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3
+			ORDER BY seq`
+		compartmentInsertSQL[table] = `INSERT INTO ` + table + ` (harness, session_id, ` + compartmentColumns + `)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		compartmentDeleteSQL[table] = `DELETE FROM ` + table + `
+			WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3`
+	}
+}
+
+// CompartmentsOf returns the compartments of a session in their order, and where
+// they end.
+func (s *Store) CompartmentsOf(ctx context.Context, key Key) (rows []CompartmentRow, end HistoryEnd, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		err := scan(c, compartmentSelectSQL[publishedTable],
+			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
+		if err != nil {
+			return err
+		}
+		end, err = readHistoryEnd(func(query string, row func(*sqlite3.Stmt), args ...any) error {
+			return scan(c, query, row, args...)
+		}, key)
+		return err
+	})
+	if err != nil {
+		return nil, HistoryEnd{}, fmt.Errorf("read compartments of %s: %w", key, err)
+	}
+	return rows, end, nil
+}
+
+func readCompartment(s *sqlite3.Stmt) CompartmentRow {
+	return CompartmentRow{
+		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), StartKey: s.ColumnText(3), EndKey: s.ColumnText(4),
+		Title:      s.ColumnText(5),
+		Tiers:      [4]string{s.ColumnText(6), s.ColumnText(7), s.ColumnText(8), s.ColumnText(9)},
+		Importance: s.ColumnInt(10), EpisodeType: s.ColumnText(11), Missing: s.ColumnText(12), Fidelity: s.ColumnFloat(13),
+		MadeBy: s.ColumnText(14), Model: s.ColumnText(15), RawTokens: s.ColumnInt(16), CreatedAt: s.ColumnInt64(17),
+	}
+}
+
+//go:embed query/history_end.sql
+var historyEndSQL string
+
+// readHistoryEnd reads through query, which runs a query in the caller's
+// transaction.
+func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key Key) (end HistoryEnd, err error) {
+	err = query(historyEndSQL, func(row *sqlite3.Stmt) {
+		end = HistoryEnd{Seq: row.ColumnInt(0), Ordinal: row.ColumnInt(1), Generation: row.ColumnInt(2)}
+	}, key.Harness, key.Session)
+	return end, err
+}
+
+// errNotContiguous is a mistake of the caller.
+var errNotContiguous = errors.New("compartments are not contiguous")
+
+// insertCompartments stores rows behind end, where the stored ones end.
+func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, rows []CompartmentRow, now int64) error {
+	for i, r := range rows {
+		if r.Start != end.Ordinal || r.End < r.Start {
+			return fmt.Errorf("%w: %d-%d comes where message %d is next", errNotContiguous, r.Start, r.End, end.Ordinal)
+		}
+		if r.CreatedAt == 0 {
+			r.CreatedAt = now
+		}
+		_, err := tx.exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, r.StartKey, r.EndKey,
+			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.EpisodeType, r.Missing,
+			clampShare(r.Fidelity), r.MadeBy, r.Model, r.RawTokens, r.CreatedAt)
+		if err != nil {
+			return fmt.Errorf("compartment %d-%d: %w", r.Start, r.End, err)
+		}
+		end.Ordinal = r.End + 1
+	}
+	return nil
+}
+
+// clampImportance brings a model's number into the range of the column.
+func clampImportance(n int) int { return min(max(1, n), 100) }
+
+// clampShare does the same for a share. What is not a number becomes 0.
+func clampShare(f float64) float64 {
+	if !(f > 0) {
+		return 0
+	}
+	return min(f, 1)
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+var errFault = errors.New("injected fault")
+
+// writes are the transactions of history. set makes the state that write meets.
+var writes = map[string]struct {
+	set   func(t *testing.T, s *Store)
+	write func(t *testing.T, s *Store) error
+}{
+	"publish": {begin, func(t *testing.T, s *Store) error { return s.PublishHistory(t.Context(), whole(t, s)) }},
+	"promote": {
+		func(t *testing.T, s *Store) {
+			begin(t, s)
+			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+			must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+		},
+		func(t *testing.T, s *Store) error {
+			p := publication(t, s, compartment(1, 4), compartment(5, 8))
+			p.Run.Kind = "recomp"
+			return s.PromoteHistory(t.Context(), p)
+		},
+	},
+	"stage": {
+		func(t *testing.T, s *Store) {
+			begin(t, s)
+			must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4)}}))
+		},
+		func(t *testing.T, s *Store) error {
+			return s.SaveStaging(t.Context(), key, runner, Staging{Compartments: []CompartmentRow{compartment(1, 4), compartment(5, 6)}})
+		},
+	},
+	"revert": {
+		func(t *testing.T, s *Store) {
+			begin(t, s)
+			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+		},
+		func(t *testing.T, s *Store) error {
+			_, err := s.InvalidateCompartments(t.Context(), key, 6)
+			return err
+		},
+	},
+	"fold": {
+		func(t *testing.T, s *Store) {
+			begin(t, s)
+			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+		},
+		func(t *testing.T, s *Store) error { return s.CommitPass(t.Context(), fold(2)) },
+	},
+	"fork": {
+		func(t *testing.T, s *Store) {},
+		func(t *testing.T, s *Store) error {
+			c := fold(1)
+			c.Drained, c.Head = nil, nil
+			c.Inherited = &Inheritance{Head: head(1), Compartments: []CompartmentRow{compartment(1, 6)}, Project: project}
+			return s.CommitPass(t.Context(), c)
+		},
+	},
+	"failed run": {begin, func(t *testing.T, s *Store) error {
+		return s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 3)
+	}},
+	"applied marker": {
+		func(t *testing.T, s *Store) {
+			begin(t, s)
+			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+		},
+		func(t *testing.T, s *Store) error {
+			return s.SaveAppliedMarker(t.Context(), key, `{"boundaryOrdinal":9}`, historyOf(t, s).PendingMarker)
+		},
+	},
+	"changed memory": {
+		func(t *testing.T, s *Store) {
+			begin(t, s)
+			must(t, s.PublishHistory(t.Context(), whole(t, s)))
+		},
+		func(t *testing.T, s *Store) error {
+			return s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryArchive, Memory: 1})
+		},
+	},
+}
+
+func head(epoch int) *HeadRow {
+	return &HeadRow{
+		Epoch: epoch, ThroughKey: "msg_9", ThroughOrdinal: 9, Baseline: "<session-history/>", Acknowledgement: "I have read it.", Delta: "<new/>",
+		BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 9, Sections: `{"history":900}`, Memories: `[1]`, MemoryID: 1, ChangeID: 2,
+		FoldedPass: 2, FoldedAt: now, FoldReason: "first", ModelKey: "anthropic/claude", DocsHash: "d0c5",
+	}
+}
+
+// fold returns the n-th pass of the session, which folds the head and drains a drop.
+func fold(n int) PassCommit {
+	c := commit(key, n)
+	c.Head, c.Drained = head(n), []int{1}
+	c.Edits = []EditRow{{Tag: 1, Kind: "drop", Pass: n}}
+	c.Pass.Verdict = "hard"
+	return c
+}
+
+// The host was killed between the compartments and the drops that belong to them.
+// Here, for each write and each of its statements: if the statement fails, or if the
+// host is killed just before it, the database is as it was before the write. A write
+// that failed can be done again.
+func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
+	for name, w := range writes {
+		t.Run(name, func(t *testing.T) {
+			s := openIn(t, t.TempDir())
+			w.set(t, s)
+			before := contents(t, s)
+
+			// Which statements are there is known once the write has been seen; so each of
+			// them is made to fail until the write gets through.
+			for i := 0; ; i++ {
+				n, failed := 0, ""
+				s.fault = func(query string) error {
+					if n++; n != i+1 {
+						return nil
+					}
+					failed = query
+					return errFault
+				}
+				err := w.write(t, s)
+				s.fault = nil
+				if err == nil {
+					if n < 4 {
+						t.Fatalf("only %d statements", n)
+					}
+					break
+				}
+				assertIs(t, err, errFault)
+				if got := contents(t, s); !equal(got, before) {
+					t.Errorf("failed at %s:\n%s", failed, strings.Join(got, "\n"))
+				}
+			}
+			after := contents(t, s)
+			if equal(before, after) {
+				t.Fatal("the write has changed nothing")
+			}
+
+			s = openIn(t, t.TempDir())
+			w.set(t, s)
+			s.fault = func(query string) error {
+				if killed := contentsOfKilled(t, s); !equal(killed, before) {
+					t.Errorf("killed before %s:\n%s", query, strings.Join(killed, "\n"))
+				}
+				return nil
+			}
+			must(t, w.write(t, s))
+			s.fault = nil
+			same(t, "without a fault", contents(t, s), after)
+			same(t, "killed after the commit", contentsOfKilled(t, s), after)
+		})
+	}
+}
+
+func equal(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
+
+// contentsOfKilled returns the contents that a host finds if the process is killed
+// now: what of the database and its log has reached the operating system.
+func contentsOfKilled(t *testing.T, s *Store) []string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, filepath.Base(s.Path()))
+	for _, suffix := range []string{"", "-wal"} {
+		copyFile(t, s.Path()+suffix, path+suffix)
+	}
+	c, err := sqlite3.Open(path)
+	must(t, err)
+	defer c.Close()
+	var check string
+	must(t, scan(c, `PRAGMA integrity_check`, func(row *sqlite3.Stmt) { check = row.ColumnText(0) }))
+	if check != "ok" {
+		t.Errorf("integrity: %s", check)
+	}
+	return rowsIn(t, c)
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	must(t, err)
+	defer in.Close()
+	out, err := os.Create(to)
+	must(t, err)
+	_, err = io.Copy(out, in)
+	must(t, errors.Join(err, out.Close()))
+}

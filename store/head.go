@@ -1,0 +1,75 @@
+package store
+
+import (
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A HeadRow is the head of a session's wire: the texts that stand in front of its
+// tail, and from which state they were made.
+type HeadRow struct {
+	Epoch int
+	// Generation is HistoryEnd.Generation of the compartments in the head. Refold is
+	// true if they were replaced or removed since. It is computed by Load, and
+	// writes ignore it.
+	Generation int
+	Refold     bool
+	// ThroughKey and ThroughOrdinal name the last message that the head stands for.
+	// The ordinal is 0 if it stands for none.
+	ThroughKey     string
+	ThroughOrdinal int
+	// ThroughTag is the highest tag of a unit in those messages.
+	ThroughTag                       int
+	Baseline, Acknowledgement, Delta string
+	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. They
+	// are -1 if there is none.
+	BaselineSeq, DeltaSeq       int
+	BaselineTokens, DeltaTokens int
+	Sections                    string // tokens of the sections, a JSON object
+	// Memories are the ids of the memories in the baseline, a JSON array. MemoryID
+	// and ChangeID are ProjectMemories.MemoryID and ChangeID at the fold.
+	Memories           string
+	MemoryID, ChangeID int64
+	FoldedPass         int   // the pass that made the baseline
+	FoldedAt           int64 // Unix ms; memories expire by this time, not by the clock
+	FoldReason         string
+	ModelKey           string
+	DocsHash           string
+}
+
+//go:embed query/head_upsert.sql
+var headUpsertSQL string
+
+//go:embed query/head_select.sql
+var headSelectSQL string
+
+// upsertHead stores the head of a session, unless it is nil.
+func upsertHead(tx *transaction, key Key, h *HeadRow) error {
+	if h == nil {
+		return nil
+	}
+	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.ThroughTag,
+		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
+		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.ModelKey, h.DocsHash)
+	if err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	return nil
+}
+
+// readHead returns the head of a session, or nil if it has none.
+func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
+	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
+		head = &HeadRow{
+			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
+			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), ThroughTag: count(s, 5),
+			Baseline: s.ColumnText(6), Acknowledgement: s.ColumnText(7), Delta: s.ColumnText(8),
+			BaselineSeq: s.ColumnInt(9), DeltaSeq: s.ColumnInt(10), BaselineTokens: count(s, 11), DeltaTokens: count(s, 12),
+			Sections: s.ColumnText(13), Memories: s.ColumnText(14), MemoryID: s.ColumnInt64(15), ChangeID: s.ColumnInt64(16),
+			FoldedPass: count(s, 17), FoldedAt: s.ColumnInt64(18), FoldReason: s.ColumnText(19), ModelKey: s.ColumnText(20), DocsHash: s.ColumnText(21),
+		}
+	}, key.Harness, key.Session)
+	return head, err
+}

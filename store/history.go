@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A HistoryRow is the state of a session's historian. It is zero if no run was
+// ever made.
+type HistoryRow struct {
+	Project string // the identity of the project to which the session's facts belong
+	// Frontier is the first message that no run has summarised yet. A recomp that
+	// ends earlier does not lower it, a revert does.
+	Frontier int
+
+	// RunningSince is the time (Unix ms) at which the run under way began, or 0 if
+	// there is none.
+	RunningSince int64
+
+	// Failures counts the failed runs since the last success. LastError is the
+	// reason of the newest one and FailedAt its time (Unix ms). The next run waits
+	// for the pass RetryPass.
+	Failures  int
+	LastError string
+	FailedAt  int64
+	RetryPass int
+
+	// Throttle is the caller's state of its throttle, a JSON object. NoHead counts
+	// the attempts in a row that found nothing to summarise.
+	Throttle string
+	NoHead   int
+
+	// PendingMarker is the compaction marker to be set in the harness's history,
+	// AppliedMarker the one that is set. Both are the caller's JSON, or empty.
+	PendingMarker, AppliedMarker string
+
+	// The sums over all runs. Runs are forgotten earlier (keptRuns).
+	Runs, Publishes int
+	Usage           RunUsage
+}
+
+// A HistorySummary is the state of a session's historian with the figures that a
+// status shows.
+type HistorySummary struct {
+	HistoryRow
+	Compartments int
+	RawTokens    int     // of the messages that they stand for
+	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
+	// LastRun is the newest run, or nil if there is none.
+	LastRun *RunRow
+}
+
+//go:embed query/history_select.sql
+var historySelectSQL string
+
+//go:embed query/history_counts.sql
+var historyCountsSQL string
+
+// History returns the state of a session's historian.
+func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		err := scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) },
+			key.Harness, key.Session, s.clock.Now())
+		if err != nil {
+			return err
+		}
+		err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
+			sum.Compartments, sum.RawTokens, sum.Fidelity = row.ColumnInt(0), count(row, 1), row.ColumnFloat(2)
+		}, key.Harness, key.Session)
+		if err != nil {
+			return err
+		}
+		runs, err := readRuns(c, key, 1)
+		if len(runs) > 0 {
+			sum.LastRun = &runs[0]
+		}
+		return err
+	})
+	if err != nil {
+		return HistorySummary{}, fmt.Errorf("read history of %s: %w", key, err)
+	}
+	return sum, nil
+}
+
+func readHistory(s *sqlite3.Stmt) HistoryRow {
+	return HistoryRow{
+		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
+		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
+		Throttle: s.ColumnText(7), NoHead: count(s, 8),
+		PendingMarker: s.ColumnText(9), AppliedMarker: s.ColumnText(10),
+		Runs: count(s, 11), Publishes: count(s, 12),
+		Usage: RunUsage{
+			Usage:  Usage{Input: count(s, 13), CacheRead: count(s, 14), CacheWrite: count(s, 15)},
+			Output: count(s, 16),
+		},
+	}
+}
+
+// ensureHistory creates the state of a session's historian. It does nothing for an
+// unknown session, so that a late run does not bring a deleted session back.
+func ensureHistory(tx *transaction, key Key) error {
+	_, err := tx.exec(`
+		INSERT INTO histories (harness, session_id)
+		SELECT harness, session_id
+		FROM sessions
+		WHERE harness = ?1 AND session_id = ?2
+		ON CONFLICT (harness, session_id) DO NOTHING`, key.Harness, key.Session)
+	return err
+}
+
+// SavePace stores the state of the throttle and the number of attempts in a row
+// that found nothing to summarise. A publication sets the number to 0.
+func (s *Store) SavePace(ctx context.Context, key Key, throttle string, noHead int) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := ensureHistory(tx, key); err != nil {
+			return err
+		}
+		_, err := tx.exec(`
+			UPDATE histories
+			SET throttle = ?3, no_head = ?4
+			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, throttle, noHead)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save pace of the historian of %s: %w", key, err)
+	}
+	return nil
+}
+
+// ClearFailures forgets the failures of a session's historian, for example because
+// the user has chosen another model.
+func (s *Store) ClearFailures(ctx context.Context, key Key) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
+			UPDATE histories
+			SET failures = 0, last_error = '', failed_at = 0, retry_pass = 0
+			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("clear failures of the historian of %s: %w", key, err)
+	}
+	return nil
+}

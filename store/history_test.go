@@ -1,0 +1,370 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+func TestHeadIsStoredWithItsPass(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	if h := load(t, s, key).Head; h != nil {
+		t.Errorf("a session without a fold has the head %+v", h)
+	}
+	must(t, s.CommitPass(t.Context(), fold(2)))
+	must(t, s.CommitPass(t.Context(), commit(key, 3))) // leaves the head alone
+	must(t, s.Close())
+	s = openIn(t, dir)
+	same(t, "head", load(t, s, key).Head, head(2))
+
+	taken := fold(4)
+	taken.Units[0].Tag = 1 // the session has it already
+	if err := s.CommitPass(t.Context(), taken); err == nil {
+		t.Fatal("a tag was given twice")
+	}
+	same(t, "head after a pass that was not stored", load(t, s, key).Head, head(2))
+}
+
+// A head whose compartments were replaced has to be folded anew, however the pass
+// that folds and the write that replaces meet.
+func TestReplacedCompartmentsNeedAFold(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	n := 1
+	folded := func(generation int) {
+		t.Helper()
+		n++
+		c := fold(n)
+		c.Head.Generation = generation
+		must(t, s.CommitPass(t.Context(), c))
+	}
+	needs := func(when string, want bool) {
+		t.Helper()
+		if got := load(t, s, key).Head.Refold; got != want {
+			t.Errorf("%s: a fold is needed: %v", when, got)
+		}
+	}
+	folded(0)
+	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 6), compartment(7, 9))))
+	needs("after a publication", false)
+	_, err := s.InvalidateCompartments(t.Context(), key, 10)
+	must(t, err)
+	needs("after a revert behind the last compartment", false)
+
+	must(t, s.ReleaseLease(t.Context(), key, runner))
+	acquire(t, s, runner)
+	_, read, err := s.CompartmentsOf(t.Context(), key)
+	must(t, err)
+	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 9))))
+	needs("after a recomp", true)
+	folded(read.Generation) // the pass had read the old compartments
+	needs("after a fold of the old compartments", true)
+	_, read, err = s.CompartmentsOf(t.Context(), key)
+	must(t, err)
+	folded(read.Generation)
+	needs("after a fold of the new ones", false)
+
+	_, err = s.InvalidateCompartments(t.Context(), key, 3)
+	must(t, err)
+	needs("after a revert", true)
+}
+
+func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
+	for _, test := range []struct{ from, left, events int }{
+		{1, 0, 0}, {3, 0, 0}, {4, 1, 1}, {6, 1, 1}, {9, 2, 2}, {10, 3, 3}, {99, 3, 3},
+	} {
+		s := openIn(t, t.TempDir())
+		begin(t, s)
+		rows := []CompartmentRow{compartment(1, 3), compartment(4, 6), compartment(7, 9)}
+		if test.from == 9 { // the last but one ends behind it as well
+			rows[1], rows[2] = compartment(4, 8), compartment(9, 9)
+		}
+		p := publication(t, s, rows...)
+		for _, c := range rows {
+			p.Events = append(p.Events, EventRow{Start: c.Start, End: c.End, Kind: "k", Fields: "{}"})
+		}
+		p.Observations = []ObservationRow{{Start: 1, End: 9, Content: "likes tea"}}
+		p.Project, p.Facts = project, []FactRow{{Category: "NAMING", Content: "x"}}
+		must(t, s.PublishHistory(t.Context(), p))
+		rows = stored(rows...)
+		must(t, s.ReleaseLease(t.Context(), key, runner))
+
+		removed, err := s.InvalidateCompartments(t.Context(), key, test.from)
+		must(t, err)
+		same(t, fmt.Sprint("removed from ", test.from), removed, rows[test.left:])
+		same(t, fmt.Sprint("left from ", test.from), compartments(t, s), rows[:test.left])
+		if got := len(events(t, s)); got != test.events {
+			t.Errorf("from %d: %d events are left, want %d", test.from, got, test.events)
+		}
+		m, err := s.Memories(t.Context(), project, now)
+		must(t, err)
+		if len(observations(t, s)) != 1 || len(m.Memories) != 1 {
+			t.Errorf("from %d: observations or memories are gone", test.from)
+		}
+		acquire(t, s, "next")
+		next := publication(t, s)
+		next.Holder, next.Compartments = "next", []CompartmentRow{compartment(next.After.Ordinal, 12)}
+		must(t, s.PublishHistory(t.Context(), next))
+		must(t, s.Close())
+	}
+}
+
+func TestRecompIsStagedAndPromoted(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	begin(t, s)
+	must(t, s.PublishHistory(t.Context(), whole(t, s)))
+	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
+		t.Errorf("there is a recomp: %v", err)
+	}
+	partial := Staging{Start: 7, End: 9, Compartments: stored(compartment(1, 6), compartment(7, 7))}
+	must(t, s.SaveStaging(t.Context(), key, runner, partial))
+	assertIs(t, s.SaveStaging(t.Context(), key, "another", Staging{}), ErrLeaseLost)
+	must(t, s.Close())
+
+	s = openIn(t, dir)
+	got, found, err := s.Staged(t.Context(), key)
+	if err != nil || !found {
+		t.Fatalf("the recomp is lost: %v", err)
+	}
+	same(t, "staged", got, partial)
+	same(t, "compartments", compartments(t, s), stored(compartment(1, 6), withScores(compartment(7, 9))))
+
+	acquire(t, s, runner)
+	p := publication(t, s, append(got.Compartments, compartment(8, 9))...)
+	p.Run.Kind = "partial"
+	s.clock.(*clock.Manual).Advance(time.Minute)
+	must(t, s.PromoteHistory(t.Context(), p))
+	rows := stored(compartment(1, 6), compartment(7, 7), compartment(8, 9))
+	rows[2].CreatedAt = now + time.Minute.Milliseconds() // the kept ones are as old as before
+	same(t, "promoted", compartments(t, s), rows)
+	same(t, "events", len(events(t, s)), 1)
+	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
+		t.Errorf("the recomp is still staged: %v", err)
+	}
+	if h := historyOf(t, s); h.Publishes != 2 || h.LastRun.Kind != "partial" {
+		t.Errorf("history %+v", h)
+	}
+
+	must(t, s.SaveStaging(t.Context(), key, runner, Staging{Compartments: stored(compartment(1, 2))}))
+	must(t, s.DiscardStaging(t.Context(), key))
+	if _, found, err := s.Staged(t.Context(), key); found || err != nil {
+		t.Errorf("the recomp was not discarded: %v", err)
+	}
+}
+
+// withScores is a compartment with the scores that whole gives to its second one.
+func withScores(c CompartmentRow) CompartmentRow {
+	c.Importance, c.Fidelity = 20, 0.25
+	return c
+}
+
+// A recomp may end earlier than the history did, because a model failed half-way.
+// The messages behind it are then summarised again, with their events.
+func TestEventsOfMessagesThatNothingCoversGo(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	p := whole(t, s)
+	p.Events = append(p.Events, EventRow{Start: 7, End: 9, Kind: "later", Fields: "{}"})
+	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 7))))
+	same(t, "events", events(t, s), []string{`causal_incident 1-6 {"cause":"x"}`})
+	if h := historyOf(t, s); h.Frontier != 10 {
+		t.Errorf("the frontier fell back to %d", h.Frontier)
+	}
+}
+
+// A fork starts with the original's head and with its compartments up to the fork.
+func TestForkInheritsHistory(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	must(t, s.PublishHistory(t.Context(), whole(t, s)))
+	must(t, s.CommitPass(t.Context(), fold(2)))
+	original := contents(t, s)
+	fork := Key{"opencode", "fork"}
+	rows := compartments(t, s)[:1]
+	rows[0].EndKey = "msg_of_the_fork"
+	inherit := func(head *HeadRow) Snapshot {
+		t.Helper()
+		c := commit(fork, 1)
+		c.Inherited = &Inheritance{Head: head, Compartments: rows, Project: project}
+		must(t, s.CommitPass(t.Context(), c))
+		return load(t, s, fork)
+	}
+	snap := inherit(load(t, s, key).Head)
+	same(t, "head", snap.Head, head(2))
+	got, end, err := s.CompartmentsOf(t.Context(), fork)
+	must(t, err)
+	same(t, "compartments", got, rows)
+	same(t, "end", end, HistoryEnd{Seq: 1, Ordinal: 7})
+	h, err := s.History(t.Context(), fork)
+	must(t, err)
+	same(t, "history", h.HistoryRow, HistoryRow{Project: project, Frontier: 7})
+
+	must(t, s.DeleteSession(t.Context(), fork))
+	same(t, "original", contents(t, s), original)
+
+	stale := load(t, s, key).Head
+	stale.Refold = true // the fork lacks compartments of it
+	if !inherit(stale).Head.Refold {
+		t.Error("a head that needs a fold needs none in the fork")
+	}
+}
+
+// The reference vector TV-24: a marker is cleared only if it is the one that was
+// drained. A publication in between has stored a newer one.
+func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	p := publication(t, s, compartment(1, 7))
+	p.Marker = `{"endMessageId":"m7","ordinal":7,"publishedAt":5}`
+	must(t, s.PublishHistory(t.Context(), p))
+	clears := func(marker string, want bool) {
+		t.Helper()
+		got, err := s.ClearPendingMarker(t.Context(), key, marker)
+		if err != nil || got != want {
+			t.Errorf("%s was cleared: %v, %v; want %v", marker, got, err, want)
+		}
+	}
+	clears(`{"endMessageId":"m7","ordinal":7,"publishedAt":6}`, false)
+	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: p.Marker}})
+	clears(p.Marker, true)
+	clears("", false)
+	same(t, "markers", markers(t, s), []MarkerRow(nil))
+
+	next := publication(t, s, compartment(8, 9))
+	next.Marker = `{"endMessageId":"m9","ordinal":9,"publishedAt":7}`
+	must(t, s.PublishHistory(t.Context(), next))
+	must(t, s.SaveAppliedMarker(t.Context(), key, "at m7", p.Marker)) // an older drain ends late
+	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Pending: next.Marker, Applied: "at m7"}})
+	must(t, s.SaveAppliedMarker(t.Context(), key, "at m9", next.Marker))
+	same(t, "markers", markers(t, s), []MarkerRow{{Key: key, Applied: "at m9"}})
+	must(t, s.SaveAppliedMarker(t.Context(), key, "", ""))
+	same(t, "markers", markers(t, s), []MarkerRow(nil))
+	must(t, s.SaveAppliedMarker(t.Context(), Key{"opencode", "deleted"}, "at m1", ""))
+	same(t, "markers", markers(t, s), []MarkerRow(nil))
+}
+
+func markers(t *testing.T, s *Store) []MarkerRow {
+	t.Helper()
+	rows, err := s.Markers(t.Context(), "opencode")
+	must(t, err)
+	return rows
+}
+
+func TestFailuresAreCountedUntilASuccess(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	fail := func(reason string, retry int) {
+		t.Helper()
+		must(t, s.RecordRun(t.Context(), key, RunRow{
+			Kind: "incremental", Status: RunFailed, Reason: reason, Pass: 1, Start: 1, End: 9, StartedAt: now,
+			Usage: RunUsage{Usage: Usage{Input: 5}, Output: 1},
+		}, retry))
+	}
+	fail("no answer", 4)
+	s.clock.(*clock.Manual).Advance(time.Second)
+	fail("refused", 8)
+	h := historyOf(t, s)
+	same(t, "failures", []any{h.Failures, h.LastError, h.FailedAt, h.RetryPass}, []any{2, "refused", int64(now + 1000), 8})
+	must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: "nothing to summarise", StartedAt: now}, 99))
+	if h := historyOf(t, s); h.Failures != 2 || h.RetryPass != 8 {
+		t.Errorf("a run without work counts as a failure: %+v", h)
+	}
+	must(t, s.ClearFailures(t.Context(), key))
+	if h := historyOf(t, s); h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
+		t.Errorf("not cleared: %+v", h)
+	}
+	fail("again", 12)
+	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 9))))
+	h = historyOf(t, s)
+	if h.Failures != 0 || h.LastError != "" || h.FailedAt != 0 || h.RetryPass != 0 {
+		t.Errorf("not cleared by a success: %+v", h)
+	}
+	same(t, "sums", []any{h.Runs, h.Publishes, h.Usage}, []any{5, 1, RunUsage{Usage: Usage{Input: 15}, Output: 3}})
+
+	if err := s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunSuccess}, 0); err == nil {
+		t.Error("a success was recorded without its publication")
+	}
+	must(t, s.DeleteSession(t.Context(), key))
+	fail("late", 1)
+	if _, found, _ := s.Load(t.Context(), key); found {
+		t.Error("a late run has brought its session back")
+	}
+}
+
+func TestOnlyTheNewestRunsAreKept(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	for n := range keptRuns + 3 {
+		must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunNoop, Reason: fmt.Sprint(n + 1), StartedAt: now}, 0))
+	}
+	runs, err := s.Runs(t.Context(), key, 0)
+	must(t, err)
+	if len(runs) != keptRuns || runs[0].Run != keptRuns+3 || runs[0].Reason != fmt.Sprint(keptRuns+3) || runs[keptRuns-1].Run != 4 {
+		t.Errorf("%d runs are kept, the newest is %+v, the oldest %+v", len(runs), runs[0], runs[len(runs)-1])
+	}
+	if h := historyOf(t, s); h.Runs != keptRuns+3 {
+		t.Errorf("%d runs are counted", h.Runs)
+	}
+	runs, err = s.Runs(t.Context(), key, 2)
+	if err != nil || len(runs) != 2 {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+}
+
+func TestTokenRatioIsOfItsModel(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	if _, found, err := s.TokenRatio(t.Context(), "p", "m"); found || err != nil {
+		t.Errorf("a ratio was learned from nothing: %v", err)
+	}
+	for _, r := range []TokenRatioRow{{"p", "m", 1.25, 1, now}, {"p", "m", 1.2, 2, now + 1}} {
+		must(t, s.SaveTokenRatio(t.Context(), r))
+		got, found, err := s.TokenRatio(t.Context(), "p", "m")
+		must(t, err)
+		if !found || got != r {
+			t.Errorf("the ratio is %+v, want %+v", got, r)
+		}
+	}
+	must(t, s.ForgetModels(t.Context(), now))
+	if _, found, _ := s.TokenRatio(t.Context(), "p", "m"); !found {
+		t.Error("it was forgotten early")
+	}
+	must(t, s.ForgetModels(t.Context(), now+2))
+	if _, found, _ := s.TokenRatio(t.Context(), "p", "m"); found {
+		t.Error("it was never forgotten")
+	}
+	for _, ratio := range []float64{0, -1} {
+		if err := s.SaveTokenRatio(t.Context(), TokenRatioRow{"p", "m", ratio, 1, now}); err == nil {
+			t.Errorf("the ratio %v was stored", ratio)
+		}
+	}
+}
+
+// Who begins with a trace has none of the runs that were under way.
+func TestImportLeavesLeasesOut(t *testing.T) {
+	s, other := openIn(t, t.TempDir()), openIn(t, t.TempDir())
+	begin(t, s)
+	must(t, s.PublishHistory(t.Context(), whole(t, s)))
+	must(t, s.CommitPass(t.Context(), fold(2)))
+	must(t, s.ChangeMemory(t.Context(), MemoryChange{Project: project, Kind: MemoryUpdate, Memory: 1, Category: "NAMING", Content: "use pnpm"}))
+	tables, err := s.Export(t.Context(), key)
+	must(t, err)
+	must(t, other.Import(t.Context(), tables))
+	if since := historyOf(t, other).RunningSince; since != 0 {
+		t.Errorf("a run is under way since %d", since)
+	}
+	must(t, s.ReleaseLease(t.Context(), key, runner))
+	rows := func(s *Store) []string {
+		return slices.DeleteFunc(contents(t, s), func(row string) bool { // an export has the newest pass only
+			return strings.HasPrefix(row, "passes ") || strings.HasPrefix(row, "sqlite_sequence ")
+		})
+	}
+	same(t, "database", rows(other), rows(s))
+}

@@ -1,0 +1,348 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+// A historyModel imitates the history of one session in memory, without SQL.
+type historyModel struct {
+	known          bool // the session is stored
+	now            int64
+	rows           []CompartmentRow
+	events         []EventRow
+	staged         []CompartmentRow
+	recomp         string
+	start, end     int // of a partial recomp
+	generation     int
+	frontier       int
+	holder         string
+	expires        int64
+	cut            int
+	failures       int
+	runs           int
+	publishes      int
+	marker         string
+	applied        string
+	head           *HeadRow
+	seen           map[string]int // facts, by their content
+	pass           int
+	headGeneration int
+}
+
+func (m *historyModel) held(holder string) bool { return m.holder == holder && m.expires > m.now }
+
+// published is what a store must answer to a publication.
+func (m *historyModel) published(holder string, after HistoryEnd, last int) error {
+	switch {
+	case !m.known || !m.held(holder):
+		return ErrLeaseLost
+	case m.cut > 0 && last >= m.cut, after != m.after():
+		return ErrStale
+	}
+	return nil
+}
+
+func (m *historyModel) after() HistoryEnd {
+	end := HistoryEnd{Seq: len(m.rows), Ordinal: 1, Generation: m.generation}
+	if n := len(m.rows); n > 0 {
+		end.Ordinal = m.rows[n-1].End + 1
+	}
+	return end
+}
+
+func (m *historyModel) publish(p Publication, replaces bool) {
+	if replaces {
+		last := p.Compartments[len(p.Compartments)-1].End
+		m.rows, m.staged, m.recomp, m.start, m.end = nil, nil, "", 0, 0
+		m.events = before(m.events, last+1)
+		m.generation++
+	}
+	m.rows = m.numbered(append(m.rows, p.Compartments...))
+	m.events = append(m.events, p.Events...)
+	m.frontier = max(m.frontier, m.after().Ordinal)
+	m.failures, m.runs, m.publishes = 0, m.runs+1, m.publishes+1
+	if p.Marker != "" {
+		m.marker = p.Marker
+	}
+	for _, f := range p.Facts {
+		m.seen[f.Content]++
+	}
+}
+
+func (m *historyModel) numbered(rows []CompartmentRow) []CompartmentRow {
+	for i := range rows {
+		rows[i].Seq = i
+		if rows[i].CreatedAt == 0 {
+			rows[i].CreatedAt = m.now
+		}
+	}
+	return rows
+}
+
+func before(events []EventRow, from int) (kept []EventRow) {
+	for _, e := range events {
+		if e.End < from {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func (m *historyModel) invalidate(from int) (removed []CompartmentRow) {
+	split := func(rows []CompartmentRow) (kept, gone []CompartmentRow) {
+		for _, c := range rows {
+			if c.End < from {
+				kept = append(kept, c)
+			} else {
+				gone = append(gone, c)
+			}
+		}
+		return kept, gone
+	}
+	m.rows, removed = split(m.rows)
+	m.staged, _ = split(m.staged)
+	if m.recomp == "partial" && m.end >= from {
+		m.staged, m.recomp, m.start, m.end = nil, "", 0, 0
+	}
+	m.events = before(m.events, from)
+	if len(removed) > 0 {
+		m.generation++
+	}
+	m.frontier = min(m.frontier, from)
+	if m.holder != "" && (m.cut == 0 || from < m.cut) {
+		m.cut = from
+	}
+	return removed
+}
+
+// forget models the deletion of the session. Facts belong to the project.
+func (m *historyModel) forget() { *m = historyModel{now: m.now, seen: m.seen} }
+
+// drawRows draws compartments that begin at the message start.
+func drawRows(t *rapid.T, start, least int) (rows []CompartmentRow) {
+	for range rapid.IntRange(least, 3).Draw(t, "compartments") {
+		end := start + rapid.IntRange(0, 4).Draw(t, "length")
+		rows = append(rows, compartment(start, end))
+		start = end + 1
+	}
+	return rows
+}
+
+func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := options(t.TempDir())
+		s, err := Open(t.Context(), o)
+		ok(rt, err)
+		defer func() { s.Close() }()
+		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
+		// runs have begun at some time, and may still want to publish.
+		holders := rapid.SampledFrom([]string{"a", "b", "c"})
+		found := map[string]HistoryEnd{"a": {Ordinal: 1}, "b": {Ordinal: 1}, "c": {Ordinal: 1}}
+		publish := func(rt *rapid.T, replaces bool) {
+			holder := holders.Draw(rt, "holder")
+			p := Publication{Key: key, Holder: holder, After: found[holder], Project: project, Run: RunRow{Kind: "incremental"}}
+			if start := p.After.Ordinal; replaces {
+				p.Compartments = drawRows(rt, 1, 1)
+			} else {
+				p.Compartments = drawRows(rt, start, 1)
+			}
+			last := p.Compartments[len(p.Compartments)-1]
+			p.Events = []EventRow{{Start: last.Start, End: last.End, Kind: "k", Fields: "{}"}}
+			p.Facts = []FactRow{{Category: "NAMING", Content: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(rt, "fact")}}
+			p.Marker = rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "marker")
+			want, write := m.published(holder, p.After, last.End), s.PublishHistory
+			if replaces {
+				write = s.PromoteHistory
+			}
+			if err := write(ctx, p); !errors.Is(err, want) || want == nil && err != nil {
+				rt.Fatalf("publication ends with %v, want %v", err, want)
+			}
+			if want == nil {
+				m.publish(p, replaces)
+				found[holder] = m.after()
+			}
+		}
+		pass := func(rt *rapid.T, head *HeadRow) {
+			m.pass++
+			c := PassCommit{Session: SessionRow{Key: key, Mode: "primary", Passes: m.pass}, Head: head, Pass: PassRow{Pass: m.pass, Verdict: "hard"}}
+			ok(rt, s.CommitPass(ctx, c))
+			m.known = true
+			if head != nil {
+				m.head, m.headGeneration = head, head.Generation
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"pass": func(rt *rapid.T) { pass(rt, nil) },
+			"fold": func(rt *rapid.T) {
+				head := head(rapid.IntRange(1, 9).Draw(rt, "epoch"))
+				head.Generation = rapid.SampledFrom([]int{m.generation, m.generation, m.headGeneration}).Draw(rt, "generation")
+				pass(rt, head)
+			},
+			"acquire": func(rt *rapid.T) {
+				holder := holders.Draw(rt, "holder")
+				want := m.known && (m.holder == "" || m.holder == holder || m.expires <= m.now)
+				got, err := s.AcquireLease(ctx, key, holder)
+				if ok(rt, err); got != want {
+					rt.Fatalf("acquired: %v, want %v", got, want)
+				}
+				if got {
+					if m.holder != holder {
+						m.cut = 0
+					}
+					m.holder, m.expires = holder, m.now+LeaseTerm.Milliseconds()
+					found[holder] = m.after()
+				}
+			},
+			"renew": func(rt *rapid.T) {
+				holder := holders.Draw(rt, "holder")
+				want := m.known && m.held(holder)
+				got, err := s.RenewLease(ctx, key, holder)
+				if ok(rt, err); got != want {
+					rt.Fatalf("renewed: %v, want %v", got, want)
+				}
+				if got {
+					m.expires = m.now + LeaseTerm.Milliseconds()
+				}
+			},
+			"release": func(rt *rapid.T) {
+				holder := holders.Draw(rt, "holder")
+				ok(rt, s.ReleaseLease(ctx, key, holder))
+				if m.holder == holder {
+					m.holder, m.expires, m.cut = "", 0, 0
+				}
+			},
+			"time passes": func(rt *rapid.T) {
+				d := time.Duration(rapid.IntRange(1, 4).Draw(rt, "minutes")) * time.Minute
+				o.Clock.(*clock.Manual).Advance(d)
+				m.now += d.Milliseconds()
+			},
+			"publish": func(rt *rapid.T) { publish(rt, false) },
+			"promote": func(rt *rapid.T) { publish(rt, true) },
+			"stage": func(rt *rapid.T) {
+				holder, st := holders.Draw(rt, "holder"), Staging{Compartments: drawRows(rt, 1, 0)}
+				last, kind := 0, "full"
+				if n := len(st.Compartments); n > 0 {
+					last = st.Compartments[n-1].End
+				}
+				if rapid.Bool().Draw(rt, "partial") {
+					st.Start, st.End, kind = 1, rapid.IntRange(1, 20).Draw(rt, "range end"), "partial"
+				}
+				want := m.published(holder, m.after(), max(last, st.End))
+				if err := s.SaveStaging(ctx, key, holder, st); !errors.Is(err, want) || want == nil && err != nil {
+					rt.Fatalf("staging ends with %v, want %v", err, want)
+				}
+				if want == nil {
+					m.staged, m.recomp, m.start, m.end = m.numbered(st.Compartments), kind, st.Start, st.End
+				}
+			},
+			"revert": func(rt *rapid.T) {
+				from := rapid.IntRange(1, 40).Draw(rt, "from")
+				removed, err := s.InvalidateCompartments(ctx, key, from)
+				ok(rt, err)
+				want := m.rows[:0:0]
+				if m.known {
+					want = m.invalidate(from)
+				}
+				if diff := gocmp.Diff(want, removed, cmpopts.EquateEmpty()); diff != "" {
+					rt.Fatalf("removed (-want +got):\n%s", diff)
+				}
+			},
+			"fail": func(rt *rapid.T) {
+				ok(rt, s.RecordRun(ctx, key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "r"}, 3))
+				if m.known {
+					m.failures++
+					m.runs++
+				}
+			},
+			"clear failures": func(rt *rapid.T) {
+				ok(rt, s.ClearFailures(ctx, key))
+				m.failures = 0
+			},
+			"apply marker": func(rt *rapid.T) {
+				done := rapid.SampledFrom([]string{"m1", "m2"}).Draw(rt, "done")
+				ok(rt, s.SaveAppliedMarker(ctx, key, "applied "+done, done))
+				if m.known {
+					m.applied = "applied " + done
+					if m.marker == done {
+						m.marker = ""
+					}
+				}
+			},
+			"delete": func(rt *rapid.T) {
+				ok(rt, s.DeleteSession(ctx, key))
+				m.forget()
+			},
+			"restart": func(rt *rapid.T) {
+				ok(rt, s.Close())
+				s, err = Open(ctx, o)
+				ok(rt, err)
+				m.holder, m.expires, m.cut = "", 0, 0
+			},
+			"": func(rt *rapid.T) { checkHistory(t, rt, s, m) },
+		})
+	})
+}
+
+func checkHistory(t *testing.T, rt *rapid.T, s *Store, m *historyModel) {
+	rows, end, err := s.CompartmentsOf(t.Context(), key)
+	ok(rt, err)
+	compare := func(what string, got, want any) {
+		rt.Helper()
+		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	compare("compartments", rows, m.rows)
+	compare("end", end, m.after())
+	next := 1
+	for i, c := range rows {
+		if c.Seq != i || c.Start != next || c.End < c.Start {
+			rt.Fatalf("compartment %d is number %d and covers %d-%d, where %d is next", i, c.Seq, c.Start, c.End, next)
+		}
+		next = c.End + 1
+	}
+	var wantEvents []string
+	for _, e := range m.events {
+		wantEvents = append(wantEvents, fmt.Sprintf("%s %d-%d %s", e.Kind, e.Start, e.End, e.Fields))
+	}
+	compare("events", events(t, s), wantEvents)
+	st, found, err := s.Staged(t.Context(), key)
+	ok(rt, err)
+	compare("is staged", found, m.recomp != "")
+	compare("staged", st, Staging{Start: m.start, End: m.end, Compartments: m.staged})
+
+	h := historyOf(t, s)
+	compare("frontier", h.Frontier, m.frontier)
+	compare("counts", []int{h.Compartments, h.Failures, h.Runs, h.Publishes}, []int{len(m.rows), m.failures, m.runs, m.publishes})
+	compare("is running", h.RunningSince > 0, m.holder != "" && m.expires > m.now)
+	compare("markers", []string{h.PendingMarker, h.AppliedMarker}, []string{m.marker, m.applied})
+	compare("has a last run", h.LastRun != nil, m.runs > 0)
+
+	snap, found, err := s.Load(t.Context(), key)
+	ok(rt, err)
+	compare("is stored", found, m.known)
+	want := m.head
+	if want != nil {
+		head := *want
+		head.Refold = head.Generation != m.generation
+		want = &head
+	}
+	compare("head", snap.Head, want)
+
+	memories, err := s.Memories(t.Context(), project, m.now)
+	ok(rt, err)
+	seen := map[string]int{}
+	for _, r := range memories.Memories {
+		seen[r.Content] = r.SeenCount
+	}
+	compare("facts", seen, m.seen)
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// ClearPendingMarker removes the pending compaction marker of a session if it
+// still equals marker. cleared is false if a newer publication has replaced it.
+func (s *Store) ClearPendingMarker(ctx context.Context, key Key, marker string) (cleared bool, err error) {
+	err = s.update(ctx, func(tx *transaction) (err error) {
+		cleared, err = clearPendingMarker(tx, key, marker)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("clear pending marker of %s: %w", key, err)
+	}
+	return cleared, nil
+}
+
+func clearPendingMarker(tx *transaction, key Key, marker string) (cleared bool, err error) {
+	n, err := tx.exec(`
+		UPDATE histories
+		SET pending_marker = ''
+		WHERE harness = ?1 AND session_id = ?2 AND pending_marker = ?3 AND pending_marker <> ''`, key.Harness, key.Session, marker)
+	return n > 0, err
+}
+
+// SaveAppliedMarker records the compaction marker that is set in the harness's
+// history, or "" if it was removed. In the same transaction it clears the pending
+// marker if that still equals done. It does nothing for a session that was
+// deleted.
+func (s *Store) SaveAppliedMarker(ctx context.Context, key Key, applied, done string) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := ensureHistory(tx, key); err != nil {
+			return err
+		}
+		_, err := tx.exec(`
+			UPDATE histories
+			SET applied_marker = ?3
+			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, applied)
+		if err != nil {
+			return err
+		}
+		_, err = clearPendingMarker(tx, key, done)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save applied marker of %s: %w", key, err)
+	}
+	return nil
+}
+
+// A MarkerRow is a session with a compaction marker that is pending or applied.
+type MarkerRow struct {
+	Key              Key
+	Pending, Applied string
+}
+
+// Markers returns the sessions of a harness that have a marker. A host compares
+// them with the harness's history when it starts.
+func (s *Store) Markers(ctx context.Context, harness string) (rows []MarkerRow, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, `
+			SELECT session_id, pending_marker, applied_marker
+			FROM histories
+			WHERE harness = ? AND (pending_marker <> '' OR applied_marker <> '')
+			ORDER BY session_id`,
+			func(row *sqlite3.Stmt) {
+				rows = append(rows, MarkerRow{Key: Key{harness, row.ColumnText(0)}, Pending: row.ColumnText(1), Applied: row.ColumnText(2)})
+			}, harness)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read markers of %s: %w", harness, err)
+	}
+	return rows, nil
+}

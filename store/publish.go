@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+)
+
+// A Publication is the result of a successful run of the historian, with
+// everything that it implies.
+type Publication struct {
+	Key    Key
+	Holder string // of the session's lease
+	// After is the end of the history as the run found it.
+	After        HistoryEnd
+	Compartments []CompartmentRow // at least one
+	Events       []EventRow
+	// Project is the identity of the project to which Facts belong. It is required
+	// if there are facts.
+	Project      string
+	Facts        []FactRow
+	Observations []ObservationRow
+	// Drops are drops of the units that the compartments stand for. A tag that is
+	// already queued keeps its place.
+	Drops []DropRow
+	// Marker replaces the pending compaction marker, unless it is empty.
+	Marker string
+	Run    RunRow
+}
+
+// An EventRow is an incident in the messages Start to End, for example
+// "causal_incident". Fields is a JSON object.
+type EventRow struct {
+	Start, End int
+	Kind       string
+	Fields     string
+}
+
+// An ObservationRow is something about the user that was noticed in the messages
+// Start to End.
+type ObservationRow struct {
+	Start, End int
+	Content    string
+}
+
+//go:embed query/history_published.sql
+var historyPublishedSQL string
+
+const eventInsertSQL = `
+	INSERT INTO compartment_events (harness, session_id, event, start_ordinal, end_ordinal, kind, fields, created_at)
+	SELECT ?1, ?2, coalesce(max(event), 0) + 1, ?3, ?4, ?5, ?6, ?7
+	FROM compartment_events
+	WHERE harness = ?1 AND session_id = ?2`
+
+const observationInsertSQL = `
+	INSERT INTO user_observations (harness, session_id, hash, content, start_ordinal, end_ordinal, created_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (harness, session_id, hash) DO NOTHING`
+
+// PublishHistory appends the compartments of a run to those of its session, in one
+// transaction with everything else of p. It fails with ErrLeaseLost or ErrStale,
+// and then stores nothing.
+//
+// When it returns nil, everything is stored. Only then may others learn of the
+// publication, because the next pass reads all of it.
+func (s *Store) PublishHistory(ctx context.Context, p Publication) error {
+	return s.publish(ctx, p, false)
+}
+
+// PromoteHistory replaces the compartments of a session by those of p, which are
+// all compartments of the session. It removes what a recomp has staged, and the
+// head has to be folded anew (HeadRow.Refold). Events stay, because they belong to
+// messages; those of messages that no compartment covers any longer are removed.
+// Otherwise it does what PublishHistory does.
+func (s *Store) PromoteHistory(ctx context.Context, p Publication) error {
+	return s.publish(ctx, p, true)
+}
+
+func (s *Store) publish(ctx context.Context, p Publication, replaces bool) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		now := s.clock.Now()
+		if len(p.Compartments) == 0 {
+			return errors.New("it has no compartment")
+		}
+		last := p.Compartments[len(p.Compartments)-1]
+		if err := checkLease(tx, p.Key, p.Holder, last.End, now); err != nil {
+			return err
+		}
+		end, err := readHistoryEnd(tx.scan, p.Key)
+		if err != nil {
+			return err
+		}
+		if end != p.After {
+			return fmt.Errorf("%w: it ended with message %d and compartment %d, now with %d and %d",
+				ErrStale, p.After.Ordinal-1, p.After.Seq-1, end.Ordinal-1, end.Seq-1)
+		}
+		if replaces {
+			if err := removeForPromotion(tx, p.Key, last.End); err != nil {
+				return err
+			}
+			end = HistoryEnd{Ordinal: 1}
+		}
+		if err := insertCompartments(tx, publishedTable, p.Key, end, p.Compartments, now); err != nil {
+			return err
+		}
+		return insertFindings(tx, p, now)
+	})
+	if err != nil {
+		return fmt.Errorf("publish history of %s: %w", p.Key, err)
+	}
+	return nil
+}
+
+// insertFindings stores what a publication holds beside compartments.
+func insertFindings(tx *transaction, p Publication, now int64) error {
+	for i, e := range p.Events {
+		if _, err := tx.exec(eventInsertSQL, p.Key.Harness, p.Key.Session, e.Start, e.End, e.Kind, e.Fields, now); err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+	}
+	if err := promoteFacts(tx, p, now); err != nil {
+		return err
+	}
+	for i, o := range p.Observations {
+		_, err := tx.exec(observationInsertSQL, p.Key.Harness, p.Key.Session, MemoryHash(o.Content), o.Content, o.Start, o.End, now)
+		if err != nil {
+			return fmt.Errorf("observation %d: %w", i, err)
+		}
+	}
+	if err := insertDrops(tx, p.Key, p.Drops); err != nil {
+		return fmt.Errorf("queued drop: %w", err)
+	}
+	if err := deleteStrayDrops(tx, p.Key); err != nil {
+		return err
+	}
+	last := p.Compartments[len(p.Compartments)-1]
+	if _, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, p.Project, last.End+1, p.Marker); err != nil {
+		return fmt.Errorf("state of the historian: %w", err)
+	}
+	return insertRun(tx, p.Key, p.run(), now)
+}

@@ -1,0 +1,413 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+)
+
+const (
+	runner  = "run-1"
+	project = "git:4b825dc"
+)
+
+// compartment covers the messages start to end.
+func compartment(start, end int) CompartmentRow {
+	return CompartmentRow{
+		Start: start, End: end, StartKey: fmt.Sprint("msg_", start), EndKey: fmt.Sprint("msg_", end),
+		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
+		Importance: 60, EpisodeType: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
+	}
+}
+
+// stored returns rows as they are read back when they were published now.
+func stored(rows ...CompartmentRow) []CompartmentRow {
+	for i := range rows {
+		rows[i].Seq, rows[i].CreatedAt = i, now
+	}
+	return rows
+}
+
+// begin stores a first pass of the session, and acquires its lease.
+func begin(t *testing.T, s *Store) {
+	t.Helper()
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	acquire(t, s, runner)
+}
+
+func acquire(t testing.TB, s *Store, holder string) {
+	t.Helper()
+	acquired, err := s.AcquireLease(t.Context(), key, holder)
+	if err != nil || !acquired {
+		t.Fatalf("%s got no lease: %v", holder, err)
+	}
+}
+
+// publication is that of a run which has found the history as it is now.
+func publication(t testing.TB, s *Store, rows ...CompartmentRow) Publication {
+	t.Helper()
+	_, end, err := s.CompartmentsOf(t.Context(), key)
+	must(t, err)
+	return Publication{Key: key, Holder: runner, After: end, Compartments: rows, Run: RunRow{Kind: "incremental", Pass: 1, StartedAt: now - 9}}
+}
+
+func compartments(t testing.TB, s *Store) []CompartmentRow {
+	t.Helper()
+	rows, _, err := s.CompartmentsOf(t.Context(), key)
+	must(t, err)
+	return rows
+}
+
+func historyOf(t testing.TB, s *Store) HistorySummary {
+	t.Helper()
+	h, err := s.History(t.Context(), key)
+	must(t, err)
+	return h
+}
+
+func events(t testing.TB, s *Store) (kinds []string) {
+	t.Helper()
+	must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
+		return scan(c, `SELECT kind || ' ' || start_ordinal || '-' || end_ordinal || ' ' || fields FROM compartment_events ORDER BY event`,
+			func(row *sqlite3.Stmt) { kinds = append(kinds, row.ColumnText(0)) })
+	}))
+	return kinds
+}
+
+func observations(t testing.TB, s *Store) (contents []string) {
+	t.Helper()
+	must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
+		return scan(c, `SELECT content FROM user_observations ORDER BY content`,
+			func(row *sqlite3.Stmt) { contents = append(contents, row.ColumnText(0)) })
+	}))
+	return contents
+}
+
+// whole returns a publication with everything that it can hold.
+func whole(t testing.TB, s *Store) Publication {
+	p := publication(t, s, compartment(1, 6), compartment(7, 9))
+	p.Compartments[1].Importance, p.Compartments[1].Fidelity = 20, 0.25
+	p.Events = []EventRow{{Start: 1, End: 6, Kind: "causal_incident", Fields: `{"cause":"x"}`}}
+	p.Project = project
+	p.Facts = []FactRow{{Category: "NAMING", Content: " Use Bun ", Importance: 300}, {Category: "NAMING", Content: "use  bun"}}
+	p.Observations = []ObservationRow{{Start: 1, End: 9, Content: "likes short answers"}, {Start: 1, End: 9, Content: "Likes short  answers"}}
+	p.Drops = []DropRow{
+		{Tag: 1, UnitKey: unitKey(1), QueuedAt: now, Source: "historian"},
+		{Tag: 2, UnitKey: "a unit that had the tag before a revert", QueuedAt: now, Source: "historian"},
+	}
+	p.Marker = `{"endMessageId":"msg_9","ordinal":9,"publishedAt":5}`
+	p.Run.Model, p.Run.Usage = "anthropic/small", RunUsage{Usage: Usage{Input: 10, CacheRead: 20, CacheWrite: 30}, Output: 40}
+	return p
+}
+
+func TestPublicationIsStoredWhole(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	begin(t, s)
+	must(t, s.RecordRun(t.Context(), key, RunRow{Kind: "incremental", Status: RunFailed, Reason: "no answer", Pass: 1, StartedAt: now}, 4))
+	must(t, s.SavePace(t.Context(), key, `{"spent":7}`, 2))
+	p := whole(t, s)
+	must(t, s.PublishHistory(t.Context(), p))
+	must(t, s.Close())
+
+	s = openIn(t, dir)
+	same(t, "compartments", compartments(t, s), stored(p.Compartments...))
+	same(t, "events", events(t, s), []string{`causal_incident 1-6 {"cause":"x"}`})
+	same(t, "observations", observations(t, s), []string{"likes short answers"})
+	same(t, "drops", load(t, s, key).Queued, p.Drops[:1])
+	m, err := s.Memories(t.Context(), project, now)
+	must(t, err)
+	same(t, "memories", m, ProjectMemories{MemoryID: 1, Memories: []MemoryRow{{
+		ID: 1, Project: project, Category: "NAMING", Content: "Use Bun", Importance: 100, Source: "historian", LearnedIn: key,
+		Status: "active", SeenCount: 2, SeenAt: now, CreatedAt: now, UpdatedAt: now,
+	}}})
+	h := historyOf(t, s)
+	run := RunRow{
+		Kind: "incremental", Status: RunSuccess, Pass: 1, Model: p.Run.Model, Usage: p.Run.Usage, StartedAt: now - 9, Start: 1, End: 9,
+		MadeBy: "model", Produced: 2, Facts: 2, Events: 1, Observations: 2, ImportanceMin: 20, ImportanceMax: 60, ImportanceMean: 40,
+		Fidelity: (600*0.75 + 300*0.25) / 900, Run: 2, EndedAt: now,
+	}
+	same(t, "history", h, HistorySummary{
+		HistoryRow: HistoryRow{
+			Project: project, Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
+		},
+		Compartments: 2, RawTokens: 900, Fidelity: run.Fidelity, LastRun: &run,
+	})
+}
+
+// Sequences that were taken from the number of rows, or counted from 1, met a
+// number that was taken.
+func TestBugH15SequencesHaveNoGap(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	for _, step := range []struct {
+		do   func() error
+		want [][2]int
+	}{
+		{func() error {
+			return s.PublishHistory(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5)))
+		}, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
+		{func() error { _, err := s.InvalidateCompartments(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { return s.ReleaseLease(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error {
+			return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 7), compartment(8, 8)))
+		}, [][2]int{{1, 3}, {4, 5}, {6, 7}, {8, 8}}},
+		{func() error { return s.PromoteHistory(t.Context(), publication(t, s, compartment(1, 5))) }, [][2]int{{1, 5}}},
+		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 6))) }, [][2]int{{1, 5}, {6, 6}}},
+	} {
+		must(t, step.do())
+		var got [][2]int
+		for i, c := range compartments(t, s) {
+			if c.Seq != i {
+				t.Errorf("compartment %d-%d has the number %d, want %d", c.Start, c.End, c.Seq, i)
+			}
+			got = append(got, [2]int{c.Start, c.End})
+		}
+		same(t, "ranges", got, step.want)
+	}
+}
+
+// The publication was announced before its drops and facts were stored. A pass that
+// ran in between was rendered without them.
+func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	p := whole(t, s)
+	// seen says which parts a reader finds at one moment.
+	seen := func() (parts []string) {
+		must(t, s.view(t.Context(), func(c *sqlite3.Conn) error {
+			for _, table := range []string{"compartments", "compartment_events", "user_observations", "memories", "queued_drops", "historian_runs"} {
+				err := scan(c, `SELECT count(*) FROM `+table, func(row *sqlite3.Stmt) {
+					if row.ColumnInt(0) > 0 {
+						parts = append(parts, table)
+					}
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		return parts
+	}
+	s.fault = func(query string) error {
+		if parts := seen(); len(parts) > 0 {
+			t.Errorf("before %s a reader sees %v", strings.TrimSpace(query), parts)
+		}
+		return nil
+	}
+	must(t, s.PublishHistory(t.Context(), p))
+	if parts := seen(); len(parts) != 6 {
+		t.Errorf("after the publication a reader sees only %v", parts)
+	}
+}
+
+// The lease was checked before the transaction. Two runs that believed to hold it
+// wrote the same messages twice.
+func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
+	for name, test := range map[string]struct {
+		lose func(t *testing.T, s *Store)
+		want error
+	}{
+		"expired":  {func(t *testing.T, s *Store) { s.clock.(*clock.Manual).Advance(LeaseTerm) }, ErrLeaseLost},
+		"released": {func(t *testing.T, s *Store) { must(t, s.ReleaseLease(t.Context(), key, runner)) }, ErrLeaseLost},
+		"taken over": {func(t *testing.T, s *Store) {
+			s.clock.(*clock.Manual).Advance(LeaseTerm)
+			acquire(t, s, "run-2")
+		}, ErrLeaseLost},
+		"session deleted": {func(t *testing.T, s *Store) { must(t, s.DeleteSession(t.Context(), key)) }, ErrLeaseLost},
+		"session deleted and used again": {func(t *testing.T, s *Store) {
+			must(t, s.DeleteSession(t.Context(), key))
+			must(t, s.CommitPass(t.Context(), commit(key, 1)))
+		}, ErrLeaseLost},
+		"other compartments": {func(t *testing.T, s *Store) {
+			must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 2))))
+		}, ErrStale},
+		"its messages were reverted": {func(t *testing.T, s *Store) {
+			_, err := s.InvalidateCompartments(t.Context(), key, 9)
+			must(t, err)
+		}, ErrStale},
+		"later messages were reverted": {func(t *testing.T, s *Store) {
+			_, err := s.InvalidateCompartments(t.Context(), key, 10)
+			must(t, err)
+		}, nil},
+		"renewed in time": {func(t *testing.T, s *Store) {
+			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
+			isHeld, err := s.RenewLease(t.Context(), key, runner)
+			if err != nil || !isHeld {
+				t.Errorf("not renewed: %v", err)
+			}
+			s.clock.(*clock.Manual).Advance(LeaseTerm - time.Millisecond)
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openIn(t, t.TempDir())
+			begin(t, s)
+			p := whole(t, s)
+			test.lose(t, s)
+			before := contents(t, s)
+			if err := s.PublishHistory(t.Context(), p); !errors.Is(err, test.want) {
+				t.Fatalf("the publication ends with %v, want %v", err, test.want)
+			}
+			if test.want != nil {
+				same(t, "database", contents(t, s), before)
+			}
+		})
+	}
+}
+
+func TestLeaseIsForOneRun(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	manual := s.clock.(*clock.Manual)
+	acquires := func(holder string, want bool) {
+		t.Helper()
+		got, err := s.AcquireLease(t.Context(), key, holder)
+		if err != nil || got != want {
+			t.Errorf("%q acquires the lease: %v, %v; want %v", holder, got, err, want)
+		}
+	}
+	renews := func(holder string, want bool) {
+		t.Helper()
+		got, err := s.RenewLease(t.Context(), key, holder)
+		if err != nil || got != want {
+			t.Errorf("%q renews the lease: %v, %v; want %v", holder, got, err, want)
+		}
+	}
+	renews("", false)
+	acquires("", false)
+	acquires("a", true)
+	if since := historyOf(t, s).RunningSince; since != now {
+		t.Errorf("it runs since %d", since)
+	}
+	manual.Advance(time.Minute)
+	acquires("b", false)
+	acquires("a", true)
+	if since := historyOf(t, s).RunningSince; since != now {
+		t.Errorf("acquired again, it runs since %d", since)
+	}
+	must(t, s.ReleaseLease(t.Context(), key, "b")) // not its own
+	renews("b", false)
+	renews("a", true)
+	manual.Advance(LeaseTerm)
+	renews("a", false)
+	if since := historyOf(t, s).RunningSince; since != 0 {
+		t.Errorf("the lease has expired, and a run is there since %d", since)
+	}
+	acquires("b", true)
+	acquires("a", false)
+	must(t, s.ReleaseLease(t.Context(), key, "b"))
+	acquires("a", true)
+	if acquired, err := s.AcquireLease(t.Context(), Key{"opencode", "unknown"}, "a"); acquired || err != nil {
+		t.Errorf("an unknown session has a lease: %v", err)
+	}
+	if _, found, _ := s.Load(t.Context(), Key{"opencode", "unknown"}); found {
+		t.Error("a lease has made a session")
+	}
+}
+
+// A killed host leaves its lease. The next host must not wait for its end.
+func TestLeasesEndWithTheirHost(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	begin(t, s)
+	must(t, s.Close())
+	s = openIn(t, dir)
+	acquire(t, s, "run-2")
+}
+
+// A run that hung was replaced, and a revert came in between. When the hung run
+// renews its claim, it must not lose the note of the revert.
+func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	p := publication(t, s, compartment(1, 9))
+	_, err := s.InvalidateCompartments(t.Context(), key, 5)
+	must(t, err)
+	_, err = s.InvalidateCompartments(t.Context(), key, 8)
+	must(t, err)
+	s.clock.(*clock.Manual).Advance(2 * LeaseTerm)
+	acquire(t, s, runner)
+	assertIs(t, s.PublishHistory(t.Context(), p), ErrStale)
+	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 4))))
+}
+
+func TestPublicationMustBeWellFormed(t *testing.T) {
+	for name, spoil := range map[string]func(*Publication){
+		"no compartment":   func(p *Publication) { p.Compartments = nil },
+		"gap":              func(p *Publication) { p.Compartments[1].Start++ },
+		"overlap":          func(p *Publication) { p.Compartments[1].Start-- },
+		"begins later":     func(p *Publication) { p.Compartments[0].Start = 2 },
+		"ends before":      func(p *Publication) { p.Compartments[1].End = 5 },
+		"unknown maker":    func(p *Publication) { p.Compartments[1].MadeBy = "someone" },
+		"unknown kind":     func(p *Publication) { p.Run.Kind = "other" },
+		"facts of nothing": func(p *Publication) { p.Project = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openIn(t, t.TempDir())
+			begin(t, s)
+			p := whole(t, s)
+			spoil(&p)
+			before := contents(t, s)
+			if err := s.PublishHistory(t.Context(), p); err == nil {
+				t.Error("it was stored")
+			}
+			same(t, "database", contents(t, s), before)
+		})
+	}
+}
+
+// A model's numbers may be anything.
+func TestNumbersOfAModelAreClamped(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	nan := 0.0
+	nan /= nan
+	rows := []CompartmentRow{compartment(1, 1), compartment(2, 2), compartment(3, 3)}
+	rows[0].Importance, rows[0].Fidelity = -5, -1
+	rows[1].Importance, rows[1].Fidelity = 1<<40, 2
+	rows[2].Importance, rows[2].Fidelity = 0, nan
+	must(t, s.PublishHistory(t.Context(), publication(t, s, rows...)))
+	var importance []int
+	var fidelity []float64
+	for _, c := range compartments(t, s) {
+		importance, fidelity = append(importance, c.Importance), append(fidelity, c.Fidelity)
+	}
+	same(t, "importance", importance, []int{1, 100, 1})
+	same(t, "fidelity", fidelity, []float64{0, 1, 0})
+}
+
+// contents returns all rows of all tables.
+func contents(t testing.TB, s *Store) (rows []string) {
+	t.Helper()
+	must(t, s.view(context.WithoutCancel(t.Context()), func(c *sqlite3.Conn) error {
+		rows = rowsIn(t, c)
+		return nil
+	}))
+	return rows
+}
+
+func rowsIn(t testing.TB, c *sqlite3.Conn) (rows []string) {
+	t.Helper()
+	var tables []string
+	must(t, scan(c, `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, func(row *sqlite3.Stmt) {
+		tables = append(tables, row.ColumnText(0))
+	}))
+	for _, name := range tables {
+		table := Table{Name: name}
+		must(t, table.read(c, `SELECT * FROM `+name))
+		for _, values := range table.Rows {
+			rows = append(rows, fmt.Sprint(name, " ", values))
+		}
+	}
+	return rows
+}

@@ -1,0 +1,28 @@
+INSERT INTO heads (
+	harness, session_id, epoch, generation, through_key, through_ordinal, through_tag,
+	baseline, acknowledgement, delta, baseline_seq, delta_seq, baseline_tokens, delta_tokens,
+	sections, memories, memory_id, change_id, folded_pass, folded_at, fold_reason, model_key, docs_hash
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (harness, session_id) DO UPDATE SET
+	epoch           = excluded.epoch,
+	generation        = excluded.generation,
+	through_key     = excluded.through_key,
+	through_ordinal = excluded.through_ordinal,
+	through_tag     = excluded.through_tag,
+	baseline        = excluded.baseline,
+	acknowledgement = excluded.acknowledgement,
+	delta           = excluded.delta,
+	baseline_seq    = excluded.baseline_seq,
+	delta_seq       = excluded.delta_seq,
+	baseline_tokens = excluded.baseline_tokens,
+	delta_tokens    = excluded.delta_tokens,
+	sections        = excluded.sections,
+	memories        = excluded.memories,
+	memory_id       = excluded.memory_id,
+	change_id       = excluded.change_id,
+	folded_pass     = excluded.folded_pass,
+	folded_at       = excluded.folded_at,
+	fold_reason     = excluded.fold_reason,
+	model_key       = excluded.model_key,
+	docs_hash       = excluded.docs_hash

@@ -1,0 +1,9 @@
+SELECT
+	project, frontier,
+	CASE WHEN holder <> '' AND expires_at > ?3 THEN acquired_at ELSE 0 END,
+	failures, last_error, failed_at, retry_pass,
+	throttle, no_head,
+	pending_marker, applied_marker,
+	runs, publishes, input_tokens, cache_read, cache_write, output_tokens
+FROM histories
+WHERE harness = ?1 AND session_id = ?2

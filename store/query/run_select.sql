@@ -1,0 +1,8 @@
+SELECT
+	run, kind, status, reason, pass, start_ordinal, end_ordinal,
+	produced, discarded_last, facts, events, observations, importance_min, importance_max, importance_mean,
+	fidelity, made_by, model, input_tokens, output_tokens, cache_read, cache_write, started_at, ended_at
+FROM historian_runs
+WHERE harness = ? AND session_id = ?
+ORDER BY run DESC
+LIMIT ?

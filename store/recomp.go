@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A Staging is the state of a recomp that is not finished. It survives a killed
+// host, so that the answers which a model has given are not lost.
+type Staging struct {
+	// Start and End are the range of a partial recomp: the ordinals of the messages
+	// that it summarises again. Both are 0 for a full one.
+	Start, End int
+	// Compartments are all that are to be stored so far. The first begins with
+	// message 1.
+	Compartments []CompartmentRow
+}
+
+// SaveStaging replaces the staged compartments of a session, on behalf of the
+// holder of its lease. It fails with ErrLeaseLost or ErrStale.
+func (s *Store) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		now, last := s.clock.Now(), st.End
+		if n := len(st.Compartments); n > 0 {
+			last = max(last, st.Compartments[n-1].End)
+		}
+		if err := checkLease(tx, key, holder, last, now); err != nil {
+			return err
+		}
+		if _, err := tx.exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
+			return err
+		}
+		if err := insertCompartments(tx, stagedTable, key, HistoryEnd{Ordinal: 1}, st.Compartments, now); err != nil {
+			return err
+		}
+		kind := "full"
+		if st.End > 0 {
+			kind = "partial"
+		}
+		_, err := tx.exec(`
+			UPDATE histories
+			SET recomp = ?3, recomp_start = ?4, recomp_end = ?5
+			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, kind, st.Start, st.End)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("stage recomp of %s: %w", key, err)
+	}
+	return nil
+}
+
+// Staged returns the recomp of a session that is not finished. found is false if
+// there is none.
+func (s *Store) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		err := scan(c, `
+			SELECT recomp_start, recomp_end
+			FROM histories
+			WHERE harness = ? AND session_id = ? AND recomp <> ''`,
+			func(row *sqlite3.Stmt) { st.Start, st.End, found = row.ColumnInt(0), row.ColumnInt(1), true },
+			key.Harness, key.Session)
+		if err != nil || !found {
+			return err
+		}
+		return scan(c, compartmentSelectSQL[stagedTable],
+			func(row *sqlite3.Stmt) { st.Compartments = append(st.Compartments, readCompartment(row)) }, key.Harness, key.Session, 0)
+	})
+	if err != nil {
+		return Staging{}, false, fmt.Errorf("read staged recomp of %s: %w", key, err)
+	}
+	return st, found, nil
+}
+
+// DiscardStaging removes the staged recomp of a session.
+func (s *Store) DiscardStaging(ctx context.Context, key Key) error {
+	err := s.update(ctx, func(tx *transaction) error { return removeStaging(tx, key) })
+	if err != nil {
+		return fmt.Errorf("discard recomp of %s: %w", key, err)
+	}
+	return nil
+}
+
+func removeStaging(tx *transaction, key Key) error {
+	if _, err := tx.exec(compartmentDeleteSQL[stagedTable], key.Harness, key.Session, 0); err != nil {
+		return fmt.Errorf("staged compartments: %w", err)
+	}
+	_, err := tx.exec(`
+		UPDATE histories
+		SET recomp = '', recomp_start = 0, recomp_end = 0
+		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+	return err
+}
+
+const eventDeleteSQL = `
+	DELETE FROM compartment_events
+	WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3`
+
+// removeForPromotion makes room for compartments that replace the stored ones and
+// end with the message last.
+func removeForPromotion(tx *transaction, key Key, last int) error {
+	if _, err := tx.exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
+		return fmt.Errorf("replaced compartments: %w", err)
+	}
+	if _, err := tx.exec(eventDeleteSQL, key.Harness, key.Session, last+1); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	if err := removeStaging(tx, key); err != nil {
+		return err
+	}
+	_, err := tx.exec(`
+		UPDATE histories
+		SET generation = generation + 1
+		WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session)
+	return err
+}

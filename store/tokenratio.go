@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A TokenRatioRow is how many tokens a model's provider counts for one token of
+// our count, learned from Samples reported usages. At is the time of the newest
+// one, in Unix ms.
+type TokenRatioRow struct {
+	Provider string
+	Model    string
+	Ratio    float64
+	Samples  int
+	At       int64
+}
+
+// TokenRatio returns the learned ratio of a model. found is false if nothing has
+// been learned.
+func (s *Store) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, `
+			SELECT ratio, samples, at
+			FROM token_ratios
+			WHERE provider = ? AND model = ?`,
+			func(row *sqlite3.Stmt) {
+				found = true
+				r = TokenRatioRow{Provider: provider, Model: model, Ratio: row.ColumnFloat(0), Samples: row.ColumnInt(1), At: row.ColumnInt64(2)}
+			}, provider, model)
+	})
+	if err != nil {
+		return TokenRatioRow{}, false, fmt.Errorf("read token ratio of %s/%s: %w", provider, model, err)
+	}
+	return r, found, nil
+}
+
+// SaveTokenRatio replaces the learned ratio of a model.
+func (s *Store) SaveTokenRatio(ctx context.Context, r TokenRatioRow) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		_, err := tx.exec(`
+			INSERT INTO token_ratios (provider, model, ratio, samples, at)
+			VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (provider, model) DO UPDATE SET
+				ratio   = excluded.ratio,
+				samples = excluded.samples,
+				at      = excluded.at`, r.Provider, r.Model, r.Ratio, r.Samples, r.At)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save token ratio of %s/%s: %w", r.Provider, r.Model, err)
+	}
+	return nil
+}
