@@ -75,8 +75,8 @@ func (s *Session) breakpoint() transcript.Breakpoint {
 	return p.Breakpoint
 }
 
-// harnessBreakpoints is the number of breakpoints that OpenCode sets on the newest
-// messages. Pi sets one there and one on the tools.
+// harnessBreakpoints is the number of breakpoints that a harness sets behind the system
+// prompt: two on the newest messages, or one there and one on the tools.
 const harnessBreakpoints = 2
 
 // coveredBy returns how many messages at the beginning of the array the head covers. It

@@ -105,19 +105,18 @@ func textOfAnswer(m transcript.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// modelNotFound is the name of OpenCode's error about an unknown model. The shim
-// of Pi uses it as well.
+// modelNotFound is the name of the error about an unknown model. All shims use it.
 const modelNotFound = "ProviderModelNotFoundError"
 
 // unknownModel reads the message of that error, for example "Model not found:
-// p/opsu. Did you mean: opus, opus-4?". OpenCode tells plugins the message alone.
+// p/opsu. Did you mean: opus, opus-4?". Some harnesses tell plugins the message alone.
 // Its groups are the provider, the model, and the suggested models of the
 // provider.
 var unknownModel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
 })
 
-// A harnessError is an error in OpenCode's form. The members behind StatusCode
+// A harnessError is an error in the form in which shims report it. The members behind StatusCode
 // belong to modelNotFound.
 type harnessError struct {
 	Name string `json:"name"`

@@ -25,11 +25,6 @@ const historianSteps = 40
 // that many users have; they read the outline of source files.
 var historianTools = []string{"read", "aft_outline", "aft_zoom", "aft_search"}
 
-// confinesReading names the harnesses whose tools cannot leave the project. In the
-// others, a hidden agent has no tools: a text in the history could make it read
-// the user's keys.
-var confinesReading = map[schema.Harness]bool{schema.HarnessOpenCode: true}
-
 // agentDefinitions returns the hidden agents that a harness registers. The
 // prompt of a definition stays as it was when the harness started, so a run
 // brings the real system prompt itself.
@@ -133,9 +128,13 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	if r.Timeout < time.Millisecond {
 		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
 	}
+	codec, err := codecOf(string(r.Harness))
+	if err != nil {
+		return schema.AgentRunParams{}, err
+	}
 	cfg := h.config(string(r.Harness), r.Directory)
 	tools := definition.Tools
-	if !confinesReading[r.Harness] {
+	if !codec.Vocabulary().ConfinesTools {
 		tools = []string{}
 	}
 	return schema.AgentRunParams{

@@ -28,7 +28,11 @@ const references = 6
 func (h *Host) job(ctx context.Context, s *session, snapshot history.Snapshot, u pipeline.Uncovered) (historian.Job, error) {
 	w := &s.work
 	models := historianModels(w.config.Historian.Agent)
-	budget := history.ChunkBudget(h.historianLimit(ctx, s, models))
+	limit, err := h.historianLimit(ctx, s, models)
+	if err != nil {
+		return historian.Job{}, err
+	}
+	budget := history.ChunkBudget(limit)
 	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
 	chunk.Truncate(budget, tokens.Count)
 	if err := chunk.CheckCoverage(); err != nil {
@@ -56,15 +60,19 @@ func historianModels(a schema.Agent) []string {
 }
 
 // historianLimit returns the smallest prompt limit of the models that may be asked.
-func (h *Host) historianLimit(ctx context.Context, s *session, models []string) int {
+func (h *Host) historianLimit(ctx context.Context, s *session, models []string) (int, error) {
 	w := &s.work
 	limits := []int{w.limit}
 	for _, name := range models {
 		if provider, id, ok := ask.Split(name); ok {
-			limits = append(limits, promptLimit(h.modelLimits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})))
+			told, err := h.modelLimits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})
+			if err != nil {
+				return 0, err
+			}
+			limits = append(limits, promptLimit(told))
 		}
 	}
-	return history.HistorianLimit(limits...)
+	return history.HistorianLimit(limits...), nil
 }
 
 func chunkOf(c history.Chunk) historian.Chunk {
@@ -117,7 +125,7 @@ func publication(p *plan, r historian.Result) store.Publication {
 	for _, c := range r.Compartments {
 		row := store.CompartmentRow{
 			Start: c.Start, End: c.End, StartKey: c.StartKey, EndKey: c.EndKey, Title: c.Title, Tiers: c.Tiers,
-			Importance: c.Importance, EpisodeType: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
+			Importance: c.Importance, Episode: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
 			MadeBy: string(r.MadeBy), Model: r.Model,
 		}
 		for n := c.Start; n <= c.End; n++ {

@@ -111,7 +111,7 @@ func compartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
 	for i, r := range rows {
 		all[i] = history.Compartment{
 			Seq: r.Seq, Start: r.Start, End: r.End, StartKey: r.StartKey, EndKey: r.EndKey,
-			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.EpisodeType, Missing: r.Missing,
+			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.Episode, Missing: r.Missing,
 		}
 	}
 	return all

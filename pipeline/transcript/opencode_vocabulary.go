@@ -20,6 +20,7 @@ var openCodeVocabulary = Vocabulary{
 	}),
 	TodoTool:       "todowrite",
 	SendsEmptyText: true,
+	ConfinesTools:  true,
 	System: SystemVocabulary{
 		Date: regexp.MustCompile(`Today's date: .+`),
 		OwnPrompts: []string{

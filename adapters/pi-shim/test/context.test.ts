@@ -131,13 +131,15 @@ test("a pass needs no entries of the session", async (t) => {
   assert.deepEqual(textOf(await pi.pass([user("one", 1)])), ["§user:1§ one"])
 })
 
-test("a handler that meets garbage changes nothing and does not throw", async (t) => {
+test("a handler that meets garbage changes nothing and does not throw, and one notice says so", async (t) => {
   const { pi } = await load(t)
   assert.equal(await pi.emit("context", {}), undefined)
   assert.equal(await pi.emit("context_with_system", {}), undefined)
   assert.equal(await pi.emit("message_end", {}), undefined)
   assert.equal(await pi.emit("tool_result", {}), undefined)
   assert.equal(await pi.emit("session_before_compact", {}), undefined)
+  assert.equal(pi.notices.length, 1)
+  assert.match(pi.notices[0]!, /does not know what this version of Pi does at context.*magicctx-host doctor/)
 })
 
 test("a host that dies in the middle of a pass is asked again, and the wire is the same", async (t) => {

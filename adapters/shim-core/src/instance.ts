@@ -45,6 +45,7 @@ export abstract class PluginInstance {
   /** The sessions that oncePerEpisode has seen in the present episode of trouble. */
   readonly #marked = new Set<string>()
   #episode = new AbortController()
+  #hasToldOfStrangeness = false
   /** The warnings of the host that the user has seen. */
   readonly #shownWarnings = new Set<string>()
 
@@ -201,8 +202,17 @@ export abstract class PluginInstance {
       return await body()
     } catch (err) {
       this.log.warn("hook failed", { hook, cause: asError(err).message })
+      if (err instanceof TypeError) this.#isStrange(hook, err)
       return undefined
     }
+  }
+
+  /** Tells the user once that the harness has given a hook something else than its known versions give. */
+  #isStrange(hook: string, { message }: TypeError): void {
+    if (this.#hasToldOfStrangeness) return
+    this.#hasToldOfStrangeness = true
+    const { title } = this.#facts
+    this.tell(`magicctx does not know what this version of ${title} does at ${hook}: ${message}. There, ${title} goes on without it. To learn more, run: magicctx-host doctor`, false)
   }
 
   dispose(): void {
