@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -109,7 +110,44 @@ func read(r io.Reader) (*trace, error) {
 	if len(t.steps) > 0 && t.codec == nil {
 		return nil, errors.New("the trace does not say in which harness it was recorded")
 	}
+	t.stateFirst()
 	return t, nil
+}
+
+// stateFirst moves the state of each session that was continued in front of the session's first step.
+// The recorder asks for it before the first pass, but a command or a question for the system prompt may
+// come earlier. Without the state, the replay's host would take the session for a new one.
+func (t *trace) stateFirst() {
+	first := make(map[string]int) // the first step of each session
+	for i := 0; i < len(t.steps); i++ {
+		s := t.steps[i]
+		var of struct {
+			Session string `json:"session"`
+		}
+		if s.method != schema.MethodSessionExport {
+			if err := json.Unmarshal(s.params, &of); err == nil && of.Session != "" {
+				if _, seen := first[of.Session]; !seen {
+					first[of.Session] = i
+				}
+			}
+			continue
+		}
+		var e rpc.RecordedExport
+		if json.Unmarshal(s.params, &e) != nil || e.Result == nil || e.Result.Passes == 0 {
+			continue
+		}
+		to, ok := first[e.Params.Session]
+		if !ok {
+			continue
+		}
+		s.at = t.steps[to].at
+		t.steps = slices.Insert(slices.Delete(t.steps, i, i+1), to, s)
+		for session, at := range first {
+			if at >= to {
+				first[session]++
+			}
+		}
+	}
 }
 
 // recordedIn notes the harness that an initialize names. A connection has one harness.
