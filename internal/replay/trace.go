@@ -32,6 +32,9 @@ type step struct {
 	attachment   json.Value
 	// answer is the recorded host's result, nil if the trace has none.
 	answer json.Value
+	// isRefused is true for a transform that made no pass, because the recorded host did
+	// not hold its base. The shim has sent the whole array behind it.
+	isRefused bool
 }
 
 // A trace is a recorded connection, in the order of its frames.
@@ -83,8 +86,8 @@ func read(r io.Reader) (*trace, error) {
 				models[string(m.ID)], t.asked[p.Model] = p.Model, true
 			}
 		case frame.From == rpc.FromHost && m.Method == "":
-			if i, ok := calls[string(m.ID)]; ok && m.Error == nil {
-				t.steps[i].answer = m.Result
+			if i, ok := calls[string(m.ID)]; ok {
+				t.steps[i].answer, t.steps[i].isRefused = m.Result, isResync(m.Error)
 			}
 			delete(calls, string(m.ID))
 		case frame.From == rpc.FromShim && m.Method == "":
@@ -110,8 +113,17 @@ func read(r io.Reader) (*trace, error) {
 	if len(t.steps) > 0 && t.codec == nil {
 		return nil, errors.New("the trace does not say in which harness it was recorded")
 	}
+	t.steps = slices.DeleteFunc(t.steps, func(s step) bool { return s.isRefused })
 	t.stateFirst()
 	return t, nil
+}
+
+// isResync reports whether an error of the host asks the shim for the whole array.
+func isResync(recorded json.Value) bool {
+	var e struct {
+		Code int `json:"code"`
+	}
+	return len(recorded) > 0 && json.Unmarshal(recorded, &e) == nil && e.Code == schema.CodeResync
 }
 
 // stateFirst moves the state of each session that was continued in front of the session's first step.
