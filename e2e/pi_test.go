@@ -26,6 +26,8 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessPi)
 }
 
+func TestPiHead(t *testing.T) { testHead(t, schema.HarnessPi) }
+
 func TestPiReaderIsToldWhatItCouldDrop(t *testing.T) {
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessPi)
 }

@@ -72,7 +72,7 @@ func (s *Session) breakpoint() transcript.Breakpoint {
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
 		return transcript.NoBreakpoint
 	}
-	return p.Breakpoint
+	return p.BreakpointFor(s.Model().ID)
 }
 
 // harnessBreakpoints is the number of breakpoints that a harness sets behind the system

@@ -14,6 +14,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/e2e/judge"
 	mjson "github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -28,11 +29,11 @@ var (
 // arrays returns the raw array, and the array that the client makes of it.
 func (w *world) arrays() (raw, wire []mjson.Value) {
 	codec := w.codec
-	wire = make([]mjson.Value, len(w.raw))
-	for i, m := range w.raw {
+	wire = slices.Clone(w.head)
+	for _, m := range w.raw[w.start:] {
 		patched, err := render.Apply(m, w.patches[codec.Decode(m).Key])
 		must(w.t, err)
-		wire[i] = patched
+		wire = append(wire, patched)
 	}
 	return w.raw, wire
 }
@@ -42,6 +43,10 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the provider's profile, even if the wire was rendered for another one
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
+	// Pi's shim puts the breakpoint into the finished request, which the judge does not see.
+	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && !w.isPi() {
+		c.Marked = history.Acknowledgement
+	}
 	if w.isPi() {
 		c.Harness = string(schema.HarnessPi)
 		if profile == "google" || profile == "bedrock" {
@@ -64,16 +69,23 @@ func TestJudgeRandomSessions(t *testing.T) {
 func judgeRandomSessions(t *testing.T, codec transcript.Codec) {
 	j := judge.Needs(t)
 	var fatal []string
-	passes := 0
+	passes, headed := 0, 0
 	for seed := *judgedSeed; passes < *judgedPasses; seed++ {
 		soft := &softTB{TB: t}
-		n, err := soft.run(func() int { return newWildLife(soft, codec, seed).live(j, seed) })
+		n, err := soft.run(func() int {
+			h := newWildLife(soft, codec, seed)
+			defer func() { headed += h.headed }()
+			return h.live(j, seed)
+		})
 		passes += max(n, 1)
 		if err != "" {
 			fatal = append(fatal, fmt.Sprintf("seed %d: %s", seed, err))
 		}
 	}
 	j.Check(t)
+	if headed == 0 && *judgedPasses > 1 {
+		t.Error("no wire had a head")
+	}
 	for i, f := range fatal {
 		if i == 5 {
 			t.Errorf("and %d more", len(fatal)-i)
@@ -131,7 +143,7 @@ func (s *softTB) run(f func() int) (n int, err string) {
 // A wildLife is a random session with every event that harness and model can cause:
 // parallel calls, several thinking blocks in an answer, texts behind calls, aborts,
 // images, empty and pruned outputs, reminders, pressure up to refused prompts, drops,
-// reverts, restarts, and a store that refuses writes.
+// published compartments, reverts, restarts, and a store that refuses writes.
 type wildLife struct {
 	*rand.Rand
 	w     *world
@@ -139,6 +151,8 @@ type wildLife struct {
 	model string
 	// thinks, interleaves and talksLate are habits of the session's model.
 	thinks, interleaves, talksLate bool
+	// headed counts the wires with a head.
+	headed int
 	// isDone says that the model has answered without a call, which ends its turn.
 	isDone bool
 }
@@ -157,6 +171,9 @@ func newWildLife(t testing.TB, codec transcript.Codec, seed uint64) *wildLife {
 	k.Deduplicate, k.ClampSupersededWrites, k.ClampOldErrors = h.one(2), h.one(2), h.one(2)
 	if !h.w.prefixes && h.one(2) {
 		k.CompressFrom = 100
+	}
+	if !h.one(3) {
+		r.History = &History{BudgetTokens: []int{200, 3000}[h.IntN(2)]}
 	}
 	h.thinks = h.one(2)
 	h.thinks = h.thinks || h.one(2) // three of four models
@@ -179,11 +196,23 @@ func (h *wildLife) anyModel() string {
 	return models[h.IntN(len(models))]
 }
 
+// modelID returns the id of the provider's model. On Bedrock, where other models cannot
+// cache, it is one of Claude.
+func modelID(provider string) string {
+	if provider == "amazon-bedrock" {
+		return "anthropic.claude"
+	}
+	return "m"
+}
+
 func (h *wildLife) live(j *judge.Judge, seed uint64) int {
 	n := 3 + h.IntN(max(1, *judgedSteps-3))
 	for i := range n {
 		h.step()
 		h.w.pass()
+		if len(h.w.head) > 0 {
+			h.headed++
+		}
 		h.w.sendTo(j, fmt.Sprintf("seed %d, pass %d of %d messages", seed, i+1, len(h.w.raw)))
 		if *judgedPasses == 1 { // a single session is printed for reading
 			h.w.t.Logf("pass %d (%s, %s, %.0f %%, %s)\n%s", i+1, h.w.decision.Verdict, h.w.decision.Cause, h.w.decision.Percent, h.w.readings.Profile, h.w.text())
@@ -195,7 +224,7 @@ func (h *wildLife) live(j *judge.Judge, seed uint64) int {
 func (h *wildLife) step() {
 	w := h.w
 	w.changed, w.busy = false, false
-	switch h.IntN(20) {
+	switch h.IntN(21) {
 	case 0, 1, 2:
 		h.user()
 	case 3, 4, 5, 6, 7, 8:
@@ -233,6 +262,21 @@ func (h *wildLife) step() {
 	case 19:
 		h.aborted()
 		h.user()
+	case 20:
+		h.publish()
+		h.answer()
+	}
+}
+
+// publish summarises some of the oldest messages that no compartment covers yet. In half of
+// the cases the user asks for a bust as well, because most passes of a session are steady.
+func (h *wildLife) publish() {
+	if h.w.readings.History == nil {
+		return
+	}
+	if from := h.w.covered(); from < len(h.w.raw)-1 {
+		h.w.publish(from+h.IntN(len(h.w.raw)-1-from), 1+h.IntN(100))
+		h.w.readings.Flush = h.one(2)
 	}
 }
 
@@ -322,7 +366,7 @@ func (h *wildLife) user() {
 
 func (h *wildLife) prompt(parts ...obj) {
 	h.isDone = false
-	h.w.add(message(h.id("u"), "user", h.w.now, obj{"model": obj{"providerID": h.model, "modelID": "m"}}, parts...))
+	h.w.add(message(h.id("u"), "user", h.w.now, obj{"model": obj{"providerID": h.model, "modelID": modelID(h.model)}}, parts...))
 }
 
 // onePixel is a real PNG, because the AI SDK inspects the first bytes of images.
@@ -340,7 +384,7 @@ func (h *wildLife) answer() {
 	}
 	tools := []int{0, 1, 1, 2, 3, 5}[h.IntN(6)]
 	h.isDone = tools == 0
-	info := obj{"providerID": h.model, "modelID": "m"}
+	info := obj{"providerID": h.model, "modelID": modelID(h.model)}
 	if tools > 0 {
 		info["finish"] = "tool-calls"
 	}
@@ -468,7 +512,7 @@ func (h *wildLife) aborted() {
 	parts := h.parts(h.IntN(3))
 	parts = slices.DeleteFunc(parts[:1+h.IntN(len(parts))], func(p obj) bool { return p["type"] == "step-finish" })
 	name := []string{"MessageAbortedError", "MessageAbortedError", "APIError", "ContextOverflowError"}[h.IntN(4)]
-	raw := message(h.id("a"), "assistant", h.w.now, obj{"providerID": h.model, "modelID": "m", "finish": nil, "error": obj{"name": name, "data": obj{}}}, parts...)
+	raw := message(h.id("a"), "assistant", h.w.now, obj{"providerID": h.model, "modelID": modelID(h.model), "finish": nil, "error": obj{"name": name, "data": obj{}}}, parts...)
 	h.w.add(raw)
 }
 
@@ -521,7 +565,7 @@ func TestJudgeKnownDefects(t *testing.T) {
 			for _, provider := range []string{"anthropic", "amazon-bedrock", "google-vertex-anthropic"} {
 				w := newWorld(t, true, 5)
 				w.readings.Profile = providers[provider]
-				w.add(message("u1", "user", w.now, obj{"model": obj{"providerID": provider, "modelID": "m"}}, textPart("pu", "find it")))
+				w.add(message("u1", "user", w.now, obj{"model": obj{"providerID": provider, "modelID": modelID(provider)}}, textPart("pu", "find it")))
 				tc.play(w, provider)
 				w.sendTo(j, tc.name)
 			}
@@ -531,7 +575,7 @@ func TestJudgeKnownDefects(t *testing.T) {
 }
 
 func (w *world) addAnswer(provider, id string, parts ...obj) {
-	info := obj{"providerID": provider, "modelID": "m", "finish": "tool-calls"}
+	info := obj{"providerID": provider, "modelID": modelID(provider), "finish": "tool-calls"}
 	w.add(message(id, "assistant", w.now, info, append([]obj{{"id": id + "s", "type": "step-start"}}, parts...)...))
 }
 

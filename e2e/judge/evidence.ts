@@ -14,6 +14,8 @@ export interface Evidence {
   runs: string[][]
   /** The proofs of the answer that made a call. */
   ofCall: Map<string, string[]>
+  /** The text on which the host has put a breakpoint. */
+  marked?: string | undefined
 }
 
 export function evidenceOf(raw: Message[], binds: boolean): Evidence {

@@ -34,6 +34,8 @@ type Case struct {
 	Harness string
 	// Binds is true if the model binds its thinking to the prompt before it.
 	Binds bool
+	// Marked is the text of the wire that must carry a cache breakpoint in the request, or empty.
+	Marked string
 
 	// Body is a captured request. Converter names the package that made it.
 	Body      json.Value
@@ -170,16 +172,18 @@ func (j *Judge) Send(c Case) error {
 		Profile   string       `json:"profile,omitempty"`
 		Harness   string       `json:"harness,omitempty"`
 		Binds     bool         `json:"binds,omitempty"`
+		Marked    string       `json:"marked,omitempty"`
 		Raw       []json.Value `json:"raw,omitempty"`
 		Wire      []json.Value `json:"wire,omitempty"`
 		Body      json.Value   `json:"body,omitempty"`
 		Bodies    []json.Value `json:"bodies,omitempty"`
 		Converter string       `json:"converter,omitempty"`
 	}
-	l := line{Name: c.Name, Profile: c.Profile, Harness: c.Harness, Binds: c.Binds, Raw: c.Raw, Body: c.Body, Bodies: c.Bodies, Converter: c.Converter}
+	l := line{Name: c.Name, Profile: c.Profile, Harness: c.Harness, Binds: c.Binds, Marked: c.Marked, Raw: c.Raw, Body: c.Body, Bodies: c.Bodies, Converter: c.Converter}
 	for i, m := range c.Wire {
-		if i < len(c.Raw) && bytes.Equal(m, c.Raw[i]) {
-			m = json.Value(fmt.Sprint(i)) // the message is unchanged, so its index in raw replaces it
+		// The tails of both arrays have the same messages.
+		if j := i + len(c.Raw) - len(c.Wire); j >= 0 && bytes.Equal(m, c.Raw[j]) {
+			m = json.Value(fmt.Sprint(j)) // the message is unchanged, so its index in raw replaces it
 		}
 		l.Wire = append(l.Wire, m)
 	}

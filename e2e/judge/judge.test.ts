@@ -65,6 +65,8 @@ const broken: [ConverterName, string, Any, Partial<Evidence>?][] = [
   ["anthropic", "image", { messages: [user(image("image/png", ""))] }],
   ["anthropic", "image", { messages: [hello, assistant(image("image/png")), hello] }],
   ["anthropic", "breakpoints", { messages: Array.from({ length: 5 }, () => user({ ...text("x"), cache_control: { type: "ephemeral" } })) }],
+  ["anthropic", "breakpoint-newest", { messages: [user({ ...text("x"), cache_control: { type: "ephemeral" } }), hello] }],
+  ["anthropic", "breakpoint-marked", { messages: [hello, assistant(text("ack")), user({ ...text("x"), cache_control: { type: "ephemeral" } })] }, { marked: "ack" }],
   ["anthropic", "breakpoint-content", { messages: [user({ ...text(" "), cache_control: { type: "ephemeral" } })] }],
   ["anthropic", "end-space", { messages: [hello, assistant(text("so "))] }],
   ["anthropic", "block-known", { messages: [user({ type: "hologram" })] }],
@@ -72,6 +74,8 @@ const broken: [ConverterName, string, Any, Partial<Evidence>?][] = [
   ["bedrock", "calls-last", { messages: [bUser({ text: "a" }), bAssistant({ toolUse: { toolUseId: "c", name: "read", input: {} } }, { text: "behind" }), bUser({ toolResult: { toolUseId: "c", content: [] } })] }],
   ["bedrock", "text-blank", { messages: [bUser({ text: "" })] }],
   ["bedrock", "call-id", { messages: [bUser({ text: "a" }), bAssistant({ toolUse: { toolUseId: "c".repeat(65), name: "read", input: {} } }), bUser({ toolResult: { toolUseId: "c".repeat(65), content: [] } })] }],
+  ["bedrock", "breakpoint-newest", { messages: [bUser({ text: "a" }, { cachePoint: { type: "default" } }, { text: "b" })] }],
+  ["bedrock", "breakpoint-marked", { messages: [bUser({ text: "a" }), bAssistant({ text: "ack" }, { text: "more" }, { cachePoint: { type: "default" } })] }, { marked: "ack" }],
   ["bedrock", "breakpoint-content", { messages: [bUser({ cachePoint: { type: "default" } })] }],
   ["openai-chat", "call-pairs", { messages: [say_("hi"), call_("c"), say_("no result")] }],
   ["openai-chat", "call-pairs", { messages: [say_("hi"), answer_("c")] }],
@@ -117,7 +121,7 @@ const broken: [ConverterName, string, Any, Partial<Evidence>?][] = [
 const good: [ConverterName, Any, Partial<Evidence>][] = [
   [
     "anthropic",
-    { ...thinks, system: [{ ...text("s"), cache_control: {} }], messages: [user(text("hi"), image("image/png")), assistant(think("a"), think("b"), text("so"), call("c"), call("d")), user(result("c"), result("d"), text("and"))] },
+    { ...thinks, system: [{ ...text("s"), cache_control: {} }], messages: [user(text("hi"), image("image/png")), assistant(think("a"), think("b"), text("so"), call("c"), call("d")), user(result("c"), result("d"), { ...text("and"), cache_control: {} })] },
     { proofs: signed("a", "b"), runs: [["sig-a", "sig-b"]], ofCall: new Map([["d", ["sig-a", "sig-b"]]]) },
   ],
   // Thinking of finished turns may be left out, and a binding model accepts a turn without it.

@@ -4,7 +4,7 @@
 // it is not a violation.
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
-import type { Message } from "./opencode.ts"
+import { type Message, asked } from "./opencode.ts"
 import { type Step, convertPi, evidenceOfPi, speaks } from "./pi.ts"
 import { anthropic, bedrock } from "./rules/claude.ts"
 import { compatible, mistral, openai } from "./rules/chat.ts"
@@ -61,10 +61,15 @@ export interface Case {
   profile: string
   /** The harness of the arrays: "pi", whose messages are steps, or OpenCode if it is absent. */
   harness?: "pi" | undefined
-  /** The model that is asked, as OpenCode names it. Without it, the model of the newest user message. */
+  /**
+   * The model that is asked, as OpenCode names it. Without it, the model of the raw array's newest user message: OpenCode
+   * chooses the model before a plugin changes the array.
+   */
   model?: { provider: string; id: string } | undefined
   /** The model binds its thinking to the prompt before it. */
   binds?: boolean | undefined
+  /** The text of the wire on which the host has put a breakpoint. */
+  marked?: string | undefined
 }
 
 /** Judge returns the rules that the wire breaks and the raw array does not. */
@@ -79,7 +84,7 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
   if (c.harness === "pi" && !speaks(name)) return []
   const { raw, wire } = c.harness === "pi" ? c : translate(c.raw, c.wire, converters[name].npm)
   const evidence = c.harness === "pi" ? evidenceOfPi(raw as unknown as Step[], c.binds ?? false) : evidenceOf(raw, c.binds ?? false)
-  const broken = await check(name, wire, c, evidence)
+  const broken = await check(name, wire, c, { ...evidence, marked: c.marked })
   if (broken.length === 0) return []
   const excused = new Map<string, number>()
   const already = new Set<string>()
@@ -116,7 +121,7 @@ const identity = (f: Named): string => `${f.rule}\n${f.key ?? ""}`
 async function check(name: ConverterName, array: Message[], c: Case, evidence: Evidence): Promise<Named[]> {
   let body: Body
   try {
-    body = c.harness === "pi" ? convertPi(name, array as unknown as Step[], c.raw as unknown as Step[]) : await convert(name, { array, model: c.model })
+    body = c.harness === "pi" ? convertPi(name, array as unknown as Step[], c.raw as unknown as Step[]) : await convert(name, { array, model: c.model ?? asked(c.raw) })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return [{ rule: "convertible", where: "array", detail: error.message }]

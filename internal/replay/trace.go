@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -31,6 +32,9 @@ type step struct {
 	attachment   json.Value
 	// answer is the recorded host's result, nil if the trace has none.
 	answer json.Value
+	// isRefused is true for a transform that made no pass, because the recorded host did
+	// not hold its base. The shim has sent the whole array behind it.
+	isRefused bool
 }
 
 // A trace is a recorded connection, in the order of its frames.
@@ -82,8 +86,8 @@ func read(r io.Reader) (*trace, error) {
 				models[string(m.ID)], t.asked[p.Model] = p.Model, true
 			}
 		case frame.From == rpc.FromHost && m.Method == "":
-			if i, ok := calls[string(m.ID)]; ok && m.Error == nil {
-				t.steps[i].answer = m.Result
+			if i, ok := calls[string(m.ID)]; ok {
+				t.steps[i].answer, t.steps[i].isRefused = m.Result, isResync(m.Error)
 			}
 			delete(calls, string(m.ID))
 		case frame.From == rpc.FromShim && m.Method == "":
@@ -109,7 +113,53 @@ func read(r io.Reader) (*trace, error) {
 	if len(t.steps) > 0 && t.codec == nil {
 		return nil, errors.New("the trace does not say in which harness it was recorded")
 	}
+	t.steps = slices.DeleteFunc(t.steps, func(s step) bool { return s.isRefused })
+	t.stateFirst()
 	return t, nil
+}
+
+// isResync reports whether an error of the host asks the shim for the whole array.
+func isResync(recorded json.Value) bool {
+	var e struct {
+		Code int `json:"code"`
+	}
+	return len(recorded) > 0 && json.Unmarshal(recorded, &e) == nil && e.Code == schema.CodeResync
+}
+
+// stateFirst moves the state of each session that was continued in front of the session's first step.
+// The recorder asks for it before the first pass, but a command or a question for the system prompt may
+// come earlier. Without the state, the replay's host would take the session for a new one.
+func (t *trace) stateFirst() {
+	first := make(map[string]int) // the first step of each session
+	for i := 0; i < len(t.steps); i++ {
+		s := t.steps[i]
+		var of struct {
+			Session string `json:"session"`
+		}
+		if s.method != schema.MethodSessionExport {
+			if err := json.Unmarshal(s.params, &of); err == nil && of.Session != "" {
+				if _, seen := first[of.Session]; !seen {
+					first[of.Session] = i
+				}
+			}
+			continue
+		}
+		var e rpc.RecordedExport
+		if json.Unmarshal(s.params, &e) != nil || e.Result == nil || e.Result.Passes == 0 {
+			continue
+		}
+		to, ok := first[e.Params.Session]
+		if !ok {
+			continue
+		}
+		s.at = t.steps[to].at
+		t.steps = slices.Insert(slices.Delete(t.steps, i, i+1), to, s)
+		for session, at := range first {
+			if at >= to {
+				first[session]++
+			}
+		}
+	}
 }
 
 // recordedIn notes the harness that an initialize names. A connection has one harness.

@@ -89,6 +89,18 @@ var Profiles = []Profile{
 	},
 }
 
+// BreakpointFor returns the provider option by which a message of ours carries a
+// breakpoint in a request to that model. Bedrock sells the models of many makers, and
+// refuses a breakpoint for a model that cannot cache. OpenCode therefore sets its own
+// ones there only for models with "claude" or "anthropic" in their id, and we do the same.
+func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
+	model = strings.ToLower(model)
+	if p.Breakpoint == transcript.BedrockBreakpoint && !strings.Contains(model, "claude") && !strings.Contains(model, "anthropic") {
+		return transcript.NoBreakpoint
+	}
+	return p.Breakpoint
+}
+
 // LeavesOut reports whether the provider accepts a request in which this
 // reasoning part of an earlier step is left out.
 func (p Profile) LeavesOut(part *transcript.Part) bool {

@@ -1,4 +1,5 @@
 import { within } from "@magicctx/shim-core"
+import { withBreakpoint } from "./breakpoint.ts"
 import { registerCommands } from "./commands.ts"
 import { beforeCompact } from "./compaction.ts"
 import { context } from "./context.ts"
@@ -9,6 +10,7 @@ import { nameOf } from "./limits.ts"
 import type {
   BeforeAgentStart,
   BeforeCompact,
+  BeforeProviderRequest,
   CacheWarmingDecision,
   Context,
   ContextEvent,
@@ -101,6 +103,11 @@ export function handlers(pi: Pi) {
 
     context_with_system<M extends Message>(event: ContextEvent<M>, _: Context): Promise<{ messages: M[] } | undefined> {
       return guarded("context_with_system", (instance) => instance.prompt.request(event))
+    },
+
+    /** The request is finished. Pi hands it over as the JSON that the provider gets. */
+    before_provider_request({ payload }: BeforeProviderRequest, ctx: Context): Promise<unknown> {
+      return guarded("before_provider_request", ({ passes }) => withBreakpoint(payload, passes.head(ctx.sessionManager.getSessionId())))
     },
 
     after_provider_response(_: unknown, ctx: Context): void {

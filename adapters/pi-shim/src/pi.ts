@@ -142,6 +142,10 @@ export interface BeforeCompactResult {
   compaction?: { summary: string; firstKeptEntryId: string; tokensBefore: number }
 }
 
+export interface BeforeProviderRequest {
+  payload: unknown
+}
+
 export interface ToolResultEvent {
   toolName: string
   toolCallId: string

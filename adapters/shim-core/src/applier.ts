@@ -34,6 +34,11 @@ export class MutationApplier {
     this.key = key
   }
 
+  /** The messages in front of the newest wire, as the host sent them. */
+  get head(): readonly unknown[] {
+    return this.state?.head ?? []
+  }
+
   /**
    * Plans as much of the wire as possible while the answer is on its way. The first keep messages are the same as in
    * the last good array, and few answers change them.

@@ -113,6 +113,11 @@ export class Passes {
     return this.#sessions.get(session)?.sent
   }
 
+  /** The messages in front of the session's newest wire, as the host sent them. */
+  head(session: string): readonly unknown[] {
+    return this.sessions.get(session)?.applier.head ?? []
+  }
+
   /** Forgets a session that is gone. */
   forget(session: string): void {
     this.#sessions.delete(session)

@@ -14,6 +14,7 @@
 //             answer an "error", answer a mutation that is "bad" or has one patch that is "unfit", be "hard", or "die"
 //   drops     {n: id}: from the nth session/transform on, the text of that message is gone
 //   edits     {n: {id: patch}}: patches that the answer to the nth session/transform holds
+//   heads     {n: {start, head}}: the head that the answer to the nth session/transform holds
 import { appendFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -78,6 +79,7 @@ function pass(id, params, attachment) {
   const dropped = script.drops?.[n]
   if (dropped) answer.result.edits[dropped] = [{ op: "replace", path: "/text", value: "" }]
   Object.assign(answer.result?.edits ?? {}, script.edits?.[n])
+  Object.assign(answer.result ?? {}, script.heads?.[n])
   if (happens === "bad") answer.result.start = 1e6
   if (happens === "hard") answer.result.verdict = "hard"
   if (happens === "unfit") Object.values(answer.result.edits)[0].push({ op: "remove", path: "/nowhere" })

@@ -24,6 +24,7 @@ export interface Script {
   passes?: Record<number, "forget" | "silent" | "error" | "bad" | "unfit" | "hard" | "die">
   drops?: Record<number, string>
   edits?: Record<number, Record<string, unknown[]>>
+  heads?: Record<number, { start: number; head: unknown[] }>
 }
 
 export interface Entry {

@@ -74,7 +74,9 @@ function fromBedrock(body: Body): Prompt {
     if (b.cachePoint) breakpoints++
     return b.cachePoint ? { type: "cache" } : { type: "unknown", text: JSON.stringify(b).slice(0, 80) }
   }
-  const turns = (body.messages ?? []).map((m: Any) => ({ role: m.role, blocks: m.content.map(block) }))
+  /** A breakpoint of Bedrock is a block of its own, behind the block that it belongs to. */
+  const blocks = (content: Any[]): Block[] => content.map((b, i) => ({ ...block(b), cached: content[i + 1]?.cachePoint != null }))
+  const turns = (body.messages ?? []).map((m: Any) => ({ role: m.role, blocks: blocks(m.content) }))
   const thinking = body.additionalModelRequestFields?.thinking?.type
   return { turns, thinks: thinking === "enabled" || thinking === "adaptive", breakpoints }
 }
@@ -229,6 +231,20 @@ const imagesAreGood: Check = ({ turns }) =>
 
 const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where: "body", detail: `${breakpoints} cache breakpoints` }] : [])
 
+/**
+ * The newest message ends with a breakpoint, because its whole prompt has to be in the cache for the next request. The
+ * packages drop surplus breakpoints from the end, so this one goes first if another one is too many. A request without
+ * any breakpoint leaves the cache to somebody else, for example a gateway.
+ */
+const newestIsCached: Check = ({ turns, breakpoints }) => {
+  const last = turns.at(-1)
+  return last && breakpoints > 0 && !visible(last).at(-1)?.cached ? [{ where: `messages[${turns.length - 1}]`, detail: "no breakpoint at the end of the prompt" }] : []
+}
+
+/** The text that the host marks carries a breakpoint. */
+const markedIsCached: Check = ({ turns }, { marked }) =>
+  marked === undefined || turns.some((t) => t.blocks.some((b) => b.text === marked && b.cached)) ? [] : [{ where: "messages", detail: `no breakpoint on ${JSON.stringify(marked.slice(0, 40))}` }]
+
 /** Neither thinking nor a blank text carries a breakpoint, and no message consists of a breakpoint alone. */
 const breakpointsHaveContent: Check = ({ turns }) =>
   turns.flatMap((t, i) => [
@@ -274,6 +290,8 @@ const common = {
   "thinking-role": thinkingIsTheAssistants,
   image: imagesAreGood,
   breakpoints: fourBreakpoints,
+  "breakpoint-newest": newestIsCached,
+  "breakpoint-marked": markedIsCached,
   "breakpoint-content": breakpointsHaveContent,
   "end-space": endIsTrimmed,
   "block-known": known,

@@ -1,0 +1,57 @@
+import type { Step } from "./steps.ts"
+
+/** A content block of a request. Anthropic marks the block itself, on Bedrock the mark is a block of its own. */
+interface Block {
+  text?: unknown
+  cache_control?: object
+  cachePoint?: object
+}
+
+interface Sent {
+  role: string
+  content: string | Block[]
+}
+
+/** The part of a finished request that this file reads, as Pi sends it to Anthropic's API and to Bedrock. */
+interface Payload {
+  system?: Block[]
+  tools?: Block[]
+  toolConfig?: { tools?: Block[] }
+  messages: Sent[]
+}
+
+/** The number of breakpoints that a request may carry. */
+const most = 4
+
+/**
+ * Returns a copy of the request in which the head's acknowledgement carries a cache breakpoint, so that a pass which
+ * changes the delta or the tail leaves the baseline in the provider's cache. The breakpoint has the same life as Pi's
+ * own breakpoint in front of it, because a provider refuses a longer life behind a shorter one. Returns undefined if
+ * the request does not begin with the head, has no breakpoint of Pi's, or has no room for another one.
+ */
+export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
+  const [baseline, acknowledgement] = head as readonly Step[]
+  const { system, tools, toolConfig, messages } = (payload ?? {}) as Partial<Payload>
+  if (!baseline || !acknowledgement || !Array.isArray(messages)) return undefined
+  const at = messages.findIndex(({ role }) => role === "assistant")
+  const spoken = messages.slice(0, at + 1).filter(({ role }) => role !== "system")
+  if (spoken.length !== 2 || !isSame(spoken[0]!, baseline) || !isSame(spoken[1]!, acknowledgement)) return undefined
+  const content = spoken[1]!.content
+  const points = [tools, toolConfig?.tools, system, ...messages.map(({ content }) => content)].flatMap(pointsOf)
+  const [point] = [...pointsOf(system), ...pointsOf(tools), ...points]
+  if (typeof content === "string" || !point || points.length >= most) return undefined
+  const last = content.at(-1)!
+  const marked = point.cachePoint ? [last, { cachePoint: point.cachePoint }] : [{ ...last, cache_control: point.cache_control }]
+  return { ...(payload as Payload), messages: messages.with(at, { ...spoken[1]!, content: [...content.slice(0, -1), ...marked] }) }
+}
+
+function pointsOf(blocks: unknown): Block[] {
+  return Array.isArray(blocks) ? (blocks as Block[]).filter(({ cache_control, cachePoint }) => cache_control || cachePoint) : []
+}
+
+/** Whether a message of the request holds the text of one of the head's messages, and nothing else. */
+function isSame({ content }: Sent, { message }: Step): boolean {
+  const [block, ...more] = typeof content === "string" ? [{ text: content }] : content
+  const [own] = message!.content as Block[]
+  return block?.text === own?.text && more.length === 0
+}

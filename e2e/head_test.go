@@ -1,0 +1,370 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/e2e/agent"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// The head stands for the oldest messages of a session: in the real harness, through restarts of the host,
+// a second publication, a copy of the session and a revert.
+func TestHead(t *testing.T) { testHead(t, schema.HarnessOpenCode) }
+
+// Each turn of the test has this many messages: the prompt, an answer that reads a file, and an answer.
+const turnMessages = 3
+
+func testHead(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})
+	options := w.withPlugin()
+	traces := filepath.Join(w.root, "trace")
+	options.Env = append(options.Env, "MAGICCTX_TRACE="+traces)
+	a := w.launch(options)
+	session := w.untitled(a)
+	k := &headKeeper{world: w, agent: a, session: session}
+
+	for turn := 1; turn <= 4; turn++ {
+		k.turn(turn)
+	}
+	k.publish(1, 2)
+	k.flush()
+	k.turn(5)
+	folded := k.newest()
+	k.checkHead(folded, []int{1, 2}, nil)
+
+	k.publish(3)
+	k.turn(6) // a publication waits for a bust, and a restart changes nothing
+	before := k.newest()
+	k.checkSamePrefix(folded, before)
+	k.flush()
+	k.turn(7)
+	extended := k.firstOf(7)
+	k.checkHead(extended, []int{1, 2}, []int{3})
+	if want := tokensThroughHead(folded); extended.Simulated.Read != want || before.Simulated.Read <= want {
+		t.Errorf("request %d reads %d tokens from the cache, want the %d up to the acknowledgement; the request before read %d",
+			extended.Seq, extended.Simulated.Read, want, before.Simulated.Read)
+	}
+	w.killHost()
+	k.turn(8)
+	k.checkSamePrefix(extended, k.newest())
+
+	copied, err := a.Copy(w.ctx, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &headKeeper{world: w, agent: a, session: copied}
+	c.turn(9)
+	k.checkSamePrefix(k.newest(), c.firstOf(9))
+	k.checkHead(c.newest(), []int{1, 2}, []int{3})
+
+	if err := a.GoBack(w.ctx, session, promptOf(2)); err != nil {
+		t.Fatal(err)
+	}
+	k.turn(10)
+	reverted := k.newest()
+	k.checkHead(reverted, []int{1}, nil)
+	for _, gone := range []int{2, 3, 4, 8} {
+		w.wantInBody(reverted, promptOf(gone), false)
+	}
+	if h == schema.HarnessOpenCode {
+		if title := w.only("title"); !strings.Contains(string(title.Body), promptOf(1)) || strings.Contains(string(title.Body), history.Acknowledgement) {
+			t.Errorf("OpenCode asks for a title with %s", title.Body)
+		}
+	}
+
+	w.stop(a)
+	w.stopHost()
+	for _, id := range []string{session, copied} {
+		checkBusts(t, w.requests(id), w.journal(id))
+		checkCache(t, w.requests(id), w.journal(id))
+	}
+	w.checkReplays(traces)
+}
+
+// untitled begins a session for which OpenCode has to ask for a title.
+func (w *world) untitled(a agent.Agent) string {
+	w.t.Helper()
+	oc, ok := a.(*agent.OpenCode)
+	if !ok {
+		return w.session(a)
+	}
+	s, err := oc.CreateSession(w.ctx, opencodetest.NewSession{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.ID
+}
+
+// killHost kills the host without a warning, if one runs.
+func (w *world) killHost() {
+	w.t.Helper()
+	status, err := w.user.Status(w.ctx)
+	if errors.Is(err, stage.ErrNoHost) {
+		return
+	}
+	if err == nil {
+		err = stage.End(w.ctx, status.PID, os.Kill)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A headKeeper plays the turns of one session, and publishes summaries of them as the historian would.
+type headKeeper struct {
+	*world
+	agent   agent.Agent
+	session string
+	first   map[int]*mockllm.Request // of each turn
+	steps   int
+}
+
+func promptOf(turn int) string { return fmt.Sprintf("Prompt number %d.", turn) }
+
+// summaryOf is long, so that the baseline is much larger than the delta.
+func summaryOf(turn int) string {
+	sentences := 5
+	if turn <= 2 {
+		sentences = 100
+	}
+	return fmt.Sprintf("Summary of turn %d.%s", turn, strings.Repeat(" The user asked, the file was read.", sentences))
+}
+
+// turn plays a turn, and checks each of its requests.
+func (k *headKeeper) turn(n int) {
+	k.t.Helper()
+	if k.first == nil {
+		k.first = map[int]*mockllm.Request{}
+		k.play(k.session, k.answers()...)
+	}
+	before := len(k.requests(k.session))
+	k.prompt(k.agent, k.session, promptOf(n))
+	requests := k.requests(k.session)[before:]
+	if len(requests) != turnMessages-1 {
+		k.t.Fatalf("turn %d has %d requests", n, len(requests))
+	}
+	k.first[n] = requests[0]
+	for _, r := range requests {
+		checkRequest(k.t, r)
+	}
+	k.checkSamePrefix(requests[0], requests[1])
+}
+
+// answers are those of all turns that a session may have.
+func (k *headKeeper) answers() (all []mockllm.Step) {
+	for i := range 12 {
+		all = append(all, k.readNotes(fmt.Sprintf("toolu_%s_%d", k.session[len(k.session)-4:], i)), mockllm.Say(fmt.Sprintf("It is 41, answer %d.", i)))
+	}
+	return all
+}
+
+func (k *headKeeper) newest() *mockllm.Request { return k.last(k.session) }
+
+func (k *headKeeper) firstOf(turn int) *mockllm.Request { return k.first[turn] }
+
+func (k *headKeeper) flush() {
+	k.t.Helper()
+	if err := k.agent.Command(k.ctx, k.session, "ctx-flush"); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// openStore kills the host and opens its store in its place. If the shim has started another host before the
+// store was open, openStore kills that one, too.
+func (w *world) openStore() *store.Store {
+	w.t.Helper()
+	for {
+		w.killHost()
+		s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+		if err == nil {
+			return s
+		}
+		if w.ctx.Err() != nil || !errors.Is(err, file.ErrLocked) {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// publish stores a compartment for each of these turns.
+func (k *headKeeper) publish(turns ...int) {
+	k.t.Helper()
+	s := k.openStore()
+	defer s.Close()
+	key := store.Key{Harness: string(k.harness), Session: k.session}
+	snap, _, err := s.Load(k.ctx, key)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var keys []string // of the messages, each of which has a unit
+	for _, u := range snap.Units {
+		if !slices.Contains(keys, u.MessageKey) {
+			keys = append(keys, u.MessageKey)
+		}
+	}
+	p := store.Publication{Key: key, Holder: "the test", Run: store.RunRow{Kind: "incremental"}}
+	if _, err := s.AcquireLease(k.ctx, key, p.Holder); err != nil {
+		k.t.Fatal(err)
+	}
+	if _, p.After, err = s.CompartmentsOf(k.ctx, key); err != nil {
+		k.t.Fatal(err)
+	}
+	for _, turn := range turns {
+		from, to := (turn-1)*turnMessages, turn*turnMessages-1
+		p.Compartments = append(p.Compartments, store.CompartmentRow{
+			Start: from + 1, End: to + 1, StartKey: keys[from], EndKey: keys[to], Title: fmt.Sprintf("turn %d", turn),
+			Tiers: [4]string{summaryOf(turn), summaryOf(turn)}, Importance: 100, MadeBy: "model",
+		})
+	}
+	if err := s.PublishHistory(k.ctx, p); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// checkHead asserts that a request begins with a head that shows these turns, and that the turns
+// themselves are gone.
+func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int) {
+	k.t.Helper()
+	texts := []string{textAt(r, 0, 0), textAt(r, 1, 0), deltaOf(r)}
+	if texts[1] != history.Acknowledgement {
+		k.t.Fatalf("the second message of request %d is %q", r.Seq, texts[1])
+	}
+	for turn := 1; turn <= 3; turn++ {
+		for i, shown := range map[int][]int{0: baseline, 2: delta} {
+			if got := strings.Contains(texts[i], summaryOf(turn)); got != slices.Contains(shown, turn) {
+				k.t.Errorf("request %d: message %d of the head shows turn %d: %v", r.Seq, i, turn, got)
+			}
+		}
+		if slices.Contains(baseline, turn) || slices.Contains(delta, turn) {
+			k.wantInBody(r, promptOf(turn), false)
+		}
+	}
+	k.checkBreakpoints(r)
+}
+
+// checkBreakpoints asserts that the acknowledgement has a breakpoint, and that the harness's own ones are
+// still there.
+func (k *headKeeper) checkBreakpoints(r *mockllm.Request) {
+	k.t.Helper()
+	want := []string{"system[0]", "messages[1].content[0]:assistant"}
+	if k.harness == schema.HarnessPi {
+		want = append([]string{fmt.Sprintf("tools[%d]", len(r.Tools)-1)}, want...)
+	} else {
+		want = append(want, r.Blocks[lastOfMessage(r, len(r.Messages)-2)].Where)
+	}
+	want = append(want, r.Blocks[len(r.Blocks)-1].Where)
+	if got := r.Breakpoints(); !slices.Equal(got, want) {
+		k.t.Errorf("request %d has breakpoints at %v, want %v", r.Seq, got, want)
+	}
+}
+
+// lastOfMessage returns the index of a message's last block.
+func lastOfMessage(r *mockllm.Request, message int) int {
+	return slices.IndexFunc(r.Blocks, func(b mockllm.PromptBlock) bool {
+		return strings.HasPrefix(b.Where, fmt.Sprintf("messages[%d].content[%d]", message, len(r.Messages[message].Content)-1))
+	})
+}
+
+// checkSamePrefix asserts that b begins with all blocks of a.
+func (k *headKeeper) checkSamePrefix(a, b *mockllm.Request) {
+	k.t.Helper()
+	if where, ok := extends(a, b); !ok {
+		k.t.Errorf("request %d begins otherwise than request %d: %s", b.Seq, a.Seq, where)
+	}
+}
+
+// tokensThroughHead returns the size of a request up to the acknowledgement, in the server's own count.
+func tokensThroughHead(r *mockllm.Request) int {
+	return r.TokensThrough(lastOfMessage(r, 1))
+}
+
+// deltaOf returns the text of the head's third message. A provider may have joined it with the next one.
+func deltaOf(r *mockllm.Request) string { return textAt(r, 2, 0) }
+
+func textAt(r *mockllm.Request, message, content int) string {
+	if message >= len(r.Messages) || content >= len(r.Messages[message].Content) {
+		return ""
+	}
+	return r.Messages[message].Content[content].Text
+}
+
+// checkReplays asserts that a replay of each recorded part of the session finds the same wires. The later
+// parts begin with a head.
+func (w *world) checkReplays(traces string) {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))
+	if err != nil || len(paths) < 2 {
+		w.t.Fatalf("traces %v: %v", paths, err)
+	}
+	headed := 0
+	for _, path := range paths {
+		trace, err := os.ReadFile(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var recorded, replayed []string
+		err = replay.Recorded(bytes.NewReader(trace), func(_ string, _, wire []json.Value) error {
+			recorded = append(recorded, joined(wire))
+			return nil
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		report, err := replay.Run(w.ctx, bytes.NewReader(trace), replay.Options{AsRecorded: true, Watch: func(s replay.Sent) {
+			_, wire, err := s.Arrays()
+			if err != nil {
+				w.t.Error(err)
+			}
+			replayed = append(replayed, joined(wire))
+		}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(report.Missing) > 0 || len(report.InvariantViolations) > 0 {
+			w.t.Errorf("%s lacks %v, the replay violates %v", filepath.Base(path), report.Missing, report.InvariantViolations)
+		}
+		if len(recorded) != len(replayed) {
+			w.t.Fatalf("%s: %d passes were recorded, %d replayed", filepath.Base(path), len(recorded), len(replayed))
+		}
+		for i := range recorded {
+			if recorded[i] != replayed[i] {
+				w.t.Errorf("%s: pass %d of the replay has another wire:\n%.600s\nrecorded:\n%.600s", filepath.Base(path), i+1, replayed[i], recorded[i])
+			}
+			if strings.Contains(recorded[i], transcript.BaselineKey) {
+				headed++
+			}
+		}
+	}
+	if headed == 0 {
+		w.t.Error("no recorded wire has a head")
+	}
+}
+
+func joined(wire []json.Value) string {
+	var b strings.Builder
+	for _, m := range wire {
+		b.Write(m)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

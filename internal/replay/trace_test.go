@@ -1,0 +1,50 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A command may come before the first pass of a session that goes on. The recorder asks for the session's
+// state only with that pass, and the replay needs it before the command.
+func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
+	const (
+		other   = `{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":8,"method":"command/execute","params":{"session":"other","command":"ctx-flush"}}}` + "\n"
+		command = `{"at":1600,"from":"shim","body":{"jsonrpc":"2.0","id":9,"method":"command/execute","params":{"session":"s","command":"ctx-flush"}}}` + "\n"
+		state   = `{"at":1900,"from":"recorder","body":{"method":"session/export","params":{"harness":"opencode","session":"s","directory":"/p"},"result":{"config":{},"passes":PASSES,"tables":[]}}}` + "\n"
+	)
+	for passes, want := range map[string][]string{
+		"3": {schema.MethodInitialize, schema.MethodCommandExecute, schema.MethodSessionExport, schema.MethodCommandExecute, schema.MethodTransform},
+		"0": {schema.MethodInitialize, schema.MethodCommandExecute, schema.MethodCommandExecute, schema.MethodSessionExport, schema.MethodTransform},
+	} {
+		read, err := read(strings.NewReader(hello + other + command + strings.Replace(state, "PASSES", passes, 1) + first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, s := range read.steps {
+			got = append(got, s.method)
+			if i > 0 && s.at < read.steps[i-1].at {
+				t.Errorf("step %d is at %d, the one before it at %d", i, s.at, read.steps[i-1].at)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s passes: the steps are %v, want %v", passes, got, want)
+		}
+	}
+}
+
+// A host that has just started does not hold the base of the shim's next array. It makes no pass, and asks
+// for the whole array.
+func TestRefusedTransformIsNoPass(t *testing.T) {
+	const (
+		refused = `{"at":1800,"from":"shim","body":{"jsonrpc":"2.0","id":7,"method":"session/transform","params":{"session":"s","directory":"/p","base":5,"keep":4}},"attachment":[]}` + "\n"
+		answer  = `{"at":1801,"from":"host","body":{"jsonrpc":"2.0","id":7,"error":{"code":-32010,"message":"resync"}}}` + "\n"
+	)
+	if n := passes(t, []byte(hello+refused+answer+first)); n != 1 {
+		t.Errorf("%d passes, want 1", n)
+	}
+}
