@@ -55,6 +55,7 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	}
 	r.Commands = commands
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
+	r.Tools = append(r.Tools, schema.ToolDefinition{Name: expandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
 	if !cfg.Historian.Disable {
 		r.Agents = agentDefinitions()
 	}

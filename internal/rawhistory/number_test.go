@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
 func TestNumber(t *testing.T) {
@@ -91,6 +92,41 @@ func TestNumberKeepsOrdinals(t *testing.T) {
 			last = max(last, got)
 			if ordinal, ok := want[left[i].Key]; ok && got != ordinal {
 				t.Fatalf("%s has ordinal %d, want %d", left[i].Key, got, ordinal)
+			}
+		}
+	})
+}
+
+// Behind the last compartment, the trigger counts the messages of the array by itself. It
+// must find the same ordinals.
+func TestNumberAgreesWithTheTrigger(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(t, "messages")
+		var entries []rawhistory.Entry
+		var array []history.Entry
+		for i := range n {
+			e := rawhistory.Entry{Key: fmt.Sprint("k", i), IsSummary: rapid.IntRange(0, 4).Draw(t, "summary") == 0}
+			if rapid.IntRange(0, 4).Draw(t, "unreadable") == 0 {
+				e.Key = ""
+			}
+			entries, array = append(entries, e), append(array, history.Entry{Key: e.Key, IsSummary: e.IsSummary})
+		}
+		plain := rawhistory.Number(entries, nil)
+		at := rapid.IntRange(0, n-1).Draw(t, "anchor")
+		anchor, anchors := history.Anchor{}, []rawhistory.Anchor(nil)
+		if plain[at] > 0 && entries[at].Key != "" {
+			anchor = history.Anchor{Ordinal: plain[at], Key: entries[at].Key}
+			anchors = []rawhistory.Anchor{{Ordinal: plain[at], Key: entries[at].Key}}
+		} else {
+			at = 0
+		}
+		want, _, ok := history.Number(array, anchor)
+		if !ok {
+			t.Fatal("the trigger does not find its anchor")
+		}
+		for i, got := range rawhistory.Number(entries, anchors)[at:] {
+			if entries[at+i].Key != "" && got != want[at+i] {
+				t.Fatalf("entry %d has ordinal %d, for the trigger %d", at+i, got, want[at+i])
 			}
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/regular"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
@@ -53,7 +54,7 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 		entries[i] = Entry{Key: row.ID, IsSummary: row.IsSummary}
 	}
 	read := func(i int) (json.Value, error) { return db.Raw(s.ID, rows[i].ID) }
-	return deliver(ctx, s, entries, start, end, read, yield)
+	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)
 }
 
 // openCodeDatabases returns the databases that may hold a session, likeliest first. There

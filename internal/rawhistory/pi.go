@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
 func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
@@ -20,9 +22,19 @@ func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield fun
 		return Extent{}, err
 	}
 	defer file.Close()
+	extent, err := readSessionFile(ctx, file, size, s, start, end, yield)
+	extent.Path = path
+	if err != nil {
+		return extent, fmt.Errorf("%s: %w", path, err)
+	}
+	return extent, nil
+}
+
+// readSessionFile reads messages of an opened session file that has this size.
+func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	f, err := indexPi(ctx, file, size, s.ID)
 	if err != nil {
-		return Extent{Path: path}, fmt.Errorf("%s: %w", path, err)
+		return Extent{}, err
 	}
 	branch := f.branch()
 	edits := f.edits(branch)
@@ -31,12 +43,7 @@ func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield fun
 	for i := range steps {
 		entries[i].Key = steps[i].key
 	}
-	extent, err := deliver(ctx, s, entries, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
-	extent.Path = path
-	if err != nil {
-		return extent, fmt.Errorf("%s: %w", path, err)
-	}
-	return extent, nil
+	return Deliver(ctx, transcript.Pi{}, entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
 // branch returns the entries from the root to the leaf, which is the newest entry that can

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/internal/json"
-	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
@@ -273,37 +272,6 @@ func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 				rt.Fatalf("raw %s\nwant %s", all[i].Raw, raw)
 			}
 		}
-	})
-}
-
-// No file makes the reader panic, and each ordinal comes once, in order.
-func FuzzPiFile(f *testing.F) {
-	home := f.TempDir()
-	p := rawhistorytest.NewPi(f, home, session)
-	p.Message(piUser("one", 1))
-	p.Message(piCall("a", 2))
-	p.Message(piResult("a", "A", 3))
-	p.Entry("context_edit", `"targetId":"00000001","replacement":{"content":[1]}`)
-	p.Message(json.Value(`{"role":"custom","customType":"note","content":"n"}`))
-	content, err := os.ReadFile(p.Path)
-	must(f, err)
-	f.Add(content)
-	f.Add([]byte(strings.ReplaceAll(string(content), `"parentId"`, `"parentid"`)))
-	f.Add([]byte(strings.ReplaceAll(string(content), `}}`, `}`)))
-	f.Add([]byte(strings.ReplaceAll(string(content), `"timestamp":`, `"timestamp":null,"t":`)))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		must(t, os.WriteFile(p.Path, content, 0o600))
-		last := 0
-		_, _ = at(home).Read(t.Context(), ofPi(), 1, 1<<30, func(m rawhistory.Message) bool {
-			if m.Ordinal != last+1 {
-				t.Errorf("message %d follows %d", m.Ordinal, last)
-			}
-			last = m.Ordinal
-			if text := rawhistory.Text(m, rawhistory.TextOptions{}); !strings.HasSuffix(text, "\n") {
-				t.Errorf("message %d: %q", m.Ordinal, text)
-			}
-			return true
-		})
 	})
 }
 

@@ -68,17 +68,16 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	return extent, nil
 }
 
-// deliver hands the messages of a range to yield. read returns the raw message of an
-// entry, nil if it is unreadable.
-func deliver(ctx context.Context, s Session, entries []Entry, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
-	ordinals := Number(entries, s.Anchors)
+// Deliver calls yield with the messages of a range, as Read does, from entries that the
+// caller has. read returns the raw message of an entry, nil if it is unreadable.
+func Deliver(ctx context.Context, codec transcript.Codec, entries []Entry, anchors []Anchor, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
+	ordinals := Number(entries, anchors)
 	extent := extentOf(ordinals)
-	codec, _ := transcript.CodecOf(string(s.Harness))
 	for i, n := range ordinals {
 		if n == 0 || n < start || n > end {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return extent, context.Cause(ctx)
 		}
 		raw, err := read(i)
