@@ -11,6 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/projectdocs"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -27,6 +28,9 @@ type Options struct {
 	// Conflicts names everything in a directory's configuration of the harness
 	// that cannot work beside magicctx. nil finds nothing.
 	Conflicts func(context.Context, schema.Harness, string) []config.Warning
+	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
+	// shows only messages that are in memory.
+	RawHistory *rawhistory.Reader
 	// CommitTimeout bounds the wait for another program's lock on the database;
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.

@@ -55,7 +55,10 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 	}
 	r.Commands = commands
 	r.Hooks = append(r.Hooks, schema.MethodEvent)
-	r.Agents = agentDefinitions()
+	r.Tools = append(r.Tools, schema.ToolDefinition{Name: expandTool, Description: prompt("ctx_expand.md"), Parameters: expandParameters})
+	if !cfg.Historian.Disable {
+		r.Agents = agentDefinitions()
+	}
 	if cfg.CtxReduceEnabled {
 		r.Hooks = append(r.Hooks, schema.MethodTextComplete, schema.MethodToolAfter)
 		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})

@@ -6,7 +6,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-const reduceTool = "ctx_reduce"
+// The tools that the model may call.
+const (
+	reduceTool = "ctx_reduce"
+	expandTool = "ctx_expand"
+)
 
 // mode returns the session's mode. It is decided on the first pass and stored. If
 // it were decided on each pass, it could flap, and each change would cost the

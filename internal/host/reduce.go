@@ -17,30 +17,24 @@ import (
 var reduceParameters = json.Value(`{"type":"object","properties":{"drop":{"type":"string",` +
 	`"description":"Tags to mark: \"12\", \"12-15\" or \"3,7,12-15\"."}},"required":["drop"],"additionalProperties":false}`)
 
-// ToolExecute runs one of the host's tools. If the call itself is wrong, the
-// model reads the reason as the tool's result, so that it can correct its call.
-func (h *Host) ToolExecute(ctx context.Context, c Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
-	key, err := h.key(c, p.Session)
-	if err != nil {
-		return schema.ToolExecuteResult{}, err
-	}
-	if p.Tool != reduceTool {
-		return schema.ToolExecuteResult{}, invalid("there is no tool %q", p.Tool)
-	}
+// reduceTitle is what the harness shows of a call of ctx_reduce.
+const reduceTitle = "marked"
+
+// reduce queues drops and returns the reply. It stores the reply together with
+// the drops: a shim that did not receive it asks again, and must read the same
+// text.
+func (h *Host) reduce(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return schema.ToolExecuteResult{}, err
 	}
 	defer s.unlock()
-	reply, err := h.reduce(ctx, s, p)
+	reply, err := h.queueDrops(ctx, s, p)
 	h.stored(err)
-	return schema.ToolExecuteResult{Title: "marked", Output: reply}, err
+	return schema.ToolExecuteResult{Title: reduceTitle, Output: reply}, err
 }
 
-// reduce queues drops and returns the reply. It stores the reply together with
-// the drops: a shim that did not receive it asks again, and must read the same
-// text.
-func (h *Host) reduce(ctx context.Context, s *session, p schema.ToolExecuteParams) (string, error) {
+func (h *Host) queueDrops(ctx context.Context, s *session, p schema.ToolExecuteParams) (string, error) {
 	if reply, found, err := h.Store.ToolReply(ctx, s.key, p.CallID); err != nil || found {
 		return reply, err
 	}

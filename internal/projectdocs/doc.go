@@ -5,5 +5,5 @@
 // key, a named pipe that never ends, or larger than any prompt. So only a regular
 // file of limited size is read, and it is checked again after it was opened.
 //
-// It may import nothing of this module.
+// It may import internal/regular.
 package projectdocs

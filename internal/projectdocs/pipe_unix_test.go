@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 // A named pipe without a writer holds up nothing: neither one that was there
@@ -16,7 +18,7 @@ func TestNamedPipeIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ARCHITECTURE.md")
 	must(t, syscall.Mkfifo(path, 0o600))
-	if docs := read(t, dir); len(docs.Files) > 0 || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], ErrNotRegular) {
+	if docs := read(t, dir); len(docs.Files) > 0 || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], regular.ErrNotRegular) {
 		t.Errorf("%+v", docs)
 	}
 
@@ -26,7 +28,7 @@ func TestNamedPipeIsNotRead(t *testing.T) {
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	defer root.Close()
-	if _, err := readFile(root, "ARCHITECTURE.md", seen); !errors.Is(err, ErrNotRegular) {
+	if _, err := readFile(root, "ARCHITECTURE.md", seen); !errors.Is(err, regular.ErrNotRegular) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,7 +108,7 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 				t.Skipf("no links on this system: %v", err)
 			}
 			docs := read(t, dir)
-			if contents(docs) != "STRUCTURE.md=s" || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], ErrNotRegular) {
+			if contents(docs) != "STRUCTURE.md=s" || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], regular.ErrNotRegular) {
 				t.Errorf("%s, refused %v", contents(docs), docs.Refused)
 			}
 		})
@@ -116,7 +118,7 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 func TestDirectoryIsNoDocument(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "ARCHITECTURE.md"), 0o700))
-	if docs := read(t, dir); len(docs.Files) > 0 || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], ErrNotRegular) {
+	if docs := read(t, dir); len(docs.Files) > 0 || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], regular.ErrNotRegular) {
 		t.Errorf("%+v", docs)
 	}
 }

@@ -99,8 +99,10 @@ type Part struct {
 	TextPath string
 	// Replaced says that the harness sends a sentence of its own in place of a
 	// tool's result. Text is that sentence. TextPath is empty then, because a
-	// patch of the result would never reach the provider.
+	// patch of the result would never reach the provider. Original is the result
+	// itself, if the harness still holds it.
 	Replaced bool
+	Original string
 	// Hidden says that the harness keeps the part from the provider.
 	Hidden bool
 	// StartsStep marks the point where an answer of the model begins. A message

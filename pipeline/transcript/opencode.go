@@ -203,6 +203,9 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 		if p.State.Time.Compacted != 0 {
 			// OpenCode does not send the attachments of a pruned output either.
 			part.Text, part.Replaced = prunedOutput, true
+			if p.State.Output != nil {
+				part.Original = *p.State.Output
+			}
 			return
 		}
 		if p.State.Output == nil {

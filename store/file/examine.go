@@ -78,11 +78,13 @@ func Examine(ctx context.Context, dir string) (Examination, error) {
 }
 
 func (x *Examination) check(ctx context.Context) error {
-	return readOnly(ctx, x.Path, x.read)
+	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// readOnly calls read with a connection that cannot write.
-func readOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
+// ReadOnly calls read with a connection to the database at path that cannot write. It
+// takes no lock of ours, so it works beside the program that owns the database. It waits
+// for another program's lock, but no longer than ctx allows.
+func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	var ours []string // sidecars that this connection makes SQLite create, with modes from the umask alone
 	for _, file := range []string{path + "-wal", path + "-shm"} {
 		if !exists(file) {
@@ -142,7 +144,7 @@ func OldestUse(ctx context.Context, dir string) (at int64, err error) {
 		}
 		return 0, err
 	}
-	err = readOnly(ctx, path, func(c *sqlite3.Conn) error {
+	err = ReadOnly(ctx, path, func(c *sqlite3.Conn) error {
 		known := false
 		err := Scan(c, `SELECT 1 FROM sqlite_schema WHERE name = 'sessions'`, func(*sqlite3.Stmt) { known = true })
 		if err != nil || !known {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import { Random } from "../../shim-core/test/random.ts"
 import type { Message } from "../src/pi.ts"
 import { flatten, join, keyOf } from "../src/steps.ts"
 import { assistant, call, result, user } from "./fake-pi.ts"
+
+declare const repository: string // defined by the test runner
 
 const shape = (messages: Message[]) => join(messages).map(({ id, results }) => [id, results?.length ?? 0])
 
@@ -101,3 +104,10 @@ test("flattening is the reverse of joining, for any order of messages", () => {
     assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length, `seed ${seed}: keys are unique`)
   }
 })
+
+// The host reads session files of Pi by itself, and must find the same steps under the same keys.
+const vectors = JSON.parse(readFileSync(`${repository}/internal/rawhistory/testdata/pi-steps.json`, "utf8")) as Array<{ name: string; messages: Message[]; steps: Array<[string, number]> }>
+
+for (const { name, messages, steps } of vectors) {
+  test(`the host's reader agrees: ${name}`, () => assert.deepEqual(shape(messages), steps))
+}

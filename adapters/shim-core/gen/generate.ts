@@ -32,7 +32,7 @@ class Module {
   same(projection: Projection, label: string): Same {
     switch (projection.kind) {
       case "all":
-        return (was, raw) => `(${was} === ${raw} || isSame(${was}, ${raw}))`
+        return (was, raw) => `isSame(${was}, ${raw})`
       case "nothing":
         return (was) => `${was} === undefined`
     }

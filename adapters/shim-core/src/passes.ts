@@ -115,7 +115,7 @@ export class Passes {
 
   /** The messages in front of the session's newest wire, as the host sent them. */
   head(session: string): readonly unknown[] {
-    return this.sessions.get(session)?.applier.head ?? []
+    return this.#sessions.get(session)?.applier.head ?? []
   }
 
   /** Forgets a session that is gone. */

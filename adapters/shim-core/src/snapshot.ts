@@ -13,7 +13,10 @@ export function snapshot(value: unknown): unknown {
  * the wire has the same order.
  */
 export function isSame(was: unknown, value: unknown): boolean {
-  if (was === value) return true
+  return was === value || isEqual(was, value) // short, so that an engine inlines it
+}
+
+function isEqual(was: unknown, value: unknown): boolean {
   if (typeof value === "string") return typeof was === "bigint" && digest!(value) === was
   if (typeof was !== "object" || typeof value !== "object" || was === null || value === null) return false
   return was instanceof ObjectSnapshot ? was.isSame(value) : areSame(was as unknown[], value)

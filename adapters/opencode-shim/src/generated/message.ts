@@ -12,8 +12,8 @@ function same_time(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.created === raw.created || isSame(was.created, raw.created)) &&
-    (was.completed === raw.completed || isSame(was.completed, raw.completed))
+    isSame(was.created, raw.created) &&
+    isSame(was.completed, raw.completed)
   )
 }
 
@@ -21,8 +21,8 @@ function same_cache(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.read === raw.read || isSame(was.read, raw.read)) &&
-    (was.write === raw.write || isSame(was.write, raw.write))
+    isSame(was.read, raw.read) &&
+    isSame(was.write, raw.write)
   )
 }
 
@@ -30,8 +30,8 @@ function same_tokens(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.input === raw.input || isSame(was.input, raw.input)) &&
-    (was.output === raw.output || isSame(was.output, raw.output)) &&
+    isSame(was.input, raw.input) &&
+    isSame(was.output, raw.output) &&
     same_cache(was.cache, raw.cache)
   )
 }
@@ -40,14 +40,14 @@ function same_error(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.name === raw.name || isSame(was.name, raw.name))
+    isSame(was.name, raw.name)
   )
 }
 
 function same_summary(was: unknown, raw: unknown): boolean {
   switch (raw) {
     case true:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
     default:
       return was === undefined
   }
@@ -57,19 +57,19 @@ function same_info(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.sessionID === raw.sessionID || isSame(was.sessionID, raw.sessionID)) &&
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
+    isSame(was.id, raw.id) &&
+    isSame(was.sessionID, raw.sessionID) &&
+    isSame(was.role, raw.role) &&
     same_time(was.time, raw.time) &&
-    (was.model === raw.model || isSame(was.model, raw.model)) &&
-    (was.providerID === raw.providerID || isSame(was.providerID, raw.providerID)) &&
-    (was.modelID === raw.modelID || isSame(was.modelID, raw.modelID)) &&
-    (was.finish === raw.finish || isSame(was.finish, raw.finish)) &&
+    isSame(was.model, raw.model) &&
+    isSame(was.providerID, raw.providerID) &&
+    isSame(was.modelID, raw.modelID) &&
+    isSame(was.finish, raw.finish) &&
     same_tokens(was.tokens, raw.tokens) &&
-    (was.tools === raw.tools || isSame(was.tools, raw.tools)) &&
+    isSame(was.tools, raw.tools) &&
     same_error(was.error, raw.error) &&
     same_summary(was.summary, raw.summary) &&
-    (was.agent === raw.agent || isSame(was.agent, raw.agent))
+    isSame(was.agent, raw.agent)
   )
 }
 
@@ -77,10 +77,10 @@ function same_parts_element_text_true(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.text === raw.text || isSame(was.text, raw.text)) &&
-    (was.synthetic === raw.synthetic || isSame(was.synthetic, raw.synthetic)) &&
-    (was.ignored === raw.ignored || isSame(was.ignored, raw.ignored))
+    isSame(was.type, raw.type) &&
+    isSame(was.text, raw.text) &&
+    isSame(was.synthetic, raw.synthetic) &&
+    isSame(was.ignored, raw.ignored)
   )
 }
 
@@ -88,11 +88,11 @@ function same_parts_element_text_otherwise(was: unknown, raw: unknown): boolean 
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.text === raw.text || isSame(was.text, raw.text)) &&
-    (was.synthetic === raw.synthetic || isSame(was.synthetic, raw.synthetic)) &&
-    (was.ignored === raw.ignored || isSame(was.ignored, raw.ignored))
+    isSame(was.id, raw.id) &&
+    isSame(was.type, raw.type) &&
+    isSame(was.text, raw.text) &&
+    isSame(was.synthetic, raw.synthetic) &&
+    isSame(was.ignored, raw.ignored)
   )
 }
 
@@ -109,10 +109,10 @@ function same_parts_element_reasoning(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.text === raw.text || isSame(was.text, raw.text)) &&
-    (was.metadata === raw.metadata || isSame(was.metadata, raw.metadata))
+    isSame(was.id, raw.id) &&
+    isSame(was.type, raw.type) &&
+    isSame(was.text, raw.text) &&
+    isSame(was.metadata, raw.metadata)
   )
 }
 
@@ -120,7 +120,7 @@ function same_time_otherwise(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.compacted === raw.compacted || isSame(was.compacted, raw.compacted))
+    isSame(was.compacted, raw.compacted)
   )
 }
 
@@ -137,8 +137,8 @@ function same_metadata_true(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.interrupted === raw.interrupted || isSame(was.interrupted, raw.interrupted)) &&
-    (was.output === raw.output || isSame(was.output, raw.output))
+    isSame(was.interrupted, raw.interrupted) &&
+    isSame(was.output, raw.output)
   )
 }
 
@@ -155,11 +155,11 @@ function same_state(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.status === raw.status || isSame(was.status, raw.status)) &&
-    (was.input === raw.input || isSame(was.input, raw.input)) &&
-    (was.output === raw.output || isSame(was.output, raw.output)) &&
-    (was.error === raw.error || isSame(was.error, raw.error)) &&
-    (was.attachments === raw.attachments || isSame(was.attachments, raw.attachments)) &&
+    isSame(was.status, raw.status) &&
+    isSame(was.input, raw.input) &&
+    isSame(was.output, raw.output) &&
+    isSame(was.error, raw.error) &&
+    isSame(was.attachments, raw.attachments) &&
     same_time_(was.time, raw.time) &&
     same_metadata(was.metadata, raw.metadata)
   )
@@ -169,10 +169,10 @@ function same_parts_element_tool(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.callID === raw.callID || isSame(was.callID, raw.callID)) &&
-    (was.tool === raw.tool || isSame(was.tool, raw.tool)) &&
+    isSame(was.id, raw.id) &&
+    isSame(was.type, raw.type) &&
+    isSame(was.callID, raw.callID) &&
+    isSame(was.tool, raw.tool) &&
     same_state(was.state, raw.state)
   )
 }
@@ -181,11 +181,11 @@ function same_parts_element_file(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.mime === raw.mime || isSame(was.mime, raw.mime)) &&
-    (was.filename === raw.filename || isSame(was.filename, raw.filename)) &&
-    (was.url === raw.url || isSame(was.url, raw.url))
+    isSame(was.id, raw.id) &&
+    isSame(was.type, raw.type) &&
+    isSame(was.mime, raw.mime) &&
+    isSame(was.filename, raw.filename) &&
+    isSame(was.url, raw.url)
   )
 }
 
@@ -193,7 +193,7 @@ function same_parts_element_step_start(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.type === raw.type || isSame(was.type, raw.type))
+    isSame(was.type, raw.type)
   )
 }
 
@@ -214,7 +214,7 @@ function same_parts_element(was: unknown, raw: unknown): boolean {
     case "retry":
       return same_parts_element_step_start(was, raw)
     default:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
   }
 }
 
@@ -240,16 +240,16 @@ function same_info_(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.sessionID === raw.sessionID || isSame(was.sessionID, raw.sessionID)) &&
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
+    isSame(was.id, raw.id) &&
+    isSame(was.sessionID, raw.sessionID) &&
+    isSame(was.role, raw.role) &&
     same_time(was.time, raw.time) &&
-    (was.model === raw.model || isSame(was.model, raw.model)) &&
-    (was.providerID === raw.providerID || isSame(was.providerID, raw.providerID)) &&
-    (was.modelID === raw.modelID || isSame(was.modelID, raw.modelID)) &&
-    (was.finish === raw.finish || isSame(was.finish, raw.finish)) &&
+    isSame(was.model, raw.model) &&
+    isSame(was.providerID, raw.providerID) &&
+    isSame(was.modelID, raw.modelID) &&
+    isSame(was.finish, raw.finish) &&
     same_tokens(was.tokens, raw.tokens) &&
-    (was.tools === raw.tools || isSame(was.tools, raw.tools)) &&
+    isSame(was.tools, raw.tools) &&
     same_error(was.error, raw.error) &&
     same_summary(was.summary, raw.summary)
   )
@@ -272,7 +272,7 @@ function same_parts_element_(was: unknown, raw: unknown): boolean {
     case "retry":
       return same_parts_element_step_start(was, raw)
     default:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
   }
 }
 
@@ -301,7 +301,7 @@ function same_message(was: unknown, raw: unknown): boolean {
     case "assistant":
       return same_message_assistant(was, raw)
     default:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
   }
 }
 

@@ -12,9 +12,9 @@ function same_content_element_text(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.text === raw.text || isSame(was.text, raw.text)) &&
-    (was.textSignature === raw.textSignature || isSame(was.textSignature, raw.textSignature))
+    isSame(was.type, raw.type) &&
+    isSame(was.text, raw.text) &&
+    isSame(was.textSignature, raw.textSignature)
   )
 }
 
@@ -22,9 +22,9 @@ function same_content_element_image(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.data === raw.data || isSame(was.data, raw.data)) &&
-    (was.mimeType === raw.mimeType || isSame(was.mimeType, raw.mimeType))
+    isSame(was.type, raw.type) &&
+    isSame(was.data, raw.data) &&
+    isSame(was.mimeType, raw.mimeType)
   )
 }
 
@@ -32,10 +32,10 @@ function same_content_element_thinking(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.thinking === raw.thinking || isSame(was.thinking, raw.thinking)) &&
-    (was.thinkingSignature === raw.thinkingSignature || isSame(was.thinkingSignature, raw.thinkingSignature)) &&
-    (was.redacted === raw.redacted || isSame(was.redacted, raw.redacted))
+    isSame(was.type, raw.type) &&
+    isSame(was.thinking, raw.thinking) &&
+    isSame(was.thinkingSignature, raw.thinkingSignature) &&
+    isSame(was.redacted, raw.redacted)
   )
 }
 
@@ -43,11 +43,11 @@ function same_content_element_toolCall(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.type === raw.type || isSame(was.type, raw.type)) &&
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.name === raw.name || isSame(was.name, raw.name)) &&
-    (was.arguments === raw.arguments || isSame(was.arguments, raw.arguments)) &&
-    (was.thoughtSignature === raw.thoughtSignature || isSame(was.thoughtSignature, raw.thoughtSignature))
+    isSame(was.type, raw.type) &&
+    isSame(was.id, raw.id) &&
+    isSame(was.name, raw.name) &&
+    isSame(was.arguments, raw.arguments) &&
+    isSame(was.thoughtSignature, raw.thoughtSignature)
   )
 }
 
@@ -62,7 +62,7 @@ function same_content_element(was: unknown, raw: unknown): boolean {
     case "toolCall":
       return same_content_element_toolCall(was, raw)
     default:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
   }
 }
 
@@ -79,9 +79,9 @@ function same_message_user(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
+    isSame(was.role, raw.role) &&
     same_content(was.content, raw.content) &&
-    (was.timestamp === raw.timestamp || isSame(was.timestamp, raw.timestamp))
+    isSame(was.timestamp, raw.timestamp)
   )
 }
 
@@ -89,10 +89,10 @@ function same_usage(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.input === raw.input || isSame(was.input, raw.input)) &&
-    (was.output === raw.output || isSame(was.output, raw.output)) &&
-    (was.cacheRead === raw.cacheRead || isSame(was.cacheRead, raw.cacheRead)) &&
-    (was.cacheWrite === raw.cacheWrite || isSame(was.cacheWrite, raw.cacheWrite))
+    isSame(was.input, raw.input) &&
+    isSame(was.output, raw.output) &&
+    isSame(was.cacheRead, raw.cacheRead) &&
+    isSame(was.cacheWrite, raw.cacheWrite)
   )
 }
 
@@ -100,15 +100,15 @@ function same_message_assistant(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
+    isSame(was.role, raw.role) &&
     same_content(was.content, raw.content) &&
-    (was.api === raw.api || isSame(was.api, raw.api)) &&
-    (was.provider === raw.provider || isSame(was.provider, raw.provider)) &&
-    (was.model === raw.model || isSame(was.model, raw.model)) &&
+    isSame(was.api, raw.api) &&
+    isSame(was.provider, raw.provider) &&
+    isSame(was.model, raw.model) &&
     same_usage(was.usage, raw.usage) &&
-    (was.stopReason === raw.stopReason || isSame(was.stopReason, raw.stopReason)) &&
-    (was.errorMessage === raw.errorMessage || isSame(was.errorMessage, raw.errorMessage)) &&
-    (was.timestamp === raw.timestamp || isSame(was.timestamp, raw.timestamp))
+    isSame(was.stopReason, raw.stopReason) &&
+    isSame(was.errorMessage, raw.errorMessage) &&
+    isSame(was.timestamp, raw.timestamp)
   )
 }
 
@@ -116,12 +116,12 @@ function same_message_toolResult(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
-    (was.toolCallId === raw.toolCallId || isSame(was.toolCallId, raw.toolCallId)) &&
-    (was.toolName === raw.toolName || isSame(was.toolName, raw.toolName)) &&
+    isSame(was.role, raw.role) &&
+    isSame(was.toolCallId, raw.toolCallId) &&
+    isSame(was.toolName, raw.toolName) &&
     same_content(was.content, raw.content) &&
-    (was.isError === raw.isError || isSame(was.isError, raw.isError)) &&
-    (was.timestamp === raw.timestamp || isSame(was.timestamp, raw.timestamp))
+    isSame(was.isError, raw.isError) &&
+    isSame(was.timestamp, raw.timestamp)
   )
 }
 
@@ -129,8 +129,8 @@ function same_message_custom(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
-    (was.customType === raw.customType || isSame(was.customType, raw.customType)) &&
+    isSame(was.role, raw.role) &&
+    isSame(was.customType, raw.customType) &&
     same_content(was.content, raw.content)
   )
 }
@@ -139,15 +139,15 @@ function same_message_bashExecution(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
-    (was.command === raw.command || isSame(was.command, raw.command)) &&
-    (was.output === raw.output || isSame(was.output, raw.output)) &&
-    (was.exitCode === raw.exitCode || isSame(was.exitCode, raw.exitCode)) &&
-    (was.cancelled === raw.cancelled || isSame(was.cancelled, raw.cancelled)) &&
-    (was.truncated === raw.truncated || isSame(was.truncated, raw.truncated)) &&
-    (was.fullOutputPath === raw.fullOutputPath || isSame(was.fullOutputPath, raw.fullOutputPath)) &&
-    (was.excludeFromContext === raw.excludeFromContext || isSame(was.excludeFromContext, raw.excludeFromContext)) &&
-    (was.timestamp === raw.timestamp || isSame(was.timestamp, raw.timestamp))
+    isSame(was.role, raw.role) &&
+    isSame(was.command, raw.command) &&
+    isSame(was.output, raw.output) &&
+    isSame(was.exitCode, raw.exitCode) &&
+    isSame(was.cancelled, raw.cancelled) &&
+    isSame(was.truncated, raw.truncated) &&
+    isSame(was.fullOutputPath, raw.fullOutputPath) &&
+    isSame(was.excludeFromContext, raw.excludeFromContext) &&
+    isSame(was.timestamp, raw.timestamp)
   )
 }
 
@@ -155,9 +155,9 @@ function same_message_compactionSummary(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
-    (was.summary === raw.summary || isSame(was.summary, raw.summary)) &&
-    (was.timestamp === raw.timestamp || isSame(was.timestamp, raw.timestamp))
+    isSame(was.role, raw.role) &&
+    isSame(was.summary, raw.summary) &&
+    isSame(was.timestamp, raw.timestamp)
   )
 }
 
@@ -165,9 +165,9 @@ function same_message_branchSummary(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.role === raw.role || isSame(was.role, raw.role)) &&
-    (was.summary === raw.summary || isSame(was.summary, raw.summary)) &&
-    (was.fromId === raw.fromId || isSame(was.fromId, raw.fromId))
+    isSame(was.role, raw.role) &&
+    isSame(was.summary, raw.summary) &&
+    isSame(was.fromId, raw.fromId)
   )
 }
 
@@ -188,7 +188,7 @@ function same_message(was: unknown, raw: unknown): boolean {
     case "branchSummary":
       return same_message_branchSummary(was, raw)
     default:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
   }
 }
 
@@ -205,7 +205,7 @@ function same_step(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
+    isSame(was.id, raw.id) &&
     same_message(was.message, raw.message) &&
     same_results(was.results, raw.results)
   )

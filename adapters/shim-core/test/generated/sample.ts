@@ -11,7 +11,7 @@ export const sample: Projector = {
 function same_summary(was: unknown, raw: unknown): boolean {
   switch (raw) {
     case true:
-      return (was === raw || isSame(was, raw))
+      return isSame(was, raw)
     default:
       return was === undefined
   }
@@ -21,7 +21,7 @@ function same_b(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.c === raw.c || isSame(was.c, raw.c))
+    isSame(was.c, raw.c)
   )
 }
 
@@ -29,7 +29,7 @@ function same_parts_element(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.a === raw.a || isSame(was.a, raw.a)) &&
+    isSame(was.a, raw.a) &&
     same_b(was.b, raw.b)
   )
 }
@@ -47,8 +47,8 @@ function same_sample(was: unknown, raw: unknown): boolean {
   if (!isObject(raw)) return isSame(was, raw)
   if (!isObject(was)) return false
   return (
-    (was.id === raw.id || isSame(was.id, raw.id)) &&
-    (was.text === raw.text || isSame(was.text, raw.text)) &&
+    isSame(was.id, raw.id) &&
+    isSame(was.text, raw.text) &&
     same_summary(was.summary, raw.summary) &&
     same_parts(was.parts, raw.parts)
   )

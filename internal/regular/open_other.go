@@ -1,6 +1,6 @@
 //go:build !unix
 
-package projectdocs
+package regular
 
 // openFlags is empty, because a directory of Windows holds no named pipes.
 const openFlags = 0

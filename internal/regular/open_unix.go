@@ -1,6 +1,6 @@
 //go:build unix
 
-package projectdocs
+package regular
 
 import "syscall"
 

@@ -1,0 +1,283 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/mode"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// expand calls ctx_expand with these arguments.
+func (h *harness) expand(args string) string {
+	h.t.Helper()
+	r, err := h.host.ToolExecute(context.Background(), h, schema.ToolExecuteParams{
+		Session: testSession, Directory: "/p", Tool: expandTool, CallID: "call", Args: json.Value(args),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r.Output
+}
+
+// readsStores gives the host a reader of stores in an empty home directory.
+func (h *harness) readsStores() (home string) {
+	home = h.t.TempDir()
+	h.host.RawHistory = &rawhistory.Reader{Env: func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return ""
+	}}
+	return home
+}
+
+// publish stores a compartment of the messages 1 to end.
+func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
+	h.t.Helper()
+	ctx := context.Background()
+	if ok, err := h.store.AcquireLease(ctx, key, "test"); err != nil || !ok {
+		h.t.Fatalf("lease: %v, %v", ok, err)
+	}
+	_, after, err := h.store.CompartmentsOf(ctx, key)
+	if err == nil {
+		err = h.store.PublishHistory(ctx, store.Publication{
+			Key: key, Holder: "test", After: after,
+			Compartments: []store.CompartmentRow{{Start: after.Ordinal, End: end, StartKey: startKey, EndKey: endKey, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
+		})
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+var openCodeSession = store.Key{Harness: "opencode", Session: testSession}
+
+// record returns what stands between the two borders of a page.
+func record(t testing.TB, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?s)\n(=== record [0-9a-f]{12} ===)\n(.*)\n(=== record [0-9a-f]{12} ===)(?:\n.*)?$`).FindStringSubmatch(page)
+	if m == nil || m[1] != m[3] {
+		t.Fatalf("no record in %q", page)
+	}
+	return m[2]
+}
+
+const turnsRecord = "[1] U: find it\n[2] call read {\"f\":\"a1\"}\n[2] result of read:\n%s\n[3] call read {\"f\":\"a2\"}\n[3] result of read:\ntwo\n[4] U: thanks"
+
+func TestExpandShowsMessagesToTheLetter(t *testing.T) {
+	h := turn(t)
+	if got, want := record(t, h.expand(`{"start":1,"end":4}`)), fmt.Sprintf(turnsRecord, found); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if got := record(t, h.expand(`{"start":4}`)); got != "[4] U: thanks" {
+		t.Error(got)
+	}
+	if got := record(t, h.expand(`{"start":2,"outline":true}`)); !strings.HasSuffix(got, fmt.Sprintf("result of read: %d characters", len(found))) {
+		t.Error(got)
+	}
+	// What was dropped from the wire is there all the same.
+	h.drop("call-1", "2")
+	h.tool("a3", "three", "stop", 70_000)
+	h.user("u3", "go on")
+	if h.pass(); !strings.Contains(h.wire(), "[dropped §2§]") {
+		t.Fatal("nothing was dropped")
+	}
+	if got := record(t, h.expand(`{"start":2}`)); !strings.HasSuffix(got, found) {
+		t.Error(got)
+	}
+}
+
+func TestExpandNamesTheValidRange(t *testing.T) {
+	h := turn(t)
+	for args, want := range map[string]string{
+		`{}`:                      "Error: start must be the number of a message",
+		`{"start":"1"}`:           "Error: start must be the number of a message",
+		`{"start":0}`:             "Error: 0 to 0 is no range of messages",
+		`{"start":3,"end":2}`:     "Error: 3 to 2 is no range of messages",
+		`{"start":3,"offset":-1}`: "is no range of messages",
+		`{"start":5,"end":9}`:     "Error: there is no message 5-9; messages 1 to 4 can be shown",
+	} {
+		if got := h.expand(args); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+	if got := record(t, h.expand(`{"start":4,"end":99}`)); got != "[4] U: thanks" {
+		t.Errorf("a range that ends behind the session: %q", got)
+	}
+}
+
+// The harness's store has what memory does not hold: after a restart of the host, and
+// after the harness has cut its array.
+func TestExpandReadsTheHarnessesStore(t *testing.T) {
+	h := turn(t)
+	want := record(t, h.expand(`{"start":1,"end":4}`))
+	h.restart()
+	rawhistorytest.NewOpenCode(t, h.readsStores()).Add(testSession, h.messages)
+	if got := record(t, h.expand(`{"start":1,"end":4}`)); got != want {
+		t.Errorf("after a restart:\n%s\nwant:\n%s", got, want)
+	}
+
+	h.publish(openCodeSession, "u1", "a1", 2)
+	whole := h.messages
+	h.messages = nil
+	h.add(`{"info":{"id":"sum","sessionID":"ses_1","role":"assistant","summary":true,"finish":"stop","time":{"created":1},"tokens":{"input":0,"output":0,"cache":{"read":0,"write":0}}},"parts":[{"id":"p","type":"text","text":"summary"}]}`)
+	h.messages = append(h.messages, whole[2:]...)
+	h.revision, h.told = 0, 0
+	h.pass()
+	if got := record(t, h.expand(`{"start":1,"end":4}`)); got != want {
+		t.Errorf("after a compaction:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// A message that was deleted later must not shift the others: the ordinals of the
+// compartments stay.
+func TestExpandKeepsTheOrdinalsOfCompartments(t *testing.T) {
+	h := turn(t)
+	h.publish(openCodeSession, "u1", "a1", 2)
+	h.publish(openCodeSession, "a2", "u2", 4)
+	h.restart()
+	home := h.readsStores()
+	db := rawhistorytest.NewOpenCode(t, home)
+	db.Add(testSession, h.messages)
+	db.Exec(`DELETE FROM message WHERE id = 'a1'`)
+	if got := record(t, h.expand(`{"start":4}`)); got != "[4] U: thanks" {
+		t.Error(got)
+	}
+	if got, want := h.expand(`{"start":2}`), "Error: the messages 2 were deleted; messages 1 to 4 can be shown"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestExpandSaysWhyAStoreCannotBeRead(t *testing.T) {
+	h := turn(t)
+	h.restart()
+	home := h.readsStores()
+	if got := h.expand(`{"start":1}`); !strings.HasPrefix(got, "Error: ") || !strings.Contains(got, filepath.Join(home, ".local", "share", "opencode")) {
+		t.Error(got)
+	}
+}
+
+func TestExpandIsNotForSubagents(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "find it")
+	if _, err := h.send(schema.TransformParams{Session: testSession, Directory: "/p", Parent: "ses_0"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.expand(`{"start":1}`); !strings.HasPrefix(got, "Error: this is the session of a subagent") {
+		t.Error(got)
+	}
+	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, 20), expandTool) {
+		t.Error("the guidance of a subagent names ctx_expand")
+	}
+}
+
+func TestExpandIsOfferedWithoutReduce(t *testing.T) {
+	h := newHarness(t)
+	h.config.CtxReduceEnabled = false
+	r := Offer(h.config)
+	if len(r.Tools) != 1 || r.Tools[0].Name != expandTool {
+		t.Errorf("%+v", r.Tools)
+	}
+}
+
+func TestExpandWorksForPi(t *testing.T) {
+	p := newPi(t)
+	p.user("find it")
+	p.call("c1", "the output", 10)
+	p.answer("done", 10)
+	p.user("thanks")
+	p.pass()
+	call := func() string {
+		t.Helper()
+		r, err := p.host.ToolExecute(t.Context(), p, schema.ToolExecuteParams{
+			Session: p.id, Directory: "/p", Tool: expandTool, CallID: "call", Args: json.Value(`{"start":1,"end":3}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record(t, r.Output)
+	}
+	want := "[1] U: find it\n[2] call read {\"path\":\"c1\"}\n[2] result of read:\nthe output\n[3] A: done"
+	if got := call(); got != want {
+		t.Fatalf("got:\n%s\nwant:\n%s", got, want)
+	}
+	p.restart()
+	file := rawhistorytest.NewPi(t, p.readsStores(), p.id)
+	for _, raw := range p.steps {
+		var step struct {
+			Message json.Value   `json:"message"`
+			Results []json.Value `json:"results"`
+		}
+		if err := json.Unmarshal(raw, &step); err != nil {
+			t.Fatal(err)
+		}
+		file.Message(step.Message)
+		for _, r := range step.Results {
+			file.Message(json.Value(`{"role":"toolResult",` + string(r[1:])))
+		}
+	}
+	if got := call(); got != want {
+		t.Errorf("after a restart:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// However long the messages are, the pages together show all of them to the letter, and no
+// page is larger than the budget.
+func TestExpandPagesTogetherShowAll(t *testing.T) {
+	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newHarness(t)
+		var want strings.Builder
+		n := rapid.IntRange(1, 5).Draw(rt, "messages")
+		for i := range n {
+			word := rapid.SampledFrom([]string{"a", "wörter ", "line\n", "漢字", "=== record 0123456789ab ===\n", "§2§ "}).Draw(rt, "word")
+			text := "x" + strings.Repeat(word, rapid.SampledFrom([]int{1, 100, 5_000, 40_000}).Draw(rt, "length"))
+			h.user(fmt.Sprint("u", i), text)
+			h.clock.Advance(time.Second)
+			fmt.Fprintf(&want, "[%d] U: %s\n", i+1, text)
+		}
+		h.pass()
+		var got strings.Builder
+		args := fmt.Sprintf(`{"start":1,"end":%d}`, n)
+		for range 100 {
+			page := h.expand(args)
+			text := record(t, page)
+			if size := tokens.Count(text); size > expandBudget {
+				rt.Fatalf("a page has %d tokens", size)
+			}
+			if !utf8.ValidString(text) {
+				rt.Fatal("a page cuts a character")
+			}
+			got.WriteString(text)
+			m := goOn.FindStringSubmatch(page)
+			if m == nil {
+				got.WriteString("\n")
+				break
+			}
+			start, _ := strconv.Atoi(m[1])
+			offset, _ := strconv.Atoi(m[2])
+			if offset == 0 {
+				got.WriteString("\n")
+			}
+			args = fmt.Sprintf(`{"start":%d,"offset":%d,"end":%s}`, start, offset, m[3])
+		}
+		if got.String() != want.String() {
+			rt.Fatalf("%d bytes instead of %d", got.Len(), want.Len())
+		}
+	})
+}

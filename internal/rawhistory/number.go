@@ -1,0 +1,80 @@
+package rawhistory
+
+// An Entry is one message of a session, as Number needs it.
+type Entry struct {
+	// Key is the host's key of the message, empty if the message cannot be read.
+	Key string
+	// IsSummary says that the harness made the message as a summary of the session. Such a
+	// message has no ordinal.
+	IsSummary bool
+}
+
+// An Anchor is a message whose ordinal is known: the first or the last message of a
+// compartment.
+type Anchor struct {
+	Ordinal int
+	Key     string
+}
+
+// Number returns the ordinal of each entry, 0 for an entry that has none.
+//
+// Without anchors, the first message has ordinal 1, and each message has one more than the
+// message before it. An unreadable message counts, a summary does not.
+//
+// An anchor keeps its ordinal, and counting goes on from it. So a message that was deleted
+// later leaves a gap, and the ordinals behind the next anchor stay right. In front of the
+// first anchor, Number counts backwards. A message without a number left for it has no
+// ordinal. An anchor that is not among the entries is ignored, and so is one that
+// contradicts the anchors before it.
+func Number(entries []Entry, anchors []Anchor) []int {
+	ordinals := make([]int, len(entries))
+	found := locate(entries, anchors)
+	first, next := 0, 1
+	if len(found) > 0 {
+		first, next = found[0].index, found[0].Ordinal
+		for i, n := first-1, next-1; i >= 0 && n > 0; i-- {
+			if !entries[i].IsSummary {
+				ordinals[i] = n
+				n--
+			}
+		}
+	}
+	for i := first; i < len(entries); i++ {
+		if len(found) > 0 && i == found[0].index {
+			next, found = found[0].Ordinal, found[1:]
+		}
+		if entries[i].IsSummary || len(found) > 0 && next >= found[0].Ordinal {
+			continue
+		}
+		ordinals[i] = next
+		next++
+	}
+	return ordinals
+}
+
+type located struct {
+	Anchor
+	index int
+}
+
+// locate returns the anchors that are among the entries, in the order of both.
+func locate(entries []Entry, anchors []Anchor) (found []located) {
+	if len(anchors) == 0 {
+		return nil
+	}
+	index := make(map[string]int, len(entries))
+	for i, e := range entries {
+		if e.Key != "" && !e.IsSummary {
+			index[e.Key] = i
+		}
+	}
+	last := located{index: -1}
+	for _, a := range anchors {
+		i, ok := index[a.Key]
+		if ok && i > last.index && a.Ordinal > last.Ordinal {
+			last = located{a, i}
+			found = append(found, last)
+		}
+	}
+	return found
+}

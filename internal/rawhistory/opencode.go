@@ -1,0 +1,124 @@
+package rawhistory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/regular"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/store/opencodedb"
+)
+
+func (r Reader) readOpenCode(ctx context.Context, s Session, start, end int, yield func(Message) bool) (extent Extent, err error) {
+	paths, err := r.openCodeDatabases()
+	if err != nil {
+		return extent, err
+	}
+	var problems []error
+	for _, path := range paths {
+		isThere := false
+		err := opencodedb.Read(ctx, path, func(db *opencodedb.DB) (err error) {
+			if isThere, err = db.HasSession(s.ID); err != nil || !isThere {
+				return err
+			}
+			extent, err = readRows(ctx, db, s, start, end, yield)
+			return err
+		})
+		extent.Path = path
+		if isThere {
+			return extent, err
+		}
+		problems = append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return extent, err
+	}
+	return extent, fmt.Errorf("%w: OpenCode's database %s does not hold it; if OpenCode uses another one, set OPENCODE_DB", ErrUnknownSession, paths[0])
+}
+
+func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int, yield func(Message) bool) (Extent, error) {
+	rows, err := db.Messages(s.ID)
+	if err != nil {
+		return Extent{}, err
+	}
+	entries := make([]Entry, len(rows))
+	for i, row := range rows {
+		entries[i] = Entry{Key: row.ID, IsSummary: row.IsSummary}
+	}
+	read := func(i int) (json.Value, error) { return db.Raw(s.ID, rows[i].ID) }
+	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)
+}
+
+// openCodeDatabases returns the databases that may hold a session, likeliest first. There
+// is at least one, unless err is not nil.
+func (r Reader) openCodeDatabases() ([]string, error) {
+	data := r.openCodeData()
+	if name := r.Env("OPENCODE_DB"); name != "" {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(data, name)
+		}
+		return []string{name}, checkRegular(name)
+	}
+	if data == "" {
+		return nil, errors.New("OpenCode's data directory is unknown: neither XDG_DATA_HOME nor HOME is set")
+	}
+	files, err := os.ReadDir(data) // sorted by name
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range files {
+		switch name := f.Name(); {
+		case name == "opencode.db":
+			paths = slices.Insert(paths, 0, filepath.Join(data, name))
+		case strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db"): // of a build of another channel
+			paths = append(paths, filepath.Join(data, name))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("OpenCode has no database in %s; if it lies elsewhere, set OPENCODE_DB", data)
+	}
+	for _, path := range paths {
+		if err := checkRegular(path); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+// openCodeData returns OpenCode's data directory, empty if there is no home. OpenCode uses
+// the directories of the XDG specification on every system.
+func (r Reader) openCodeData() string {
+	data := r.Env("XDG_DATA_HOME")
+	if data == "" {
+		home := r.home()
+		if home == "" {
+			return ""
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(data, "opencode")
+}
+
+func (r Reader) home() string { return cmp.Or(r.Env("HOME"), r.Env("USERPROFILE")) }
+
+// checkRegular refuses what is no regular file. Opening a named pipe would wait until
+// somebody writes into it.
+func checkRegular(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if err := regular.Check(info); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package rawhistory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+)
+
+func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
+	path, err := r.findPiFile(ctx, s)
+	if err != nil {
+		return Extent{}, err
+	}
+	file, size, err := openPlain(path)
+	if err != nil {
+		return Extent{}, err
+	}
+	defer file.Close()
+	extent, err := readSessionFile(ctx, file, size, s, start, end, yield)
+	extent.Path = path
+	if err != nil {
+		return extent, fmt.Errorf("%s: %w", path, err)
+	}
+	return extent, nil
+}
+
+// readSessionFile reads messages of an opened session file that has this size.
+func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Session, start, end int, yield func(Message) bool) (Extent, error) {
+	f, err := indexPi(ctx, file, size, s.ID)
+	if err != nil {
+		return Extent{}, err
+	}
+	branch := f.branch()
+	edits := f.edits(branch)
+	steps := f.join(branch, edits)
+	entries := make([]Entry, len(steps))
+	for i := range steps {
+		entries[i].Key = steps[i].key
+	}
+	return Deliver(ctx, transcript.Pi{}, entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
+}
+
+// branch returns the entries from the root to the leaf, which is the newest entry that can
+// be read. A chain that is broken begins behind the break.
+func (f *piFile) branch() (path []int) {
+	leaf := len(f.entries) - 1
+	for leaf >= 0 && f.entries[leaf].kind == piBroken {
+		leaf--
+	}
+	for i := leaf; i >= 0; i = f.entries[i].parent {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// edits returns the newest context_edit of each entry on a branch.
+func (f *piFile) edits(branch []int) map[int]int {
+	newest := map[int]int{}
+	for _, i := range branch {
+		if e := &f.entries[i]; e.kind == piEdit && e.target >= 0 {
+			newest[e.target] = i
+		}
+	}
+	return newest
+}
+
+// A piStep is a step as the shim makes it: an answer and the results directly behind it.
+type piStep struct {
+	key string // empty if the message is unreadable
+	// message is the entry of the message, and results are those of the results.
+	message int
+	results []int
+}
+
+// join joins the messages of a branch to steps, as join of adapters/pi-shim/src/steps.ts
+// does. A line that cannot be read takes the results behind it, because it may have been
+// their answer.
+func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
+	seen := map[string]int{}
+	takesResults := false
+	for _, i := range branch {
+		e := &f.entries[i]
+		if edit, ok := edits[i]; ok && f.entries[edit].removes {
+			continue
+		}
+		switch {
+		case e.kind == piBroken && e.role == silentRole:
+			continue
+		case e.kind != piMessage && e.kind != piBroken:
+			continue
+		case e.role == "toolResult" && takesResults:
+			if e.kind == piMessage {
+				last := &steps[len(steps)-1]
+				last.results = append(last.results, i)
+			}
+			continue
+		}
+		step := piStep{message: i}
+		if e.kind == piMessage {
+			step.key = numbered(f.keyOf(i, edits), seen)
+		}
+		steps = append(steps, step)
+		takesResults = e.kind == piBroken || e.role == "assistant"
+	}
+	return steps
+}
+
+// keyOf returns the key of an entry's message before it is numbered.
+func (f *piFile) keyOf(i int, edits map[int]int) string {
+	if _, edited := edits[i]; edited {
+		if message, err := f.message(i, edits); err == nil {
+			_, key := piKeyOf(message)
+			return key
+		}
+	}
+	return f.entries[i].base
+}
+
+// numbered makes a key unique among the keys that were seen before.
+func numbered(key string, seen map[string]int) string {
+	seen[key]++
+	if n := seen[key]; n > 1 {
+		return key + "#" + strconv.Itoa(n)
+	}
+	return key
+}
+
+// step returns a step as the shim sends it, nil if its message is unreadable.
+func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
+	if s.key == "" {
+		return nil, nil
+	}
+	message, err := f.message(s.message, edits)
+	if err != nil {
+		return nil, err
+	}
+	results := make([][]byte, len(s.results))
+	for i, r := range s.results {
+		if results[i], err = f.message(r, edits); err != nil {
+			return nil, err
+		}
+	}
+	var all json.Value
+	if len(results) > 0 {
+		all = json.Value("[" + string(bytes.Join(results, []byte(","))) + "]")
+	}
+	return object("id", json.Quote(s.key), "message", message, "results", all), nil
+}
+
+// message returns the message of an entry, with the content that a context_edit gave it.
+func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
+	l, err := f.line(i)
+	if err != nil {
+		return nil, err
+	}
+	message := messageIn(&l)
+	edit, edited := edits[i]
+	if !edited {
+		return message, nil
+	}
+	change, err := f.line(edit)
+	if err != nil {
+		return nil, err
+	}
+	return withContent(message, change.Replacement), nil
+}
+
+// withContent returns a message with the content of a replacement. In an answer or a result
+// a string becomes one block of text.
+func withContent(message, replacement json.Value) json.Value {
+	var r struct {
+		Content json.Value `json:"content"`
+	}
+	names, values, err := json.Members(message)
+	if err != nil || json.Unmarshal(replacement, &r) != nil || len(r.Content) == 0 {
+		return message
+	}
+	role, _ := piKeyOf(message)
+	if r.Content.Kind() == '"' && (role == "assistant" || role == "toolResult") {
+		r.Content = json.Value("[" + string(object("type", json.Quote("text"), "text", r.Content)) + "]")
+	}
+	var members []any
+	for i, name := range names {
+		if name == "content" {
+			values[i] = r.Content
+		}
+		members = append(members, name, values[i])
+	}
+	return object(members...)
+}

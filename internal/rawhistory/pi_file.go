@@ -1,0 +1,270 @@
+package rawhistory
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// maxLine is the longest line of a session file that is read, in bytes. The largest lines
+// hold images as base64, which Pi has reduced to some megabytes.
+const maxLine = 64 << 20
+
+// errLongLine is the error for a longer line.
+var errLongLine = errors.New("longer than 64 MiB, which no line of Pi is")
+
+// piVersion is the version of session files that Pi 0.74 to 1.5 write.
+const piVersion = 3
+
+// A piFile is an opened session file and its index.
+type piFile struct {
+	file io.ReaderAt
+	// entries are the lines behind the header. A line that cannot be read has an entry, too.
+	entries []piEntry
+}
+
+// A piEntry is the part of a line that the reader keeps in memory.
+type piEntry struct {
+	kind   piKind
+	offset int64
+	length int
+	// parent is the index of the entry in front of this one on its branch, -1 for none.
+	parent int
+	// role and base belong to an entry that yields a message: its role, and its key without
+	// a number.
+	role, base string
+	// target is the entry that a context_edit changes. removes says that its message goes.
+	target  int
+	removes bool
+}
+
+// A piKind says what an entry means for the messages of its session.
+type piKind uint8
+
+const (
+	// piSilent entries yield no message, for example a change of the model.
+	piSilent piKind = iota
+	piMessage
+	piEdit
+	// piBroken is a line that cannot be read, in the place of a message.
+	piBroken
+)
+
+// piLine is a line of a session file.
+type piLine struct {
+	Type      string     `json:"type"`
+	ID        string     `json:"id"`
+	ParentID  *string    `json:"parentId"`
+	Timestamp string     `json:"timestamp"`
+	Version   int        `json:"version"` // of the header
+	Message   json.Value `json:"message"`
+	// TargetID and Replacement belong to a context_edit.
+	TargetID    string     `json:"targetId"`
+	Replacement json.Value `json:"replacement"`
+	// These belong to a custom_message, and to a branch_summary.
+	CustomType json.Value `json:"customType"`
+	Content    json.Value `json:"content"`
+	Display    json.Value `json:"display"`
+	Details    json.Value `json:"details"`
+	Summary    string     `json:"summary"`
+	FromID     json.Value `json:"fromId"`
+}
+
+// indexPi reads a session file of this size once, line by line, and keeps an index of it.
+func indexPi(ctx context.Context, file io.ReaderAt, size int64, session string) (*piFile, error) {
+	f := &piFile{file: file}
+	byID := map[string]int{}
+	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
+	for number := 1; ; number++ {
+		line, offset, err := lines.next()
+		if errors.Is(err, io.EOF) { // Pi is just writing a last line that has no end yet
+			if number == 1 {
+				return nil, errors.New("the session file is empty")
+			}
+			return f, nil
+		}
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		if number == 1 {
+			if err := checkHeader(line, session); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		f.add(line, offset, byID)
+	}
+}
+
+func checkHeader(line []byte, session string) error {
+	var header piLine
+	switch err := json.Unmarshal(line, &header); {
+	case err != nil || header.Type != "session":
+		return errors.New("the file does not begin with the header of a session of Pi")
+	case header.ID != session:
+		return fmt.Errorf("the file is that of session %q", header.ID)
+	case header.Version < piVersion:
+		return fmt.Errorf("the session file has version %d, from before Pi 0.74; open the session once in Pi, which brings it to version %d", header.Version, piVersion)
+	}
+	return nil
+}
+
+// add adds an entry to the index.
+func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
+	e := piEntry{offset: offset, length: len(line), parent: -1, target: -1}
+	index := len(f.entries)
+	var l piLine
+	err := json.Unmarshal(line, &l)
+	switch {
+	case len(bytes.TrimSpace(line)) == 0:
+		return
+	case err != nil:
+		e.guess(line)
+		e.parent = index - 1
+	case l.ID == "": // nothing can stand behind it on a branch
+		return
+	default:
+		if l.ParentID != nil {
+			e.parent = f.parentOf(*l.ParentID, byID)
+		}
+		e.describe(&l, byID)
+		byID[l.ID] = index
+	}
+	f.entries = append(f.entries, e)
+}
+
+// parentOf returns the index of the entry with an id. If there is none, a line that could
+// not be read directly in front of the new one is taken for it.
+func (f *piFile) parentOf(id string, byID map[string]int) int {
+	if i, ok := byID[id]; ok {
+		return i
+	}
+	if last := len(f.entries) - 1; last >= 0 && f.entries[last].kind == piBroken {
+		return last
+	}
+	return -1
+}
+
+// brokenKind finds the type and, for a message, the role at the beginning of a line that
+// cannot be read.
+var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
+
+// guess describes a line that cannot be read. Unless its beginning says that it is another
+// entry than a message, it keeps the place of a message.
+func (e *piEntry) guess(line []byte) {
+	e.kind = piBroken
+	m := brokenKind.FindSubmatch(line)
+	if m == nil {
+		return
+	}
+	switch e.role = string(m[2]); {
+	case string(m[1]) == "message" && e.role != "system", string(m[1]) == "custom_message":
+	default:
+		e.role = silentRole
+	}
+}
+
+// silentRole is the role of a broken line that has no place among the messages.
+const silentRole = "system"
+
+// describe reads an entry's part in the messages of its session.
+func (e *piEntry) describe(l *piLine, byID map[string]int) {
+	if l.Type == "context_edit" {
+		e.kind = piEdit
+		if i, ok := byID[l.TargetID]; ok {
+			e.target = i
+		}
+		e.removes = len(l.Replacement) == 0 || l.Replacement.Kind() == 'n'
+		return
+	}
+	if message := messageIn(l); message != nil {
+		e.kind = piMessage
+		e.role, e.base = piKeyOf(message)
+		if e.role == silentRole { // a system prompt of Pi 0.87 and newer
+			e.kind = piSilent
+		}
+	}
+}
+
+// messageIn returns the message that Pi makes of an entry, nil for none. A compaction
+// yields a message in the array only: it stands for messages that are here themselves.
+func messageIn(l *piLine) json.Value {
+	switch {
+	case l.Type == "message" && len(l.Message) > 0:
+		return l.Message
+	case l.Type == "custom_message":
+		return object("role", json.Quote("custom"), "customType", l.CustomType, "content", l.Content, "display", l.Display,
+			"details", l.Details, "timestamp", unixMilliseconds(l.Timestamp))
+	case l.Type == "branch_summary" && l.Summary != "":
+		return object("role", json.Quote("branchSummary"), "summary", json.Quote(l.Summary), "fromId", l.FromID,
+			"timestamp", unixMilliseconds(l.Timestamp))
+	}
+	return nil
+}
+
+// object returns a JSON object of names and values by turns, without the empty values.
+func object(members ...any) json.Value {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := 0; i < len(members); i += 2 {
+		value, _ := members[i+1].(json.Value)
+		if len(value) == 0 {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		name, _ := members[i].(string)
+		b.Write(json.Quote(name))
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// line reads an entry's line again.
+func (f *piFile) line(i int) (piLine, error) {
+	var l piLine
+	content := make([]byte, f.entries[i].length)
+	if _, err := f.file.ReadAt(content, f.entries[i].offset); err != nil {
+		return l, fmt.Errorf("read the line at byte %d again: %w", f.entries[i].offset, err)
+	}
+	return l, json.Unmarshal(content, &l)
+}
+
+// A lineReader reads lines and knows where they are.
+type lineReader struct {
+	in     *bufio.Reader
+	offset int64
+	line   []byte
+}
+
+// next returns the next line without its end, which is valid until the next call, and its
+// offset. It returns io.EOF at the end and for a last line without an end.
+func (r *lineReader) next() (line []byte, offset int64, err error) {
+	r.line, offset = r.line[:0], r.offset
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.offset += int64(len(part))
+		r.line = append(r.line, part...)
+		switch {
+		case len(r.line) > maxLine:
+			return nil, offset, errLongLine
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			return nil, offset, err
+		}
+		return r.line[:len(r.line)-1], offset, nil
+	}
+}

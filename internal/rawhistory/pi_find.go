@@ -1,0 +1,155 @@
+package rawhistory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/regular"
+)
+
+// piSessionID is the form of an id that Pi accepts. An id becomes part of a file's name.
+var piSessionID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// findPiFile returns the session file of a session.
+func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
+	if !piSessionID.MatchString(s.ID) {
+		return "", fmt.Errorf("%w: Pi has no session with such an id", ErrUnknownSession)
+	}
+	dirs := r.piSessionDirs()
+	if len(dirs) == 0 {
+		return "", errors.New("Pi's agent directory is unknown: neither PI_CODING_AGENT_DIR nor HOME is set")
+	}
+	for _, dir := range dirs {
+		projects, err := projectsIn(dir, s.Directory)
+		if err != nil {
+			return "", err
+		}
+		for _, project := range projects {
+			if err := ctx.Err(); err != nil {
+				return "", context.Cause(ctx)
+			}
+			if file := newestFileOf(project, s.ID); file != "" {
+				return file, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: no session file of Pi for it in %s; if Pi keeps its sessions elsewhere, set PI_CODING_AGENT_SESSION_DIR", ErrUnknownSession, strings.Join(dirs, " and "))
+}
+
+// piSessionDirs returns the directories that may hold Pi's session files, likeliest first.
+func (r Reader) piSessionDirs() (dirs []string) {
+	agent := r.expandHome(r.Env("PI_CODING_AGENT_DIR"))
+	if agent == "" && r.home() != "" {
+		agent = filepath.Join(r.home(), ".pi", "agent")
+	}
+	add := func(dir string) {
+		if dir = r.expandHome(dir); dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	add(r.Env("PI_CODING_AGENT_SESSION_DIR"))
+	if agent != "" {
+		add(sessionDirOf(agent))
+		add(filepath.Join(agent, "sessions"))
+	}
+	return dirs
+}
+
+// maxSettings bounds what is read of Pi's settings, in bytes.
+const maxSettings = 1 << 20
+
+// sessionDirOf returns the directory of sessions that the user's settings of Pi name, empty
+// if they name none.
+func sessionDirOf(agent string) string {
+	path := filepath.Join(agent, "settings.json")
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return ""
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	var settings struct {
+		SessionDir string `json:"sessionDir"`
+	}
+	_ = json.Unmarshal(content, &settings) // Pi ignores settings that it cannot read
+	return settings.SessionDir
+}
+
+func (r Reader) expandHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || rest != "" && rest[0] != '/' || r.home() == "" {
+		return path
+	}
+	return filepath.Join(r.home(), rest)
+}
+
+// piProject returns the name of a project's directory of sessions, for example
+// "--home-user-project--" for /home/user/project.
+func piProject(directory string) string {
+	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
+}
+
+// projectsIn returns dir and its sub-directories, that of the project first. A session
+// directory that the user has chosen may hold the files without a sub-directory.
+func projectsIn(dir, project string) ([]string, error) {
+	found, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := []string{dir}
+	for _, f := range found {
+		switch path := filepath.Join(dir, f.Name()); {
+		case project != "" && f.Name() == piProject(project):
+			all = slices.Insert(all, 0, path)
+		case !strings.HasSuffix(f.Name(), ".jsonl"):
+			all = append(all, path)
+		}
+	}
+	return all, nil
+}
+
+// newestFileOf returns the session file of a session in a directory, empty if it has none.
+// The names begin with the time of the session's beginning, so the last one is the newest.
+func newestFileOf(dir, id string) (path string) {
+	files, err := os.ReadDir(dir) // sorted
+	if err != nil {
+		return "" // no directory, or none that Pi could have written into
+	}
+	for _, f := range files {
+		if name := f.Name(); name == id+".jsonl" || strings.HasSuffix(name, "_"+id+".jsonl") {
+			path = filepath.Join(dir, name)
+		}
+	}
+	return path
+}
+
+// openPlain opens a regular file and returns its size.
+func openPlain(path string) (f *os.File, size int64, err error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer root.Close()
+	seen, err := root.Lstat(filepath.Base(path))
+	if err != nil {
+		return nil, 0, err
+	}
+	f, info, err := regular.Open(root, filepath.Base(path), seen)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, info.Size(), nil
+}

@@ -1,0 +1,70 @@
+package rawhistory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+)
+
+// piKeyOf returns the role of a message of Pi, and its key before keys are numbered. It
+// makes the same key as adapters/pi-shim/src/steps.ts; both are tested on the same
+// vectors (testdata/pi-steps.json). The shim hashes what JSON.stringify writes, and Pi has
+// written the raw message with it.
+func piKeyOf(message json.Value) (role, key string) {
+	var m struct {
+		Role       json.Value `json:"role"`
+		Timestamp  json.Value `json:"timestamp"`
+		ToolCallID json.Value `json:"toolCallId"`
+		CustomType json.Value `json:"customType"`
+		FromID     json.Value `json:"fromId"`
+		Content    json.Value `json:"content"`
+	}
+	_ = json.Unmarshal(message, &m) // what is no object has no members, as in JavaScript
+	role = interpolated(m.Role)
+	switch role {
+	case "toolResult":
+		return role, "toolResult:" + interpolated(m.Timestamp) + ":" + interpolated(m.ToolCallID)
+	case "custom":
+		return role, "custom:" + interpolated(m.CustomType) + ":" + shortHash(m.Content)
+	case "branchSummary":
+		return role, "branchSummary:" + interpolated(m.FromID)
+	}
+	if m.Timestamp.Kind() == '0' {
+		return role, role + ":" + interpolated(m.Timestamp)
+	}
+	return role, role + ":" + shortHash(message)
+}
+
+// interpolated returns a value as a template literal of JavaScript shows it.
+func interpolated(v json.Value) string {
+	var text string
+	var number float64
+	switch {
+	case len(v) == 0:
+		return "undefined"
+	case v.Kind() == '"' && json.Unmarshal(v, &text) == nil:
+		return text
+	case v.Kind() == '0' && json.Unmarshal(v, &number) == nil:
+		return strconv.FormatFloat(number, 'f', -1, 64)
+	case v.Kind() == '{':
+		return "[object Object]"
+	}
+	return string(v)
+}
+
+func shortHash(v json.Value) string {
+	sum := sha256.Sum256(v)
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+// unixMilliseconds returns the time of an entry as a number, nil if it is none.
+func unixMilliseconds(timestamp string) json.Value {
+	t, err := time.Parse(time.RFC3339Nano, timestamp)
+	if err != nil {
+		return nil
+	}
+	return json.Value(strconv.FormatInt(t.UnixMilli(), 10))
+}

@@ -1,0 +1,115 @@
+package rawhistory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A Session names a session of a harness.
+type Session struct {
+	Harness schema.Harness
+	ID      string
+	// Directory is the session's project. It may be empty; Pi's files are then looked for
+	// in all projects.
+	Directory string
+	// Anchors are the messages whose ordinals are known, in the order of their ordinals.
+	Anchors []Anchor
+}
+
+// A Message is one message of a session, as the harness has stored it.
+type Message struct {
+	Ordinal int
+	// Raw is the message as the shim would send it. It is nil if the harness's store
+	// holds something unreadable in the message's place.
+	Raw json.Value
+	// Decoded is Raw, decoded. It is nil if Raw is.
+	Decoded *transcript.Message
+}
+
+// An Extent says which messages of a session can be read.
+type Extent struct {
+	// First and Last are ordinals, both 0 if there is no message.
+	First, Last int
+	// Path is the file that holds the messages.
+	Path string
+}
+
+// ErrUnknownSession is the error for a session that the harness's store does not hold.
+var ErrUnknownSession = errors.New("unknown session")
+
+// A Reader reads messages. Its functions are safe for concurrent use.
+type Reader struct {
+	// Env looks up environment variables. They say where the harnesses keep their stores.
+	Env func(string) string
+}
+
+// Read calls yield with the messages that have the ordinals from start to end, in their
+// order, until yield returns false. It also returns the extent of the whole session. It
+// reads one message at a time, so a long session costs little memory.
+func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
+	var extent Extent
+	var err error
+	switch s.Harness {
+	case schema.HarnessOpenCode:
+		extent, err = r.readOpenCode(ctx, s, start, end, yield)
+	case schema.HarnessPi:
+		extent, err = r.readPi(ctx, s, start, end, yield)
+	default:
+		err = fmt.Errorf("harness %q has no store that this program can read", s.Harness)
+	}
+	if err != nil {
+		return extent, fmt.Errorf("read the messages of session %s: %w", s.ID, err)
+	}
+	return extent, nil
+}
+
+// Deliver calls yield with the messages of a range, as Read does, from entries that the
+// caller has. read returns the raw message of an entry, nil if it is unreadable.
+func Deliver(ctx context.Context, codec transcript.Codec, entries []Entry, anchors []Anchor, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
+	ordinals := Number(entries, anchors)
+	extent := extentOf(ordinals)
+	for i, n := range ordinals {
+		if n == 0 || n < start || n > end {
+			continue
+		}
+		if ctx.Err() != nil {
+			return extent, context.Cause(ctx)
+		}
+		raw, err := read(i)
+		if err != nil {
+			return extent, fmt.Errorf("message %d: %w", n, err)
+		}
+		if !yield(MessageOf(codec, n, raw)) {
+			break
+		}
+	}
+	return extent, nil
+}
+
+// MessageOf returns the message with an ordinal. A raw message that the codec cannot read
+// counts as unreadable.
+func MessageOf(codec transcript.Codec, ordinal int, raw json.Value) Message {
+	if raw == nil {
+		return Message{Ordinal: ordinal}
+	}
+	m := codec.Decode(raw)
+	if m.Key == "" {
+		return Message{Ordinal: ordinal}
+	}
+	return Message{Ordinal: ordinal, Raw: raw, Decoded: &m}
+}
+
+func extentOf(ordinals []int) (e Extent) {
+	for _, n := range ordinals {
+		if n > 0 && e.First == 0 {
+			e.First = n
+		}
+		e.Last = max(e.Last, n)
+	}
+	return e
+}

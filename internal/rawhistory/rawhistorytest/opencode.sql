@@ -1,0 +1,29 @@
+-- The tables of OpenCode 1.18 that hold messages, with the columns that matter to a reader.
+PRAGMA journal_mode = WAL;
+
+CREATE TABLE session (
+	id           TEXT PRIMARY KEY,
+	directory    TEXT NOT NULL,
+	title        TEXT NOT NULL,
+	time_created INTEGER NOT NULL,
+	time_updated INTEGER NOT NULL
+);
+
+CREATE TABLE message (
+	id           TEXT PRIMARY KEY,
+	session_id   TEXT NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+	time_created INTEGER NOT NULL,
+	time_updated INTEGER NOT NULL,
+	data         TEXT NOT NULL
+);
+CREATE INDEX message_session_time_created_id_idx ON message (session_id, time_created, id);
+
+CREATE TABLE part (
+	id           TEXT PRIMARY KEY,
+	message_id   TEXT NOT NULL REFERENCES message(id) ON DELETE CASCADE,
+	session_id   TEXT NOT NULL,
+	time_created INTEGER NOT NULL,
+	time_updated INTEGER NOT NULL,
+	data         TEXT NOT NULL
+);
+CREATE INDEX part_message_id_id_idx ON part (message_id, id);

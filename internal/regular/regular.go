@@ -1,0 +1,49 @@
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+var (
+	// ErrNotRegular is the error for a link, a directory, a named pipe or a device.
+	ErrNotRegular = errors.New("not a regular file; replace it by a copy of the file")
+	// ErrReplaced is the error for a file that was replaced while it was opened.
+	// Opening it again opens the new one.
+	ErrReplaced = errors.New("replaced while it was opened")
+)
+
+// Open opens the regular file that seen describes, for reading. Between that
+// description and the open, somebody may have put a link or another file in its place:
+// then the two are not the same file, and Open fails with ErrReplaced.
+func Open(root *os.Root, name string, seen fs.FileInfo) (*os.File, fs.FileInfo, error) {
+	if err := Check(seen); err != nil {
+		return nil, nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil {
+		err = Check(opened)
+	}
+	if err == nil && !os.SameFile(seen, opened) {
+		err = ErrReplaced
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, opened, nil
+}
+
+// Check fails with ErrNotRegular, unless info describes a regular file. info must come
+// from Lstat: Stat describes the target of a link.
+func Check(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w (%s)", ErrNotRegular, info.Mode().Type())
+	}
+	return nil
+}

@@ -1,0 +1,12 @@
+-- The messages of a session in OpenCode's own order. The second column is true for the
+-- answer of OpenCode's compaction. data may be no JSON.
+SELECT id,
+	CASE WHEN json_valid(data)
+		THEN coalesce(json_extract(data, '$.role') = 'assistant'
+			AND json_type(data, '$.summary') = 'true'
+			AND json_extract(data, '$.finish') = 'stop', 0)
+		ELSE 0
+	END
+FROM message
+WHERE session_id = ?
+ORDER BY time_created, id
