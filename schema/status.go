@@ -37,6 +37,9 @@ type StatusResult struct {
 	// KnownSessions counts all sessions in the store. Sessions lists only the
 	// newest.
 	KnownSessions int `json:"knownSessions,omitzero"`
+	// HistorianRuns counts the runs of the historian that are under way or about to
+	// begin.
+	HistorianRuns int `json:"historianRuns,omitzero"`
 	// Warnings are problems that a person should look at, worst first.
 	Warnings []Warning `json:"warnings,omitempty"`
 	// Saved is the money that magicctx has saved, summed over all sessions of

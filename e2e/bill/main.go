@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -21,8 +22,8 @@ const (
 	exitBroken = 2
 )
 
-// timeout bounds the whole program, which takes about five minutes.
-const timeout = 30 * time.Minute
+// timeout bounds the whole program, which takes about twelve minutes.
+const timeout = time.Hour
 
 // errMissed means that the report lists bounds that magicctx exceeds.
 var errMissed = errors.New("magicctx misses its bounds, see above")
@@ -47,9 +48,10 @@ func main() {
 
 type options struct {
 	repo, only, traces string
-	route              string
+	route, scene       string
 	turns              int
-	json, unbounded    bool
+	json               bool
+	alone, unbounded   bool // also without historian, also without a window
 	binding            bool
 }
 
@@ -57,17 +59,19 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bill", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.repo, "repo", ".", "root of the repository")
-	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx or unbounded")
+	flags.StringVar(&o.only, "only", "", "run only this variant: OpenCode, magicctx, without historian or unbounded")
+	flags.StringVar(&o.scene, "scene", "", "run only this scene: 64k or 200k")
 	flags.StringVar(&o.route, "route", byAnthropic.flag, "whose cache and prices: anthropic or openai")
 	flags.StringVar(&o.traces, "trace", "", "record magicctx in this directory, for magicctx-host replay")
-	flags.IntVar(&o.turns, "turns", 60, "turns of the story; the bounds are made for 60")
+	flags.IntVar(&o.turns, "turns", 0, "turns of the story; 0 stands for those of the scene, for which the bounds are made")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	flags.BoolVar(&o.binding, "binding", false, "with a model that binds its thinking to what was before it, of route anthropic")
+	flags.BoolVar(&o.alone, "without-historian", false, "also run magicctx without a historian")
 	flags.BoolVar(&o.unbounded, "unbounded", false, "also run in a window without end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if o.turns < 1 {
+	if o.turns < 0 {
 		return fmt.Errorf("-turns is %d, want at least 1", o.turns)
 	}
 	if o.traces == "" {
@@ -79,39 +83,32 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 }
 
 // variants returns the variants to run, in order.
-func (o *options) variants() ([]variant, error) {
-	if o.only == "" && !o.unbounded {
-		return []variant{withCompaction, withMagicctx}, nil
-	}
-	all := []variant{withCompaction, withMagicctx, unbounded}
-	if o.only == "" {
-		return all, nil
-	}
-	for _, v := range all {
-		if strings.EqualFold(v.name, o.only) {
-			return []variant{v}, nil
+func (o *options) variants() (chosen []variant, err error) {
+	for _, v := range variants {
+		switch {
+		case o.only == "" && (!v.unbounded || o.unbounded) && (v != withoutHistorian || o.alone), strings.EqualFold(v.name, o.only):
+			chosen = append(chosen, v)
 		}
 	}
-	return nil, fmt.Errorf("-only is %q, want OpenCode, magicctx or unbounded", o.only)
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("-only is %q, want OpenCode, magicctx, without historian or unbounded", o.only)
+	}
+	return chosen, nil
 }
 
-// measure runs the variants one after the other and prints the report.
+// measure runs the variants of each scene one after the other and prints the reports.
 func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	var o options
 	if err := o.parse(args, stderr); err != nil {
 		return err
 	}
-	variants, err := o.variants()
-	if err != nil {
-		return err
-	}
-	by, err := billedBy(o.route, o.binding)
+	chosen, err := scenesNamed(o.scene)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "mcx")
+	dir, err := makeRoot()
 	if err != nil {
 		return err
 	}
@@ -120,32 +117,66 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	if err != nil {
 		return err
 	}
+	var all reports
+	for _, s := range chosen {
+		rep, err := o.play(ctx, product, s, dir, stderr)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		all = append(all, rep)
+	}
+	write := all.writeTables
+	if o.json {
+		write = all.writeJSON
+	}
+	if err := write(stdout); err != nil {
+		return err
+	}
+	if all.miss() {
+		return errMissed
+	}
+	return nil
+}
+
+// play runs the variants in one scene.
+func (o *options) play(ctx context.Context, product stage.Product, s scene, dir string, stderr io.Writer) (rep report, err error) {
+	chosen, err := o.variants()
+	if err != nil {
+		return rep, err
+	}
+	by, err := billedBy(o.route, o.binding)
+	if err != nil {
+		return rep, err
+	}
+	s.turns = cmp.Or(o.turns, s.turns)
 	var results []result
-	for i, v := range variants {
-		show := newProgress(stderr, v, o.turns)
+	for i, v := range chosen {
+		show := newProgress(stderr, v, s.turns)
 		r := run{
-			variant: v, billed: by, product: product, root: filepath.Join(dir, fmt.Sprint(i)), turns: o.turns,
+			variant: v, limits: s.limits, billed: by, product: product, root: filepath.Join(dir, s.name+fmt.Sprint(i)), turns: s.turns,
 			traces: o.traces, progress: show.turn,
 		}
 		res, err := r.play(ctx)
 		show.end()
 		if err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
+			return rep, fmt.Errorf("%s: %w", v.name, err)
 		}
 		results = append(results, res)
 	}
-	rep := newReport(by, results)
-	write := rep.writeTable
-	if o.json {
-		write = rep.writeJSON
+	return newReport(s, by, results), nil
+}
+
+// makeRoot makes the directory for the files of the runs. Prompts name its path, and another path would
+// have another number of tokens. So the path is the same each time, unless another program measures as
+// well.
+func makeRoot() (dir string, err error) {
+	for i := range 10 {
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("mcx%d", i))
+		if err = os.Mkdir(dir, 0o700); err == nil {
+			return dir, nil
+		}
 	}
-	if err := write(stdout); err != nil {
-		return err
-	}
-	if len(rep.Misses) > 0 {
-		return errMissed
-	}
-	return nil
+	return "", fmt.Errorf("make a directory for the runs: %w; remove those that earlier runs have left", err)
 }
 
 // removeAll removes the files of a run. After an interrupt, a grandchild of OpenCode may live an

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,18 +18,23 @@ import (
 type provider struct {
 	billed billed
 	story  story
-	window int // in tokens
+	limit  int // in tokens
+	// settled waits until no historian runs, so that a run has the same result on each machine. nil
+	// waits for nothing.
+	settled func(context.Context)
 
 	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
 	cache promptcache.Cache // entries never expire, because a run must not depend on the machine's speed
 	sizes map[promptcache.Hash]int
 	tally tally
+	// windows holds, for each turn, the needles in the last prompt of the turn.
+	windows map[int]sighting
 }
 
-func newProvider(b billed, s story, window int) *provider {
+func newProvider(b billed, s story, limit int) *provider {
 	return &provider{
-		billed: b, story: s, window: window, cache: promptcache.Cache{Route: b.route},
+		billed: b, story: s, limit: limit, windows: map[int]sighting{}, cache: promptcache.Cache{Route: b.route},
 		sizes: map[promptcache.Hash]int{}, tally: tally{prices: b.prices},
 	}
 }
@@ -51,17 +57,28 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	if !strings.HasSuffix(p.billed.model, "/"+r.Model) {
 		return step(p.story.title()) // a request to another model, with other prices, is not counted
 	}
+	asked := promptOf(r)
 	at, known := position(r.Messages)
+	messages := r.Messages
 	blocks := p.blocks(r)
 	found := r.Thinking
 	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
 	// windows are hundreds of megabytes.
 	r.Body, r.Messages, r.Blocks = nil, nil, nil
 
-	if size := sizeOf(blocks); size > p.window {
+	if size := sizeOf(blocks); size > p.limit {
 		p.tally.refuse(size)
 		return mockllm.Fail(http.StatusBadRequest, "invalid_request_error",
-			fmt.Sprintf("prompt is too long: %d tokens > %d maximum", size, p.window))
+			fmt.Sprintf("prompt is too long: %d tokens > %d maximum", size, p.limit))
+	}
+	if isForHistorian(asked) {
+		usage := p.cache.Account(0, r.Model, blocks)
+		a := compartments(asked)
+		usage.Output = a.tokens()
+		p.tally.remember(at, usage)
+		s := step(a)
+		s.Usage = &usage
+		return s
 	}
 	if !known {
 		p.tally.Strangers++
@@ -71,7 +88,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	usage := p.cache.Account(0, r.Model, blocks)
 	var a answer
 	if mockllm.WithoutTools(r) {
-		a = p.story.summary(at)
+		a = compaction(asked, at)
 		usage.Output = a.tokens()
 		p.tally.summarise(usage)
 	} else {
@@ -83,10 +100,26 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 			p.tally.think(found, p.tally.extends(blocks))
 		}
 		p.tally.step(at, blocks, usage)
+		if at.step == calls {
+			p.windows[at.turn] = p.story.findNeedles(at, messages)
+		}
 	}
 	s := step(a)
 	s.Usage = &usage
+	s.Until = p.settled
 	return s
+}
+
+// promptOf returns the text of the newest message.
+func promptOf(r *mockllm.Request) string {
+	if len(r.Messages) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, c := range r.Messages[len(r.Messages)-1].Content {
+		texts = append(texts, c.Text)
+	}
+	return strings.Join(texts, "\n")
 }
 
 func step(a answer) mockllm.Step {

@@ -33,7 +33,7 @@ func request(turn int, blocks ...json.Value) *mockllm.Request {
 var long = strings.Repeat("A ledger of the harbour. ", 300)
 
 func TestUsageIsThatOfThePromptCache(t *testing.T) {
-	p := newProvider(byAnthropic, testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	first, second := tokens.Count(long), tokens.Count("more")
 	p.answer(request(1, text(long)))
 	got := p.answer(request(2, text(long), text("more"))).Usage
@@ -51,7 +51,7 @@ func TestUsageIsThatOfThePromptCache(t *testing.T) {
 
 // OpenAI reads in steps of 128 tokens, no matter which blocks are marked, and reports no writes.
 func TestUsageByOpenAI(t *testing.T) {
-	p := newProvider(byOpenAI, testStory(), window.Context)
+	p := newProvider(byOpenAI, testStory(), scenes[0].limits.Context)
 	ask := func(turn int, blocks ...json.Value) promptcache.Tokens {
 		r := request(turn, blocks...)
 		_, r.Model, _ = strings.Cut(byOpenAI.model, "/")
@@ -85,7 +85,7 @@ func TestModelsAreOfTheirRoute(t *testing.T) {
 }
 
 func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
-	p := newProvider(byAnthropic, testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	p.answer(request(1, text(long), text("a")))
 	p.answer(request(1, text(long), text("a")))            // a retry
 	p.answer(request(1, text(long), text("a"), text("b"))) // an extension
@@ -103,7 +103,7 @@ func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
 
 // A summary is paid for, but it does not belong to the main conversation.
 func TestSummaryIsNoBust(t *testing.T) {
-	p := newProvider(byAnthropic, testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	p.answer(request(1, text(long)))
 	summary := request(1, text("Summarise: "+long))
 	summary.Tools = nil
@@ -137,7 +137,7 @@ func TestPromptLongerThanTheWindowIsRefused(t *testing.T) {
 }
 
 func TestTitleIsNotCounted(t *testing.T) {
-	p := newProvider(byAnthropic, testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	r := request(1, text(long))
 	_, r.Model, _ = strings.Cut(opencodetest.SmallModel, "/")
 	if s := p.answer(r); s.Error != nil || p.counted().Requests != 0 {
@@ -146,7 +146,7 @@ func TestTitleIsNotCounted(t *testing.T) {
 }
 
 func TestStrangerIsRefused(t *testing.T) {
-	p := newProvider(byAnthropic, testStory(), window.Context)
+	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	r := request(1, text(long))
 	r.Messages = user("hello")
 	if s := p.answer(r); s.Error == nil || p.counted().Strangers != 1 {
@@ -177,7 +177,7 @@ func TestBlockTokensAreThoseOfWhatTheModelReads(t *testing.T) {
 // The whole story without OpenCode: each answer leads to the next request.
 func TestStoryLeadsToItsEnd(t *testing.T) {
 	s := story{project: "/project", turns: 2}
-	p := newProvider(byAnthropic, s, window.Context)
+	p := newProvider(byAnthropic, s, scenes[0].limits.Context)
 	var messages []mockllm.Message
 	for turn := 1; turn <= s.turns; turn++ {
 		messages = append(messages, user(s.prompt(turn))...)

@@ -3,29 +3,32 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The bounds that magicctx must keep in the story of 60 turns.
-const (
-	maxBusts   = 30
-	minHitRate = 0.94
-	// maxRatio bounds the bill of magicctx as a multiple of the bill with OpenCode's own compaction.
-	maxRatio = 1.1
-)
+// minHitRate bounds the share of the prompts that magicctx reads from the cache.
+const minHitRate = 0.94
 
-// A report is the output of the command.
+// reports is the output of the command.
+type reports []report
+
+// A report compares the runs of one scene.
 type report struct {
+	Scene  string `json:"scene"`
 	Window int      `json:"window"` // in tokens
 	Route  string   `json:"route"`  // the route that decides cache and prices
 	Runs   []figure `json:"runs"`
 	// Misses describes the bounds that magicctx exceeds.
 	Misses []string `json:"misses"`
+
+	scene scene
 }
 
 // A figure holds the results of a run. Tokens are counted by internal/tokens. Amounts in $ use the
@@ -36,6 +39,9 @@ type figure struct {
 	Finished   int     `json:"finished"` // turns that were answered
 	Requests   int     `json:"requests"`
 	Summaries  int     `json:"summaries"`
+	// Runs are the requests of the historian, and HistorianBill their costs, answers included.
+	Runs          []historianRun `json:"historian_runs,omitempty"`
+	HistorianBill float64        `json:"historian_bill"`
 	Busts      int     `json:"busts"`
 	HitRate    float64 `json:"hit_rate"`
 	Peak       int     `json:"peak"`
@@ -47,7 +53,7 @@ type figure struct {
 	Output     int     `json:"output"`
 	Bill       float64 `json:"bill"` // of the prompts, without the answers
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is the bill divided by the bill of OpenCode's own compaction. It is 0 if that variant did
+	// Ratio is the bill with all answers, divided by the same bill of OpenCode's own compaction. It is 0 if that variant did
 	// not run, or if this run is only cheaper because turns got no answer.
 	Ratio   float64 `json:"ratio"`
 	Seconds float64 `json:"seconds"`
@@ -68,17 +74,17 @@ type thinkingFigure struct {
 	Kept    float64 `json:"kept"`    // valid blocks as a share of all blocks that the model had made by then, over all requests
 }
 
-func newReport(by billed, results []result) report {
-	rep := report{Window: window.Context, Route: by.route.Name, Misses: []string{}}
+func newReport(s scene, by billed, results []result) report {
+	rep := report{Scene: s.name, scene: s, Window: s.limits.Context, Route: by.route.Name, Misses: []string{}}
 	base := 0.0
 	for _, r := range results {
 		if r.Name == withCompaction.name {
-			base = r.bill()
+			base = r.fullBill()
 		}
 	}
 	for _, r := range results {
 		f := figure{
-			Name: r.Name, Turns: r.Turns, Finished: r.tally.Turns, Requests: r.Requests, Summaries: r.Summaries,
+			Name: r.Name, Turns: r.Turns, Finished: r.tally.Turns, Requests: r.Requests, Summaries: r.Summaries, Runs: r.Runs, HistorianBill: promptcache.Bill(r.ofHistorian(), by.prices),
 			Busts: len(r.Busts), HitRate: r.hitRate(), Peak: r.Peak, Overflows: r.Overflows, Strangers: r.Strangers,
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
 			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes,
@@ -87,18 +93,18 @@ func newReport(by billed, results []result) report {
 			f.Thinking = &thinkingFigure{Sent: k.Sent, Invalid: k.invalid(), Tainted: k.Tainted, Lost: k.Lost, Valid: k.valid(), Kept: k.kept()}
 		}
 		if base > 0 && f.Finished == f.Turns {
-			f.Ratio = f.Bill / base
+			f.Ratio = f.WithOutput / base
 		}
 		rep.Runs = append(rep.Runs, f)
 		if f.Name == withMagicctx.name {
-			rep.Misses = append(rep.Misses, f.misses()...)
+			rep.Misses = append(rep.Misses, f.misses(s)...)
 		}
 	}
 	return rep
 }
 
 // misses lists the bounds that a run of magicctx exceeds.
-func (f figure) misses() []string {
+func (f figure) misses(s scene) []string {
 	var all []string
 	miss := func(isMissed bool, format string, args ...any) {
 		if isMissed {
@@ -108,10 +114,10 @@ func (f figure) misses() []string {
 	miss(f.Finished < f.Turns, "%d of %d turns got no answer", f.Turns-f.Finished, f.Turns)
 	miss(f.Strangers > 0, "requests that are not of the story: %d", f.Strangers)
 	miss(f.Overflows > 0, "prompts that were too long for the window: %d", f.Overflows)
-	miss(f.Peak >= window.Context, "the peak of %s tokens is not below the window of %s", format.Grouped(f.Peak), format.Grouped(window.Context))
-	miss(f.Busts > maxBusts, "%d busts are more than %d", f.Busts, maxBusts)
+	miss(f.Peak >= s.limits.Context, "the peak of %s tokens is not below the window of %s", format.Grouped(f.Peak), format.Grouped(s.limits.Context))
+	miss(f.Busts > s.maxBusts, "%d busts are more than %d", f.Busts, s.maxBusts)
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", format.FinePercent(f.HitRate), format.FinePercent(minHitRate))
-	miss(f.Ratio > maxRatio, "the bill is %.2f times OpenCode's, more than %.2f", f.Ratio, maxRatio)
+	miss(f.Ratio > s.maxRatio, "the bill is %.3f times OpenCode's, more than %.2f", f.Ratio, s.maxRatio)
 	if k := f.Thinking; k != nil {
 		miss(k.Invalid > 0, "thinking blocks whose prefix has changed: %d", k.Invalid)
 		miss(k.Lost > 0, "valid thinking blocks left out without a bust: %d", k.Lost)
@@ -119,8 +125,25 @@ func (f figure) misses() []string {
 	return all
 }
 
-func (r report) writeJSON(w io.Writer) error {
-	content, err := json.MarshalIndent(r)
+// miss reports whether magicctx exceeds a bound in a scene.
+func (all reports) miss() bool {
+	return slices.ContainsFunc(all, func(r report) bool { return len(r.Misses) > 0 })
+}
+
+func (all reports) writeTables(w io.Writer) error {
+	for i, r := range all {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := r.writeTable(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (all reports) writeJSON(w io.Writer) error {
+	content, err := json.MarshalIndent(all)
 	if err != nil {
 		return err
 	}
@@ -143,17 +166,19 @@ func (r report) rows() []row {
 		{"turns answered", func(f figure) string { return fmt.Sprintf("%d of %d", f.Finished, f.Turns) }, "all"},
 		{"requests", count(func(f figure) int { return f.Requests }), ""},
 		{"- of these summaries", count(func(f figure) int { return f.Summaries }), ""},
-		{"busts", count(func(f figure) int { return f.Busts }), fmt.Sprintf("≤ %d", maxBusts)},
+		{"- of these the historian's", count(func(f figure) int { return len(f.Runs) }), ""},
+		{"busts", count(func(f figure) int { return f.Busts }), fmt.Sprintf("≤ %d", r.scene.maxBusts)},
 		{"hit rate", func(f figure) string { return format.FinePercent(f.HitRate) }, "≥ " + format.FinePercent(minHitRate)},
-		{"peak, tokens", count(func(f figure) int { return f.Peak }), "< " + format.Grouped(window.Context)},
+		{"peak, tokens", count(func(f figure) int { return f.Peak }), "< " + format.Grouped(r.Window)},
 		{"overflows", count(func(f figure) int { return f.Overflows }), "0"},
 		{"tokens fresh", count(func(f figure) int { return f.Fresh }), ""},
 		{"tokens written", count(func(f figure) int { return f.Written }), ""},
 		{"tokens read", count(func(f figure) int { return f.Read }), ""},
 		{"tokens of output", count(func(f figure) int { return f.Output }), ""},
 		{"bill of the prompts", func(f figure) string { return format.Money(f.Bill) }, ""},
-		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", maxRatio)},
-		{"bill with output", func(f figure) string { return format.Money(f.WithOutput) }, ""},
+		{"bill with the answers", func(f figure) string { return format.Money(f.WithOutput) }, ""},
+		{"- of it the historian", func(f figure) string { return format.Money(f.HistorianBill) }, ""},
+		{"- beside OpenCode's", ratio, fmt.Sprintf("≤ %.2f", r.scene.maxRatio)},
 		{"time, s", func(f figure) string { return fmt.Sprintf("%.0f", f.Seconds) }, ""},
 	}
 	if len(r.Runs) == 0 || r.Runs[0].Thinking == nil {
@@ -173,7 +198,7 @@ func ratio(f figure) string {
 	if f.Ratio == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", f.Ratio)
+	return fmt.Sprintf("%.3f", f.Ratio)
 }
 
 func (r report) writeTable(w io.Writer) error {
@@ -188,7 +213,7 @@ func (r report) writeTable(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "cache and prices by the rules of %s\n\n", r.Route)
+	fmt.Fprintf(&b, "%d turns in a window of %s tokens, cache and prices by the rules of %s\n\n", r.scene.turns, format.Grouped(r.Window), r.Route)
 	for _, line := range lines {
 		text := fmt.Sprintf("%-*s", widths[0], line[0])
 		for i, cell := range line[1:] {

@@ -7,9 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 	"github.com/magicctx/magicctx-host/internal/promptcache"
 	"github.com/magicctx/magicctx-host/schema"
 )
+
+var bounds = scene{name: "64k", turns: 60, limits: opencodetest.Limits{Context: 64_000}, maxRatio: 1.1, maxBusts: 30}
 
 // good returns a figure that keeps all bounds, each of them narrowly.
 func good() figure {
@@ -37,7 +40,7 @@ func TestMisses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := good()
 			tt.change(&f)
-			if got := strings.Join(f.misses(), "; "); got != tt.want {
+			if got := strings.Join(f.misses(bounds), "; "); got != tt.want {
 				t.Errorf("misses %q, want %q", got, tt.want)
 			}
 		})
@@ -55,7 +58,7 @@ func TestReportComparesBills(t *testing.T) {
 	ours := theirs
 	ours.Name, ours.causes = "magicctx", []schema.CauseCount{{Cause: "pressure", Count: 9}}
 	ours.Tokens.Write = 2 * million
-	rep := newReport(byAnthropic, []result{theirs, ours})
+	rep := newReport(bounds, byAnthropic, []result{theirs, ours})
 	want := []figure{{Bill: 7.05, WithOutput: 22.05, Ratio: 1}, {Bill: 10.80, WithOutput: 25.80, Ratio: 10.80 / 7.05}}
 	for i, f := range rep.Runs {
 		got := figure{Bill: f.Bill, WithOutput: f.WithOutput, Ratio: f.Ratio}
@@ -87,7 +90,7 @@ func TestReportComparesBills(t *testing.T) {
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
-	if rep := newReport(byAnthropic, []result{theirs, ours}); rep.Runs[1].Ratio != 0 {
+	if rep := newReport(bounds, byAnthropic, []result{theirs, ours}); rep.Runs[1].Ratio != 0 {
 		t.Errorf("ratio is %f, want none", rep.Runs[1].Ratio)
 	}
 }

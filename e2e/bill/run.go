@@ -18,24 +18,29 @@ import (
 // A variant is one way to handle a limited window, for example OpenCode's own compaction.
 type variant struct {
 	name string
-	// limits of the model. OpenCode compacts when a step's prompt has reached Context - Output tokens.
-	limits opencodetest.Limits
-	// plugin switches magicctx on, and compaction switches OpenCode's own on.
-	plugin, compaction bool
+	// plugin switches magicctx on, historian its historian, and compaction OpenCode's own compaction.
+	plugin, historian, compaction bool
+	// unbounded takes the window away.
+	unbounded bool
 }
 
 var (
-	window = opencodetest.Limits{Context: 64_000, Output: 8_192}
-
-	withCompaction = variant{name: "OpenCode", limits: window, compaction: true}
-	withMagicctx   = variant{name: "magicctx", limits: window, plugin: true}
+	withCompaction   = variant{name: "OpenCode", compaction: true}
+	withMagicctx     = variant{name: "magicctx", plugin: true, historian: true}
+	withoutHistorian = variant{name: "without historian", plugin: true}
 	// unbounded shows the costs of the session if nothing is ever left out.
-	unbounded = variant{name: "unbounded", limits: opencodetest.Limits{Context: 10_000_000, Output: 8_192}}
+	unbounded = variant{name: "unbounded", unbounded: true}
+
+	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
 )
+
+// withHistorian are the settings of magicctx with a historian, whose model is that of the session.
+const withHistorian = `{"historian": {"disable": false}}`
 
 // A run tells a story to one variant of OpenCode.
 type run struct {
 	variant
+	limits  opencodetest.Limits
 	billed  billed
 	product stage.Product
 	root    string // directory for its files, with a short path (see opencodetest.NewHome)
@@ -50,8 +55,11 @@ type run struct {
 // A result is the outcome of a run.
 type result struct {
 	Name     string
-	Turns    int // number of turns in the story
+	variant  variant
 	Duration time.Duration
+	// windows are the needles in the last prompt of each turn.
+	windows map[int]sighting
+	Turns    int // number of turns in the story
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount
@@ -68,7 +76,13 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	if err != nil {
 		return res, err
 	}
+	if r.unbounded {
+		r.limits.Context = 10_000_000
+	}
 	p := newProvider(r.billed, s, r.limits.Context)
+	if r.historian {
+		p.settled = func(ctx context.Context) { untilSettled(ctx, user) }
+	}
 	mock := mockllm.Start()
 	defer mock.Close()
 	mock.AddRule(p.rule())
@@ -88,7 +102,7 @@ func (r run) play(ctx context.Context) (res result, err error) {
 		return res, err
 	}
 	err = r.tell(ctx, oc, p, s)
-	res = result{Name: r.name, Turns: r.turns, Duration: time.Since(start), tally: p.counted()}
+	res = result{Name: r.name, variant: r.variant, windows: p.windows, Turns: r.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
 		res.causes, err = r.causes(ctx, user, res.tally)
 	}
@@ -107,7 +121,7 @@ func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.Ca
 		return nil, fmt.Errorf("magicctx knows %d sessions, want 1", n)
 	}
 	s := status.Sessions[0]
-	if want := t.Requests + t.Overflows; s.Passes < want {
+	if want := t.Requests - len(t.Runs) + t.Overflows; s.Passes < want {
 		return nil, fmt.Errorf("magicctx had %d passes for %d requests", s.Passes, want)
 	}
 	return s.BustCauses, nil
@@ -156,7 +170,11 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	options := user.Bare(project, mockURL)
 	if r.plugin {
 		options = user.WithPlugin(r.product.Host, project, mockURL)
-		if err := user.Configure(stage.WithoutHistorian); err != nil {
+		settings := stage.WithoutHistorian
+		if r.historian {
+			settings = withHistorian
+		}
+		if err := user.Configure(settings); err != nil {
 			return options, err
 		}
 		if r.traces != "" {
@@ -172,4 +190,16 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 		delete(options.Config, "compaction") // then OpenCode uses its defaults
 	}
 	return options, nil
+}
+
+// untilSettled waits until no run of the historian is under way. Otherwise the pass that shows a new
+// compartment first would depend on the speed of the machine.
+func untilSettled(ctx context.Context, user *stage.User) {
+	for ctx.Err() == nil {
+		status, err := user.Status(ctx)
+		if err != nil || status.HistorianRuns == 0 {
+			return // without a host, no historian runs
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }

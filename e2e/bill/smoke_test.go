@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 
 const smokeTurns = 3
 
-func playSmoke(t *testing.T, by billed, v variant) result {
+func playSmoke(t *testing.T, by billed, v variant, l opencodetest.Limits) result {
 	t.Helper()
 	suite.Needs(t)
-	r := run{variant: v, billed: by, product: product, root: suite.Root(t), turns: smokeTurns}
+	r := run{variant: v, limits: l, billed: by, product: product, root: suite.Root(t), turns: smokeTurns}
 	res, err := r.play(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -37,13 +37,12 @@ func playSmoke(t *testing.T, by billed, v variant) result {
 
 // Three turns fill the window. OpenCode compacts, and the story goes on.
 func TestStoryGoesOnAfterCompaction(t *testing.T) {
-	v := withCompaction
-	v.limits = opencodetest.Limits{Context: 30_000, Output: 8_192}
-	res := playSmoke(t, byAnthropic, v)
+	limits := opencodetest.Limits{Context: 30_000, Output: 8_192}
+	res := playSmoke(t, byAnthropic, withCompaction, limits)
 	if res.Summaries == 0 || len(res.Busts) != res.Summaries {
 		t.Errorf("%d summaries, busts %+v, want one bust for each summary", res.Summaries, res.Busts)
 	}
-	if res.Peak >= v.limits.Context {
+	if res.Peak >= limits.Context {
 		t.Errorf("the peak is %d", res.Peak)
 	}
 }
@@ -51,7 +50,7 @@ func TestStoryGoesOnAfterCompaction(t *testing.T) {
 // If the window has enough room, each request of magicctx extends the previous one.
 func TestStoryWithMagicctx(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
-		t.Run(by.flag, func(t *testing.T) { extendsEachRequest(t, playSmoke(t, by, withMagicctx), by) })
+		t.Run(by.flag, func(t *testing.T) { extendsEachRequest(t, playSmoke(t, by, withMagicctx, scenes[0].limits), by) })
 	}
 }
 
@@ -60,8 +59,8 @@ func TestStoryWithMagicctx(t *testing.T) {
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	for _, v := range []variant{withCompaction, withMagicctx} {
 		t.Run(v.name, func(t *testing.T) {
-			v.limits = opencodetest.Limits{Context: 26_500, Output: 4_096} // a window that three turns fill
-			res := playSmoke(t, byBinding, v)
+			limits := opencodetest.Limits{Context: 26_500, Output: 4_096} // a window that three turns fill
+			res := playSmoke(t, byBinding, v, limits)
 			k := res.Thinking
 			if k.Sent == 0 || k.Valid == 0 || len(res.Busts) == 0 {
 				t.Fatalf("%+v, %d busts", k, len(res.Busts))

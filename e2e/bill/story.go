@@ -19,7 +19,6 @@ const (
 	promptTokens     = 110
 	stepTokens       = 85
 	conclusionTokens = 160
-	summaryTokens    = 1_200
 	thoughtTokens    = 60
 )
 
@@ -54,7 +53,7 @@ type answer struct {
 
 // prompt returns the user's prompt that begins a turn.
 func (s story) prompt(turn int) string {
-	return fmt.Sprintf("Turn %d: ", turn) + prose(promptTokens, 1, turn)
+	return s.withNeedle(place{turn, 0}, fmt.Sprintf("Turn %d: ", turn)+prose(promptTokens, 1, turn))
 }
 
 // after returns the model's answer in a conversation that has reached p. OpenCode may ask for an
@@ -64,7 +63,7 @@ func (s story) after(p place) answer {
 	case p.step < calls:
 		return s.call(place{p.turn, p.step + 1})
 	case p.step == calls:
-		return answer{text: fmt.Sprintf("Turn %d is done: ", p.turn) + prose(conclusionTokens, 2, p.turn)}
+		return answer{text: s.withNeedle(place{p.turn, done}, fmt.Sprintf("Turn %d is done: ", p.turn)+prose(conclusionTokens, 2, p.turn))}
 	}
 	return answer{text: "Nothing is left to do before the next prompt."}
 }
@@ -74,7 +73,7 @@ func (s story) after(p place) answer {
 // tool downloads ripgrep.
 func (s story) call(p place) answer {
 	a := answer{
-		text: fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step) + prose(stepTokens, 3, p.turn*10+p.step),
+		text: s.withNeedle(p, fmt.Sprintf("Turn %d, step %d: ", p.turn, p.step)+prose(stepTokens, 3, p.turn*10+p.step)),
 		id:   fmt.Sprintf("toolu_turn%03d_step%d", p.turn, p.step),
 	}
 	path := filepath.Join(s.project, fileName(p.turn))
@@ -93,13 +92,6 @@ func (s story) thought(p place) string {
 	return fmt.Sprintf("After step %d of turn %d. ", p.step, p.turn) + prose(thoughtTokens, 6, p.turn*10+p.step)
 }
 
-// summary answers OpenCode's own compaction of a conversation that has reached p. The summary names p,
-// because after the compaction no other message may name it.
-func (s story) summary(p place) answer {
-	return answer{text: fmt.Sprintf("## Goal\nThe user has the ledgers of a town read.\n\n## Progress\nTurn %d, step %d was the last.\n\n## Notes\n",
-		p.turn, p.step) + prose(summaryTokens, 4, p.turn)}
-}
-
 // title answers the request for a title.
 func (s story) title() answer { return answer{text: "Ledgers of a town"} }
 
@@ -111,6 +103,10 @@ func (s story) files() map[string]string {
 		var b strings.Builder
 		for step := 1; step <= calls; step++ {
 			for line := range linesPerCall {
+				if n := s.needle(turn); n.kind == ofError && n.at.step == step && line == errorLine {
+					fmt.Fprintln(&b, n.text)
+					continue
+				}
 				fmt.Fprintf(&b, "%s %02d %s %d/%d/%d\n", piece(place{turn, step}), line, words(r, 6), r.IntN(1e4), r.IntN(1e3), r.IntN(1e3))
 			}
 		}

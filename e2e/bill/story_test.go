@@ -82,7 +82,7 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 			size += tokens.Count(s.after(place{turn, step}).text)
 		}
 	}
-	if share := float64(size) / float64(window.Context); share < 0.75 || share > 0.85 {
+	if share := float64(size) / float64(scenes[0].limits.Context); share < 0.75 || share > 0.85 {
 		t.Errorf("texts, system prompt and tools fill %s of the window, want 75 to 85", format.FinePercent(share))
 	}
 }
@@ -103,14 +103,5 @@ func TestAnswersNameTheirPlace(t *testing.T) {
 	}
 	if got, ok := position(user(s.prompt(7))); !ok || got != (place{7, 0}) {
 		t.Errorf("the prompt names %v, %t", got, ok)
-	}
-	if got, ok := position(assistant(s.summary(place{7, 3}).text, "")); !ok || got != (place{7, 3}) {
-		t.Errorf("the summary names %v, %t", got, ok)
-	}
-}
-
-func TestSummaryHasAPlausibleSize(t *testing.T) {
-	if n := testStory().summary(place{7, 3}).tokens(); n < 1_000 || n > 1_500 {
-		t.Errorf("a summary has %d tokens, want 1,000 to 1,500", n)
 	}
 }

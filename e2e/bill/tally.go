@@ -15,6 +15,8 @@ var prices = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 type tally struct {
 	// Requests counts all answered requests, and Summaries those among them that were for a summary.
 	Requests, Summaries int
+	// Runs are those of the historian. They count among the requests.
+	Runs []historianRun
 	// Turns counts the turns that got their answer.
 	Turns int
 	// Overflows counts the requests that were refused for their length. Strangers counts the requests
@@ -40,6 +42,13 @@ type bust struct {
 	// tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
+}
+
+// A historianRun is a request for compartments.
+type historianRun struct {
+	// Turn is the newest turn that the request names.
+	Turn   int                `json:"turn"`
+	Tokens promptcache.Tokens `json:"tokens"`
 }
 
 // A thinking counts the thinking blocks of a model that binds them.
@@ -129,6 +138,20 @@ func (t *tally) extends(blocks []promptcache.Block) bool { return t.same(blocks)
 func (t *tally) summarise(usage promptcache.Tokens) {
 	t.add(usage)
 	t.Summaries++
+}
+
+// remember counts a request of the historian.
+func (t *tally) remember(at place, usage promptcache.Tokens) {
+	t.add(usage)
+	t.Runs = append(t.Runs, historianRun{Turn: at.turn, Tokens: usage})
+}
+
+// ofHistorian returns the tokens of the historian's requests.
+func (t *tally) ofHistorian() (sum promptcache.Tokens) {
+	for _, r := range t.Runs {
+		sum = sum.Add(r.Tokens)
+	}
+	return sum
 }
 
 func (t *tally) refuse(size int) {

@@ -10,7 +10,7 @@ import (
 // A conversation with three requests. The first has no thinking. The second has one valid block. The
 // third has that block, and one that a change has invalidated.
 func TestThinkingIsCounted(t *testing.T) {
-	p := newProvider(byBinding, testStory(), window.Context)
+	p := newProvider(byBinding, testStory(), scenes[0].limits.Context)
 	ask := func(turn int, found mockllm.ThinkingCheck, texts ...string) mockllm.Step {
 		r := request(turn)
 		for _, s := range texts {
@@ -41,11 +41,11 @@ func TestThinkingIsCounted(t *testing.T) {
 func TestThinkingHasBounds(t *testing.T) {
 	f := good()
 	f.Thinking = &thinkingFigure{Sent: 9, Kept: 0.5}
-	if got := f.misses(); len(got) != 0 {
+	if got := f.misses(bounds); len(got) != 0 {
 		t.Errorf("misses %q", got)
 	}
 	f.Thinking.Invalid, f.Thinking.Lost = 2, 1
-	if got := f.misses(); len(got) != 2 {
+	if got := f.misses(bounds); len(got) != 2 {
 		t.Errorf("misses %q, want two", got)
 	}
 	table := &strings.Builder{}

@@ -1,6 +1,7 @@
 package mockllm
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -21,6 +22,9 @@ type Step struct {
 	Error *HTTPError
 	// Delay is the time before the server sends anything.
 	Delay time.Duration
+	// Until is called before the server sends anything, and delays the answer until it returns. It must
+	// return when its context ends. Unlike a rule, it may wait for other requests.
+	Until func(context.Context)
 	// ChunkBytes is the size of the pieces in which texts and arguments are streamed. 0 sends each in
 	// one event.
 	ChunkBytes int

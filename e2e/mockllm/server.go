@@ -181,6 +181,9 @@ func (s *Server) ruleFor(req *Request) *Rule {
 
 // wait waits for the delay of a step. It returns false if the client or the server has gone.
 func (s *Server) wait(r *http.Request, step Step) bool {
+	if step.Until != nil {
+		step.Until(r.Context())
+	}
 	var delay <-chan time.Time // a nil channel never delivers
 	if !step.Hang {
 		delay = time.After(step.Delay)

@@ -75,7 +75,11 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	}
 	w.askedAt = counter
 	key := s.key
-	h.background.Go(func() { h.summarise(key) })
+	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
+	h.background.Go(func() {
+		defer h.summarising.Add(-1)
+		h.summarise(key)
+	})
 }
 
 // summarises reports whether the session has a historian.

@@ -58,6 +58,9 @@ type Host struct {
 	// background counts the runs of the historian. lifetime ends them.
 	background sync.WaitGroup
 	lifetime   context.Context
+	// summarising counts the runs of the historian that are under way, or that a pass has
+	// put to the trigger.
+	summarising atomic.Int64
 	end        context.CancelFunc
 	// agentRuns holds a token for each hidden agent that runs.
 	agentRuns chan struct{}

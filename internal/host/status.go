@@ -17,6 +17,7 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 	r := schema.StatusResult{
 		Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true,
 		Sessions: []schema.SessionStatus{}, Warnings: h.warnings(), MemoryBytes: residentBytes(),
+		HistorianRuns: int(h.summarising.Load()),
 	}
 	if reason := h.trouble.Load(); reason != nil {
 		r.Enabled, r.Reason = false, *reason

@@ -675,6 +675,8 @@ export interface StatusResult {
   storeBytes?: number
   /** knownSessions counts all sessions in the store. Sessions lists only the newest. */
   knownSessions?: number
+  /** historianRuns counts the runs of the historian that are under way or about to begin. */
+  historianRuns?: number
   /** warnings are problems that a person should look at, worst first. */
   warnings?: Warning[]
   /**

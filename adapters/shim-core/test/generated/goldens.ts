@@ -428,6 +428,7 @@ export const hostCalls: HostCalls = {
     "memoryBytes": 30000000,
     "storeBytes": 5000000,
     "knownSessions": 12,
+    "historianRuns": 1,
     "warnings": [
       {
         "source": "config",

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+)
+
+// A summary keeps one of five sentences. OpenCode's summaries then have about 1,200 tokens in a window
+// of 64 k. The second and the third tier of a compartment keep one of three sentences of the tier before
+// them, as real ones do (docs/history.md has their average sizes).
+const (
+	keptOf     = 5
+	keptOfTier = 3
+)
+
+// compress is the scripted summariser. It keeps one of n sentences, chosen by a hash of the sentence and
+// the seed, without regard to what they say. OpenCode's compaction and the historian both get it, so
+// neither has the better model. With another seed it makes another choice, so that the summary of a
+// summary loses again.
+func compress(sentences []string, n uint64, seed string) (kept []string) {
+	for _, s := range sentences {
+		h := fnv.New64a()
+		fmt.Fprint(h, seed, "\n", s)
+		if h.Sum64()%n == 0 {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// sentences returns the sentences of a text, and the lines that report an error. Listings and calls
+// have neither.
+func sentences(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if _, report, ok := strings.Cut(line, "error: "); ok && !strings.HasSuffix(line, ".") {
+			all = append(all, "error: "+report)
+			continue
+		}
+		for _, s := range strings.SplitAfter(line, ". ") {
+			if s = strings.TrimSpace(s); strings.HasSuffix(s, ".") {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+var (
+	compacted       = regexp.MustCompile(`(?s)<conversation>\n(.*)\n</conversation>`)
+	previousSummary = regexp.MustCompile(`(?s)<previous-summary>\n(.*)\n</previous-summary>`)
+	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
+)
+
+// compaction answers OpenCode's own compaction of a conversation that has reached p. The summary names
+// p, because after the compaction no other message may name it.
+func compaction(prompt string, p place) answer {
+	var told []string
+	for _, part := range []*regexp.Regexp{previousSummary, compacted} {
+		if m := part.FindStringSubmatch(prompt); m != nil {
+			told = append(told, sentences(m[1])...)
+		}
+	}
+	told = compress(told, keptOf, fmt.Sprint("compaction ", p))
+	return answer{text: fmt.Sprintf("%s- Turn %d, step %d was the last.\n\n## Important Details\n- %s",
+		summaryHeader, p.turn, p.step, strings.Join(told, "\n- "))}
+}
+
+// turnsOfCompartment is the number of turns that one compartment covers. Its first tier then has about
+// 300 tokens, the average of real ones (docs/history.md).
+const turnsOfCompartment = 2
+
+var (
+	chunkLine = regexp.MustCompile(`(?m)^\[(\d+)(?:-(\d+))?\] (U|A): (.*)$`)
+	newBlock  = regexp.MustCompile(`(?s)=== BEGIN DATA new_messages \w+ ===\n(.*)\n=== END DATA new_messages`)
+)
+
+// isForHistorian reports whether a prompt asks for compartments.
+func isForHistorian(prompt string) bool { return newBlock.MatchString(prompt) }
+
+// compartments answers the historian's question, with a compartment for each few turns.
+func compartments(prompt string) answer {
+	m := newBlock.FindStringSubmatch(prompt)
+	var all []string
+	var open historian.Range
+	var told []string
+	turns := 0
+	finish := func() {
+		if open.End > 0 {
+			all = append(all, compartment(open, told))
+		}
+	}
+	for _, line := range chunkLine.FindAllStringSubmatch(m[1], -1) {
+		r := rangeOf(line)
+		if line[3] == "U" {
+			turns++
+		}
+		if line[3] == "U" && turns > turnsOfCompartment {
+			finish()
+			open, told, turns = historian.Range{}, nil, 1
+		}
+		if open.Start == 0 {
+			open.Start = r.Start
+		}
+		open.End = r.End
+		for _, part := range strings.Split(line[4], " / ") {
+			told = append(told, sentences(part)...)
+		}
+	}
+	finish()
+	return answer{text: historiantest.Output(all...)}
+}
+
+// rangeOf returns the messages of a line of the chunk.
+func rangeOf(line []string) historian.Range {
+	start, _ := strconv.Atoi(line[1])
+	end := start
+	if line[2] != "" {
+		end, _ = strconv.Atoi(line[2])
+	}
+	return historian.Range{Start: start, End: end}
+}
+
+// compartment writes the summary of sentences in four tiers.
+func compartment(r historian.Range, told []string) string {
+	seed := "messages " + r.String()
+	var tiers [3]string
+	kept := compress(told, keptOf, seed)
+	for i := range tiers {
+		tiers[i] = strings.Join(kept, " ")
+		kept = compress(kept, keptOfTier, fmt.Sprint(seed, " tier ", i+2))
+	}
+	if tiers[0] == "" { // a compartment needs a text
+		tiers[0] = "The ledgers were read on."
+	}
+	return fmt.Sprintf("<compartment start=\"%d\" end=\"%d\" title=\"Ledgers, messages %s\" episode_type=\"investigation\" importance=\"50\">\n<p1>%s</p1>\n<p2>%s</p2>\n<p3>%s</p3>\n<p4/>\n</compartment>",
+		r.Start, r.End, r, tiers[0], tiers[1], tiers[2])
+}
