@@ -196,7 +196,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
 	v.Goal = inOwnTokens(goal, a.perToken)
-	v.Occasion = occasionOf(left, goal)
+	v.Occasion = max(occasionOf(left, goal), min(occasionOf(a, goal), rule.Pressure))
 	p := rule.Propose(v, r.Knobs)
 	freed := covered + int(a.perToken*float64(p.Freed))
 	if v.Occasion > rule.AnyBust {

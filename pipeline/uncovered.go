@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
@@ -31,6 +32,7 @@ func (s *Session) Uncovered(covered history.CoveredEnd) (u Uncovered, ok bool) {
 		i := places[j]
 		decoded[j] = s.Codec.Decode(s.entries[i].raw)
 		list[j] = history.MessageOf(&decoded[j], ordinals[i], s.rawTokens(i))
+		list[j].Reads = s.readTokens(i)
 	})
 	u.Decoded = make(map[int]*transcript.Message, len(places))
 	for j := range decoded {
@@ -63,6 +65,50 @@ func (s *Session) rawTokens(i int) int {
 		}
 	}
 	return tokens
+}
+
+// callTokens is about the size of a call in the historian's text, which shows only its
+// beginning (docs/history.md).
+const callTokens = 20
+
+// readTokens returns how much of a message the historian reads, by the host's count.
+func (s *Session) readTokens(i int) int {
+	tokens := 0
+	for _, it := range s.entries[i].items {
+		switch u := s.State.ByTag(it.Tag); {
+		case u == nil:
+		case u.Kind == frozen.TextUnit:
+			tokens += u.Tokens
+		default:
+			tokens += min(u.InputTokens, callTokens)
+		}
+	}
+	return tokens
+}
+
+// Waiting describes what the next bust takes from the wire anyway: the messages behind the
+// head up to the one with this key, whose compartments are published and not shown yet,
+// and the queued drops.
+func (s *Session) Waiting(key string) history.WaitingDrops {
+	end := 0
+	if i, ok := s.index[key]; ok {
+		end = i + 1
+	}
+	w := history.WaitingDrops{Active: s.State.Head.Tokens()}
+	covered := s.coveredBy(s.State.Head)
+	for i := covered; i < len(s.entries); i++ {
+		size := s.tokensOf(&s.entries[i])
+		w.Active += size
+		if i < end {
+			w.Going += size
+		}
+	}
+	for _, q := range s.State.Queue() {
+		if u := s.State.ByTag(q.Tag); u != nil && s.index[u.MessageKey] >= max(covered, end) {
+			w.Going += u.Tokens
+		}
+	}
+	return w
 }
 
 // UncoveredTokens returns the size of the messages behind the message with this key, and

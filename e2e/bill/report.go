@@ -21,7 +21,7 @@ type reports []report
 
 // A report compares the runs of one scene.
 type report struct {
-	Scene  string `json:"scene"`
+	Scene  string   `json:"scene"`
 	Window int      `json:"window"` // in tokens
 	Route  string   `json:"route"`  // the route that decides cache and prices
 	Runs   []figure `json:"runs"`
@@ -34,25 +34,25 @@ type report struct {
 // A figure holds the results of a run. Tokens are counted by internal/tokens. Amounts in $ use the
 // prices that OpenCode was told.
 type figure struct {
-	Name       string  `json:"name"`
-	Turns      int     `json:"turns"`
-	Finished   int     `json:"finished"` // turns that were answered
-	Requests   int     `json:"requests"`
-	Summaries  int     `json:"summaries"`
+	Name      string `json:"name"`
+	Turns     int    `json:"turns"`
+	Finished  int    `json:"finished"` // turns that were answered
+	Requests  int    `json:"requests"`
+	Summaries int    `json:"summaries"`
 	// Runs are the requests of the historian, and HistorianBill their costs, answers included.
 	Runs          []historianRun `json:"historian_runs,omitempty"`
 	HistorianBill float64        `json:"historian_bill"`
-	Busts      int     `json:"busts"`
-	HitRate    float64 `json:"hit_rate"`
-	Peak       int     `json:"peak"`
-	Overflows  int     `json:"overflows"`
-	Strangers  int     `json:"strangers"`
-	Fresh      int     `json:"fresh"`
-	Written    int     `json:"written"`
-	Read       int     `json:"read"`
-	Output     int     `json:"output"`
-	Bill       float64 `json:"bill"` // of the prompts, without the answers
-	WithOutput float64 `json:"bill_with_output"`
+	Busts         int            `json:"busts"`
+	HitRate       float64        `json:"hit_rate"`
+	Peak          int            `json:"peak"`
+	Overflows     int            `json:"overflows"`
+	Strangers     int            `json:"strangers"`
+	Fresh         int            `json:"fresh"`
+	Written       int            `json:"written"`
+	Read          int            `json:"read"`
+	Output        int            `json:"output"`
+	Bill          float64        `json:"bill"` // of the prompts, without the answers
+	WithOutput    float64        `json:"bill_with_output"`
 	// Ratio is the bill with all answers, divided by the same bill of OpenCode's own compaction. It is 0 if that variant did
 	// not run, or if this run is only cheaper because turns got no answer.
 	Ratio   float64 `json:"ratio"`

@@ -59,7 +59,7 @@ type result struct {
 	Duration time.Duration
 	// windows are the needles in the last prompt of each turn.
 	windows map[int]sighting
-	Turns    int // number of turns in the story
+	Turns   int // number of turns in the story
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
 	causes []schema.CauseCount

@@ -44,6 +44,9 @@ type work struct {
 	isLoaded bool // throttle has been read
 	// askedAt is the tag counter at which the trigger was asked last.
 	askedAt int
+	// askedLevel is the level of usage at that time. A higher one is a reason to ask
+	// again at once: the bust that could show the result is near.
+	askedLevel history.Level
 	// halvings says how often the next chunk is halved. A publication by a model sets it
 	// to 0.
 	halvings int
@@ -65,7 +68,9 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	w := &s.work
 	w.workload = ps.workload(c)
 	counter := s.pipe.State.TagCounter
-	isUrgent := w.usage >= history.ForceUsage
+	level := history.LevelOf(w.usage, w.threshold)
+	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
+	w.askedLevel = min(w.askedLevel, level)
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
@@ -73,7 +78,7 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	if history.IsSmall(uncovered, w.limit, w.threshold, w.usage) {
 		return
 	}
-	w.askedAt = counter
+	w.askedAt, w.askedLevel = counter, level
 	key := s.key
 	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
 	h.background.Go(func() {
@@ -91,12 +96,22 @@ func (ps *pass) workload(c Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
+		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: usageAfter(d, r.LimitTokens), pass: ps.s.row.Passes,
 	}
+	w.waiting = ps.s.pipe.Waiting(ps.s.chronicle.coveredEnd().Key)
 	if w.lowMark <= 0 {
 		w.lowMark = r.Threshold / 2
 	}
 	return w
+}
+
+// usageAfter returns the usage in percent that a pass leaves behind. After a bust there is
+// room again, before any answer reports it.
+func usageAfter(d pipeline.Decision, limit int) float64 {
+	if limit <= 0 || d.Head == nil && len(d.Edits) == 0 {
+		return d.Percent
+	}
+	return d.Percent - float64(d.Price.Removed)/float64(limit)*100
 }
 
 // coveredEnd returns the end of the newest compartment.

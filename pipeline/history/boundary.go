@@ -166,7 +166,8 @@ func (d *division) limitRun() {
 		}
 	}
 	o.Tokens = d.Messages.Tokens(d.uncovered, o.End)
-	o.Oversize = o.Request.Mode != FullRecomp && o.Tokens > o.Cap
+	o.Reads = d.Messages.Reads(d.uncovered, o.End)
+	o.Oversize = o.Request.Mode != FullRecomp && o.Reads > o.Cap
 }
 
 func (d *division) identify() {

@@ -83,7 +83,7 @@ func (t Throttle) Next(d Demand) Grant {
 	case isPressed && (isSpent || grant.IsFault):
 		grant.Way = Extractive
 	case !isSpent && !isTooSoon:
-		grant.Way, grant.Tokens = ByModel, min(s.Tokens, s.Cap, left)
+		grant.Way, grant.Tokens = ByModel, min(s.Reads, s.Cap, left)
 	}
 	return grant
 }

@@ -17,6 +17,21 @@ const (
 	proactiveRange = 2
 )
 
+// A Level is a range of usage in which the trigger has other reasons.
+type Level uint8
+
+// LevelOf returns the level of a usage: 0 as long as only much text is a reason, 1 near the
+// execute threshold, 2 from ForceUsage.
+func LevelOf(usage, threshold float64) Level {
+	switch {
+	case usage >= ForceUsage:
+		return 2
+	case usage >= threshold-proactiveRange:
+		return 1
+	}
+	return 0
+}
+
 // Scale returns the part of the protected tail's usual size that is left to it if
 // nothing is eligible with the usual size.
 func Scale(usage float64) float64 {

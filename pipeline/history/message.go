@@ -21,6 +21,9 @@ type Message struct {
 	// Tokens is the size of the raw message. Dropped units count, because their content
 	// still has to be summarised.
 	Tokens int
+	// Reads is the number of tokens that the historian reads of the message: its words
+	// and the beginning of its calls, and no results.
+	Reads int
 	// Texts are the texts that somebody said. Words that a harness or a plugin has put
 	// into a user's text are not among them, for example a system reminder.
 	Texts []string

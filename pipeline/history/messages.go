@@ -11,6 +11,8 @@ type Messages struct {
 	// sums[n] is the size in tokens of all messages up to ordinal n. It is indexed by
 	// ordinal, not by position: with a missing ordinal, the two differ.
 	sums []int
+	// reads are the same sums of what the historian reads.
+	reads []int
 }
 
 // NewMessages returns the messages of a session that has total messages. The messages
@@ -19,12 +21,14 @@ func NewMessages(list []Message, total int) *Messages {
 	for i := range list {
 		total = max(total, list[i].Ordinal)
 	}
-	m := &Messages{list: list, total: total, sums: make([]int, total+1)}
+	m := &Messages{list: list, total: total, sums: make([]int, total+1), reads: make([]int, total+1)}
 	for i := range list {
 		m.sums[list[i].Ordinal] = max(0, list[i].Tokens)
+		m.reads[list[i].Ordinal] = max(0, list[i].Reads)
 	}
 	for n := 1; n <= total; n++ {
 		m.sums[n] += m.sums[n-1]
+		m.reads[n] += m.reads[n-1]
 	}
 	return m
 }
@@ -49,6 +53,13 @@ func (m *Messages) At(ordinal int) *Message {
 func (m *Messages) Tokens(start, end int) int {
 	start, end = m.clamp(start), m.clamp(end)
 	return max(0, m.sums[end-1]-m.sums[start-1])
+}
+
+// Reads returns how many tokens the historian reads of the messages from start up to end,
+// without end.
+func (m *Messages) Reads(start, end int) int {
+	start, end = m.clamp(start), m.clamp(end)
+	return max(0, m.reads[end-1]-m.reads[start-1])
 }
 
 func (m *Messages) clamp(ordinal int) int { return min(max(1, ordinal), m.total+1) }
@@ -80,13 +91,13 @@ func (m *Messages) suffixStart(tokens int) int {
 }
 
 // prefixEnd returns the largest end, at most the given one, for which the messages from
-// start up to that end have no more tokens than allowed. It takes at least one message:
-// a message that is too large goes alone.
+// start up to that end have no more tokens to read than allowed. It takes at least one
+// message: a message that is too large goes alone.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start
 	}
-	fits := sort.Search(end-start, func(n int) bool { return m.Tokens(start, start+n+1) > tokens })
+	fits := sort.Search(end-start, func(n int) bool { return m.Reads(start, start+n+1) > tokens })
 	return start + max(1, fits)
 }
 

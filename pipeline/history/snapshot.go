@@ -75,10 +75,11 @@ type Snapshot struct {
 	Fingerprint uint64
 
 	Reason TailReason
-	// Target is the size in tokens that the protected tail should have. Cap is the
-	// greatest size of the eligible messages, and Tokens their size.
-	Target, Cap, Tokens int
-	// Oversize says that Tokens exceeds Cap, because a message or a tool arc cannot be
+	// Target is the size in tokens that the protected tail should have. Tokens
+	// is the size of the eligible messages. Reads is how many tokens the historian
+	// reads of them, and Cap the greatest number that one run reads.
+	Target, Tokens, Reads, Cap int
+	// Oversize says that Reads exceeds Cap, because a message or a tool arc cannot be
 	// divided.
 	Oversize bool
 	// Limit and Usage are those of the situation.
