@@ -190,13 +190,17 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	v.PrefixIsGone = isHard
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
-	left := a // as the pass finds the wire: thinking that is lost anyway needs no room
+	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
+	found.Size.Current -= lost
+	left := found // as the new head leaves it to the rules
 	covered := int(a.perToken * float64(change.freed))
-	left.Size.Current -= lost + covered
+	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
 	v.Goal = inOwnTokens(goal, a.perToken)
-	v.Occasion = max(occasionOf(left, goal), min(occasionOf(a, goal), rule.Pressure))
+	// If the new head alone ends the pressure, the bust still goes down to the low mark:
+	// everything behind the head is sent again anyway.
+	v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	p := rule.Propose(v, r.Knobs)
 	freed := covered + int(a.perToken*float64(p.Freed))
 	if v.Occasion > rule.AnyBust {

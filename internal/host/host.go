@@ -61,7 +61,7 @@ type Host struct {
 	// summarising counts the runs of the historian that are under way, or that a pass has
 	// put to the trigger.
 	summarising atomic.Int64
-	end        context.CancelFunc
+	end         context.CancelFunc
 	// agentRuns holds a token for each hidden agent that runs.
 	agentRuns chan struct{}
 	// trouble is the reason why the last write to the store failed. It is nil

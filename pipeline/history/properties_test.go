@@ -24,6 +24,7 @@ func genMessages(t *rapid.T, longArcs bool) *Messages {
 		m := Message{Ordinal: ordinal, Key: fmt.Sprint("m", ordinal), Role: transcript.Assistant, Digest: uint64(ordinal)}
 		sizes := []*rapid.Generator[int]{rapid.IntRange(0, 300), rapid.IntRange(300, 3000), rapid.IntRange(300, 9000), rapid.IntRange(50_000, 120_000)}
 		m.Tokens = rapid.OneOf(sizes...).Draw(t, "tokens")
+		m.Reads = m.Tokens / rapid.SampledFrom([]int{1, 1, 4, 20}).Draw(t, "results per word")
 		if rapid.IntRange(0, 3).Draw(t, "role") == 0 {
 			m.Role = transcript.User
 		}
@@ -102,11 +103,14 @@ func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 		if want := m.Tokens(got.Start, got.End); got.Tokens != want && m.Total() > 0 {
 			t.Fatalf("tokens %d, want %d", got.Tokens, want)
 		}
-		if r.Mode == FullRecomp || got.Tokens <= got.Cap {
+		if want := m.Reads(got.Start, got.End); got.Reads != want && m.Total() > 0 {
+			t.Fatalf("reads %d, want %d", got.Reads, want)
+		}
+		if r.Mode == FullRecomp || got.Reads <= got.Cap {
 			return
 		}
 		if !got.Oversize {
-			t.Fatalf("%d tokens with a cap of %d: %+v", got.Tokens, got.Cap, got)
+			t.Fatalf("reads %d tokens with a cap of %d: %+v", got.Reads, got.Cap, got)
 		}
 		arcs := spansOf(m, got.Start, m.suffixStart(got.Target))
 		for cut := got.Start + 1; cut < got.End; cut++ {
@@ -273,7 +277,7 @@ func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 		for pass := 1; pass <= 200; pass++ {
 			usage := rapid.Float64Range(41, 110).Draw(t, "usage")
 			tail := rapid.IntRange(1000, 20_000).Draw(t, "tail")
-			d := Demand{Pass: pass, Room: 83_200, LowMark: 40, Price: 1, Snapshot: Snapshot{Usage: usage, Cap: runCap(83_200, tail, usage), Tokens: rapid.IntRange(300, 60_000).Draw(t, "tokens")}}
+			d := Demand{Pass: pass, Room: 83_200, LowMark: 40, Price: 1, Snapshot: Snapshot{Usage: usage, Cap: runCap(83_200, tail, usage), Reads: rapid.IntRange(300, 60_000).Draw(t, "tokens")}}
 			g := throttle.Next(d)
 			switch g.Way {
 			case Wait:

@@ -6,7 +6,7 @@ import "testing"
 // moved on. Ours waits without pressure only, and counts passes.
 func TestThrottleCountsNoTime(t *testing.T) {
 	demand := func(pass int, usage float64) Demand {
-		s := Snapshot{Usage: usage, Tokens: 60_000, Cap: 49_920}
+		s := Snapshot{Usage: usage, Reads: 60_000, Cap: 49_920}
 		if usage >= EmergencyUsage {
 			s.Cap = 99_840
 		}
@@ -38,7 +38,7 @@ func TestThrottleCountsNoTime(t *testing.T) {
 }
 
 func TestThrottleBacksOff(t *testing.T) {
-	d := Demand{Snapshot: Snapshot{Usage: 82, Tokens: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
+	d := Demand{Snapshot: Snapshot{Usage: 82, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	for runs, want := range []int{0, 1, 2, 4, 6, 6} { // the fifth would wait for 8 passes, but it is overdue after 6
 		throttle := Throttle{Runs: runs, Tokens: 10, Pass: 100}
 		waits := 0
@@ -63,7 +63,7 @@ func TestThrottleBacksOff(t *testing.T) {
 }
 
 func TestThrottleCountsMoney(t *testing.T) {
-	d := Demand{Pass: 9, Snapshot: Snapshot{Usage: 70, Tokens: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40, Price: 2}
+	d := Demand{Pass: 9, Snapshot: Snapshot{Usage: 70, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40, Price: 2}
 	// A fallback that costs ten times as much as the planned model: 4,000 tokens have
 	// cost as much as 40,000.
 	dear := Throttle{Runs: 1, Tokens: 4000, Money: 80_000, Pass: 1}

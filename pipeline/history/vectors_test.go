@@ -25,7 +25,8 @@ func session(roles string, sizes ...int) *Messages {
 			role = transcript.User
 		}
 		n := i + 1
-		list[i] = Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: role, Texts: []string{fmt.Sprint("text ", n)}, Tokens: sizes[min(i, len(sizes)-1)], Digest: uint64(n)}
+		size := sizes[min(i, len(sizes)-1)]
+		list[i] = Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: role, Texts: []string{fmt.Sprint("text ", n)}, Tokens: size, Reads: size, Digest: uint64(n)}
 	}
 	return NewMessages(list, len(list))
 }
