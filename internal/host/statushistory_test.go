@@ -12,7 +12,7 @@ import (
 // The figures are read from the store, so a restart of the host changes none of them.
 func TestStatusTellsHeadAndHistory(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	before := h.status().Sessions[0]
@@ -51,7 +51,7 @@ func TestStatusTellsHeadAndHistory(t *testing.T) {
 // asked again.
 func TestStatusNamesAFailingHistorian(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil })
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()
