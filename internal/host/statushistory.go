@@ -46,13 +46,14 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 		st.Weakest = &weakest
 	}
 	if sum.LastPublish != nil {
-		last := publishStatus(*sum.LastPublish)
+		last := PublishStatus(*sum.LastPublish)
 		st.LastPublish = &last
 	}
 	return st
 }
 
-func publishStatus(r store.RunRow) schema.HistoryPublish {
+// PublishStatus describes a run that has published.
+func PublishStatus(r store.RunRow) schema.HistoryPublish {
 	return schema.HistoryPublish{
 		Pass: r.Pass, At: r.EndedAt, Start: r.Start, End: r.End, Compartments: r.Produced, Fidelity: r.Fidelity,
 		MadeBy: r.MadeBy, Model: shorten(r.Model, maxShownName), Reason: shorten(r.Reason, maxShownName), Usage: usageStatus(r.Usage),

@@ -54,12 +54,19 @@ func retryOf(passes int) string {
 	return "a model is asked again " + when + "; a full window gets extracts without a model"
 }
 
-// historyOf sums up the compartments.
+// historyOf sums up the compartments, and says if all is well.
 func historyOf(st schema.SessionStatus) string {
-	h := st.History
-	if h == nil {
+	if st.History == nil {
 		return ""
 	}
+	text := compartmentsOf(st.History)
+	if st.History.Compartments > 0 && len(historyFaults(st, time.Time{})) == 0 {
+		return "healthy: " + text
+	}
+	return text
+}
+
+func compartmentsOf(h *schema.HistoryStatus) string {
 	if h.Compartments == 0 {
 		return "nothing is summarised yet"
 	}
@@ -71,10 +78,30 @@ func historyOf(st schema.SessionStatus) string {
 	if w := h.Weakest; w != nil && h.Compartments > 1 {
 		text += fmt.Sprintf(" (lowest %s, messages %d-%d)", format.Percent(w.Fidelity), w.Start, w.End)
 	}
-	if len(historyFaults(st, time.Time{})) == 0 {
-		return "healthy: " + text
-	}
 	return text
+}
+
+// HistoryLines describes the summarised history and the head of a session without the time
+// of day, for a replay.
+func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
+	var lines []string
+	if h != nil {
+		lines = append(lines, compartmentsOf(h))
+		if h.Failures > 0 {
+			lines = append(lines, fmt.Sprintf("the historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError)))
+		}
+		if h.IsOverdue {
+			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "pass")))
+		}
+	}
+	if head != nil {
+		lines = append(lines, standsFor(head), fmt.Sprintf("epoch %d", head.Epoch), HeadSizes(*head))
+	}
+	return lines
+}
+
+func standsFor(h *schema.HeadStatus) string {
+	return fmt.Sprintf("the head stands for messages 1-%d, %s tokens as %s", h.Through, format.Tokens(h.Covered), format.Tokens(h.Baseline+h.Delta))
 }
 
 // foldReasons says in plain words why the head was folded.
@@ -101,7 +128,7 @@ func headOf(h *schema.HeadStatus, now time.Time) string {
 	if h == nil {
 		return ""
 	}
-	text := fmt.Sprintf("stands for messages 1-%d, %s tokens as %s", h.Through, format.Tokens(h.Covered), format.Tokens(h.Baseline+h.Delta))
+	text := strings.TrimPrefix(standsFor(h), "the head ")
 	text += fmt.Sprintf("; epoch %d, folded %s ago %s", h.Epoch, format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
 	text += "; " + HeadSizes(*h)
 	var folds []string
