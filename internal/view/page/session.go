@@ -294,6 +294,7 @@ type passData struct {
 	Head   []int    `json:"head"` // index into Heads
 	Heads  []string `json:"heads"`
 	Values [][]int  `json:"values"`
+	Parts  int      `json:"parts"` // the number of leading Values that add up to the prompt
 	Plain  []int    `json:"plain"`
 	// Cost and PlainCost are the bills up to each pass, in $.
 	Cost      []float64 `json:"cost"`
@@ -304,7 +305,7 @@ type passData struct {
 
 func dataOf(passes []*replay.Pass, c columns) passData {
 	all := slices.Concat(contextSeries, cacheSeries)
-	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Busts: []int{}, Heads: []string{}}
+	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Parts: len(contextSeries), Busts: []int{}, Heads: []string{}}
 	known := make(map[string]int)
 	var cost, plainCost float64
 	for i, p := range passes {
