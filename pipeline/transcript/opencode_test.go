@@ -116,7 +116,7 @@ func TestOpenCodeParts(t *testing.T) {
 		},
 		{
 			"pruned tool", assistant, `{"id":"p","type":"tool","callID":"c","tool":"read","state":{"status":"completed","input":{},"output":"out","time":{"start":1,"end":2,"compacted":3},"attachments":[{"type":"file"}]}}`,
-			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", Text: "[Old tool result content cleared]", Replaced: true, Input: json.Value(`{}`), InputPath: at + "/state/input"},
+			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", Text: "[Old tool result content cleared]", Replaced: true, Original: "out", Input: json.Value(`{}`), InputPath: at + "/state/input"},
 		},
 		{
 			"tool with attachments", assistant, `{"id":"p","type":"tool","callID":"c","tool":"shot","state":{"status":"completed","input":{},"output":"out","attachments":[{"type":"file"}]}}`,
