@@ -137,10 +137,7 @@ func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (
 // anchorsOf returns the messages whose ordinals the compartments know.
 func anchorsOf(compartments []history.Compartment) (anchors []rawhistory.Anchor) {
 	for _, c := range compartments {
-		anchors = append(anchors, rawhistory.Anchor{Ordinal: c.Start, Key: c.StartKey})
-		if c.End > c.Start {
-			anchors = append(anchors, rawhistory.Anchor{Ordinal: c.End, Key: c.EndKey})
-		}
+		anchors = append(anchors, rawhistory.AnchorsOf(c.Start, c.StartKey, c.End, c.EndKey)...)
 	}
 	return anchors
 }
