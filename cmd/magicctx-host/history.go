@@ -248,7 +248,9 @@ func (f *historyFlags) find(b *store.Browser, wanted string) (*store.SessionName
 	return &found[0], nil
 }
 
-func (f *historyFlags) isWanted(key store.Key) bool { return f.Harness == "" || f.Harness == key.Harness }
+func (f *historyFlags) isWanted(key store.Key) bool {
+	return f.Harness == "" || f.Harness == key.Harness
+}
 
 func historySessionOf(o store.HistoryOverview) view.HistorySession {
 	return view.HistorySession{

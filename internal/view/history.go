@@ -183,7 +183,9 @@ type tableColumn struct {
 	cell    func(row int) string
 }
 
-func (c tableColumn) pad(text string) string { return column{width: c.width, isRight: c.isRight}.pad(text) }
+func (c tableColumn) pad(text string) string {
+	return column{width: c.width, isRight: c.isRight}.pad(text)
+}
 
 // table draws rows. The first column takes the space that the rest leaves, up to its width. Of the rest, the
 // last columns are left out if there is no room.

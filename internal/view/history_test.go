@@ -41,7 +41,9 @@ func TestPrintedHistory(t *testing.T) {
 	for _, width := range []int{40, 80, 200} {
 		for name, print := range map[string]func(io.Writer, Page) error{
 			"history-none": func(w io.Writer, p Page) error { return PrintHistories(w, nil, p) },
-			"history-list": func(w io.Writer, p Page) error { return PrintHistories(w, []HistorySession{historySession(), other}, p) },
+			"history-list": func(w io.Writer, p Page) error {
+				return PrintHistories(w, []HistorySession{historySession(), other}, p)
+			},
 			"history-show": func(w io.Writer, p Page) error { return PrintHistory(w, historySession(), historyCompartments(), p) },
 			"history-bare": func(w io.Writer, p Page) error { return PrintHistory(w, bare, nil, p) },
 			"history-some": func(w io.Writer, p Page) error {
