@@ -232,7 +232,7 @@ func (f *historyFlags) browse(ctx context.Context, browse func(*store.Browser) e
 	return err
 }
 
-// find returns the session that the user named, nil if there is none.
+// find returns the session that the user named, or nil if the database has no such session.
 func (f *historyFlags) find(b *store.Browser, wanted string) (*store.SessionName, error) {
 	all, err := b.Sessions()
 	if err != nil {

@@ -200,6 +200,16 @@ func TestOpenCodeMessages(t *testing.T) {
 			transcript.Message{Key: "m2", Role: assistant, Created: 1, Completed: 2, Model: schema.Model{Provider: "anthropic", ID: "opus"}, Finish: transcript.EndsWithCalls, Usage: transcript.Usage{Input: 5, Output: 6, CacheRead: 40, CacheWrite: 15}},
 		},
 		{
+			"the answer of a compaction",
+			`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`,
+			transcript.Message{Key: "m", Role: assistant, Summary: true, Finish: transcript.EndsTurn},
+		},
+		{
+			"a prompt is never a summary",
+			`{"info":{"id":"m","role":"user","summary":true},"parts":[]}`,
+			transcript.Message{Key: "m", Role: user},
+		},
+		{
 			"a provider's error hides the answer",
 			`{"info":{"id":"m","role":"assistant","error":{"name":"APIError","data":{}}},"parts":[]}`,
 			transcript.Message{Key: "m", Role: assistant, Errored: true, Hidden: true},

@@ -18,7 +18,7 @@ var (
 )
 
 // View calls read with the database in dir as it is at one moment, through a connection
-// that cannot write. It takes no lock of ours, so a host may be at work. The database has
+// that cannot write. It does not take the lock of a host, so a host may be at work. The database has
 // the schema of this build. View fails with ErrMissing, ErrForeign, ErrBusy,
 // ErrOlderSchema or ErrNewerSchema, or with an error of read.
 func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error {
