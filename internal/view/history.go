@@ -1,205 +1,210 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"path"
+	"io"
 	"strings"
-	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// historyFacts draws the facts about a session's summarised history: one line if all is
-// well, and every fault in a line of its own.
-func (s *screen) historyFacts(st schema.SessionStatus) {
-	for _, fault := range historyFaults(st, s.now) {
-		s.factIn(Alarm, "fault", fault)
+// A HistorySession is a session with the figures of its compartments.
+type HistorySession struct {
+	Harness      schema.Harness `json:"harness"`
+	Session      string         `json:"session"`
+	Title        string         `json:"title,omitzero"`
+	Directory    string         `json:"directory,omitzero"`
+	Compartments int            `json:"compartmentCount"`
+	Messages     int            `json:"messages"` // that the compartments cover
+	RawTokens    int            `json:"rawTokens"`
+	Fidelity     float64        `json:"fidelity"`
+	NewestAt     int64          `json:"newestAt,omitzero"` // Unix ms
+}
+
+// A HistoryCompartment is a compartment.
+type HistoryCompartment struct {
+	Start      int      `json:"start"`
+	End        int      `json:"end"`
+	Title      string   `json:"title"`
+	Tiers      []string `json:"tiers"` // the longest first
+	Importance int      `json:"importance"`
+	Episode    string   `json:"episode,omitzero"`
+	Missing    string   `json:"missing,omitzero"`
+	Fidelity   float64  `json:"fidelity"`
+	MadeBy     string   `json:"madeBy"`
+	Model      string   `json:"model,omitzero"`
+	RawTokens  int      `json:"rawTokens"`
+	CreatedAt  int64    `json:"createdAt"` // Unix ms
+}
+
+// An Extent says which messages of a session can be read, and from which file. First and Last are their
+// ordinals, and Path is a file.
+type Extent struct {
+	First, Last int
+	Path        string
+}
+
+const noHistory = "No session has summaries yet. The first ones come when a session nears the limit of its window; " +
+	"magicctx-host status shows how full each one is."
+
+// PrintHistories prints a list of sessions.
+func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
+	s := p.screen()
+	if len(all) == 0 {
+		s.paragraph(Plain, " ", noHistory)
+		return s.print(w)
 	}
-	for _, f := range []struct{ label, text string }{
-		{"history", historyOf(st)},
-		{"head", headOf(st.Head, s.now)},
-		{"historian", historianOf(st.History, s.now)},
-	} {
-		if f.text != "" {
-			s.fact(f.label, f.text)
+	rest := []tableColumn{
+		{"ID", idColumns, true, func(i int) string { return endOf(all[i].Session) }},
+		{"MESSAGES", 8, true, func(i int) string { return fmt.Sprint(all[i].Messages) }},
+		{"AGO", 6, true, func(i int) string { return format.AgeOf(all[i].NewestAt, s.now) }},
+		{"FIDELITY", 8, true, func(i int) string { return format.Percent(all[i].Fidelity) }},
+		{"SUMMARIES", 9, true, func(i int) string { return fmt.Sprint(all[i].Compartments) }},
+		{"TOKENS", 6, true, func(i int) string { return format.Tokens(all[i].RawTokens) }},
+		{"HARNESS", 8, false, func(i int) string { return format.Clean(string(all[i].Harness)) }},
+		{"PROJECT", 14, false, func(i int) string { return projectOf(all[i].status()) }},
+	}
+	s.table(len(all), tableColumn{"SESSION", maxTitle, false, func(i int) string { return titleOf(all[i].status()) }}, rest)
+	return s.print(w)
+}
+
+// idColumns is the width of the end of an id. The end is enough to name a session.
+const idColumns = 10
+
+// endOf returns the end of an id. A character that is cleaned away would make another id.
+func endOf(id string) string {
+	runes := []rune(format.Clean(id))
+	return string(runes[max(0, len(runes)-idColumns):])
+}
+
+func (h HistorySession) status() schema.SessionStatus {
+	return schema.SessionStatus{Harness: h.Harness, Session: h.Session, Title: h.Title, Directory: h.Directory}
+}
+
+// PrintHistory prints the compartments of a session, one in a line.
+func PrintHistory(w io.Writer, h HistorySession, all []HistoryCompartment, p Page) error {
+	s := p.screen()
+	s.historyHeader(h)
+	if len(all) == 0 {
+		s.line("")
+		s.paragraph(Plain, " ", "This session has no summaries yet: the model reads all of its messages.")
+		return s.print(w)
+	}
+	s.line("")
+	s.table(len(all), tableColumn{"SUMMARY", maxTitle, false, func(i int) string { return format.Clean(all[i].Title) }}, []tableColumn{
+		{"MESSAGES", 11, true, func(i int) string { return rangeOf(all[i]) }},
+		{"FIDELITY", 8, true, func(i int) string { return format.Percent(all[i].Fidelity) }},
+		{"TOKENS", 6, true, func(i int) string { return format.Tokens(all[i].RawTokens) }},
+		{"AGO", 6, true, func(i int) string { return format.AgeOf(all[i].CreatedAt, s.now) }},
+		{"MADE BY", 10, false, func(i int) string { return format.Clean(all[i].MadeBy) }},
+	})
+	return s.print(w)
+}
+
+// PrintCompartments prints compartments with their longest summaries.
+func PrintCompartments(w io.Writer, h HistorySession, all []HistoryCompartment, p Page) error {
+	s := p.screen()
+	s.historyHeader(h)
+	for _, c := range all {
+		s.line("")
+		s.line(" " + s.Paint(Strong, cut("messages "+rangeOf(c)+": "+format.Clean(c.Title), s.width-2)))
+		for _, tier := range c.Tiers[:min(1, len(c.Tiers))] {
+			for line := range strings.Lines(strings.TrimSpace(format.CleanLines(tier))) {
+				s.paragraph(Plain, "   ", line)
+			}
 		}
+		s.line("")
+		s.fact("fidelity", format.Percent(c.Fidelity))
+		if c.Missing != "" {
+			s.fact("missing", format.Clean(c.Missing))
+		}
+		s.fact("made by", strings.TrimSpace(format.Clean(c.MadeBy)+" "+format.Clean(c.Model)))
+		s.fact("stands for", format.Tokens(c.RawTokens)+" tokens, importance "+fmt.Sprint(c.Importance)+" of 100")
+		s.fact("age", format.AgeOf(c.CreatedAt, s.now))
 	}
+	return s.print(w)
 }
 
-// historyFaults names the reasons why history is not summarised as it should be.
-func historyFaults(st schema.SessionStatus, now time.Time) []string {
-	h := st.History
-	if h == nil {
-		return nil
+// historyHeader draws the title of a session, and a line about it.
+func (s *screen) historyHeader(h HistorySession) {
+	s.line(" " + s.Paint(Strong, cut(titleOf(h.status()), s.width-2)))
+	sum := format.Count(h.Compartments, "summary")
+	if h.Messages > 0 {
+		sum += fmt.Sprintf(" of messages 1-%d", h.Messages)
 	}
-	var faults []string
-	if h.IsOverdue {
-		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "pass")))
-	}
-	if h.Failures > 0 {
-		text := fmt.Sprintf("the historian has failed %s in a row, last %s ago: %s", format.Count(h.Failures, "time"), format.AgeOf(h.FailedAt, now), format.Clean(h.LastError))
-		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
-	}
-	return faults
-}
-
-// retryOf says when a model is asked again, and what stands in for it.
-func retryOf(passes int) string {
-	when := "with the next pass that needs it"
-	if passes > 0 {
-		when = "in " + format.Count(passes, "pass")
-	}
-	return "a model is asked again " + when + "; a full window gets extracts without a model"
-}
-
-// historyOf sums up the compartments, and says if all is well.
-func historyOf(st schema.SessionStatus) string {
-	if st.History == nil {
-		return ""
-	}
-	text := compartmentsOf(st.History)
-	if st.History.Compartments > 0 && len(historyFaults(st, time.Time{})) == 0 {
-		return "healthy: " + text
-	}
-	return text
-}
-
-func compartmentsOf(h *schema.HistoryStatus) string {
+	about := []string{sum, format.Tokens(h.RawTokens) + " tokens", "fidelity " + format.Percent(h.Fidelity)}
 	if h.Compartments == 0 {
-		return "nothing is summarised yet"
+		about = about[:1]
 	}
-	text := fmt.Sprintf("%s for %s tokens of messages", format.Count(h.Compartments, "compartment"), format.Tokens(h.RawTokens))
-	if h.Extractive > 0 {
-		text += fmt.Sprintf(", %d without a model", h.Extractive)
-	}
-	text += ", fidelity " + format.Percent(h.Fidelity)
-	if w := h.Weakest; w != nil && h.Compartments > 1 {
-		text += fmt.Sprintf(" (lowest %s, messages %d-%d)", format.Percent(w.Fidelity), w.Start, w.End)
-	}
-	return text
+	about = append(about, projectOf(h.status()), format.Clean(string(h.Harness)), format.Clean(h.Session))
+	s.line(" " + cut(about[0], s.width-2) + s.Paint(Faint, cutRest(about, s.width-2)))
 }
 
-// HistoryLines describes the summarised history and the head of a session without the time
-// of day, for a replay.
-func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
-	var lines []string
-	if h != nil {
-		lines = append(lines, compartmentsOf(h))
-		if h.Failures > 0 {
-			lines = append(lines, fmt.Sprintf("the historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError)))
+func rangeOf(c HistoryCompartment) string {
+	if c.Start == c.End {
+		return fmt.Sprint(c.Start)
+	}
+	return fmt.Sprintf("%d-%d", c.Start, c.End)
+}
+
+// PrintMessage prints the parts of a raw message, and an empty line. The lines of a part behind its first
+// one are indented, so that no text looks like the beginning of another message. Long lines stay whole, so
+// that they can be copied.
+func PrintMessage(w io.Writer, parts []string, p Page) error {
+	s := p.screen()
+	for _, part := range parts {
+		first, rest, _ := strings.Cut(strings.TrimRight(format.CleanLines(part), "\n"), "\n")
+		label, text, _ := strings.Cut(first, " ")
+		s.line(s.Paint(Strong, label) + " " + text)
+		if rest == "" {
+			continue
 		}
-		if h.IsOverdue {
-			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "pass")))
-		}
-	}
-	if head != nil {
-		lines = append(lines, standsFor(head), fmt.Sprintf("epoch %d", head.Epoch), HeadSizes(*head))
-	}
-	return lines
-}
-
-func standsFor(h *schema.HeadStatus) string {
-	return fmt.Sprintf("the head stands for messages 1-%d, %s tokens as %s", h.Through, format.Tokens(h.Covered), format.Tokens(h.Baseline+h.Delta))
-}
-
-// foldReasons says in plain words why the head was folded.
-var foldReasons = map[string]string{
-	"first-head":          "as the first head",
-	"reverted":            "because messages were taken back",
-	"refold":              "because the compartments were made anew",
-	"memory-updates":      "because many memories had changed",
-	"delta-over-budget":   "because the delta was over its budget",
-	"delta-over-baseline": "because the delta was as large as the baseline",
-	"first-pass":          "with the first pass",
-}
-
-// FoldReason says in plain words why the head was folded. reason may be foreign text.
-func FoldReason(reason string) string {
-	if text := cmp.Or(foldReasons[reason], reasons[reason]); text != "" {
-		return text
-	}
-	return "cause: " + format.Clean(reason)
-}
-
-// headOf describes the head with its sections.
-func headOf(h *schema.HeadStatus, now time.Time) string {
-	if h == nil {
-		return ""
-	}
-	text := strings.TrimPrefix(standsFor(h), "the head ")
-	text += fmt.Sprintf("; epoch %d, folded %s ago %s", h.Epoch, format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
-	text += "; " + HeadSizes(*h)
-	var folds []string
-	for _, f := range h.Folds {
-		folds = append(folds, fmt.Sprintf("%s %d", format.Clean(f.Cause), f.Count))
-	}
-	if len(folds) > 0 {
-		text += "; folds: " + strings.Join(folds, ", ")
-	}
-	return text
-}
-
-// HeadSizes names the sizes of the head's sections, for example "baseline 9k
-// (compartments 6k, docs 1.2k), delta 700".
-func HeadSizes(h schema.HeadStatus) string {
-	var sections []string
-	for _, part := range []struct {
-		name   string
-		tokens int
-	}{
-		{"compartments", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"docs", h.Sections.Docs}, {"profile", h.Sections.Profile},
-	} {
-		if part.tokens > 0 {
-			sections = append(sections, part.name+" "+format.Tokens(part.tokens))
+		for line := range strings.SplitSeq(rest, "\n") {
+			s.line("    " + line)
 		}
 	}
-	text := "baseline " + format.Tokens(h.Baseline)
-	if len(sections) > 0 {
-		text += " (" + strings.Join(sections, ", ") + ")"
-	}
-	return text + ", delta " + format.Tokens(h.Delta)
+	s.line("")
+	return s.print(w)
 }
 
-// historianOf describes the work of the historian.
-func historianOf(h *schema.HistoryStatus, now time.Time) string {
-	if h == nil {
-		return ""
+// PrintExtent prints which messages the session has, and from which file they come.
+func PrintExtent(w io.Writer, e Extent, p Page) error {
+	s := p.screen()
+	s.line(s.Paint(Faint, fmt.Sprintf("The session has the messages %d to %d, in %s", e.First, e.Last, format.Clean(e.Path))))
+	return s.print(w)
+}
+
+// A tableColumn is a column of a table. cell returns the text of a row.
+type tableColumn struct {
+	title   string
+	width   int
+	isRight bool
+	cell    func(row int) string
+}
+
+func (c tableColumn) pad(text string) string {
+	return column{width: c.width, isRight: c.isRight}.pad(text)
+}
+
+// table draws rows. The first column takes the space that the rest leaves, up to its width. Of the rest, the
+// last columns are left out if there is no room.
+func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
+	free, fitting := s.width-2-minTitle, 0
+	for fitting < len(rest) && rest[fitting].width+2 <= free {
+		free -= rest[fitting].width + 2
+		fitting++
 	}
-	var parts []string
-	if h.RunningSince > 0 {
-		parts = append(parts, "at work for "+format.AgeOf(h.RunningSince, now))
-	}
-	published := "nothing published in " + format.Count(h.Runs, "run")
-	if h.Publishes > 0 {
-		published = fmt.Sprintf("%s in %s", format.Count(h.Publishes, "publication"), format.Count(h.Runs, "run"))
-		if h.Extracted > 0 {
-			published += fmt.Sprintf(", %d without a model", h.Extracted)
+	first.width = min(minTitle+free, first.width)
+	draw := func(text func(tableColumn) string) string {
+		line := " " + first.pad(text(first))
+		for _, c := range rest[:fitting] {
+			line += "  " + c.pad(text(c))
 		}
+		return strings.TrimRight(line, " ")
 	}
-	parts = append(parts, published)
-	if p := h.LastPublish; p != nil {
-		parts = append(parts, fmt.Sprintf("last %s ago: %s", format.AgeOf(p.At, now), Published(*p)))
+	s.line(s.Paint(Faint, draw(func(c tableColumn) string { return c.title })))
+	for row := range rows {
+		s.line(draw(func(c tableColumn) string { return c.cell(row) }))
 	}
-	if read := h.Usage.Input + h.Usage.CacheRead + h.Usage.CacheWrite; read > 0 {
-		parts = append(parts, fmt.Sprintf("models read %s and wrote %s tokens", format.Tokens(read), format.Tokens(h.Usage.Output)))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Published describes a publication, for example "messages 61-80 as 1 compartment by
-// small, fidelity 88%".
-func Published(p schema.HistoryPublish) string {
-	by := "by extraction"
-	if p.MadeBy != "extractive" {
-		by = "by " + cmp.Or(format.Clean(path.Base(p.Model)), "a model")
-	}
-	switch p.MadeBy {
-	case "repaired":
-		by += " at its second try"
-	case "fallback":
-		by += " in place of another model"
-	}
-	return fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "compartment"), by, format.Percent(p.Fidelity))
 }
