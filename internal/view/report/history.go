@@ -122,8 +122,14 @@ type Section struct {
 // and the head, then the tail by kind of content.
 func Sections(s replay.Sources) []Section {
 	return []Section{
-		{"system prompt", s.System}, {"guidance", s.Guidance}, {"summarised history", s.Head}, {"text", s.Text}, {"reasoning", s.Reasoning},
-		{"tool inputs", s.Inputs}, {"tool results", s.Results}, {"files", s.Files},
+		{"system prompt", s.System},
+		{"guidance", s.Guidance},
+		{"summarised history", s.Head},
+		{"text", s.Text},
+		{"reasoning", s.Reasoning},
+		{"tool inputs", s.Inputs},
+		{"tool results", s.Results},
+		{"files", s.Files},
 	}
 }
 
