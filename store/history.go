@@ -37,9 +37,10 @@ type HistoryRow struct {
 	// AppliedMarker the one that is set. Both are the caller's JSON, or empty.
 	PendingMarker, AppliedMarker string
 
-	// The sums over all runs. Runs are forgotten earlier (keptRuns).
-	Runs, Publishes int
-	Usage           RunUsage
+	// The sums over all runs. Runs are forgotten earlier (keptRuns). Extracted counts
+	// the publications that no model has made.
+	Runs, Publishes, Extracted int
+	Usage                      RunUsage
 }
 
 // A HistorySummary is the state of a session's historian with the figures that a
@@ -47,10 +48,20 @@ type HistoryRow struct {
 type HistorySummary struct {
 	HistoryRow
 	Compartments int
+	Extractive   int     // compartments that no model has written
 	RawTokens    int     // of the messages that they stand for
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
-	// LastRun is the newest run, or nil if there is none.
-	LastRun *RunRow
+	// Weakest is the compartment with the lowest fidelity, zero if there is none.
+	Weakest CompartmentScore
+	// LastRun is the newest run, LastPublish the newest one that has published. They
+	// are nil if there is none.
+	LastRun, LastPublish *RunRow
+}
+
+// A CompartmentScore is the fidelity of the compartment of the messages Start to End.
+type CompartmentScore struct {
+	Start, End int
+	Fidelity   float64
 }
 
 //go:embed query/history_select.sql
@@ -62,27 +73,46 @@ var historyCountsSQL string
 // History returns the state of a session's historian.
 func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) },
-			key.Harness, key.Session, s.clock.Now())
-		if err != nil {
-			return err
-		}
-		err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
-			sum.Compartments, sum.RawTokens, sum.Fidelity = row.ColumnInt(0), count(row, 1), row.ColumnFloat(2)
-		}, key.Harness, key.Session)
-		if err != nil {
-			return err
-		}
-		runs, err := readRuns(c, key, 1)
-		if len(runs) > 0 {
-			sum.LastRun = &runs[0]
-		}
+		sum, err = summariseHistory(c, key, s.clock.Now())
 		return err
 	})
 	if err != nil {
 		return HistorySummary{}, fmt.Errorf("read history of %s: %w", key, err)
 	}
 	return sum, nil
+}
+
+// summariseHistory reads no text of a compartment.
+func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
+	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session, now)
+	if err != nil {
+		return sum, err
+	}
+	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
+		sum.Compartments, sum.RawTokens, sum.Fidelity, sum.Extractive = row.ColumnInt(0), count(row, 1), row.ColumnFloat(2), row.ColumnInt(3)
+		sum.Weakest = CompartmentScore{Start: row.ColumnInt(5), End: row.ColumnInt(6), Fidelity: row.ColumnFloat(4)}
+	}, key.Harness, key.Session)
+	if err != nil {
+		return sum, err
+	}
+	if sum.LastRun, err = lastRun(c, key, ""); err != nil {
+		return sum, err
+	}
+	sum.LastPublish = sum.LastRun
+	if sum.LastRun != nil && sum.LastRun.Status != RunSuccess {
+		sum.LastPublish, err = lastRun(c, key, RunSuccess)
+	}
+	return sum, err
+}
+
+// lastRun returns the newest run of a session with a status, or with any status if that is
+// empty.
+func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
+	runs, err := readRuns(c, key, status, 1)
+	if len(runs) == 0 {
+		return nil, err
+	}
+	return &runs[0], err
 }
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
@@ -96,6 +126,7 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 			Usage:  Usage{Input: count(s, 13), CacheRead: count(s, 14), CacheWrite: count(s, 15)},
 			Output: count(s, 16),
 		},
+		Extracted: count(s, 17),
 	}
 }
 

@@ -148,7 +148,25 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	if s.CacheLifeReason != "" {
 		lines = append(lines, fmt.Sprintf("Cache life: %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason))
 	}
+	if s.History != nil {
+		lines = append(lines, historySentence(*s.History))
+	}
 	return lines
+}
+
+// historySentence describes the summarised history, and a historian that fails.
+func historySentence(h schema.HistoryStatus) string {
+	text := fmt.Sprintf("History: %s for %s tokens of messages, fidelity %s.", format.Count(h.Compartments, "compartment"), format.Tokens(h.RawTokens), format.Percent(h.Fidelity))
+	if h.RunningSince > 0 {
+		text += " The historian is at work."
+	}
+	if h.IsOverdue {
+		text += fmt.Sprintf(" It has waited for %s to be summarised.", format.Count(h.Waited, "pass"))
+	}
+	if h.Failures > 0 {
+		text += fmt.Sprintf(" The historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError))
+	}
+	return text
 }
 
 // dropsOf lists the newest dropped units.

@@ -79,11 +79,11 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 		return
 	}
 	w.askedAt, w.askedLevel = counter, level
-	key := s.key
+	key, load := s.key, w.workload
 	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
 	h.background.Go(func() {
 		defer h.summarising.Add(-1)
-		h.summarise(key)
+		h.summarise(key, load)
 	})
 }
 
@@ -127,6 +127,7 @@ type plan struct {
 	key     store.Key
 	holder  string
 	job     historian.Job
+	demand  history.Demand
 	grant   history.Grant
 	after   store.HistoryEnd
 	reason  history.TriggerReason
@@ -137,13 +138,17 @@ type plan struct {
 }
 
 // summarise asks the trigger, and carries out the run that it wants.
-func (h *Host) summarise(key store.Key) {
+func (h *Host) summarise(key store.Key, load workload) {
 	ctx := h.lifetime
+	limit, err := h.historianLimit(ctx, &load)
+	if err != nil {
+		return // the client has left
+	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return
 	}
-	p, err := h.plan(ctx, s)
+	p, err := h.plan(ctx, s, limit)
 	if p == nil {
 		if err != nil {
 			h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
@@ -163,8 +168,8 @@ func (h *Host) summarise(key store.Key) {
 }
 
 // plan returns the run that the trigger and the throttle allow now, nil for none. It takes
-// the session's lease for it.
-func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
+// the session's lease for it. limit is the prompt limit of the models, in tokens.
+func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	w := &s.work
 	if s.pipe == nil || w.running != nil || w.client == nil {
 		return nil, nil
@@ -186,9 +191,10 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 	if !t.Runs {
 		return nil, nil
 	}
-	grant := w.throttle.Next(history.Demand{
+	demand := history.Demand{
 		Pass: w.pass, Snapshot: t.Snapshot, Room: int(float64(w.limit) * w.threshold / 100), LowMark: w.lowMark, Price: w.price.Fresh / 1e6,
-	})
+	}
+	grant := w.throttle.Next(demand)
 	if grant.IsFault {
 		h.Log.Warn("history has waited for many passes", "session", s.key.Session, "pass", w.pass, "cause", t.Reason)
 	}
@@ -196,11 +202,11 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 		w.throttle = w.throttle.Waits()
 		return nil, h.saveThrottle(ctx, s)
 	}
-	job, err := h.job(ctx, s, t.Snapshot, uncovered)
+	job, err := h.job(s, t.Snapshot, uncovered, limit)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.key, holder: h.nextHolder(), job: job, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload}
+	p := &plan{key: s.key, holder: h.nextHolder(), job: job, demand: demand, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload}
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
@@ -306,17 +312,22 @@ const finishTimeout = 30 * time.Second
 
 // publishHistory stores the result of a run, and tells the session.
 func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result historian.Result) error {
-	way := history.ByModel
+	way, throttle := history.ByModel, s.work.throttle
+	publish := publication(p, result)
 	if result.MadeBy == historian.ByExtraction {
 		way = history.Extractive
+		if p.grant.Way == history.ByModel {
+			throttle = p.failed(throttle, result)
+			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
+		}
 	}
-	if err := h.Store.PublishHistory(ctx, publication(p, result)); err != nil {
+	if err := h.Store.PublishHistory(ctx, publish); err != nil {
 		h.stored(err)
 		return err
 	}
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
-	s.work.throttle = s.work.throttle.Published(way)
+	s.work.throttle = throttle.Published(way)
 	if way == history.ByModel {
 		s.work.halvings = 0
 	}
@@ -344,9 +355,7 @@ func (h *Host) refreshChronicle(ctx context.Context, s *session) error {
 // recordFailure stores that a run has ended without a publication.
 func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result historian.Result, reason error) {
 	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
-	used := result.Usage()
-	read := used.Input + used.CacheRead + used.CacheWrite
-	s.work.throttle = s.work.throttle.Failed(p.load.pass, p.grant, read, cost(p.load.price, result))
+	s.work.throttle = p.failed(s.work.throttle, result)
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
@@ -355,9 +364,15 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.RecordRun(ctx, p.key, run, 0); err != nil {
+	if err := h.Store.RecordRun(ctx, p.key, run, s.work.throttle.RetryPass(p.demand)); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
+}
+
+// failed returns the throttle after the models of the run have given no usable answer.
+func (p *plan) failed(t history.Throttle, r historian.Result) history.Throttle {
+	used := r.Usage()
+	return t.Failed(p.load.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.load.price, r))
 }
 
 // loadThrottle reads the throttle of a session once.

@@ -31,10 +31,10 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 		return r, err
 	}
 	r.KnownSessions = known
-	r.Warnings = clipWarnings(r.Warnings)
 	for _, report := range reports {
 		r.Sessions = append(r.Sessions, h.statusOf(ctx, report))
 	}
+	r.Warnings = clipWarnings(append(historyWarnings(r.Sessions, h.Clock.Now()), r.Warnings...))
 	r.Saved, err = h.saved(ctx)
 	return r, err
 }
@@ -68,6 +68,7 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
+		Head:       headStatus(s), History: historyStatus(s),
 	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust

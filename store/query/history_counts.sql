@@ -1,7 +1,10 @@
--- A compartment without raw tokens weighs as much as one token.
+-- A compartment without raw tokens weighs as much as one token. The ordinals are those of
+-- the compartment with the lowest fidelity.
 SELECT
 	count(*),
 	coalesce(sum(raw_tokens), 0),
-	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0)
-FROM compartments
+	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0),
+	count(*) FILTER (WHERE made_by = 'extractive'),
+	coalesce(min(fidelity), 0), start_ordinal, end_ordinal
+FROM compartments INDEXED BY compartments_figures -- the table holds the texts
 WHERE harness = ?1 AND session_id = ?2

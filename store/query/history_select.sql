@@ -4,6 +4,7 @@ SELECT
 	failures, last_error, failed_at, retry_pass,
 	throttle, no_head,
 	pending_marker, applied_marker,
-	runs, publishes, input_tokens, cache_read, cache_write, output_tokens
+	runs, publishes, input_tokens, cache_read, cache_write, output_tokens,
+	extracted
 FROM histories
 WHERE harness = ?1 AND session_id = ?2
