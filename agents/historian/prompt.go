@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -75,7 +74,7 @@ func data(name, text string) string {
 	return fmt.Sprintf("=== BEGIN DATA %s %s ===\n%s\n=== END DATA %s %s ===", name, number, text, name, number)
 }
 
-// references shows the newest compartments with all tiers.
+// references shows the newest compartments, with the tiers that they have.
 func references(all []Reference) string {
 	var b strings.Builder
 	for i, r := range all[max(0, len(all)-maxReferences):] {
@@ -88,19 +87,13 @@ func references(all []Reference) string {
 		}
 		fmt.Fprintf(&b, " importance=\"%d\">\n", r.Importance)
 		for tier, text := range r.Tiers {
-			writeTier(&b, "p"+strconv.Itoa(tier+1), text)
+			if text != "" {
+				fmt.Fprintf(&b, "<p%d>\n%s\n</p%d>\n", tier+1, escape(text), tier+1)
+			}
 		}
 		b.WriteString("</compartment>")
 	}
 	return b.String()
-}
-
-func writeTier(b *strings.Builder, name, text string) {
-	if text == "" {
-		fmt.Fprintf(b, "<%s/>\n", name)
-		return
-	}
-	fmt.Fprintf(b, "<%s>\n%s\n</%s>\n", name, escape(text), name)
 }
 
 // memories lists the facts by category: the known categories in their order,

@@ -50,7 +50,7 @@ type options struct {
 	repo, only, traces string
 	route, scene       string
 	turns              int
-	json               bool
+	json, recall       bool
 	alone, unbounded   bool // also without historian, also without a window
 	binding            bool
 }
@@ -66,6 +66,7 @@ func (o *options) parse(args []string, stderr io.Writer) error {
 	flags.IntVar(&o.turns, "turns", 0, "turns of the story; 0 stands for those of the scene, for which the bounds are made")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	flags.BoolVar(&o.binding, "binding", false, "with a model that binds its thinking to what was before it, of route anthropic")
+	flags.BoolVar(&o.recall, "recall", false, "print where the needles of the story are, instead of the bill")
 	flags.BoolVar(&o.alone, "without-historian", false, "also run magicctx without a historian")
 	flags.BoolVar(&o.unbounded, "unbounded", false, "also run in a window without end")
 	if err := flags.Parse(args); err != nil {
@@ -126,8 +127,11 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 		all = append(all, rep)
 	}
 	write := all.writeTables
-	if o.json {
+	switch {
+	case o.json:
 		write = all.writeJSON
+	case o.recall:
+		write = all.writeRecalls
 	}
 	if err := write(stdout); err != nil {
 		return err

@@ -51,6 +51,13 @@ func (p *provider) counted() tally {
 	return p.tally.clone()
 }
 
+// window returns the needles in the last prompt of a turn.
+func (p *provider) window(turn int) sighting {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.windows[turn]
+}
+
 func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/stage"
+	"github.com/magicctx/magicctx-host/internal/json"
 )
 
 // A sighting says where the needles are that a conversation has told.
@@ -42,4 +46,75 @@ func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 // isSummary reports whether a text is a summary: of OpenCode's compaction, or in magicctx's head.
 func isSummary(text string) bool {
 	return strings.HasPrefix(text, summaryHeader) || strings.HasPrefix(text, "<session-history") || strings.Contains(text, "\n<session-history")
+}
+
+// checkEvery is the number of turns between two counts of the needles.
+const checkEvery = 20
+
+// isCheck reports whether the needles are counted after this turn of so many.
+func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turns }
+
+// A recall counts the needles that a session has told by the last prompt of a turn, each of them
+// once, at the best place where it is.
+type recall struct {
+	Turn     int `json:"turn"`
+	Told     int `json:"told"`
+	Verbatim int `json:"verbatim"` // in a message of the prompt
+	Summary  int `json:"summary"`  // in a summary of the prompt
+	// Expandable needles are not in the prompt, and ctx_expand shows them.
+	Expandable int `json:"expandable"`
+	Lost       int `json:"lost"`
+	// LostKinds counts the lost needles by kind.
+	LostKinds map[string]int `json:"lost_kinds,omitempty"`
+}
+
+// recallOf counts the needles of a prompt. reader holds everything that ctx_expand has shown.
+func recallOf(turn int, s sighting, reader string) recall {
+	r := recall{Turn: turn, Told: len(s.Told), Verbatim: len(s.Verbatim), Summary: len(s.Summary), LostKinds: map[string]int{}}
+	for i, n := range s.Told {
+		switch {
+		case s.Verbatim[i] || s.Summary[i]:
+		case n.isIn(reader):
+			r.Expandable++
+		default:
+			r.Lost++
+			r.LostKinds[n.kind]++
+		}
+	}
+	return r
+}
+
+// inPrompt returns how many needles the prompt holds.
+func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
+
+// expanded returns the messages of a session as `magicctx-host history expand` shows them: those of each
+// compartment by its range, and the others by the range behind the last compartment. The command and
+// ctx_expand read with the same code.
+func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
+	shown, err := user.Host(ctx, "history", "show", session, "--json")
+	if err != nil {
+		return "", err
+	}
+	var history struct {
+		Compartments []struct {
+			Start int `json:"start"`
+			End   int `json:"end"`
+		} `json:"compartments"`
+	}
+	if err := json.Unmarshal(shown, &history); err != nil {
+		return "", fmt.Errorf("magicctx-host history show printed %q: %w", shown, err)
+	}
+	var all strings.Builder
+	next := 1
+	for _, c := range history.Compartments {
+		page, err := user.Host(ctx, "history", "expand", session, fmt.Sprintf("%d-%d", c.Start, c.End), "--json")
+		if err != nil {
+			return "", err
+		}
+		all.Write(page)
+		next = c.End + 1
+	}
+	page, err := user.Host(ctx, "history", "expand", session, fmt.Sprintf("%d-", next), "--json")
+	all.Write(page)
+	return all.String(), err
 }

@@ -59,7 +59,8 @@ type figure struct {
 	Seconds float64 `json:"seconds"`
 	BustsAt []bust  `json:"busts_at"`
 	// Causes are the causes of the busts in magicctx's journal.
-	Causes []schema.CauseCount `json:"causes,omitempty"`
+	Causes  []schema.CauseCount `json:"causes,omitempty"`
+	Recalls []recall            `json:"recalls,omitempty"`
 	// Thinking is set for a model that binds its thinking.
 	Thinking *thinkingFigure `json:"thinking,omitempty"`
 }
@@ -87,7 +88,7 @@ func newReport(s scene, by billed, results []result) report {
 			Name: r.Name, Turns: r.Turns, Finished: r.tally.Turns, Requests: r.Requests, Summaries: r.Summaries, Runs: r.Runs, HistorianBill: promptcache.Bill(r.ofHistorian(), by.prices),
 			Busts: len(r.Busts), HitRate: r.hitRate(), Peak: r.Peak, Overflows: r.Overflows, Strangers: r.Strangers,
 			Fresh: r.Tokens.Fresh, Written: r.Tokens.Write, Read: r.Tokens.Read, Output: r.Tokens.Output,
-			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes,
+			Bill: r.bill(), WithOutput: r.fullBill(), Seconds: r.Duration.Seconds(), BustsAt: r.Busts, Causes: r.causes, Recalls: r.recalls,
 		}
 		if k := r.Thinking; by.binds {
 			f.Thinking = &thinkingFigure{Sent: k.Sent, Invalid: k.invalid(), Tainted: k.Tainted, Lost: k.Lost, Valid: k.valid(), Kept: k.kept()}
@@ -97,6 +98,7 @@ func newReport(s scene, by billed, results []result) report {
 		}
 		rep.Runs = append(rep.Runs, f)
 		if f.Name == withMagicctx.name {
+			rep.Misses = append(rep.Misses, f.lostNeedles(rep.Runs)...)
 			rep.Misses = append(rep.Misses, f.misses(s)...)
 		}
 	}
@@ -130,12 +132,16 @@ func (all reports) miss() bool {
 	return slices.ContainsFunc(all, func(r report) bool { return len(r.Misses) > 0 })
 }
 
-func (all reports) writeTables(w io.Writer) error {
+func (all reports) writeTables(w io.Writer) error { return all.write(w, report.writeTable) }
+
+func (all reports) writeRecalls(w io.Writer) error { return all.write(w, report.writeRecall) }
+
+func (all reports) write(w io.Writer, write func(report, io.Writer) error) error {
 	for i, r := range all {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := r.writeTable(w); err != nil {
+		if err := write(r, w); err != nil {
 			return err
 		}
 	}
@@ -240,4 +246,44 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 		cells = append(cells, cell(f))
 	}
 	return append(cells, bound)
+}
+
+// lostNeedles lists what magicctx misses of the needles: none may be lost, and at the end more of them
+// are in the prompt than with OpenCode's compaction.
+func (f figure) lostNeedles(others []figure) (all []string) {
+	for _, r := range f.Recalls {
+		if r.Lost > 0 {
+			all = append(all, fmt.Sprintf("turn %d: lost needles: %v", r.Turn, r.LostKinds))
+		}
+	}
+	for _, o := range others {
+		if n := len(f.Recalls); o.Name == withCompaction.name && n > 0 && len(o.Recalls) == n {
+			ours, theirs := f.Recalls[n-1].inPrompt(), o.Recalls[n-1].inPrompt()
+			if ours <= theirs {
+				all = append(all, fmt.Sprintf("the last prompt holds %d needles, and OpenCode's holds %d", ours, theirs))
+			}
+		}
+	}
+	return all
+}
+
+// writeRecall prints where the needles are.
+func (r report) writeRecall(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d turns in a window of %s tokens: one needle a turn (%s)\n\n", r.scene.turns, format.Grouped(r.Window), strings.Join(needleKinds[:], ", "))
+	fmt.Fprintf(&b, "%-20s%8s%8s%12s%12s%12s%8s%10s\n", "", "turn", "told", "verbatim", "summary", "ctx_expand", "lost", "bill")
+	for _, f := range r.Runs {
+		for i, c := range f.Recalls {
+			bill := ""
+			if i == len(f.Recalls)-1 {
+				bill = format.Money(f.WithOutput)
+			}
+			fmt.Fprintf(&b, "%-20s%8d%8d%12d%12d%12d%8d%10s\n", f.Name, c.Turn, c.Told, c.Verbatim, c.Summary, c.Expandable, c.Lost, bill)
+		}
+	}
+	for _, miss := range r.Misses {
+		fmt.Fprintf(&b, "missed: %s\n", miss)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

@@ -57,8 +57,8 @@ type result struct {
 	Name     string
 	variant  variant
 	Duration time.Duration
-	// windows are the needles in the last prompt of each turn.
-	windows map[int]sighting
+	// recalls count the needles after some of the turns.
+	recalls []recall
 	Turns   int // number of turns in the story
 	tally
 	// causes are the causes of magicctx's busts, as counted in its journal.
@@ -101,8 +101,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	if err != nil {
 		return res, err
 	}
-	err = r.tell(ctx, oc, p, s)
-	res = result{Name: r.name, variant: r.variant, windows: p.windows, Turns: r.turns, Duration: time.Since(start), tally: p.counted()}
+	recalls, err := r.tell(ctx, oc, p, s, user)
+	res = result{Name: r.name, variant: r.variant, recalls: recalls, Turns: r.turns, Duration: time.Since(start), tally: p.counted()}
 	if err == nil && r.plugin {
 		res.causes, err = r.causes(ctx, user, res.tally)
 	}
@@ -127,21 +127,31 @@ func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.Ca
 	return s.BustCauses, nil
 }
 
-func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s story) error {
+// tell plays the user's part, and counts the needles on the way.
+func (r run) tell(ctx context.Context, oc *opencodetest.OpenCode, p *provider, s story, user *stage.User) (recalls []recall, err error) {
 	session, err := oc.CreateSession(ctx, opencodetest.NewSession{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for turn := 1; turn <= s.turns; turn++ {
 		m, err := oc.Prompt(ctx, session.ID, opencodetest.Prompt{Text: s.prompt(turn)})
 		if err != nil && !isOverflow(m) {
-			return fmt.Errorf("turn %d: %w", turn, err)
+			return nil, fmt.Errorf("turn %d: %w", turn, err)
+		}
+		if isCheck(turn, s.turns) {
+			reader := ""
+			if r.historian {
+				if reader, err = expanded(ctx, user, session.ID); err != nil {
+					return nil, fmt.Errorf("turn %d: %w", turn, err)
+				}
+			}
+			recalls = append(recalls, recallOf(turn, p.window(turn), reader))
 		}
 		if r.progress != nil {
 			r.progress(turn, p.counted())
 		}
 	}
-	return r.checkCalls(ctx, oc, session.ID)
+	return recalls, r.checkCalls(ctx, oc, session.ID)
 }
 
 // isOverflow reports whether a turn ended because the prompt was too long.

@@ -109,6 +109,20 @@ func (u *User) Status(ctx context.Context) (status schema.StatusResult, err erro
 	return status, nil
 }
 
+// Host runs a command of the host's binary, for example "history list", and returns its output.
+func (u *User) Host(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, u.Product.Host, args...)
+	cmd.Env = u.Home.Env(u.Home.Root, u.hostEnv()...)
+	out, err := cmd.Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return out, fmt.Errorf("magicctx-host %v: %w: %s", args, err, exit.Stderr)
+	}
+	if err != nil {
+		return out, fmt.Errorf("magicctx-host %v: %w", args, err)
+	}
+	return out, nil
+}
+
 // StopHost ends the user's host, if one runs, and waits until it is gone.
 func (u *User) StopHost(ctx context.Context) error {
 	status, err := u.Status(ctx)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -24,6 +25,10 @@ import (
 // continues the story.
 const references = 6
 
+// detailed is how many of these it reads in their first tier. The other tiers only say the
+// same again, and a run of the historian costs little more than it reads.
+const detailed = 2
+
 // job returns what the historian needs to summarise the eligible messages of a snapshot.
 // limit is the prompt limit of the models that may be asked, in tokens.
 func (h *Host) job(s *session, snapshot history.Snapshot, u pipeline.Uncovered, limit int) (historian.Job, error) {
@@ -40,7 +45,7 @@ func (h *Host) job(s *session, snapshot history.Snapshot, u pipeline.Uncovered, 
 	j := historian.Job{
 		Session: s.key.Session, Chunk: chunkOf(chunk), Raw: rawOf(u, chunk.Range, s.pipe.Codec.Vocabulary()),
 		References: referencesOf(s.chronicle.compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
-		KeepLast: w.usage >= history.ForceUsage, Edit: w.config.Historian.TwoPass,
+		KeepLast: history.LevelOf(w.usage, w.threshold) > 0, Edit: w.config.Historian.TwoPass,
 		Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
@@ -103,10 +108,16 @@ func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) 
 
 func referencesOf(all []history.Compartment) []historian.Reference {
 	var newest []historian.Reference
-	for _, c := range all[max(0, len(all)-references):] {
-		newest = append(newest, historian.Reference{
-			Range: historian.Range{Start: c.Start, End: c.End}, Title: c.Title, Episode: c.Episode, Importance: c.Importance, Tiers: c.Tiers,
-		})
+	for i, c := range all[max(0, len(all)-references):] {
+		r := historian.Reference{
+			Range: historian.Range{Start: c.Start, End: c.End}, Title: c.Title, Episode: c.Episode, Importance: c.Importance,
+		}
+		tier := 1 // the second one: what is already told, briefly
+		if i >= min(len(all), references)-detailed {
+			tier = 0
+		}
+		r.Tiers[tier] = cmp.Or(c.Tiers[tier], c.Tiers[0])
+		newest = append(newest, r)
 	}
 	return newest
 }

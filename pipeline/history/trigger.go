@@ -150,6 +150,9 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
+	case c.Tokens < budget:
+		r.Reason = NoRunLittleToSay
+		return
 	case !c.HasMore && s.Tokens < leastTokens && c.Tokens < leastTokens && len(f.Messages.Between(s.Start, s.End)) < leastMessages:
 		r.Reason = NoRunLittleToSay
 		return
