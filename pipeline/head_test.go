@@ -208,6 +208,49 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	}
 }
 
+// A bust under pressure sends everything behind the head again. So it goes down to the low
+// mark, even if the head alone gets below the high one.
+func TestFoldUnderPressureReachesTheLowMark(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.readings.History, w.readings.LowMark = &History{}, 40
+	for i := range 20 {
+		w.add(said(fmt.Sprintf("u%d", i), "user", 10, 0))
+		w.add(message(fmt.Sprintf("a%d", i), "assistant", w.now, nil, textPart(fmt.Sprintf("t%d", i), "read"),
+			toolPart(fmt.Sprintf("p%d", i), fmt.Sprintf("c%d", i), "read", obj{"filePath": fmt.Sprint("/", i)}, strings.Repeat("abc ", 4000))))
+	}
+	w.add(said("now", "user", 10, 0))
+	w.pass()
+	w.usage(80)
+	w.session.Meta.ReclaimUpTo = w.session.State.TagCounter // an earlier pass could have dropped the outputs
+	w.publish(17, 50)                                       // 9 of 20 turns, 36,000 of 80,000 tokens
+	w.pass()
+	if w.decision.Fold != FoldFirst || len(w.decision.Edits) == 0 {
+		t.Fatalf("fold %q, %d edits, %s", w.decision.Fold, len(w.decision.Edits), w.decision.Cause)
+	}
+	if size, _ := w.session.size(); size.Current > 40_000 || size.Current < 35_000 {
+		t.Errorf("the next prompt is believed to have %d tokens, want about the low mark of 40,000", size.Current)
+	}
+}
+
+// What the next bust takes anyway are the messages of published compartments, and queued
+// drops behind them.
+func TestWaitingForTheNextBust(t *testing.T) {
+	w := talked(t, transcript.OpenCode{}, 8, 4)
+	key := func(i int) string { return w.codec.Decode(w.raw[i]).Key }
+	before := w.session.Waiting(key(3))
+	if before.Going != 0 || before.Active == 0 {
+		t.Fatalf("with nothing new: %+v", before)
+	}
+	after := w.session.Waiting(key(7))
+	if after.Going != 400 || after.Active != before.Active {
+		t.Errorf("four messages of 100 tokens are published: %+v, before %+v", after, before)
+	}
+	w.queue(w.session.State.ByTag(3).Tag, w.session.State.ByTag(11).Tag)
+	if queued := w.session.Waiting(key(7)); queued.Going != 500 {
+		t.Errorf("with a queued drop in front of their end and one behind it: %+v", queued)
+	}
+}
+
 func TestOverlayShowsAProposedHead(t *testing.T) {
 	w := hundreds(t, 3)
 	tag := w.session.State.Units()[0].Tag

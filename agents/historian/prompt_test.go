@@ -44,7 +44,7 @@ func TestPromptHoldsItsBlocks(t *testing.T) {
 	for name, want := range map[string]string{
 		"new_messages":       "Messages 3-5:\n\n[3-5] U: hello",
 		"project_memory":     "<PROJECT_RULES>\n- use bun\n</PROJECT_RULES>\n<NAMING>\n- files are &lt;kebab&gt;\n</NAMING>\n<OTHER>\n- x\n</OTHER>",
-		"session_references": "<compartment start=\"1\" end=\"2\" title=\"a &quot;title&quot;\" episode_type=\"bug\" importance=\"40\">\n<p1>\nP1 &amp; more\n</p1>\n<p2>\nP2\n</p2>\n<p3>\nP3\n</p3>\n<p4/>\n</compartment>",
+		"session_references": "<compartment start=\"1\" end=\"2\" title=\"a &quot;title&quot;\" episode_type=\"bug\" importance=\"40\">\n<p1>\nP1 &amp; more\n</p1>\n<p2>\nP2\n</p2>\n<p3>\nP3\n</p3>\n</compartment>",
 	} {
 		if got[name] != want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got[name], want)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -67,7 +68,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 	asked := promptOf(r)
 	at, known := position(r.Messages)
 	messages := r.Messages
-	blocks := p.blocks(r)
+	blocks, head := p.blocks(r), headEnd(r.Blocks)
 	found := r.Thinking
 	// The mock keeps all requests for tests to inspect. This command never does, and hundreds of full
 	// windows are hundreds of megabytes.
@@ -106,7 +107,7 @@ func (p *provider) answer(r *mockllm.Request) mockllm.Step {
 			usage.Output = a.tokens()
 			p.tally.think(found, p.tally.extends(blocks))
 		}
-		p.tally.step(at, blocks, usage)
+		p.tally.step(at, blocks, head, usage)
 		if at.step == calls {
 			p.windows[at.turn] = p.story.findNeedles(at, messages)
 		}
@@ -163,6 +164,17 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 		blocks[i] = promptcache.Block{Hash: hash, Tokens: size, Breakpoint: b.Breakpoint}
 	}
 	return blocks
+}
+
+// headEnd returns the number of blocks up to the end of the acknowledgement in magicctx's head. It
+// follows the baseline, which holds the history. Without a head, headEnd returns 0.
+func headEnd(blocks []mockllm.PromptBlock) int {
+	for i, b := range blocks {
+		if bytes.Contains(b.JSON, []byte("<session-history>")) {
+			return min(i+2, len(blocks))
+		}
+	}
+	return 0
 }
 
 // blockTokens counts the tokens that the model reads in a block: a text without its JSON, the name and

@@ -118,6 +118,7 @@ func (f figure) misses(s scene) []string {
 	miss(f.Overflows > 0, "prompts that were too long for the window: %d", f.Overflows)
 	miss(f.Peak >= s.limits.Context, "the peak of %s tokens is not below the window of %s", format.Grouped(f.Peak), format.Grouped(s.limits.Context))
 	miss(f.Busts > s.maxBusts, "%d busts are more than %d", f.Busts, s.maxBusts)
+	miss(f.cold() > 0, "busts that kept the baseline, but did not read it from the cache: %d", f.cold())
 	miss(f.HitRate < minHitRate, "the hit rate of %s is below %s", format.FinePercent(f.HitRate), format.FinePercent(minHitRate))
 	miss(f.Ratio > s.maxRatio, "the bill is %.3f times OpenCode's, more than %.2f", f.Ratio, s.maxRatio)
 	if k := f.Thinking; k != nil {
@@ -174,6 +175,8 @@ func (r report) rows() []row {
 		{"- of these summaries", count(func(f figure) int { return f.Summaries }), ""},
 		{"- of these the historian's", count(func(f figure) int { return len(f.Runs) }), ""},
 		{"busts", count(func(f figure) int { return f.Busts }), fmt.Sprintf("≤ %d", r.scene.maxBusts)},
+		{"- of these with the baseline kept", count(func(f figure) int { return f.soft() }), ""},
+		{"-- and not read from the cache", count(func(f figure) int { return f.cold() }), "0"},
 		{"hit rate", func(f figure) string { return format.FinePercent(f.HitRate) }, "≥ " + format.FinePercent(minHitRate)},
 		{"peak, tokens", count(func(f figure) int { return f.Peak }), "< " + format.Grouped(r.Window)},
 		{"overflows", count(func(f figure) int { return f.Overflows }), "0"},
@@ -286,4 +289,18 @@ func (r report) writeRecall(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// soft returns the number of busts that kept the baseline, and cold how many of them did not read all of
+// it from the cache.
+func (f figure) soft() int { return f.busts(func(b bust) bool { return b.Soft }) }
+func (f figure) cold() int { return f.busts(func(b bust) bool { return b.Cold }) }
+
+func (f figure) busts(is func(bust) bool) (n int) {
+	for _, b := range f.BustsAt {
+		if is(b) {
+			n++
+		}
+	}
+	return n
 }

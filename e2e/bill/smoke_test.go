@@ -85,3 +85,26 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 		t.Errorf("the peak is %d tokens", res.Peak)
 	}
 }
+
+// In a window that the story fills several times, the historian summarises, nothing is lost, and a
+// report shows its costs.
+func TestStoryWithHistorian(t *testing.T) {
+	suite.Needs(t)
+	s := scene{name: "small", turns: 7, limits: opencodetest.Limits{Context: 34_000, Output: 4_096}}
+	r := run{variant: withMagicctx, limits: s.limits, billed: byAnthropic, product: product, root: suite.Root(t), turns: s.turns}
+	res, err := r.play(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Runs) == 0 || len(res.Busts) == 0 || res.Overflows != 0 || res.Strangers != 0 {
+		t.Fatalf("%d runs of the historian, %d busts, %d overflows, %d strangers", len(res.Runs), len(res.Busts), res.Overflows, res.Strangers)
+	}
+	last := res.recalls[len(res.recalls)-1]
+	if last.Turn != s.turns || last.Told != s.turns || last.Lost != 0 || last.Expandable+last.Summary == 0 {
+		t.Errorf("needles: %+v", last)
+	}
+	f := newReport(s, byAnthropic, []result{res}).Runs[0]
+	if f.HistorianBill <= 0 || f.HistorianBill >= f.WithOutput || len(f.Runs) != len(res.Runs) {
+		t.Errorf("the historian's bill is $%.4f of $%.4f", f.HistorianBill, f.WithOutput)
+	}
+}

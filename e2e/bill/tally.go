@@ -42,6 +42,10 @@ type bust struct {
 	// tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
+	// Soft says that the baseline of magicctx's head stayed, and Cold that the provider has read less
+	// of it from the cache than all.
+	Soft bool `json:"soft,omitempty"`
+	Cold bool `json:"cold,omitempty"`
 }
 
 // A historianRun is a request for compartments.
@@ -108,14 +112,19 @@ func (t *tally) clone() tally {
 }
 
 // step counts a request of the main conversation, which had reached the place at.
-func (t *tally) step(at place, blocks []promptcache.Block, usage promptcache.Tokens) {
+// The first head blocks of the prompt end with the acknowledgement of magicctx's head; head is 0 without
+// one.
+func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))
 	for i, b := range blocks {
 		hashes[i] = b.Hash
 	}
 	if same := t.same(blocks); same < len(t.last) {
-		t.Busts = append(t.Busts, bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()})
+		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
+		b.Soft = head > 0 && same >= head
+		b.Cold = b.Soft && usage.Read < sizeOf(blocks[:head])
+		t.Busts = append(t.Busts, b)
 	}
 	t.last = hashes
 	if at.step == calls {

@@ -67,3 +67,11 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("a calm pass must not end a recovery: %+v", got)
 	}
 }
+
+func TestLevelOf(t *testing.T) {
+	for usage, want := range map[float64]Level{0: 0, 62.9: 0, 63: 1, 79.9: 1, 80: 2, 120: 2} {
+		if got := LevelOf(usage, 65); got != want {
+			t.Errorf("a usage of %v at a threshold of 65 has level %d, want %d", usage, got, want)
+		}
+	}
+}

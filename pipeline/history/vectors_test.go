@@ -362,6 +362,7 @@ func TestTrigger(t *testing.T) {
 		{name: "small session", list: talk(4, 10), usage: 20, want: NoRunSmall},
 		{name: "no message", usage: 96, want: NoRunNothingNew},
 		{name: "near the threshold", list: talk(16, 1000), usage: 63, want: RunForHeadroom},
+		{name: "near the threshold, less text than the trigger budget", list: append(talk(16, 200), talk(2, 5000)...), usage: 63, want: NoRunLittleToSay},
 		{name: "near the threshold, drops suffice", list: talk(16, 1000), usage: 63, waiting: WaitingDrops{Active: 4, Going: 1}, want: NoRunDropsSuffice},
 	} {
 		for i := range c.list {
