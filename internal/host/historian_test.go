@@ -234,3 +234,41 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 		t.Errorf("asked %v", asked)
 	}
 }
+
+// The bust that shows a compartment has made room, although the newest usage is that of the
+// prompt before it. So no second run begins for the rest. Until then a status counts the runs.
+func TestNoRunBeginsRightAfterABust(t *testing.T) {
+	runs := 0
+	var h *harness
+	h = answering(t, func(p schema.AgentRunParams) (string, error) {
+		runs++
+		if n := h.status().HistorianRuns; n != 1 {
+			t.Errorf("in a run, the status counts %d runs", n)
+		}
+		return good(p)
+	})
+	read := func(from, n, promptTokens int) { // turns with a large output each
+		for i := from; i < from+n; i++ {
+			h.clock.Advance(time.Second)
+			h.user(fmt.Sprintf("u%03d", i), fmt.Sprintf("Please read %d.", i))
+			h.tool(fmt.Sprintf("a%03d", i), strings.Repeat("line ", 1800), "stop", promptTokens-1800*(from+n-1-i))
+		}
+	}
+	read(0, 24, 52_500) // 82 %
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	if runs != 1 {
+		t.Fatalf("%d runs at 82 %%", runs)
+	}
+	read(24, 3, 54_000)
+	h.user("more", "go on")
+	m := h.pass()
+	h.settle()
+	if m.Start == 0 || runs != 1 {
+		t.Errorf("%s pass (%s), the tail starts at %d, %d runs", m.Verdict, m.Cause, m.Start, runs)
+	}
+	if n := h.status().HistorianRuns; n != 0 {
+		t.Errorf("without a run, the status counts %d", n)
+	}
+}
