@@ -74,9 +74,8 @@ type TriggerResult struct {
 }
 
 const (
-	// leastTokens and leastMessages are how much the eligible messages must hold for a
-	// run without pressure.
-	leastTokens, leastMessages = 6000, 12
+	// leastTokens is the least size of the text that the trigger reads.
+	leastTokens = 6000
 	// sizeFactor is the size of the condensed text that begins a run, in trigger
 	// budgets.
 	sizeFactor = 3
@@ -150,10 +149,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case c.Tokens < budget:
-		r.Reason = NoRunLittleToSay
-		return
-	case !c.HasMore && s.Tokens < leastTokens && c.Tokens < leastTokens && len(f.Messages.Between(s.Start, s.End)) < leastMessages:
+	case c.Tokens < budget: // each run reads instructions and references as well
 		r.Reason = NoRunLittleToSay
 		return
 	default:
