@@ -19,8 +19,10 @@ const (
 )
 
 var commands = []schema.CommandDefinition{
-	{Name: commandFlush, Description: "Apply all queued context reductions with the next message"},
+	{Name: commandFlush, Description: "Apply all queued context reductions and show new summaries with the next message"},
+	{Name: commandRecomp, Description: "Summarise again what is summarised: all of it, or messages A-B. \"cancel\" ends it"},
 	{Name: commandStatus, Description: "Show how full the context is, what was dropped and what waits to be reduced"},
+	{Name: commandWrapUp, Description: "Summarise everything but the newest N turns now. \"cancel\" ends it"},
 }
 
 // CommandExecute runs a command for the user.
@@ -35,6 +37,10 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 		return h.flush(ctx, c, key, p.Directory)
 	case commandStatus:
 		return h.describe(ctx, key)
+	case commandRecomp:
+		return h.recomp(ctx, c, key, p)
+	case commandWrapUp:
+		return h.wrapUp(ctx, c, key, p)
 	}
 	return none, invalid("there is no command %q", p.Command)
 }

@@ -63,6 +63,9 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	w.workload = ps.workload(c)
 	counter := s.pipe.State.TagCounter
 	isUrgent := w.usage >= history.ForceUsage
+	if w.running != nil && w.running.yields && isUrgent {
+		w.running.cancel(errYielded) // a later pass asks the trigger
+	}
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
@@ -110,8 +113,12 @@ type plan struct {
 	reason  history.TriggerReason
 	started int64
 	load    workload
-	// cancel ends the run.
-	cancel context.CancelFunc
+	// cancel ends the run. Its cause wraps context.Canceled.
+	cancel context.CancelCauseFunc
+	// kind is that of the run's record, "" for "incremental".
+	kind string
+	// yields says that a run that is urgent may take its place.
+	yields bool
 }
 
 // summarise asks the trigger, and carries out the run that it wants.
@@ -129,8 +136,8 @@ func (h *Host) summarise(key store.Key) {
 		s.unlock()
 		return
 	}
-	run, cancel := context.WithCancel(ctx)
-	defer cancel()
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	p.cancel = cancel
 	s.work.running = p
 	s.unlock()
