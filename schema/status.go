@@ -174,6 +174,47 @@ type SessionStatus struct {
 	// for a person, for example "Anthropic's default".
 	CacheLifeSource CacheLifeSource `json:"cacheLifeSource,omitzero" jsonschema:"enum=route,enum=config,enum=read,enum=missed,enum=harness"`
 	CacheLifeReason string          `json:"cacheLifeReason,omitzero"`
+	// History is absent as long as nothing was summarised and no run was made.
+	History *HistoryStatus `json:"history,omitzero"`
+}
+
+// HistoryStatus says what is summarised of a session.
+type HistoryStatus struct {
+	// Compartments counts the summaries. They cover the messages 1 to Covered,
+	// which have RawTokens tokens.
+	Compartments int `json:"compartments"`
+	Covered      int `json:"covered"`
+	RawTokens    int `json:"rawTokens"`
+	// Fidelity is the share of anchors that the summaries hold, from 0 to 1,
+	// weighted by the size of the messages.
+	Fidelity float64 `json:"fidelity"`
+	// Running is the run of the historian under way.
+	Running *HistoryRun `json:"running,omitzero"`
+	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
+	Unfinished *HistoryRun `json:"unfinished,omitzero"`
+	// Failures counts the failed runs since the last success. LastError is the
+	// reason of the newest one, and FailedAt its time in Unix ms.
+	Failures  int    `json:"failures,omitzero"`
+	LastError string `json:"lastError,omitzero"`
+	FailedAt  int64  `json:"failedAt,omitzero"`
+	// RetryIn is the number of passes after which the historian may try again
+	// by itself. 0 is with the next pass that needs it. Near the end of the
+	// window it does not wait.
+	RetryIn int `json:"retryIn,omitzero"`
+}
+
+// HistoryRun is work of the historian.
+type HistoryRun struct {
+	// Kind says whether the host began the run by itself (incremental), or the
+	// user did: a recomp of all summaries, of a part of them, or a wrap-up.
+	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
+	// Since is when it began, in Unix ms. It is absent for an unfinished one.
+	Since int64 `json:"since,omitzero"`
+	// Start and End are its messages, and Done is the last one that has its new
+	// summary. They are absent for an incremental run.
+	Start int `json:"start,omitzero"`
+	End   int `json:"end,omitzero"`
+	Done  int `json:"done,omitzero"`
 }
 
 // NextBust estimates the next bust under pressure, in tokens.

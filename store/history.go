@@ -40,13 +40,21 @@ type HistoryRow struct {
 	// The sums over all runs. Runs are forgotten earlier (keptRuns).
 	Runs, Publishes int
 	Usage           RunUsage
+
+	// Staged is the recomp that is not finished, nil if there is none.
+	Staged *StagedRange
 }
+
+// A StagedRange says how far a recomp is that is not finished. Start and End are those of
+// its Staging, and Done is the last message with a staged compartment.
+type StagedRange struct{ Start, End, Done int }
 
 // A HistorySummary is the state of a session's historian with the figures that a
 // status shows.
 type HistorySummary struct {
 	HistoryRow
 	Compartments int
+	Covered      int     // the last message that they cover, 0 without compartments
 	RawTokens    int     // of the messages that they stand for
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	// LastRun is the newest run, or nil if there is none.
@@ -68,7 +76,8 @@ func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err e
 			return err
 		}
 		err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
-			sum.Compartments, sum.RawTokens, sum.Fidelity = row.ColumnInt(0), count(row, 1), row.ColumnFloat(2)
+			sum.Compartments, sum.Covered = row.ColumnInt(0), row.ColumnInt(1)
+			sum.RawTokens, sum.Fidelity = count(row, 2), row.ColumnFloat(3)
 		}, key.Harness, key.Session)
 		if err != nil {
 			return err
@@ -86,7 +95,7 @@ func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err e
 }
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
-	return HistoryRow{
+	r := HistoryRow{
 		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
 		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
 		Throttle: s.ColumnText(7), NoHead: count(s, 8),
@@ -97,6 +106,10 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 			Output: count(s, 16),
 		},
 	}
+	if s.ColumnBool(17) {
+		r.Staged = &StagedRange{Start: s.ColumnInt(18), End: s.ColumnInt(19), Done: s.ColumnInt(20)}
+	}
+	return r
 }
 
 // ensureHistory creates the state of a session's historian. It does nothing for an

@@ -192,7 +192,7 @@ func sizeOf(m historian.Message) int {
 func runRow(p *plan, r historian.Result) store.RunRow {
 	used := r.Usage()
 	return store.RunRow{
-		Kind: cmp.Or(p.kind, "incremental"), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Kind: cmp.Or(p.kind, kindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
 		Usage: store.RunUsage{
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,

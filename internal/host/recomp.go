@@ -104,9 +104,9 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 		return nil, "", err
 	}
 	r.errand = e
-	e.noun, e.command, e.reason, e.kind = "recomp", commandRecomp, "recomp", "recomp"
+	e.noun, e.command, e.reason, e.kind = "recomp", commandRecomp, kindRecomp, kindRecomp
 	if r.part.End > 0 {
-		e.kind = "partial"
+		e.kind = kindPartial
 	}
 	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have given their facts
 	e.job.References = referencesOf(compartmentsFromRows(r.staged))

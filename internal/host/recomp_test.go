@@ -41,13 +41,10 @@ type scriptedHistorian struct {
 	goOn, aborted chan struct{}
 }
 
-func (s *scriptedHistorian) run(p schema.AgentRunParams) (string, error) { return s.answer(p) }
-
-// summarised returns a session with compartments of ten messages, whose texts begin with
-// "Old". The head shows them.
-func summarised(t *testing.T) (*harness, *scriptedHistorian) {
-	script := &scriptedHistorian{answer: inParts("Old")}
-	h := answering(t, script.run)
+// scripted returns a session without messages, and its historian.
+func scripted(t *testing.T) (*harness, *scriptedHistorian) {
+	script := &scriptedHistorian{}
+	h := answering(t, func(p schema.AgentRunParams) (string, error) { return script.answer(p) })
 	direct := h.runAgent
 	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 		if script.asked != nil {
@@ -61,15 +58,25 @@ func summarised(t *testing.T) (*harness, *scriptedHistorian) {
 		return direct(ctx, p)
 	}
 	h.abortAgent = func(string) { close(script.aborted) }
-	h.talk(0, 30, 950, 38_000)
+	return h, script
+}
+
+// summarised returns a session with compartments of ten messages, whose texts begin with
+// "Old". The head shows them.
+func summarised(t *testing.T) (*harness, *scriptedHistorian) {
+	h, script := scripted(t)
+	script.answer = inParts("Old")
+	h.talk(0, 30, 300, 20_000)
 	h.user("now", "go on")
 	h.pass()
+	h.command("ctx-wrapup")
 	h.settle()
-	h.flush()
 	h.pass()
-	if n := len(h.compartments()); n < 3 || !strings.Contains(h.wire(), "Old of 1-10") {
-		t.Fatalf("%d compartments to begin with", n)
+	want := []string{"Old of 1-10", "Old of 11-20", "Old of 21-30", "Old of 31-40", "Old of 41-50", "Old of 51-56"}
+	if d := cmp.Diff(want, h.texts()); d != "" || !strings.Contains(h.wire(), "Old of 1-10") {
+		t.Fatalf("to begin with: %s", d)
 	}
+	h.shown = nil
 	return h, script
 }
 
@@ -110,7 +117,7 @@ func TestRecompReplacesTheCompartmentsAtTheNextBust(t *testing.T) {
 	if m := h.pass(); m.Verdict != schema.Steady || !strings.HasPrefix(h.wire(), wire) {
 		t.Fatalf("the recomp changed a %s pass (%s)", m.Verdict, m.Cause)
 	}
-	if said := h.command("ctx-flush"); strings.Contains(said, "nothing to free") {
+	if said := h.command("ctx-flush"); !strings.Contains(said, "shows the new summaries") {
 		t.Errorf("/ctx-flush says %q", said)
 	}
 	h.pass()
@@ -374,20 +381,15 @@ func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// Defect H46: a revert that took no compartment was not told to the store. So a run under
-// way published a summary of messages that were gone, and the head hid the messages that
-// the user had written in their place.
-func TestBugH46RevertEndsARunThatReadsTheMessages(t *testing.T) {
-	script := &scriptedHistorian{answer: inParts("Old")}
-	h := answering(t, script.run)
+// A revert that took no compartment was not told to the store. So a run under way published
+// a summary of messages that were gone, and the head hid the messages that the user had
+// written in their place.
+func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
+	h, script := scripted(t)
+	script.answer = inParts("Late")
+	h.abortAgent = func(string) {} // the harness does not stop its agent
 	script.hold()
-	direct := h.runAgent
-	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
-		script.asked <- p
-		<-script.goOn
-		return direct(ctx, p)
-	}
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)
@@ -413,7 +415,7 @@ func TestRevertIsToldToTheStoreThoughAllCompartmentsStand(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("More")
 	script.hold()
-	h.talk(50, 20, 950, 38_000)
+	h.talk(50, 20, 950, 40_000)
 	h.user("now2", "go on")
 	h.pass()
 	read := historiantest.RangeOf((<-script.asked).Prompt)

@@ -68,6 +68,11 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
 	}
+	if history, err := h.historyStatus(ctx, s); err != nil {
+		h.Log.Warn("history of a session not read", "session", s.Key.Session, "error", err)
+	} else {
+		st.History = history
+	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
@@ -132,6 +137,9 @@ func clip(st *schema.SessionStatus) {
 	}
 	if st.LastBust != nil {
 		st.LastBust.Cause = shorten(st.LastBust.Cause, maxShownName)
+	}
+	if st.History != nil {
+		st.History.LastError = shorten(st.History.LastError, maxShownName)
 	}
 	st.Directory = shorten(st.Directory, maxShownPath)
 }

@@ -65,7 +65,7 @@ func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand
 		return nil, "", err
 	}
 	w := wrapUp{errand: e, keep: keep}
-	e.noun, e.command, e.reason, e.kind = "wrap-up", commandWrapUp, "wrapup", "wrapup"
+	e.noun, e.command, e.reason, e.kind = "wrap-up", commandWrapUp, kindWrapUp, kindWrapUp
 	e.source = inMemory(s.pipe, anchorsOf(s.chronicle.compartments))
 	e.job.Chunk = historian.Chunk{Start: scope.Start, End: scope.End, Lines: linesOf(uncovered, scope)}
 	e.save, e.finish, e.kept = w.publish, w.show, w.left

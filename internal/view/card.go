@@ -58,6 +58,8 @@ func (s *screen) facts(st schema.SessionStatus) {
 		{"cache hits", cacheOf(st)},
 		{"saved", savedOf(st)},
 		{"dropped", droppedOf(st)},
+		{"history", historyOf(st.History)},
+		{"historian", historianOf(st.History, s.now)},
 		{"window", windowOf(st, s.now)},
 		{"cache life", cacheLifeOf(st)},
 		{"last price", priceOf(st.LastPrice)},
@@ -220,6 +222,48 @@ func droppedOf(st schema.SessionStatus) string {
 		return fmt.Sprintf("nothing of %s", format.Count(st.Units, "piece"))
 	}
 	return fmt.Sprintf("%s tokens, %d of %s", format.Tokens(st.Tokens.Dropped), st.Dropped, format.Count(st.Units, "piece"))
+}
+
+// historyOf returns what is summarised, "" for a session without history.
+func historyOf(h *schema.HistoryStatus) string {
+	switch {
+	case h == nil:
+		return ""
+	case h.Compartments == 0:
+		return "nothing summarised yet"
+	}
+	return fmt.Sprintf("%s of messages 1-%d (%s tokens), with %s of the details",
+		format.Count(h.Compartments, "summary"), h.Covered, format.Tokens(h.RawTokens), format.Percent(h.Fidelity))
+}
+
+// runs names the kinds of runs of the historian.
+var runs = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
+
+// historianOf returns what the historian does, what waits and what has failed; "" if there is nothing to
+// tell.
+func historianOf(h *schema.HistoryStatus, now time.Time) string {
+	if h == nil {
+		return ""
+	}
+	var texts []string
+	if r := h.Running; r != nil {
+		text := "summarises new messages"
+		if r.End > 0 {
+			text = fmt.Sprintf("%s of messages %d-%d, up to %d done", runs[r.Kind], r.Start, r.End, r.Done)
+		}
+		texts = append(texts, text+", for "+format.AgeOf(r.Since, now))
+	}
+	if r := h.Unfinished; r != nil {
+		texts = append(texts, fmt.Sprintf("an unfinished recomp of messages %d-%d waits, up to %d done", r.Start, r.End, r.Done))
+	}
+	if h.Failures > 0 {
+		text := fmt.Sprintf("failed %s ago: %s", format.AgeOf(h.FailedAt, now), format.Clean(h.LastError))
+		if h.RetryIn > 0 {
+			text += fmt.Sprintf(" (tries again after %s)", format.Count(h.RetryIn, "request"))
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // windowOf returns the limit of a prompt and the source of that limit.

@@ -77,7 +77,7 @@ func (t Throttle) Next(d Demand) Grant {
 	allowed := allowance(s.Usage, s.Cap, d.Room)
 	left := allowed - t.Tokens
 	isSpent := left <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price
-	isTooSoon := t.Runs > 0 && d.Pass-t.Pass < backoff(t.Runs) && s.Usage < EmergencyUsage
+	isTooSoon := t.RetryIn(d.Pass) > 0 && s.Usage < EmergencyUsage
 	grant := Grant{IsFault: t.Waited >= maxWaited}
 	switch {
 	case isPressed && (isSpent || grant.IsFault):
@@ -120,6 +120,15 @@ func (t Throttle) Published(w Way) Throttle {
 	}
 	t.Waited = 0
 	return t
+}
+
+// RetryIn returns for how many passes behind the given one no run begins by itself, because
+// the newest runs had no result.
+func (t Throttle) RetryIn(pass int) int {
+	if t.Runs == 0 || pass-t.Pass >= forgotten {
+		return 0
+	}
+	return max(0, t.Pass+backoff(t.Runs)-pass)
 }
 
 // allowance returns how many tokens the historian may read without a result. It is at

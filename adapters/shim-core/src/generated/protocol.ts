@@ -280,6 +280,53 @@ export interface HistoryReadResult {
   messages: unknown
 }
 
+/** HistoryRun is work of the historian. */
+export interface HistoryRun {
+  /**
+   * kind says whether the host began the run by itself (incremental), or the user did: a recomp of all
+   * summaries, of a part of them, or a wrap-up.
+   */
+  kind: "incremental" | "recomp" | "partial" | "wrapup"
+  /** since is when it began, in Unix ms. It is absent for an unfinished one. */
+  since?: number
+  /**
+   * start and End are its messages, and Done is the last one that has its new summary. They are absent for an
+   * incremental run.
+   */
+  start?: number
+  end?: number
+  done?: number
+}
+
+/** HistoryStatus says what is summarised of a session. */
+export interface HistoryStatus {
+  /** compartments counts the summaries. They cover the messages 1 to Covered, which have RawTokens tokens. */
+  compartments: number
+  covered: number
+  rawTokens: number
+  /**
+   * fidelity is the share of anchors that the summaries hold, from 0 to 1, weighted by the size of the
+   * messages.
+   */
+  fidelity: number
+  /** running is the run of the historian under way. */
+  running?: HistoryRun
+  /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
+  unfinished?: HistoryRun
+  /**
+   * failures counts the failed runs since the last success. LastError is the reason of the newest one, and
+   * FailedAt its time in Unix ms.
+   */
+  failures?: number
+  lastError?: string
+  failedAt?: number
+  /**
+   * retryIn is the number of passes after which the historian may try again by itself. 0 is with the next
+   * pass that needs it. Near the end of the window it does not wait.
+   */
+  retryIn?: number
+}
+
 /**
  * InitializeParams opens a directory on a connection. A harness process has one connection, and initializes
  * it once for each of its plugin instances. The first call fixes the protocol version and the harness of the
@@ -629,6 +676,8 @@ export interface SessionStatus {
    */
   cacheLifeSource?: CacheLifeSource
   cacheLifeReason?: string
+  /** history is absent as long as nothing was summarised and no run was made. */
+  history?: HistoryStatus
 }
 
 /** SessionStatusParams asks for the state of one session. */

@@ -210,7 +210,30 @@ export const hostCalls: HostCalls = {
     "cacheLifeMs": 300000,
     "cacheRoute": "anthropic-5m",
     "cacheLifeSource": "route",
-    "cacheLifeReason": "Anthropic's default"
+    "cacheLifeReason": "Anthropic's default",
+    "history": {
+      "compartments": 12,
+      "covered": 240,
+      "rawTokens": 85000,
+      "fidelity": 0.91,
+      "running": {
+        "kind": "recomp",
+        "since": 1770000000000,
+        "start": 1,
+        "end": 240,
+        "done": 80
+      },
+      "unfinished": {
+        "kind": "partial",
+        "start": 11,
+        "end": 40,
+        "done": 20
+      },
+      "failures": 2,
+      "lastError": "the answer is empty",
+      "failedAt": 1770000000000,
+      "retryIn": 3
+    }
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
@@ -422,7 +445,30 @@ export const hostCalls: HostCalls = {
         "cacheLifeMs": 300000,
         "cacheRoute": "anthropic-5m",
         "cacheLifeSource": "route",
-        "cacheLifeReason": "Anthropic's default"
+        "cacheLifeReason": "Anthropic's default",
+        "history": {
+          "compartments": 12,
+          "covered": 240,
+          "rawTokens": 85000,
+          "fidelity": 0.91,
+          "running": {
+            "kind": "recomp",
+            "since": 1770000000000,
+            "start": 1,
+            "end": 240,
+            "done": 80
+          },
+          "unfinished": {
+            "kind": "partial",
+            "start": 11,
+            "end": 40,
+            "done": 20
+          },
+          "failures": 2,
+          "lastError": "the answer is empty",
+          "failedAt": 1770000000000,
+          "retryIn": 3
+        }
       }
     ],
     "memoryBytes": 30000000,
@@ -718,7 +764,30 @@ export const shimNotifications: ShimNotifications = {
     "cacheLifeMs": 300000,
     "cacheRoute": "anthropic-5m",
     "cacheLifeSource": "route",
-    "cacheLifeReason": "Anthropic's default"
+    "cacheLifeReason": "Anthropic's default",
+    "history": {
+      "compartments": 12,
+      "covered": 240,
+      "rawTokens": 85000,
+      "fidelity": 0.91,
+      "running": {
+        "kind": "recomp",
+        "since": 1770000000000,
+        "start": 1,
+        "end": 240,
+        "done": 80
+      },
+      "unfinished": {
+        "kind": "partial",
+        "start": 11,
+        "end": 40,
+        "done": 20
+      },
+      "failures": 2,
+      "lastError": "the answer is empty",
+      "failedAt": 1770000000000,
+      "retryIn": 3
+    }
   },
 }
 

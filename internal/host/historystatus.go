@@ -1,0 +1,97 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The kinds of a run of the historian, as its record and the status name them.
+const (
+	kindIncremental = "incremental"
+	kindRecomp      = "recomp"
+	kindPartial     = "partial"
+	kindWrapUp      = "wrapup"
+)
+
+// historyStatus returns what is summarised of a session, nil for a session that has no
+// history yet. It takes no session's lock.
+func (h *Host) historyStatus(ctx context.Context, s store.SessionReport) (*schema.HistoryStatus, error) {
+	sum, err := h.Store.History(ctx, s.Key)
+	if err != nil {
+		return nil, err
+	}
+	if sum.Compartments == 0 && sum.Runs == 0 && sum.RunningSince == 0 {
+		return nil, nil
+	}
+	st := &schema.HistoryStatus{
+		Compartments: sum.Compartments, Covered: sum.Covered, RawTokens: sum.RawTokens, Fidelity: sum.Fidelity,
+		Failures: sum.Failures, LastError: sum.LastError, FailedAt: sum.FailedAt,
+	}
+	var throttle history.Throttle
+	if sum.Throttle != "" && json.Unmarshal([]byte(sum.Throttle), &throttle) == nil {
+		st.RetryIn = throttle.RetryIn(s.Passes)
+	}
+	if e := h.errands.of(s.Key); e != nil {
+		st.Running = &schema.HistoryRun{Kind: e.kind, Since: e.started, Start: e.scope.Start, End: e.scope.End, Done: int(e.done.Load())}
+	} else if sum.RunningSince > 0 {
+		st.Running = &schema.HistoryRun{Kind: kindIncremental, Since: sum.RunningSince}
+	}
+	isRecomp := st.Running != nil && (st.Running.Kind == kindRecomp || st.Running.Kind == kindPartial)
+	if staged := sum.Staged; staged != nil && staged.Done > 0 && !isRecomp {
+		st.Unfinished = &schema.HistoryRun{Kind: kindRecomp, Start: 1, End: sum.Covered, Done: staged.Done}
+		if staged.End > 0 {
+			st.Unfinished.Kind, st.Unfinished.Start, st.Unfinished.End = kindPartial, staged.Start, staged.End
+		}
+	}
+	return st, nil
+}
+
+// historySentences describes the history of a session in a few lines.
+func historySentences(st *schema.HistoryStatus, now time.Time) (lines []string) {
+	if st == nil {
+		return nil
+	}
+	text := "History: nothing is summarised yet."
+	if st.Compartments > 0 {
+		text = fmt.Sprintf("History: %s of messages 1-%d (%s tokens); they hold %s of the details.",
+			format.Count(st.Compartments, "summary"), st.Covered, format.Tokens(st.RawTokens), format.Percent(st.Fidelity))
+	}
+	lines = append(lines, text)
+	if r := st.Running; r != nil {
+		lines = append(lines, fmt.Sprintf("The historian works: %s, for %s.", workOf(r), format.AgeOf(r.Since, now)))
+	}
+	if r := st.Unfinished; r != nil {
+		part := history.Range{}
+		if r.Kind == kindPartial {
+			part = history.Range{Start: r.Start, End: r.End}
+		}
+		lines = append(lines, fmt.Sprintf("Unfinished: %s. /%s goes on.", workOf(r), recompOf(part)))
+	}
+	if st.Failures > 0 {
+		text := fmt.Sprintf("The historian failed %s ago: %s", format.AgeOf(st.FailedAt, now), format.Clean(st.LastError))
+		if st.RetryIn > 0 {
+			text += fmt.Sprintf(" It tries again after %s, or at once if the window fills up.", format.Count(st.RetryIn, "request"))
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// workOf describes a run of the historian.
+func workOf(r *schema.HistoryRun) string {
+	messages := fmt.Sprintf("messages %d-%d, up to %d done", r.Start, r.End, r.Done)
+	switch r.Kind {
+	case kindRecomp, kindPartial:
+		return "recomp of " + messages
+	case kindWrapUp:
+		return "wrap-up of " + messages
+	}
+	return "new messages"
+}
