@@ -295,7 +295,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 	if err := h.Store.ReleaseLease(ctx, e.key, e.holder); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
 	}
-	h.publish(s)
+	h.publish(s.key)
 	return text, runErr
 }
 
@@ -332,6 +332,7 @@ func (e *errand) keep(ctx context.Context, r historian.Result) error {
 		return err
 	}
 	e.done.Store(int64(r.Next - 1))
+	e.host.publish(e.key)
 	if now := e.host.Clock.Now(); now-e.toldAt >= noticeInterval.Milliseconds() && r.Next <= e.scope.End {
 		e.toldAt = now
 		e.tell("info", fmt.Sprintf("The %s goes on: %s.", e.noun, e.progress()))

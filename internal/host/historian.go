@@ -266,7 +266,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
-	h.publish(s)
+	h.publish(s.key)
 }
 
 // hasTime reports whether a model may try again, because the window is far from full. Then

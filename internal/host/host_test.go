@@ -513,7 +513,7 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 		t.Errorf("heard %+v", h.changes)
 	}
 	h.host.Disconnected(h)
-	h.host.publish(h.host.sessions.byKey[store.Key{Harness: "opencode", Session: testSession}])
+	h.host.publish(store.Key{Harness: "opencode", Session: testSession})
 	if len(h.changes) != 1 {
 		t.Error("a client that left still hears")
 	}

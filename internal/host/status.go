@@ -171,12 +171,12 @@ func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) 
 
 // publish tells subscribers about the session's newest pass. Without
 // subscribers it costs nothing.
-func (h *Host) publish(s *session) {
+func (h *Host) publish(key store.Key) {
 	h.mu.Lock()
 	var listeners []Client
 	for c, subscriptions := range h.subscribers {
 		for _, p := range subscriptions {
-			if (p.Harness == "" || string(p.Harness) == s.key.Harness) && (p.Session == "" || p.Session == s.key.Session) {
+			if (p.Harness == "" || string(p.Harness) == key.Harness) && (p.Session == "" || p.Session == key.Session) {
 				listeners = append(listeners, c)
 				break
 			}
@@ -186,7 +186,7 @@ func (h *Host) publish(s *session) {
 	if len(listeners) == 0 {
 		return
 	}
-	report, found, err := h.Store.ReportOf(context.Background(), s.key)
+	report, found, err := h.Store.ReportOf(context.Background(), key)
 	if err != nil || !found {
 		return
 	}

@@ -111,7 +111,6 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 		return err
 	}
 	w.attempts = nil
-	h.publish(s)
 	return nil
 }
 
@@ -131,4 +130,3 @@ func (w *wrapUp) left() string {
 	}
 	return "Nothing was changed."
 }
-

@@ -225,6 +225,7 @@ export const hostCalls: HostCalls = {
       },
       "unfinished": {
         "kind": "partial",
+        "since": 1769000000000,
         "start": 11,
         "end": 40,
         "done": 20
@@ -460,6 +461,7 @@ export const hostCalls: HostCalls = {
           },
           "unfinished": {
             "kind": "partial",
+            "since": 1769000000000,
             "start": 11,
             "end": 40,
             "done": 20
@@ -779,6 +781,7 @@ export const shimNotifications: ShimNotifications = {
       },
       "unfinished": {
         "kind": "partial",
+        "since": 1769000000000,
         "start": 11,
         "end": 40,
         "done": 20
