@@ -108,16 +108,16 @@ func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share)
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
 // Plural returns the form of a noun that fits a number, for example "pass" for 1
-// and "passes" for 0 and 2. It knows nouns that end in s, such as "pass", and in a
-// consonant and y, such as "summary".
+// and "passes" for 0 and 2.
 func Plural(n int, noun string) string {
-	switch stem, isY := strings.CutSuffix(noun, "y"); {
+	stem, endsInRY := strings.CutSuffix(noun, "ry")
+	switch {
 	case n == 1:
 		return noun
-	case isY && !strings.ContainsAny(stem[max(0, len(stem)-1):], "aeiou"):
-		return stem + "ies"
 	case strings.HasSuffix(noun, "s"):
 		return noun + "es"
+	case endsInRY:
+		return stem + "ries"
 	}
 	return noun + "s"
 }

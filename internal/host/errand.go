@@ -37,8 +37,6 @@ type errand struct {
 	// source and codec read the messages.
 	source rawSource
 	codec  transcript.Codec
-	// budget is the size of a chunk in tokens.
-	budget int
 	// save stores the result of one chunk. finish ends the errand: it returns the text for
 	// the user if the series is complete, and leaves the session locked.
 	save   func(context.Context, historian.Result) error
@@ -197,18 +195,13 @@ func (h *Host) busyWith(s *session) string {
 }
 
 // newErrand returns an errand without its purpose.
-func (h *Host) newErrand(ctx context.Context, s *session, scope history.Range, next int) (*errand, error) {
-	models := historianModels(s.work.config.Historian.Agent)
-	limit, err := h.historianLimit(ctx, s, models)
-	if err != nil {
-		return nil, err
-	}
+func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, error) {
 	codec, err := codecOf(s.key.Harness)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.key, holder: h.nextHolder(), job: h.pattern(s, models), after: s.chronicle.end, started: h.Clock.Now(), load: s.work.workload}
-	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, budget: history.ChunkBudget(limit), toldAt: p.started}
+	p := &plan{key: s.key, holder: h.nextHolder(), job: h.pattern(s), after: s.chronicle.end, started: h.Clock.Now(), load: s.work.workload}
+	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
 	e.done.Store(int64(next - 1))
 	return e, nil
 }
@@ -240,8 +233,7 @@ func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
 
 // carryOut runs an errand to its end, and tells the user how it ended.
 func (h *Host) carryOut(ctx context.Context, e *errand) {
-	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: e.budget}
-	result, err := historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: historian.Ports{Asker: e}, Chunk: e.read, Save: e.keep})
+	result, err := e.run(ctx)
 	if err == nil && result.Problem != "" {
 		err = errors.New(result.Problem)
 	}
@@ -253,6 +245,16 @@ func (h *Host) carryOut(ctx context.Context, e *errand) {
 	default:
 		e.tell("success", text)
 	}
+}
+
+// run summarises the messages of an errand.
+func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
+	limit, err := e.host.historianLimit(ctx, &e.load)
+	if err != nil {
+		return historian.SeriesResult{Next: e.next}, err
+	}
+	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
+	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: historian.Ports{Asker: e}, Chunk: e.read, Save: e.keep})
 }
 
 // reasonOf returns an error in words for the user.

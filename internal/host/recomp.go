@@ -96,7 +96,7 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 	if n := len(r.staged); n > 0 {
 		next = r.staged[n-1].End + 1
 	}
-	e, err := h.newErrand(ctx, s, scope, next)
+	e, err := h.newErrand(s, scope, next)
 	if err != nil {
 		return nil, "", err
 	}

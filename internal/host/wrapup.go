@@ -60,7 +60,7 @@ func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand
 		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
 	}
 	scope := history.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}
-	e, err := h.newErrand(ctx, s, scope, scope.Start)
+	e, err := h.newErrand(s, scope, scope.Start)
 	if err != nil {
 		return nil, "", err
 	}
