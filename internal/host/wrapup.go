@@ -39,13 +39,13 @@ func (h *Host) wrapUp(ctx context.Context, c Client, key store.Key, p schema.Com
 			return commandAnswer("", "", refusedCommand("Write /ctx-wrapup 2 to summarise everything but the newest 2 turns, or /ctx-wrapup cancel. At least one turn stays."))
 		}
 	}
-	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session) (*errand, string, error) {
-		return h.prepareWrapUp(ctx, s, keep)
+	return h.startErrand(ctx, c, key, p.Directory, func(_ context.Context, s *session) (*errand, string, error) {
+		return h.prepareWrapUp(s, keep)
 	})
 }
 
 // prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session.
-func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand, string, error) {
+func (h *Host) prepareWrapUp(s *session, keep int) (*errand, string, error) {
 	if s.pipe == nil {
 		return nil, "", refusedCommand("No request of this session has reached the host since it started, so it does not know the messages. Send a message first.")
 	}
