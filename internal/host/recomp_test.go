@@ -97,7 +97,12 @@ func (s *scriptedHistorian) hold() {
 func TestRecompReplacesTheCompartmentsAtTheNextBust(t *testing.T) {
 	h, script := summarised(t)
 	before := h.texts()
-	script.answer = inParts("New")
+	script.answer = func(p schema.AgentRunParams) (string, error) {
+		if !strings.Contains(p.Prompt, "takes no facts") {
+			t.Error("the recomp asks for facts, which it throws away")
+		}
+		return inParts("New")(p)
+	}
 	wire := h.wire()
 	if said := h.command("ctx-recomp"); !strings.Contains(said, "being summarised again") {
 		t.Fatalf("said %q", said)
@@ -339,9 +344,18 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 	script.goOn <- struct{}{}
 	<-script.asked
+	if st := h.history(); st.Unfinished != nil || st.Running == nil || st.Running.Kind != "recomp" || st.Running.Done == 0 {
+		t.Errorf("status of a recomp under way: %+v", st)
+	}
 	h.tool("c3", "x", "tool-calls", 53_000) // 83 %
 	h.pass()
 	h.settle()
+	if st := h.history(); st.Running != nil || st.Unfinished == nil || st.Unfinished.End != 56 || st.Unfinished.Done == 0 {
+		t.Errorf("status of an unfinished recomp: %+v", st)
+	}
+	if said := h.command("ctx-status"); !strings.Contains(said, "Unfinished: recomp of messages 1-56, up to ") || !strings.Contains(said, "/ctx-recomp goes on.") {
+		t.Errorf("/ctx-status says\n%s", said)
+	}
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "filling up") || strings.Contains(h.shown[0], "context canceled") {
 		t.Errorf("notices %q", h.shown)
 	}

@@ -74,6 +74,31 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 }
 
+// What a chunk has cost includes the answers to a longer one that were not taken.
+func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
+	h, script := wrapped(t)
+	asked := 0
+	script.answer = func(p schema.AgentRunParams) (string, error) {
+		if asked++; asked <= 2 { // the first answer and its repair
+			return "too long for me", nil
+		}
+		return inParts("Sum")(p)
+	}
+	h.command("ctx-wrapup")
+	h.settle()
+	runs, err := h.store.Runs(t.Context(), testKey, 0)
+	if err != nil || len(runs) < 2 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	var read int
+	for _, r := range runs {
+		read += r.Usage.Input
+	}
+	if read != 1000*asked {
+		t.Errorf("%d tokens are recorded, want those of %d answers", read, asked)
+	}
+}
+
 func TestWrapUpRefusesWhatItCannotDo(t *testing.T) {
 	h, _ := wrapped(t)
 	for arguments, want := range map[string]string{
@@ -170,19 +195,20 @@ func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
 	}
 }
 
+func (h *harness) history() *schema.HistoryStatus {
+	h.t.Helper()
+	st, err := h.host.SessionStatus(h.t.Context(), h, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: testSession})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return st.History
+}
+
 // The status tells of a run under way, of its end and of a failure. It does not wait for
 // the session.
 func TestStatusShowsHistory(t *testing.T) {
 	h, script := wrapped(t)
-	show := func() *schema.HistoryStatus {
-		t.Helper()
-		st, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: testSession})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st.History
-	}
-	if st := show(); st != nil {
+	if st := h.history(); st != nil {
 		t.Errorf("before any run: %+v", st)
 	}
 	script.hold()
@@ -193,7 +219,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	begun := h.clock.Now()
 	h.clock.Advance(3 * time.Minute)
 	want := &schema.HistoryRun{Kind: "wrapup", Since: begun, Start: 1, End: 56, Done: first.End}
-	if d := cmp.Diff(want, show().Running); d != "" {
+	if d := cmp.Diff(want, h.history().Running); d != "" {
 		t.Error(d)
 	}
 	if said := h.command("ctx-status"); !strings.Contains(said, "wrap-up of messages 1-56, up to") || !strings.Contains(said, "for 3m") {
@@ -204,7 +230,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	if len(h.shown) != 1 || !strings.HasPrefix(h.shown[0], "success") {
 		t.Errorf("notices %q: a chunk before the end is told, and the end", h.shown)
 	}
-	st := show()
+	st := h.history()
 	if st.Running != nil || st.Covered != 56 || st.Compartments != len(h.compartments()) || st.Fidelity == 0 || st.RawTokens == 0 {
 		t.Errorf("at the end: %+v", st)
 	}
@@ -212,7 +238,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	script.answer = func(schema.AgentRunParams) (string, error) { return "", errors.New("401 unauthorized") }
 	h.command("ctx-recomp")
 	h.settle()
-	if st := show(); st.Failures != 1 || !strings.Contains(st.LastError, "401") || st.FailedAt != h.clock.Now() {
+	if st := h.history(); st.Failures != 1 || !strings.Contains(st.LastError, "401") || st.FailedAt != h.clock.Now() {
 		t.Errorf("after a failure: %+v", st)
 	}
 	if said := h.command("ctx-status"); !strings.Contains(said, "The historian failed 0s ago: ") || !strings.Contains(said, "of messages 1-56 (") {

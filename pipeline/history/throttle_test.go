@@ -93,3 +93,14 @@ func TestThrottleBooksWhatWasRead(t *testing.T) {
 		t.Errorf("after an extractive compartment: %+v", got)
 	}
 }
+
+// After runs without a result, the next one may begin 1, 2, 4 and at most 8 passes later.
+func TestRetryIn(t *testing.T) {
+	for _, test := range []struct{ runs, began, pass, want int }{
+		{0, 0, 10, 0}, {1, 10, 10, 1}, {1, 10, 11, 0}, {3, 10, 11, 3}, {9, 10, 10, 8}, {9, 10, 18, 0}, {9, 10, 60, 0},
+	} {
+		if got := (Throttle{Runs: test.runs, Pass: test.began}).RetryIn(test.pass); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+	}
+}
