@@ -28,7 +28,7 @@ import (
 type errand struct {
 	*plan
 	host *Host
-	// noun names it to the user, for example "wrap-up". command starts it again.
+	// noun names it to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
 	// scope are the messages that it summarises. The first one that has no new summary is
 	// next when the errand begins.
@@ -37,8 +37,8 @@ type errand struct {
 	// source and codec read the messages.
 	source rawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish ends the errand: it returns the text for
-	// the user if the series is complete, and leaves the session locked.
+	// save stores the result of one chunk. finish stores what follows from a complete
+	// series, and returns the text for the user. It is called with the session locked.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session) (string, error)
 	// kept says after a failure what the errand leaves, for example "The old summaries

@@ -93,10 +93,12 @@ func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema
 	}
 	return h.limits, h.limitsErr
 }
+
 func (h *harness) Show(_ context.Context, p schema.NotifyShowParams) error {
 	h.shown = append(h.shown, p.Variant+": "+p.Message)
 	return nil
 }
+
 func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {
 	h.sent = append(h.sent, p)
 	return h.sendErr
