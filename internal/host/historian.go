@@ -66,6 +66,9 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	w.workload = ps.workload(c)
 	counter := s.pipe.State.TagCounter
 	isUrgent := w.usage >= history.ForceUsage
+	if w.running != nil && w.running.yields && isUrgent {
+		w.running.cancel(errYielded) // a later pass asks the trigger
+	}
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
@@ -114,8 +117,12 @@ type plan struct {
 	reason  history.TriggerReason
 	started int64
 	load    workload
-	// cancel ends the run.
-	cancel context.CancelFunc
+	// cancel ends the run. Its cause wraps context.Canceled.
+	cancel context.CancelCauseFunc
+	// kind is that of the run's record, "" for "incremental".
+	kind string
+	// yields says that a run that is urgent may take its place.
+	yields bool
 }
 
 // summarise asks the trigger, and carries out the run that it wants.
@@ -137,8 +144,8 @@ func (h *Host) summarise(key store.Key, load workload) {
 		s.unlock()
 		return
 	}
-	run, cancel := context.WithCancel(ctx)
-	defer cancel()
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	p.cancel = cancel
 	s.work.running = p
 	s.unlock()
@@ -265,7 +272,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
-	h.publish(s)
+	h.publish(s.key)
 }
 
 // hasTime reports whether a model may try again, because the window is far from full. Then

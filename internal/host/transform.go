@@ -62,7 +62,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	answer := pass.answer()
 	h.considerHistorian(c, pass)
 	s.lastPass.Store(time.Since(pass.started).Microseconds())
-	h.publish(s)
+	h.publish(s.key)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
 		time.AfterFunc(afterResync, debug.FreeOSMemory)
 	}
