@@ -59,7 +59,8 @@ func historianModels(a schema.Agent) []string {
 	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
 }
 
-// historianLimit returns the smallest prompt limit of the models that may be asked.
+// historianLimit returns the smallest prompt limit of the models that may be asked, in
+// tokens of the host's count.
 func (h *Host) historianLimit(ctx context.Context, s *session, models []string) (int, error) {
 	w := &s.work
 	limits := []int{w.limit}
@@ -69,7 +70,7 @@ func (h *Host) historianLimit(ctx context.Context, s *session, models []string) 
 			if err != nil {
 				return 0, err
 			}
-			limits = append(limits, promptLimit(told))
+			limits = append(limits, h.tokenRatio(ctx, schema.Model{Provider: provider, ID: id}).OwnTokens(promptLimit(told)))
 		}
 	}
 	return history.HistorianLimit(limits...), nil

@@ -46,7 +46,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	share := ps.config.HistoryBudgetPercentage / 100
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
-		BudgetTokens: history.HistoryBudget(r.LimitTokens, r.Threshold, share),
+		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}

@@ -48,8 +48,10 @@ type Host struct {
 	Options
 	sessions sessions
 	revision atomic.Uint64
-	uses     uses
-	lives    lives
+	// uses, lives and ratios are what was learned about the models.
+	uses     experience[store.WindowRow]
+	lives    experience[route.Learned]
+	ratios   experience[store.TokenRatioRow]
 	savings  savings
 	titles   titles
 	docs     projectdocs.Reader
@@ -100,10 +102,8 @@ func New(o Options) *Host {
 	}
 	h.lifetime, h.end = context.WithCancel(context.Background())
 	h.sessions.byKey = make(map[store.Key]*session)
-	h.uses.known = make(map[schema.Model]store.WindowRow)
 	h.savings.known = make(map[store.Key]saving)
 	h.titles.stored = make(map[store.Key]string)
-	h.lives.known = make(map[schema.Model]route.Learned)
 	// A revision must not recur after a restart, or a shim could take the base
 	// of another array for its own. Microseconds since 1970 stay below 2^53,
 	// which JavaScript can represent.

@@ -59,6 +59,8 @@ type session struct {
 	// the messages that the pass sent.
 	pause      *pause
 	wireTokens int
+	// sampling is the comparison from which the model's token ratio is learned next.
+	sampling sampling
 	// systemChanged says that the next request leaves with another system prompt than
 	// the last one. The next pass is then a bust.
 	systemChanged bool
@@ -78,6 +80,7 @@ func (s *session) forget() {
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
 	s.pause, s.wireTokens, s.systemChanged = nil, 0, false
+	s.sampling = sampling{}
 	s.chronicle = chronicle{}
 }
 
