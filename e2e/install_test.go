@@ -29,6 +29,9 @@ func newDownload(t *testing.T) *download {
 	t.Helper()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.user.DataDir = filepath.Join(w.user.Home.Data, "cortexkit", "magic-context") // where no variable names one
+	if err := os.RemoveAll(filepath.Join(w.user.Home.Config, "magicctx")); err != nil { // a new user has no settings
+		t.Fatal(err)
+	}
 	d := &download{world: w, program: filepath.Join(w.root, "downloads", filepath.Base(product.Host)), began: time.Now()}
 	if err := os.Mkdir(filepath.Dir(d.program), 0o755); err != nil {
 		t.Fatal(err)

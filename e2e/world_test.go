@@ -57,19 +57,20 @@ func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]st
 	w := &world{t: t, harness: h, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
 	suite.Judge(t, w.mock)
+	if err := user.Configure(stage.WithoutHistorian); err != nil {
+		t.Fatal(err)
+	}
 	w.project = w.addProject("project", files)
 	return w
 }
 
-// configure writes the user's magicctx.jsonc. A project's file may not set most of the keys that a story
-// needs.
+// configure writes the user's magicctx.jsonc. Settings that do not name the historian switch it off.
 func (w *world) configure(settings string) {
 	w.t.Helper()
-	dir := filepath.Join(w.user.Home.Config, "magicctx")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		w.t.Fatal(err)
+	if !strings.Contains(settings, "historian") {
+		settings = strings.Replace(settings, "{", strings.TrimSuffix(stage.WithoutHistorian, "}")+", ", 1)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "magicctx.jsonc"), []byte(settings), 0o600); err != nil {
+	if err := w.user.Configure(settings); err != nil {
 		w.t.Fatal(err)
 	}
 }

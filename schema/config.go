@@ -188,11 +188,11 @@ type Memory struct {
 	AutoPromote bool `json:"auto_promote" jsonschema:"default=true" project:"off"`
 	// RetrievalCountPromotionThreshold has no effect. It is accepted because
 	// older files contain it.
-	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1" project:"any"`
+	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1" project:"any" effect:"none"`
 	// AutoSearch points the model to stored knowledge that fits a new prompt.
-	AutoSearch AutoSearch `json:"auto_search"`
+	AutoSearch AutoSearch `json:"auto_search" effect:"none"`
 	// GitCommitIndexing makes commit messages searchable.
-	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing"`
+	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing" effect:"none"`
 }
 
 // AutoSearch points the model to stored knowledge that fits a new prompt. It also works while memory is disabled.
@@ -228,27 +228,27 @@ type Agent struct {
 	// FallbackModels are tried in order when the model fails.
 	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array" project:"trusted"`
 	// Variant is a variant of the model that the harness defines.
-	Variant string `json:"variant,omitempty" project:"trusted"`
+	Variant string `json:"variant,omitempty" project:"trusted" effect:"none"`
 	// Temperature is the sampling temperature.
-	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2" project:"any"`
+	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2" project:"any" effect:"none"`
 	// TopP is the nucleus sampling mass.
-	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1" project:"any"`
+	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1" project:"any" effect:"none"`
 	// MaxTokens bounds the answer, in tokens; 0 leaves it to the harness.
-	MaxTokens int `json:"maxTokens" jsonschema:"minimum=0" project:"trusted"`
+	MaxTokens int `json:"maxTokens" jsonschema:"minimum=0" project:"trusted" effect:"none"`
 	// MaxSteps bounds the tool steps of a run; 0 keeps the agent's own cap.
-	MaxSteps int `json:"maxSteps" jsonschema:"minimum=0" project:"trusted"`
+	MaxSteps int `json:"maxSteps" jsonschema:"minimum=0" project:"trusted" effect:"none"`
 	// Prompt replaces the agent's prompt. User file only.
-	Prompt string `json:"prompt,omitempty" project:"never"`
+	Prompt string `json:"prompt,omitempty" project:"never" effect:"none"`
 	// Description is shown where the harness lists agents.
-	Description string `json:"description,omitempty" project:"any"`
+	Description string `json:"description,omitempty" project:"any" effect:"none"`
 	// Mode is the kind of agent in the harness.
-	Mode string `json:"mode,omitempty" jsonschema:"enum=subagent,enum=primary,enum=all" project:"trusted"`
+	Mode string `json:"mode,omitempty" jsonschema:"enum=subagent,enum=primary,enum=all" project:"trusted" effect:"none"`
 	// Color is the agent's colour in the harness.
-	Color string `json:"color,omitempty" jsonschema:"pattern=^#[0-9a-fA-F]{6}$,example=#7aa2f7" project:"any"`
+	Color string `json:"color,omitempty" jsonschema:"pattern=^#[0-9a-fA-F]{6}$,example=#7aa2f7" project:"any" effect:"none"`
 	// Tools turns single tools on or off. User file only.
-	Tools map[string]bool `json:"tools,omitempty" project:"never"`
+	Tools map[string]bool `json:"tools,omitempty" project:"never" effect:"none"`
 	// Permission overrides the agent's own permissions. User file only.
-	Permission Permission `json:"permission" project:"never"`
+	Permission Permission `json:"permission" project:"never" effect:"none"`
 }
 
 // Permission says what an agent may do, with OpenCode's names and values. Empty
@@ -272,7 +272,7 @@ type Historian struct {
 	// TwoPass lets an editor revise each summary.
 	TwoPass bool `json:"two_pass" jsonschema:"default=false" project:"off"`
 	// ThinkingLevel is the model's effort (Pi only).
-	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted"`
+	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`
 }
 
 // Dreamer configures the dreamer.
@@ -320,7 +320,7 @@ type Sidekick struct {
 	// SystemPrompt replaces the agent's system prompt. User file only.
 	SystemPrompt string `json:"system_prompt,omitempty" project:"never"`
 	// ThinkingLevel is the model's effort (Pi only).
-	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted"`
+	ThinkingLevel string `json:"thinking_level,omitempty" jsonschema:"enum=off,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh" project:"trusted" effect:"none"`
 }
 
 // Command is a command that the user defines.

@@ -132,9 +132,8 @@ func (r *Result) Fidelity() float64 {
 }
 
 // ShorterMayHelp reports whether a model may manage a shorter chunk: after an
-// invalid answer, a timeout, or a prompt that was too long. Before the host
-// publishes extractive compartments, it can then run again with half the budget
-// (HalveBudget). A wrong key stays wrong.
+// invalid answer, a timeout, or a prompt that was too long. A wrong key stays
+// wrong.
 func (r *Result) ShorterMayHelp() bool {
 	return r.MadeBy == ByExtraction && shorterMayHelp(r.Attempts)
 }

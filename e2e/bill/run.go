@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -157,7 +156,7 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	options := user.Bare(project, mockURL)
 	if r.plugin {
 		options = user.WithPlugin(r.product.Host, project, mockURL)
-		if err := withoutHistorian(user); err != nil {
+		if err := user.Configure(stage.WithoutHistorian); err != nil {
 			return options, err
 		}
 		if r.traces != "" {
@@ -173,17 +172,4 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 		delete(options.Config, "compaction") // then OpenCode uses its defaults
 	}
 	return options, nil
-}
-
-// withoutHistorian makes magicctx work by its rules alone. Without summaries, the texts of the
-// conversation fill most of the window towards the end.
-func withoutHistorian(user *stage.User) error {
-	dir := filepath.Join(user.Home.Config, "magicctx")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("configure magicctx: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "magicctx.jsonc"), []byte(`{"historian": {"disable": true}}`), 0o600); err != nil {
-		return fmt.Errorf("configure magicctx: %w", err)
-	}
-	return nil
 }

@@ -97,14 +97,12 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// configure sets the deadline of all passes.
+// configure sets the deadline of all passes. The script of the model knows no historian.
 func (s *scene) configure() {
 	s.t.Helper()
-	dir := filepath.Join(s.user.Home.Config, "magicctx")
-	must(s.t, os.MkdirAll(dir, 0o700))
 	ms := deadline.Milliseconds()
-	config := fmt.Sprintf(`{"transform_timeout_ms": %d, "resync_timeout_ms": %d}`, ms, ms)
-	must(s.t, os.WriteFile(filepath.Join(dir, "magicctx.jsonc"), []byte(config), 0o600))
+	config := fmt.Sprintf(`{"transform_timeout_ms": %d, "resync_timeout_ms": %d, "historian": {"disable": true}}`, ms, ms)
+	must(s.t, s.user.Configure(config))
 }
 
 // install puts the switchable host where OpenCode looks for it.

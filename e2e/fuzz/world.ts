@@ -75,7 +75,7 @@ export class World {
     const protectedTags = random.pick([20, 20, 20, 5, 1])
     this.isHasty = random.chance(0.5)
     const deadlines = this.isHasty ? { transform_timeout_ms: 400, resync_timeout_ms: 600 } : {}
-    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, ...deadlines })
+    this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, historian: { disable: true }, ...deadlines })
     this.ids = new Ids(Random.of(seed, "ids"), this.machine)
     this.scale = random.pick([0.9, 1, 1.15])
     const isSmall = random.chance(0.1)

@@ -80,6 +80,9 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := user.Configure(stage.WithoutHistorian); err != nil {
+		return nil, err
+	}
 	r.mock = mockllm.Start()
 	defer r.mock.Close()
 	if r.agent, err = r.start(ctx, user); err != nil {

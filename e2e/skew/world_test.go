@@ -50,6 +50,9 @@ func newWorld(t *testing.T, h schema.Harness, root string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := user.Configure(stage.WithoutHistorian); err != nil {
+		t.Fatal(err)
+	}
 	w := &world{t: t, harness: h, ctx: ctx, root: root, user: user, mock: mockllm.Start()}
 	t.Cleanup(w.mock.Close)
 	suite.Judge(t, w.mock)

@@ -31,6 +31,22 @@ func NewUser(root string, p Product) (*User, error) {
 	return &User{Product: p, Home: home, DataDir: filepath.Join(root, "magic")}, nil
 }
 
+// WithoutHistorian are settings of a user whose sessions have no historian, so that the model's script
+// gets no questions but those of the session.
+const WithoutHistorian = `{"historian": {"disable": true}}`
+
+// Configure writes the user's magicctx.jsonc. A project's file may not set most keys.
+func (u *User) Configure(settings string) error {
+	dir := filepath.Join(u.Home.Config, "magicctx")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("configure magicctx: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "magicctx.jsonc"), []byte(settings), 0o600); err != nil {
+		return fmt.Errorf("configure magicctx: %w", err)
+	}
+	return nil
+}
+
 // Bare returns the options for OpenCode without the shim. As every user of the plugin does, it switches
 // OpenCode's own compaction off. It also switches snapshots off: each step would run git twice, and few
 // tests examine the result.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -58,20 +59,37 @@ func Load(o Options) (schema.Config, []Warning) {
 
 // warnNoEffect warns once about all keys of a file that nothing reads yet.
 func (l *loader) warnNoEffect(lv *level) {
+	idle := idleKeys(lv, nil, lv.tree, reflect.TypeFor[schema.Config]())
+	if len(idle) > 0 {
+		l.warnings.add(Warning{File: lv.file, Message: fmt.Sprintf("%s: this version does not read these keys yet: %s", lv.file, strings.Join(idle, ", "))})
+	}
+}
+
+// idleKeys returns the keys of an object at a path that nothing reads yet, each with its line,
+// for example "memory.auto_search (line 4)". t is the struct of the object.
+func idleKeys(lv *level, at path, tree object, t reflect.Type) []string {
 	var idle []string
-	for _, f := range fieldsOf(reflect.TypeFor[schema.Config]()) {
-		if _, ok := lv.tree[f.name]; !ok || !f.rules.hasNoEffect {
+	for _, f := range fieldsOf(t) {
+		value, ok := tree[f.name]
+		if !ok {
 			continue
 		}
-		name := f.name
-		if line := lv.line(path{f.name}); line > 0 {
+		key := append(slices.Clone(at), f.name)
+		inner := t.FieldByIndex(f.index).Type
+		if below, isObject := value.(object); isObject && !f.rules.hasNoEffect && inner.Kind() == reflect.Struct {
+			idle = append(idle, idleKeys(lv, key, below, inner)...)
+			continue
+		}
+		if !f.rules.hasNoEffect {
+			continue
+		}
+		name := strings.Join(key, ".")
+		if line := lv.line(key); line > 0 {
 			name = fmt.Sprintf("%s (line %d)", name, line)
 		}
 		idle = append(idle, name)
 	}
-	if len(idle) > 0 {
-		l.warnings.add(Warning{File: lv.file, Message: fmt.Sprintf("%s: this version does not read these keys yet: %s", lv.file, strings.Join(idle, ", "))})
-	}
+	return idle
 }
 
 // Default returns the configuration that applies without any file.

@@ -20,15 +20,11 @@ type sessionAsker struct {
 
 var _ ask.Asker = sessionAsker{}
 
-// agentPrefix stands before the name of an agent in the harness, where it keeps
-// the agent apart from the user's own.
-const agentPrefix = "magicctx-"
-
 // Ask implements ask.Asker.
 func (a sessionAsker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	got, err := a.host.RunAgent(ctx, AgentRun{
 		Harness: a.harness, Client: a.client, Directory: a.directory, Session: a.session, Title: a.title,
-		Agent: agentPrefix + r.Agent, Model: r.Model, System: r.System, Prompt: r.Prompt, Timeout: r.Timeout,
+		Agent: r.Agent, Model: r.Model, System: r.System, Prompt: r.Prompt, Timeout: r.Timeout,
 	})
 	if err != nil {
 		return ask.Answer{}, askError(err)

@@ -16,7 +16,7 @@ func askerFor(t *testing.T, c *runner) sessionAsker {
 	return sessionAsker{host: agentHost(t, c), harness: schema.HarnessOpenCode, client: c, directory: "/p", session: "ses_1", title: "history 1-9"}
 }
 
-var question = ask.Request{Agent: "historian", Model: "p/opsu", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute}
+var question = ask.Request{Agent: historianAgent, Model: "p/opsu", System: "You summarise.", Prompt: "Summarise.", Timeout: time.Minute}
 
 func TestAskerAnswers(t *testing.T) {
 	c := says("A summary.")

@@ -46,6 +46,9 @@ type work struct {
 	isLoaded bool // throttle has been read
 	// askedAt is the tag counter at which the trigger was asked last.
 	askedAt int
+	// halvings says how often the next chunk is halved. A publication by a model sets it
+	// to 0.
+	halvings int
 	// running is the run under way, nil if there is none.
 	running *plan
 }
@@ -245,8 +248,9 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	s.work.running = nil
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
-	if runErr == nil && result.MadeBy == historian.ByExtraction && p.grant.Way == history.ByModel && p.load.usage < p.load.lowMark {
+	if runErr == nil && p.hasTime() && result.MadeBy == historian.ByExtraction {
 		runErr = fmt.Errorf("no model gave a usable summary: %s", problemOf(result))
+		s.work.halvings = nextHalving(s.work.halvings, &result)
 	}
 	if runErr == nil {
 		runErr = h.publishHistory(writing, s, p, result)
@@ -258,6 +262,25 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
 	h.publish(s)
+}
+
+// hasTime reports whether a model may try again, because the window is far from full. Then
+// an extract would cost fidelity for nothing.
+func (p *plan) hasTime() bool {
+	return p.grant.Way == history.ByModel && p.load.usage < p.load.threshold
+}
+
+// maxHalvings is how often the chunk of a failing historian is halved: the smallest chunk is
+// an eighth of the usual one.
+const maxHalvings = 3
+
+// nextHalving returns how often the next chunk is halved, after a run that failed. A model
+// may manage a shorter chunk.
+func nextHalving(halvings int, r *historian.Result) int {
+	if !r.ShorterMayHelp() {
+		return halvings
+	}
+	return min(halvings+1, maxHalvings)
 }
 
 // finishTimeout bounds the wait for the database at the end of a run. Nobody waits for it,
@@ -277,6 +300,9 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
 	s.work.throttle = s.work.throttle.Published(way)
+	if way == history.ByModel {
+		s.work.halvings = 0
+	}
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}

@@ -41,12 +41,13 @@ func good(p schema.AgentRunParams) (string, error) {
 	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
 }
 
-// talk adds n turns. The last one ends with an answer that reports a prompt of the size.
+// talk adds n turns. The last one ends with an answer that reports a prompt of the size,
+// and the ones before report as much less as they had less to read.
 func (h *harness) talk(from, n, words, promptTokens int) {
 	for i := from; i < from+n; i++ {
 		h.clock.Advance(time.Second)
 		h.user(fmt.Sprintf("u%03d", i), fmt.Sprintf("Please do %d. ", i)+strings.Repeat("more ", words))
-		h.tool(fmt.Sprintf("a%03d", i), fmt.Sprintf("done %d ", i)+strings.Repeat("line ", words), "stop", promptTokens)
+		h.tool(fmt.Sprintf("a%03d", i), fmt.Sprintf("done %d ", i)+strings.Repeat("line ", words), "stop", promptTokens-2*words*(from+n-1-i))
 	}
 }
 
@@ -66,7 +67,7 @@ func (h *harness) compartments() []store.CompartmentRow {
 
 func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()
@@ -109,7 +110,7 @@ func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := answering(t, func(schema.AgentRunParams) (string, error) { return answer, nil })
-			h.talk(0, 20, 950, 38_000)
+			h.talk(0, 20, 950, 40_000)
 			h.user("now", "go on")
 			h.pass()
 			h.settle()
@@ -145,7 +146,7 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 		<-end
 		return answer(ctx, p)
 	}
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	<-begun
@@ -169,7 +170,7 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 // A revert behind the end of a compartment takes that compartment, and nothing else.
 func TestRevertWithdrawsCompartments(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()
@@ -190,7 +191,7 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 
 func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	h := answering(t, good)
-	h.talk(0, 20, 950, 38_000)
+	h.talk(0, 20, 950, 40_000)
 	h.user("now", "go on")
 	h.pass()
 	h.settle()

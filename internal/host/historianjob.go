@@ -32,7 +32,7 @@ func (h *Host) job(ctx context.Context, s *session, snapshot history.Snapshot, u
 	if err != nil {
 		return historian.Job{}, err
 	}
-	budget := history.ChunkBudget(limit)
+	budget := history.ChunkBudget(limit) >> w.halvings
 	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
 	chunk.Truncate(budget, tokens.Count)
 	if err := chunk.CheckCoverage(); err != nil {

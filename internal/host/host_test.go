@@ -130,6 +130,9 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 // array when the host asks for it.
 func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told, Sent: h.lastWire}
+	if p.Base == 0 { // a whole array: the answer holds all patches and the head
+		h.patches, h.head = map[string]schema.Patch{}, nil
+	}
 	m, err := h.send(p)
 	if errors.Is(err, ErrResync) {
 		h.patches, h.head = map[string]schema.Patch{}, nil

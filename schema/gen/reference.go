@@ -52,19 +52,24 @@ func reference(src source) ([]byte, error) {
 	if err := referenceRows(&b, src, "", "", reflect.TypeFor[schema.Config]()); err != nil {
 		return nil, err
 	}
-	b.WriteString("\n## Keys without effect\n\nThese keys are known, and nothing reads them yet. A warning names those that you set: " + withoutEffect() + ".\n")
+	b.WriteString("\n## Keys without effect\n\nThese keys are known, and nothing reads them yet. A warning names those that you set: " + strings.Join(withoutEffect("", reflect.TypeFor[schema.Config]()), ", ") + ".\n")
 	return []byte(b.String()), nil
 }
 
-// withoutEffect lists the keys that nothing reads.
-func withoutEffect() string {
+// withoutEffect lists the keys of t that nothing reads. prefix stands before their names.
+func withoutEffect(prefix string, t reflect.Type) []string {
 	var names []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[schema.Config]()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); effectOf(f) != "" {
-			names = append(names, "`"+name+"`")
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+		case effectOf(f) != "":
+			names = append(names, "`"+prefix+name+"`")
+		case f.Type.Kind() == reflect.Struct:
+			names = append(names, withoutEffect(prefix+name+".", f.Type)...)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // referenceRows writes a row for each key of t that has an effect. outer is the rule for projects of an object around t.

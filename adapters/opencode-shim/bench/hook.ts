@@ -12,7 +12,7 @@
  *   npm run bench:hook -- --json            the figures as JSON
  */
 import { spawnSync } from "node:child_process"
-import { closeSync, existsSync, fstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs"
+import { closeSync, existsSync, fstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -102,6 +102,8 @@ async function load(version: Version, dir: string): Promise<Running> {
   Object.assign(process.env, {
     MAGICCTX_HOST: join(version.root, "bin/magicctx-host"), MAGIC_CONTEXT_DATA_DIR: dir, XDG_RUNTIME_DIR: join(dir, "run"), XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir,
   })
+  mkdirSync(join(dir, "magicctx"), { recursive: true })
+  writeFileSync(join(dir, "magicctx/magicctx.jsonc"), '{"historian": {"disable": true}}')
   // All bundles in a process share one host, and each version needs its own.
   delete (globalThis as Record<symbol, unknown>)[Symbol.for(`magicctx.host/${ProtocolMajor}`)]
   const { default: plugin } = await import(`${join(version.root, "adapters/opencode-shim/dist/index.js")}?${++loads}`)

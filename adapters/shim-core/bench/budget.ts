@@ -9,7 +9,7 @@
  *   npm run bench -- --json         the figures as JSON
  */
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Host, Passes, ProtocolMajor, ProtocolMinor, startHost, Method, silent } from "../src/index.ts"
@@ -55,6 +55,8 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   const runtime = join(dir, "run")
   mkdirSync(runtime, { mode: 0o700 })
   Object.assign(process.env, { MAGIC_CONTEXT_DATA_DIR: dir, XDG_RUNTIME_DIR: runtime, XDG_CONFIG_HOME: dir })
+  mkdirSync(join(dir, "magicctx"))
+  writeFileSync(join(dir, "magicctx/magicctx.jsonc"), '{"historian": {"disable": true}}')
   // The history, and one more step of the model for each pass. Steps need no pause between them; a pause between
   // turns would let the prefix expire.
   const raw = bench.history(messages + passes.most, Date.now())
