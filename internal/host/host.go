@@ -49,12 +49,12 @@ type Host struct {
 	sessions sessions
 	revision atomic.Uint64
 	// uses, lives and ratios are what was learned about the models.
-	uses     experience[store.WindowRow]
-	lives    experience[route.Learned]
-	ratios   experience[store.TokenRatioRow]
-	savings  savings
-	titles   titles
-	docs     projectdocs.Reader
+	uses    experience[store.WindowRow]
+	lives   experience[route.Learned]
+	ratios  experience[store.TokenRatioRow]
+	savings savings
+	titles  titles
+	docs    projectdocs.Reader
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
 	// background counts the runs of the historian. lifetime ends them.

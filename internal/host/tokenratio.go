@@ -9,8 +9,8 @@ import (
 )
 
 // This file learns how many tokens a model's provider counts for one token of our count.
-// Our vocabulary is that of one provider, and others need up to half as many tokens more
-// for the same text. docs/decisions.md says how the ratio is learned and where it is used.
+// Our vocabulary is that of one provider, and others differ for the same text.
+// docs/tokens.md says how the ratio is learned and where it is used.
 
 // A sampling is the comparison of two reported prompts of a session, from which the next
 // sample is taken.
