@@ -71,12 +71,12 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	size := Size{Measurement: g.measurement(), Measured: g.Tokens}
 	prompt := g.Tokens
 	if relief := s.Meta.Episode.Relief; relief.Of == size.Measurement {
-		prompt = max(0, prompt-relief.Tokens)
+		prompt -= relief.Tokens
 	}
 	if !s.isEstimated(g) { // an estimate is in the tokens of the model that it was made for
 		prompt = c.translate(prompt)
 	}
-	size.Current = prompt + c.tokens(tail)
+	size.Current = max(0, prompt+c.tokens(tail))
 	return size, g
 }
 

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -16,6 +17,9 @@ import (
 // maxMessage is the largest message that Raw returns, in bytes. The largest messages of
 // OpenCode hold images as base64, of at most some ten megabytes.
 const maxMessage = 64 << 20
+
+// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits as long for ours.
+const busyTimeout = 5 * time.Second
 
 // ErrTooLarge is the error for a message of more than 64 MiB.
 var ErrTooLarge = errors.New("the message has more than 64 MiB")
