@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -32,7 +33,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			if err != nil {
 				return nil, err
 			}
-			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true, Conflicts: conflictsOf(o.DataDir)}), nil
+			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true, Markers: harnessMarkers(), Conflicts: conflictsOf(o.DataDir)}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)
@@ -107,4 +108,9 @@ func idleExitOf(env func(string) string) time.Duration {
 		}
 	}
 	return time.Duration(cmp.Or(longest, standard)) * time.Minute
+}
+
+// harnessMarkers returns the compaction markers of the harnesses that can have some.
+func harnessMarkers() map[schema.Harness]host.Markers {
+	return map[schema.Harness]host.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: os.Getenv}}
 }

@@ -134,6 +134,9 @@ func publication(p *plan, r historian.Result) store.Publication {
 		}
 		out.Compartments = append(out.Compartments, row)
 	}
+	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
+		out.Marker = pendingAt(r.Compartments[len(r.Compartments)-1], p.started)
+	}
 	for _, f := range r.Facts {
 		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
 	}

@@ -20,6 +20,8 @@ type chronicle struct {
 	memories     store.ProjectMemories
 	// headGeneration is the generation of the compartments that the head was made from.
 	headGeneration int
+	// markers are the compaction markers in the harness's own store.
+	markers markers
 }
 
 // readChronicle reads the compartments of a session and the memories of its project.
@@ -28,7 +30,11 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	c := chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
+	sum, err := h.Store.History(ctx, key)
+	if err != nil {
+		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	c := chronicle{markers: readMarkers(sum), compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
 	if len(rows) > 0 {
 		if c.memories, err = h.Store.Memories(ctx, project, h.Clock.Now()); err != nil {
 			return chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
@@ -47,6 +53,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
 		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
+		Marker:       s.chronicle.markers.begin(),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
@@ -73,7 +80,7 @@ func (h *Host) projectDocs(ctx context.Context, directory, session string) []his
 // longer shows them.
 func (h *Host) withdraw(ctx context.Context, s *session) {
 	all := s.chronicle.compartments
-	standing := s.pipe.Standing(all)
+	standing := s.pipe.Standing(&pipeline.History{Compartments: all, Marker: s.chronicle.markers.begin()})
 	if standing == len(all) {
 		return
 	}

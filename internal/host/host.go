@@ -31,6 +31,9 @@ type Options struct {
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader
+	// Markers set compaction markers in the harnesses' own stores. A harness that is not
+	// here gets none.
+	Markers map[schema.Harness]Markers
 	// CommitTimeout bounds the wait for another program's lock on the database;
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.
@@ -55,6 +58,10 @@ type Host struct {
 	savings savings
 	titles  titles
 	docs    projectdocs.Reader
+	// marking keeps the changes of compaction markers in order. noMarker is the reason why
+	// none can be set, nil if there is no reason.
+	marking  sync.Mutex
+	noMarker atomic.Pointer[string]
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
 	// background counts the runs of the historian. lifetime ends them.

@@ -54,6 +54,8 @@ type session struct {
 	// chronicle is read with the pipe.
 	chronicle chronicle
 	work      work
+	// isMarking says that the session's compaction marker is about to change.
+	isMarking bool
 	// pause is the pause before the newest pass. It is nil after its usage is
 	// known, and where the usage would prove nothing. wireTokens is the size of
 	// the messages that the pass sent.

@@ -61,6 +61,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	}
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
+	h.considerMarker(pass)
 	h.considerHistorian(c, pass)
 	s.lastPass.Store(time.Since(pass.started).Microseconds())
 	h.publish(s)

@@ -3,8 +3,6 @@ package marker
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/store/opencodedb"
@@ -20,18 +18,19 @@ type OpenCode struct {
 // OpenCode has compacted the session there.
 var ErrImpossible = errors.New("the marker has no place")
 
-// Set sets the marker of a session behind the message through, and returns the key of the
-// message with which OpenCode's array begins then.
-func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
+// Set sets the marker of a session at the newest prompt of the user up to the message
+// through. OpenCode's array begins with this prompt, the boundary, from then on. behind is
+// the number of messages behind it up to through.
+func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, behind int, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	m, err := opencodedb.Mark(ctx, path, session, through)
+	m, behind, err := opencodedb.Mark(ctx, path, session, through)
 	if errors.Is(err, opencodedb.ErrGone) || errors.Is(err, opencodedb.ErrCompacted) {
 		err = errors.Join(ErrImpossible, err)
 	}
-	return m.Boundary, err
+	return m.Boundary, behind, err
 }
 
 // Remove removes the markers of a session. It is no error if the session is gone.
@@ -70,14 +69,14 @@ func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole 
 // there were.
 func (o OpenCode) RemoveAll(ctx context.Context) (removed int, err error) {
 	paths, err := rawhistory.Reader{Env: o.Env}.OpenCodeDatabases()
+	if errors.Is(err, rawhistory.ErrNoDatabase) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
 	var problems []error
 	for _, path := range paths {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		n, err := opencodedb.Unmark(ctx, path, "")
 		removed += n
 		problems = append(problems, err)

@@ -65,6 +65,9 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)
 }
 
+// ErrNoDatabase is the error for a harness that has no store, because it never ran.
+var ErrNoDatabase = errors.New("OpenCode has no database")
+
 // OpenCodeDatabases returns the databases that may hold a session, likeliest first. There
 // is at least one, unless err is not nil.
 func (r Reader) OpenCodeDatabases() ([]string, error) {
@@ -92,7 +95,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("OpenCode has no database in %s; if it lies elsewhere, set OPENCODE_DB", data)
+		return nil, fmt.Errorf("%w in %s; if it lies elsewhere, set OPENCODE_DB", ErrNoDatabase, data)
 	}
 	for _, path := range paths {
 		if err := checkRegular(path); err != nil {

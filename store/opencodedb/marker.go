@@ -49,9 +49,10 @@ type Marker struct {
 }
 
 // Mark sets the marker of a session at the newest prompt of the user up to the message
-// through. It removes an earlier marker of ours in the same transaction. docs/markers.md
+// through, and returns how many messages lie behind that prompt up to through. It removes
+// an earlier marker of ours in the same transaction. docs/markers.md
 // has the rows.
-func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
+func Mark(ctx context.Context, path, session, through string) (m Marker, behind int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
 			return err
@@ -59,13 +60,13 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, err err
 		if _, err := unmark(c, session); err != nil {
 			return err
 		}
-		m, err = insert(c, session, through)
+		m, behind, err = insert(c, session, through)
 		return err
 	})
 	if err != nil {
-		return Marker{}, fmt.Errorf("set the compaction marker of session %s in %s: %w", session, path, err)
+		return Marker{}, 0, fmt.Errorf("set the compaction marker of session %s in %s: %w", session, path, err)
 	}
-	return m, nil
+	return m, behind, nil
 }
 
 // Unmark removes the markers of a session, and of all sessions if session is empty. It
@@ -151,39 +152,40 @@ var (
 )
 
 // insert writes the rows of a marker.
-func insert(c *sqlite3.Conn, session, through string) (Marker, error) {
+func insert(c *sqlite3.Conn, session, through string) (m Marker, behind int, err error) {
 	var boundary, directory string
 	var at int64
 	found, isCompacted, isAnswered := false, false, false
-	err := file.Scan(c, boundarySQL, func(s *sqlite3.Stmt) {
+	err = file.Scan(c, boundarySQL, func(s *sqlite3.Stmt) {
 		found, boundary, at, directory = true, s.ColumnText(0), s.ColumnInt64(1), s.ColumnText(2)
 		isCompacted, isAnswered = s.ColumnBool(3), s.ColumnBool(4)
+		behind = s.ColumnInt(5)
 	}, session, through)
 	switch {
 	case err != nil:
-		return Marker{}, err
+		return m, 0, err
 	case !found:
-		return Marker{}, ErrGone
+		return m, 0, ErrGone
 	case isCompacted:
-		return Marker{}, ErrCompacted
+		return m, 0, ErrCompacted
 	case !isAnswered:
-		return Marker{}, ErrUnanswered
+		return m, 0, ErrUnanswered
 	}
-	m := Marker{
+	m = Marker{
 		Boundary: boundary, CompactionPart: id("prt", at, 1, session, boundary),
 		Summary: id("msg", at+1, 1, session, boundary), SummaryPart: id("prt", at+1, 2, session, boundary),
 	}
 	info, err := json.Marshal(summaryOf(boundary, directory, at+1))
 	if err != nil {
-		return Marker{}, err
+		return m, 0, err
 	}
 	text, err := json.Marshal(textPart{"text", Placeholder})
 	if err != nil {
-		return Marker{}, err
+		return m, 0, err
 	}
 	const addPart = `INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, ?, ?, ?)`
 	none := func(*sqlite3.Stmt) {}
-	return m, errors.Join(
+	return m, behind, errors.Join(
 		file.Scan(c, addPart, none, m.CompactionPart, boundary, session, at, at, `{"type":"compaction","auto":true}`),
 		file.Scan(c, `INSERT INTO message (id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, ?, ?)`, none, m.Summary, session, at+1, at+1, string(info)),
 		file.Scan(c, addPart, none, m.SummaryPart, m.Summary, session, at+1, at+1, string(text)),
