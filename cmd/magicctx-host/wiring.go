@@ -13,6 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/marker"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -33,7 +34,11 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			if err != nil {
 				return nil, err
 			}
-			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true, Markers: harnessMarkers(), Conflicts: conflictsOf(o.DataDir)}), nil
+			return host.New(host.Options{
+				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true,
+				Markers:    harnessMarkers(),
+				RawHistory: &rawhistory.Reader{Env: os.Getenv}, Conflicts: conflictsOf(o.DataDir),
+			}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)

@@ -145,7 +145,9 @@ func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 		if perToken == 2 {
 			want = 32_000
 		}
-		limit, err := h.host.historianLimit(t.Context(), s, []string{"anthropic/m"})
+		w := s.work.workload
+		w.config.Historian.Agent.Model = "anthropic/m"
+		limit, err := h.host.historianLimit(t.Context(), &w)
 		if s.work.limit != want || limit != want || err != nil {
 			t.Errorf("the window has %d of our tokens, a historian reads %d, %v; want %d", s.work.limit, limit, err, want)
 		}
