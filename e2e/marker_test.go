@@ -12,7 +12,7 @@ import (
 )
 
 // A compaction marker hides from OpenCode what the head stands for: its array becomes short,
-// and the requests stay the same, in the session and in a copy of it. Switched off, it goes.
+// and the requests stay the same. Switched off, it goes.
 func TestMarker(t *testing.T) {
 	needs(t, schema.HarnessOpenCode)
 	w := newWorldOf(t, schema.HarnessOpenCode, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
@@ -44,14 +44,19 @@ func TestMarker(t *testing.T) {
 	k.turn(8)
 	k.checkSamePrefix(extended, k.newest())
 
+	// The first request of a copy begins at the copied marker, which then goes.
 	copied, err := a.Copy(w.ctx, session)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &headKeeper{world: w, agent: a, session: copied}
-	c.turn(9)
-	k.checkSamePrefix(k.newest(), c.firstOf(9))
+	w.play(copied, c.answers()...)
+	w.prompt(a, copied, promptOf(9))
 	k.waitForMarker(copied, 0)
+	w.prompt(a, copied, promptOf(10))
+	for turn := 1; turn <= 8; turn++ {
+		w.wantInBody(c.newest(), promptOf(turn), true)
+	}
 
 	w.stop(a)
 	w.stopHost()
@@ -65,13 +70,14 @@ func TestMarker(t *testing.T) {
 	w.configure(`{"compaction_markers": false}`)
 	a = w.launch(options)
 	k.agent = a
+	k.turn(11)
 	k.waitForMarker(session, 0)
-	k.turn(10)
+	k.turn(12)
 	k.checkSamePrefix(extended, k.newest())
 	w.stop(a)
 	w.stopHost()
 	rows = w.journal(session)
-	if got, want := rows[len(rows)-1].Messages, 9*turnMessages-1; got != want {
+	if got, want := rows[len(rows)-1].Messages, 10*turnMessages-1; got != want {
 		t.Errorf("without the marker, OpenCode's array has %d messages, want %d", got, want)
 	}
 }

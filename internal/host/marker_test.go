@@ -92,7 +92,9 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	h.bust()
 	set := h.marks(db)
 	m := h.recorded()
-	boundary := slices.IndexFunc(h.messages, func(raw json.Value) bool { return len(set) == 1 && transcript.OpenCode{}.Decode(raw).Key == set[0].Boundary })
+	boundary := slices.IndexFunc(h.messages, func(raw json.Value) bool {
+		return len(set) == 1 && transcript.OpenCode{}.Decode(raw).Key == set[0].Boundary
+	})
 	if len(set) != 1 || m.pendingText != "" || m.applied != (appliedMarker{set[0].Boundary, boundary + 1, end.End}) {
 		t.Fatalf("after the bust: %+v, %v", m, set)
 	}
