@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -76,16 +77,30 @@ func TestTokenRatioServesNewSessions(t *testing.T) {
 	}
 }
 
-// A bust shrinks the prompt, which says nothing about the vocabulary. Neither do answers
-// to requests that left without the host, and reports of the cache alone.
+// A bust shrinks the prompt, which says nothing about the vocabulary.
 func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
-	h, _ := filled(t)
-	h.counted(90, 4, 1)
-	if got := h.ratio(); got != 0 && math.Abs(got-1) > 0.05 {
+	h := newHarness(t)
+	h.limits.ContextTokens = 1_000_000
+	for i := range 5 { // with tags 2, 4, 6, 8 and 10
+		h.user(fmt.Sprintf("u9%d", i), "go on")
+		h.tool(fmt.Sprintf("a9%d", i), words(2000), "stop", 0)
+	}
+	h.counted(1, 2, 1)
+	for i := range 5 {
+		h.drop(fmt.Sprintf("call-%d", i), fmt.Sprint(2*i+2))
+		h.flush()
+		busts := h.busts()
+		h.counted(3+2*i, 2, 1) // the growth over the bust is 3,000 tokens of 5,000
+		if h.busts() != busts+1 {
+			t.Fatalf("%d busts after %d", h.busts(), busts)
+		}
+	}
+	if got := h.ratio(); math.Abs(got-1) > 0.02 {
 		t.Errorf("learned %v of a provider that counts as we do", got)
 	}
 }
 
+// An answer to a request that left without the host says nothing about a wire.
 func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000
@@ -150,6 +165,12 @@ func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 		limit, err := h.host.historianLimit(t.Context(), &w)
 		if s.work.limit != want || limit != want || err != nil {
 			t.Errorf("the window has %d of our tokens, a historian reads %d, %v; want %d", s.work.limit, limit, err, want)
+		}
+		s.chronicle.compartments = []history.Compartment{{Start: 1, End: 1}}
+		ps := &pass{h: h.host, s: s, config: h.config}
+		r := pipeline.Readings{LimitTokens: 64_000, Threshold: 50, Counting: ps.counting(t.Context())}
+		if got := ps.history(t.Context(), r).BudgetTokens; got != want/2*15/100 {
+			t.Errorf("the history may have %d of our tokens, want %d", got, want/2*15/100)
 		}
 		s.unlock()
 	}
