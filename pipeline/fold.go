@@ -175,19 +175,24 @@ func (s *Session) cover(h *frozen.Head, c history.Compartment) {
 	end, ok := s.index[c.EndKey]
 	if !ok {
 		now := s.State.Head
-		h.Through, h.Ordinal, h.ThroughTag = now.Through, now.Ordinal, now.ThroughTag
+		h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = now.Through, now.Ordinal, now.ThroughTag, now.Sections.Covered
 		if s.isReverted(now) {
 			h.Through, h.Ordinal, h.ThroughTag = c.EndKey, c.End, s.firstTag()-1
 		}
 		return
 	}
-	h.Through, h.Ordinal, h.ThroughTag = c.EndKey, c.End, 0
+	h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = c.EndKey, c.End, 0, frozen.Covered{}
 	for i := range end + 1 {
 		if s.entries[i].header.summary {
 			continue // the harness wrote it later than the messages behind it
 		}
 		for _, it := range s.entries[i].items {
 			h.ThroughTag = max(h.ThroughTag, it.Tag)
+		}
+	}
+	for i := range s.State.Units() { // a compaction marker hides covered messages from the array
+		if u := &s.State.Units()[i]; u.Tag <= h.ThroughTag {
+			h.Sections.Covered.Add(u)
 		}
 	}
 }

@@ -58,6 +58,7 @@ type Host struct {
 	savings savings
 	titles  titles
 	docs    projectdocs.Reader
+	errands errands
 	// marking keeps the changes of compaction markers in order. noMarker is the reason why
 	// none can be set, nil if there is no reason.
 	marking  sync.Mutex
