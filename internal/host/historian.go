@@ -28,7 +28,9 @@ type workload struct {
 	config    schema.Config
 	model     schema.Model
 	price     schema.Price
-	limit     int // tokens
+	// limit is the prompt limit in tokens of the host's count, because the history is
+	// counted so.
+	limit     int
 	threshold float64
 	lowMark   float64
 	usage     float64
@@ -90,7 +92,7 @@ func (ps *pass) workload(c Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
+		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
 	}
 	if w.lowMark <= 0 {
 		w.lowMark = r.Threshold / 2
