@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
@@ -31,10 +32,11 @@ type workload struct {
 	limit     int // tokens
 	threshold float64
 	lowMark   float64
-	usage     float64
-	pass      int
-	// waiting describes the drops that the next bust makes anyway.
-	waiting history.WaitingDrops
+	// usage is the pressure that the pass has left, in percent of limit. size is the
+	// same in tokens.
+	usage float64
+	size  int
+	pass  int
 }
 
 // A work is the state of a session's historian.
@@ -87,7 +89,11 @@ func (ps *pass) workload(c Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
+		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, size: d.Size.Current, pass: ps.s.row.Passes,
+	}
+	if d.Verdict != schema.Steady && d.Size.Current > 0 { // what the bust removed is no longer pressure
+		w.size = max(0, d.Size.Current-d.Price.Removed)
+		w.usage *= float64(w.size) / float64(d.Size.Current)
 	}
 	if w.lowMark <= 0 {
 		w.lowMark = r.Threshold / 2
@@ -162,7 +168,8 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 		commits = trigger.MinClusters
 	}
 	t := history.Trigger(history.TriggerFacts{
-		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), Waiting: w.waiting, MinClusters: commits, Count: tokens.Count,
+		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), MinClusters: commits, Count: tokens.Count,
+		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.compartments)},
 	})
 	if !t.Runs {
 		return nil, nil
@@ -298,6 +305,7 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
 	s.work.throttle = s.work.throttle.Published(way)
+	s.work.askedAt = 0 // more may be eligible
 	if way == history.ByModel {
 		s.work.halvings = 0
 	}
@@ -333,7 +341,7 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	}
 	run := runRow(p, result)
 	run.Status, run.Reason = store.RunFailed, reason.Error()
-	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
+	if errors.Is(reason, store.ErrStale) || ask.Classify(reason) == ask.Aborted {
 		run.Status = store.RunNoop
 	}
 	if err := h.Store.RecordRun(ctx, p.key, run, 0); err != nil {
