@@ -28,7 +28,7 @@ type download struct {
 func newDownload(t *testing.T) *download {
 	t.Helper()
 	w := newWorld(t, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
-	w.user.DataDir = filepath.Join(w.user.Home.Data, "cortexkit", "magic-context") // where no variable names one
+	w.user.DataDir = filepath.Join(w.user.Home.Data, "cortexkit", "magic-context")      // where no variable names one
 	if err := os.RemoveAll(filepath.Join(w.user.Home.Config, "magicctx")); err != nil { // a new user has no settings
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 
 func TestPiHead(t *testing.T) { testHead(t, schema.HarnessPi) }
 
+func TestPiExpand(t *testing.T) { testExpand(t, schema.HarnessPi) }
+
 func TestPiReaderIsToldWhatItCouldDrop(t *testing.T) {
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessPi)
 }

@@ -19,6 +19,10 @@ type RawMessage struct {
 // Raw returns message i of the array, counted from 0.
 func (s *Session) Raw(i int) RawMessage {
 	e := &s.entries[i]
-	about := transcript.Message{Role: e.header.role, Summary: e.header.summary, Finish: e.header.finish}
-	return RawMessage{Key: e.header.key, Raw: e.raw, IsSummary: history.IsSummary(&about)}
+	return RawMessage{Key: e.header.key, Raw: e.raw, IsSummary: e.isSummary()}
+}
+
+func (e *entry) isSummary() bool {
+	h := &e.header
+	return history.IsSummary(&transcript.Message{Role: h.role, Summary: h.summary, Finish: h.finish})
 }

@@ -44,11 +44,8 @@ func (s *Session) Uncovered(covered history.CoveredEnd) (u Uncovered, ok bool) {
 func (s *Session) numbered() []history.Entry {
 	all := make([]history.Entry, len(s.entries))
 	for i := range s.entries {
-		h := &s.entries[i].header
-		all[i] = history.Entry{
-			Key:       h.key,
-			IsSummary: h.role == transcript.Assistant && h.summary && h.finish == transcript.EndsTurn,
-		}
+		e := &s.entries[i]
+		all[i] = history.Entry{Key: e.header.key, IsSummary: e.isSummary()}
 	}
 	return all
 }

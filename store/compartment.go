@@ -72,10 +72,8 @@ func init() {
 // CompartmentsOf returns the compartments of a session in their order, and where
 // they end.
 func (s *Store) CompartmentsOf(ctx context.Context, key Key) (rows []CompartmentRow, end HistoryEnd, err error) {
-	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, compartmentSelectSQL[publishedTable],
-			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
-		if err != nil {
+	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
+		if rows, err = readCompartments(c, key); err != nil {
 			return err
 		}
 		end, err = readHistoryEnd(func(query string, row func(*sqlite3.Stmt), args ...any) error {
@@ -87,6 +85,12 @@ func (s *Store) CompartmentsOf(ctx context.Context, key Key) (rows []Compartment
 		return nil, HistoryEnd{}, fmt.Errorf("read compartments of %s: %w", key, err)
 	}
 	return rows, end, nil
+}
+
+func readCompartments(c *sqlite3.Conn, key Key) (rows []CompartmentRow, err error) {
+	err = scan(c, compartmentSelectSQL[publishedTable],
+		func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
+	return rows, err
 }
 
 func readCompartment(s *sqlite3.Stmt) CompartmentRow {

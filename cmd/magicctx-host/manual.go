@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -41,9 +42,12 @@ func commandsOf(app *kong.Application) (all []*kong.Node) {
 	return all
 }
 
-// words returns what may follow a command: its flags, and the values of its arguments and flags that
-// are a choice.
+// words returns what may follow a command: its subcommands, its flags, and the values of its arguments and
+// flags that are a choice.
 func words(n *kong.Node) (all []string) {
+	for _, sub := range commandsIn(n) {
+		all = append(all, sub.Name)
+	}
 	for _, f := range flagsOf(n) {
 		all = append(all, "--"+f.Name)
 	}
@@ -53,10 +57,47 @@ func words(n *kong.Node) (all []string) {
 	return all
 }
 
+// commandsIn returns the subcommands of a command.
+func commandsIn(n *kong.Node) (all []*kong.Node) {
+	for _, sub := range n.Children {
+		if sub.Type == kong.CommandNode && !sub.Hidden {
+			all = append(all, sub)
+		}
+	}
+	return all
+}
+
+// flagsOf returns the flags of a command and of its subcommands, each name once.
 func flagsOf(n *kong.Node) (all []*kong.Flag) {
 	for _, f := range n.Flags {
 		if !f.Hidden {
 			all = append(all, f)
+		}
+	}
+	for _, sub := range commandsIn(n) {
+		for _, f := range flagsOf(sub) {
+			if !slices.ContainsFunc(all, func(known *kong.Flag) bool { return known.Name == f.Name }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+func namesOf(nodes []*kong.Node) (names []string) {
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// leaves returns the commands that can be run: of a command with subcommands these.
+func leaves(nodes []*kong.Node) (all []*kong.Node) {
+	for _, n := range nodes {
+		if subs := commandsIn(n); len(subs) > 0 {
+			all = append(all, leaves(subs)...)
+		} else {
+			all = append(all, n)
 		}
 	}
 	return all
@@ -74,10 +115,7 @@ func choices(v *kong.Value) (all []string) {
 
 func completeBash(w io.Writer, app *kong.Application) error {
 	var b strings.Builder
-	var names []string
-	for _, n := range commandsOf(app) {
-		names = append(names, n.Name)
-	}
+	names := namesOf(commandsOf(app))
 	fmt.Fprintf(&b, "# bash completion for %[1]s\n_magicctx_host() {\n  local words cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n", app.Name)
 	fmt.Fprintf(&b, "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=%q\n  else case ${COMP_WORDS[1]} in\n", strings.Join(names, " ")+" --help --version")
 	for _, n := range commandsOf(app) {
@@ -113,6 +151,9 @@ func completeZsh(w io.Writer, app *kong.Application) error {
 			}
 			b.WriteString(" " + quote(spec))
 		}
+		if names := namesOf(commandsIn(n)); len(names) > 0 {
+			b.WriteString(" " + quote("2:command:("+strings.Join(names, " ")+")"))
+		}
 		for _, p := range n.Positional {
 			if values := choices(p); len(values) > 0 {
 				b.WriteString(" " + quote("*:"+p.Name+":("+strings.Join(values, " ")+")"))
@@ -143,6 +184,9 @@ func completeFish(w io.Writer, app *kong.Application) error {
 			}
 			b.WriteString("\n")
 		}
+		for _, sub := range commandsIn(n) {
+			fmt.Fprintf(&b, "%s -f -a %s -d %s\n", in, sub.Name, quote(sub.Help))
+		}
 		for _, p := range n.Positional {
 			if values := choices(p); len(values) > 0 {
 				fmt.Fprintf(&b, "%s -f -a %s\n", in, quote(strings.Join(values, " ")))
@@ -169,7 +213,7 @@ func (manCmd) Run(k *kong.Context, s streams) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n.I command\n.RI [ flags ]\n.SH COMMANDS\n",
 		strings.ToUpper(app.Name), app.Name, roff(app.Help), app.Name)
-	for _, n := range commandsOf(app) {
+	for _, n := range leaves(commandsOf(app)) {
 		fmt.Fprintf(&b, ".SS %s\n%s\n", roff(strings.TrimPrefix(n.Summary(), app.Name+" ")), roff(n.Help))
 		if n.Detail != "" {
 			fmt.Fprintf(&b, ".PP\n%s\n", roff(n.Detail))

@@ -57,7 +57,8 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	if err != nil {
 		return unanswered(dir, err)
 	}
-	page := view.Page{NamesHarness: view.SeveralHarnesses(st.Sessions), Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now()}
+	page := pageOf(s)
+	page.NamesHarness = view.SeveralHarnesses(st.Sessions)
 	if st.Sessions = cmd.chosen(st.Sessions); cmd.Harness != "" {
 		st.KnownSessions = len(st.Sessions) // those of the other harness are not counted
 	}
@@ -95,22 +96,33 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 		}
 		return sessions[:1], nil
 	}
-	var exact, ending []schema.SessionStatus
-	for _, st := range sessions {
-		if st.Session == cmd.Session {
-			exact = append(exact, st)
+	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
+}
+
+// choose returns the session with the id wanted, or else the only one whose id ends so. It returns none if
+// there is no such session, and an error if there are several.
+func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
+	var exact, ending []T
+	for _, s := range sessions {
+		_, id := nameOf(s)
+		if id == wanted {
+			exact = append(exact, s)
 		}
-		if strings.HasSuffix(st.Session, cmd.Session) {
-			ending = append(ending, st)
+		if strings.HasSuffix(id, wanted) {
+			ending = append(ending, s)
 		}
 	}
 	switch {
 	case len(exact) > 1:
-		return nil, fmt.Errorf("%s and %s both have a session %q; say which one you mean: --harness %s, or --harness %s", exact[0].Harness, exact[1].Harness, cmd.Session, exact[0].Harness, exact[1].Harness)
+		one, _ := nameOf(exact[0])
+		other, _ := nameOf(exact[1])
+		return nil, fmt.Errorf("%s and %s both have a session %q; say which one you mean: --harness %s, or --harness %s", one, other, wanted, one, other)
 	case len(exact) == 1:
 		return exact, nil
 	case len(ending) > 1:
-		return nil, fmt.Errorf("%d sessions end in %q, for example %s of %s and %s of %s", len(ending), cmd.Session, ending[0].Session, ending[0].Harness, ending[1].Session, ending[1].Harness)
+		one, id := nameOf(ending[0])
+		other, otherID := nameOf(ending[1])
+		return nil, fmt.Errorf("%d sessions end in %q, for example %s of %s and %s of %s", len(ending), wanted, id, one, otherID, other)
 	}
 	return ending, nil
 }

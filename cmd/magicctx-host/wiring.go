@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -32,7 +33,10 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			if err != nil {
 				return nil, err
 			}
-			return host.New(host.Options{Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true, Conflicts: conflictsOf(o.DataDir)}), nil
+			return host.New(host.Options{
+				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true,
+				RawHistory: &rawhistory.Reader{Env: os.Getenv}, Conflicts: conflictsOf(o.DataDir),
+			}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)

@@ -35,7 +35,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%v dollars are %q, want %q", x, got, want)
 		}
 	}
-	for got, want := range map[string]string{Percent(0.927): "93%", FinePercent(0.9274): "92.7%", Count(1, "session"): "1 session", Count(0, "session"): "0 sessions", Count(2, "pass"): "2 passes", Plural(1, "bust") + Plural(2, "bust"): "bustbusts"} {
+	for got, want := range map[string]string{Percent(0.927): "93%", FinePercent(0.9274): "92.7%", Count(1, "session"): "1 session", Count(0, "session"): "0 sessions", Count(2, "pass"): "2 passes", Count(3, "summary"): "3 summaries", Count(3, "day"): "3 days", Plural(1, "bust") + Plural(2, "bust"): "bustbusts"} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -110,13 +110,16 @@ func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n,
 // Plural returns the form of a noun that fits a number, for example "pass" for 1
 // and "passes" for 0 and 2.
 func Plural(n int, noun string) string {
-	if n != 1 {
-		if strings.HasSuffix(noun, "s") {
-			noun += "e"
-		}
-		noun += "s"
+	stem, endsInRY := strings.CutSuffix(noun, "ry")
+	switch {
+	case n == 1:
+		return noun
+	case strings.HasSuffix(noun, "s"):
+		return noun + "es"
+	case endsInRY:
+		return stem + "ries"
 	}
-	return noun
+	return noun + "s"
 }
 
 // Piece names a tagged piece of a conversation in one line, for example

@@ -53,8 +53,8 @@ func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecutePa
 	}
 	text := page{budget: expandBudget, options: rawhistory.TextOptions{Outline: e.isOutline}, offset: e.offset, next: e.start}
 	extent, err := source(ctx, e.start, e.end, text.add)
-	if err == nil {
-		err = e.check(extent, text)
+	if err == nil && text.last == 0 {
+		err = extent.Missing(e.start, e.end)
 	}
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
@@ -90,19 +90,6 @@ func expandArguments(args json.Value) (expansion, error) {
 		return e, fmt.Errorf("%d to %d is no range of messages; the first message is 1, and start comes before end", e.start, e.end)
 	}
 	return e, nil
-}
-
-// check returns why a page shows nothing.
-func (e expansion) check(all rawhistory.Extent, text page) error {
-	switch {
-	case all.Last == 0:
-		return errors.New("this session has no messages yet")
-	case e.start > all.Last || e.end < all.First:
-		return fmt.Errorf("there is no message %s; messages %d to %d can be shown", history.Range{Start: e.start, End: e.end}, all.First, all.Last)
-	case text.last == 0:
-		return fmt.Errorf("the messages %s were deleted; messages %d to %d can be shown", history.Range{Start: e.start, End: e.end}, all.First, all.Last)
-	}
-	return nil
 }
 
 // A rawSource reads messages of one session, as rawhistory.Reader.Read does.
@@ -150,10 +137,7 @@ func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (
 // anchorsOf returns the messages whose ordinals the compartments know.
 func anchorsOf(compartments []history.Compartment) (anchors []rawhistory.Anchor) {
 	for _, c := range compartments {
-		anchors = append(anchors, rawhistory.Anchor{Ordinal: c.Start, Key: c.StartKey})
-		if c.End > c.Start {
-			anchors = append(anchors, rawhistory.Anchor{Ordinal: c.End, Key: c.EndKey})
-		}
+		anchors = append(anchors, rawhistory.AnchorsOf(c.Start, c.StartKey, c.End, c.EndKey)...)
 	}
 	return anchors
 }
@@ -257,7 +241,10 @@ func fit(text string, budget int) (bytes, size int) {
 // of it and behind it: it is made from the text's hash. So no message can pretend that the
 // record ends before its end.
 func (p *page) render(end int) string {
-	body := strings.TrimSuffix(p.body.String(), "\n")
+	body := p.body.String()
+	if p.offset == 0 { // otherwise a line end belongs to the message that was cut
+		body = strings.TrimSuffix(body, "\n")
+	}
 	sum := sha256.Sum256([]byte(body))
 	border := "=== record " + hex.EncodeToString(sum[:6]) + " ==="
 	var more string

@@ -76,8 +76,8 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 		return
 	}
 	w.askedAt = counter
-	key := s.key
-	h.background.Go(func() { h.summarise(key) })
+	key, load := s.key, w.workload
+	h.background.Go(func() { h.summarise(key, load) })
 }
 
 // summarises reports whether the session has a historian.
@@ -124,13 +124,17 @@ type plan struct {
 }
 
 // summarise asks the trigger, and carries out the run that it wants.
-func (h *Host) summarise(key store.Key) {
+func (h *Host) summarise(key store.Key, load workload) {
 	ctx := h.lifetime
+	limit, err := h.historianLimit(ctx, &load)
+	if err != nil {
+		return // the client has left
+	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return
 	}
-	p, err := h.plan(ctx, s)
+	p, err := h.plan(ctx, s, limit)
 	if p == nil {
 		if err != nil {
 			h.Log.Warn("the historian cannot run", "session", key.Session, "error", err)
@@ -150,8 +154,8 @@ func (h *Host) summarise(key store.Key) {
 }
 
 // plan returns the run that the trigger and the throttle allow now, nil for none. It takes
-// the session's lease for it.
-func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
+// the session's lease for it. limit is the prompt limit of the models, in tokens.
+func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	w := &s.work
 	if s.pipe == nil || w.running != nil || w.client == nil {
 		return nil, nil
@@ -184,7 +188,7 @@ func (h *Host) plan(ctx context.Context, s *session) (*plan, error) {
 		w.throttle = w.throttle.Waits()
 		return nil, h.saveThrottle(ctx, s)
 	}
-	job, err := h.job(ctx, s, t.Snapshot, uncovered)
+	job, err := h.job(s, t.Snapshot, uncovered, limit)
 	if err != nil {
 		return nil, err
 	}

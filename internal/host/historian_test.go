@@ -208,3 +208,29 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 		t.Errorf("the fork has %d compartments, %v", len(rows), err)
 	}
 }
+
+// A model that fails with a long chunk gets a shorter one, while the window is far from full.
+func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
+	var asked []historian.Range
+	h := answering(t, func(p schema.AgentRunParams) (string, error) {
+		asked = append(asked, historiantest.RangeOf(p.Prompt))
+		if first := asked[0]; asked[len(asked)-1] == first {
+			return "too much for me", nil
+		}
+		return good(p)
+	})
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	for i := range 3 * stepsBetween {
+		h.pass()
+		h.settle()
+		h.tool(fmt.Sprintf("b%d", i), "x", "tool-calls", 41_000)
+	}
+	rows := h.compartments()
+	if len(rows) == 0 || rows[0].MadeBy != string(historian.ByModel) {
+		t.Fatalf("asked %v, published %+v", asked, rows)
+	}
+	if first, last := asked[0], asked[len(asked)-1]; last.End >= first.End {
+		t.Errorf("asked %v", asked)
+	}
+}

@@ -25,13 +25,9 @@ import (
 const references = 6
 
 // job returns what the historian needs to summarise the eligible messages of a snapshot.
-func (h *Host) job(ctx context.Context, s *session, snapshot history.Snapshot, u pipeline.Uncovered) (historian.Job, error) {
+// limit is the prompt limit of the models that may be asked, in tokens.
+func (h *Host) job(s *session, snapshot history.Snapshot, u pipeline.Uncovered, limit int) (historian.Job, error) {
 	w := &s.work
-	models := historianModels(w.config.Historian.Agent)
-	limit, err := h.historianLimit(ctx, s, models)
-	if err != nil {
-		return historian.Job{}, err
-	}
 	budget := history.ChunkBudget(limit) >> w.halvings
 	chunk := history.ReadChunk(u.Messages, snapshot.Start, snapshot.End, budget, tokens.Count)
 	chunk.Truncate(budget, tokens.Count)
@@ -45,7 +41,7 @@ func (h *Host) job(ctx context.Context, s *session, snapshot history.Snapshot, u
 		Session: s.key.Session, Chunk: chunkOf(chunk), Raw: rawOf(u, chunk.Range, s.pipe.Codec.Vocabulary()),
 		References: referencesOf(s.chronicle.compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
 		KeepLast: w.usage >= history.ForceUsage, Edit: w.config.Historian.TwoPass,
-		Models: models, LiveModel: w.model.Provider + "/" + w.model.ID,
+		Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
 	for _, m := range s.chronicle.memories.Memories {
@@ -59,11 +55,11 @@ func historianModels(a schema.Agent) []string {
 	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
 }
 
-// historianLimit returns the smallest prompt limit of the models that may be asked.
-func (h *Host) historianLimit(ctx context.Context, s *session, models []string) (int, error) {
-	w := &s.work
+// historianLimit returns the smallest prompt limit of the models that may be asked. It may
+// have to ask the harness, so nothing may wait for it.
+func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 	limits := []int{w.limit}
-	for _, name := range models {
+	for _, name := range historianModels(w.config.Historian.Agent) {
 		if provider, id, ok := ask.Split(name); ok {
 			told, err := h.modelLimits(ctx, w.client, w.directory, schema.Model{Provider: provider, ID: id})
 			if err != nil {

@@ -44,7 +44,7 @@ func (ps *pass) rescue(ctx context.Context) error {
 // its messages would be summarised twice.
 func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	h, s := ps.h, ps.s
-	job, err := h.job(ctx, s, snapshot, uncovered)
+	job, err := h.job(s, snapshot, uncovered, history.HistorianLimit(s.work.limit))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,15 @@ type Anchor struct {
 	Key     string
 }
 
+// AnchorsOf returns the anchors of a compartment: its first and its last message.
+func AnchorsOf(start int, startKey string, end int, endKey string) []Anchor {
+	anchors := []Anchor{{Ordinal: start, Key: startKey}}
+	if end > start {
+		anchors = append(anchors, Anchor{Ordinal: end, Key: endKey})
+	}
+	return anchors
+}
+
 // Number returns the ordinal of each entry, 0 for an entry that has none.
 //
 // Without anchors, the first message has ordinal 1, and each message has one more than the

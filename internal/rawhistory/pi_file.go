@@ -142,7 +142,7 @@ func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// parentOf returns the index of the entry with an id. If there is none, a line that could
+// parentOf returns the index of the entry with an id. If the file has no such entry, a line that could
 // not be read directly in front of the new one is taken for it.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {

@@ -60,7 +60,7 @@ func shortHash(v json.Value) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// unixMilliseconds returns the time of an entry as a number, nil if it is none.
+// unixMilliseconds returns the time of an entry as a number, or nil if the text is no time.
 func unixMilliseconds(timestamp string) json.Value {
 	t, err := time.Parse(time.RFC3339Nano, timestamp)
 	if err != nil {

@@ -39,6 +39,21 @@ type Extent struct {
 	Path string
 }
 
+// Missing returns why none of the messages from start to end could be read.
+func (e Extent) Missing(start, end int) error {
+	asked, absent, deleted := fmt.Sprintf("messages %d to %d", start, end), "there are no", "were deleted"
+	if start == end {
+		asked, absent, deleted = fmt.Sprintf("message %d", start), "there is no", "was deleted"
+	}
+	switch {
+	case e.Last == 0:
+		return errors.New("this session has no messages yet")
+	case start > e.Last || end < e.First:
+		return fmt.Errorf("%s %s; messages %d to %d can be shown", absent, asked, e.First, e.Last)
+	}
+	return fmt.Errorf("%s %s; messages %d to %d can be shown", asked, deleted, e.First, e.Last)
+}
+
 // ErrUnknownSession is the error for a session that the harness's store does not hold.
 var ErrUnknownSession = errors.New("unknown session")
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -19,6 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -267,4 +269,62 @@ func openCodeArrays(session string) *rapid.Generator[[]json.Value] {
 		}
 		return array
 	})
+}
+
+// Each of these stores cannot be read. The error names the file and the remedy.
+func TestOpenCodeDatabaseThatCannotBeRead(t *testing.T) {
+	write := func(t *testing.T, home, content string) {
+		t.Helper()
+		path := filepath.Join(home, ".local", "share", "opencode", "opencode.db")
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	for _, c := range []struct {
+		name  string
+		lay   func(t *testing.T, home string)
+		is    error
+		wants string
+	}{
+		{"missing", func(t *testing.T, home string) {}, nil, "OpenCode has no database in"},
+		{"empty", func(t *testing.T, home string) { write(t, home, "") }, opencodedb.ErrForeign, "session.id"},
+		{"no database", func(t *testing.T, home string) { write(t, home, strings.Repeat("no database ", 100)) }, opencodedb.ErrForeign, "opencode.db"},
+		{"another schema", func(t *testing.T, home string) {
+			rawhistorytest.NewOpenCode(t, home).Exec(`ALTER TABLE part RENAME COLUMN data TO body`)
+		}, opencodedb.ErrForeign, "it has no part.data"},
+		{"locked", func(t *testing.T, home string) {
+			db := rawhistorytest.NewOpenCode(t, home)
+			db.Add(session, nil)
+			db.Exec(`PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM message`)
+		}, opencodedb.ErrBusy, "try again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := t.TempDir()
+			c.lay(t, home)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := at(home).Read(ctx, ofOpenCode(), 1, 1, nil)
+			if err == nil || !strings.Contains(err.Error(), c.wants) || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("error %v, want %q", err, c.wants)
+			}
+		})
+	}
+}
+
+func TestMissingNamesTheMessagesThatThereAre(t *testing.T) {
+	e := rawhistory.Extent{First: 3, Last: 9}
+	for _, c := range []struct {
+		extent     rawhistory.Extent
+		start, end int
+		want       string
+	}{
+		{rawhistory.Extent{}, 1, 1, "this session has no messages yet"},
+		{e, 1, 2, "there are no messages 1 to 2; messages 3 to 9 can be shown"},
+		{e, 10, 10, "there is no message 10; messages 3 to 9 can be shown"},
+		{e, 4, 5, "messages 4 to 5 were deleted; messages 3 to 9 can be shown"},
+		{e, 4, 4, "message 4 was deleted; messages 3 to 9 can be shown"},
+	} {
+		if got := c.extent.Missing(c.start, c.end).Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
 }

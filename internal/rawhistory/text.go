@@ -29,14 +29,16 @@ const outlined = 200
 //	--- FAIL: TestX
 //
 // The text ends with a line end.
-func Text(m Message, o TextOptions) string {
-	var b strings.Builder
+func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
+
+// Parts returns the parts of Text, each without its line end. There is at least one.
+func Parts(m Message, o TextOptions) (parts []string) {
 	line := func(format string, args ...any) {
-		fmt.Fprintf(&b, "[%d] "+format+"\n", append([]any{m.Ordinal}, args...)...)
+		parts = append(parts, fmt.Sprintf("[%d] "+format, append([]any{m.Ordinal}, args...)...))
 	}
 	if m.Decoded == nil {
 		line("(this message cannot be read: the harness's store is damaged here)")
-		return b.String()
+		return parts
 	}
 	for i := range m.Decoded.Parts {
 		switch p := &m.Decoded.Parts[i]; p.Kind {
@@ -59,10 +61,10 @@ func Text(m Message, o TextOptions) string {
 			}
 		}
 	}
-	if b.Len() == 0 {
+	if len(parts) == 0 {
 		line("%s: (nothing that can be shown as text)", letterOf(m.Decoded.Role))
 	}
-	return b.String()
+	return parts
 }
 
 func (o TextOptions) result(p *transcript.Part, line func(string, ...any)) {

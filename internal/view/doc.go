@@ -1,5 +1,5 @@
 // Package view draws what people look at: the live screen of status --watch, the
-// text of status and of doctor. Its sub-packages draw a replay: report for a
+// text of status, history and doctor. Its sub-packages draw a replay: report for a
 // terminal, page for a browser. A view decides nothing, asks no host and waits
 // for nothing: it gets data and returns text.
 //

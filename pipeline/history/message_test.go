@@ -74,7 +74,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// An answer that the harness made as a summary has no ordinal, if it has ended.
+// An answer that the harness made as a summary has no ordinal, if it has ended. Neither has
+// a summary that the harness shows as a prompt.
 func TestIsSummary(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`: true,
@@ -84,6 +85,12 @@ func TestIsSummary(t *testing.T) {
 	} {
 		if got := IsSummary(decode(raw)); got != want {
 			t.Errorf("%s: %v", raw, got)
+		}
+	}
+	for role, want := range map[string]bool{"compactionSummary": true, "branchSummary": false} {
+		m := transcript.Pi{}.Decode(json.Value(`{"id":"m","message":{"role":"` + role + `","summary":"so far"}}`))
+		if got := IsSummary(&m); got != want {
+			t.Errorf("%s: %v", role, got)
 		}
 	}
 }

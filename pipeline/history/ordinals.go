@@ -12,9 +12,9 @@ type Entry struct {
 }
 
 // IsSummary reports whether the harness made the message as a summary of the session.
-// The answer must have ended: an unfinished or failed one may still change its kind.
+// An answer must have ended: an unfinished or failed one may still change its kind.
 func IsSummary(m *transcript.Message) bool {
-	return m.Role == transcript.Assistant && m.Summary && m.Finish == transcript.EndsTurn
+	return m.Summary && (m.Role == transcript.User || m.Finish == transcript.EndsTurn)
 }
 
 // A CoveredEnd is the last message that a compartment covers. It is zero if the session

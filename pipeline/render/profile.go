@@ -91,8 +91,8 @@ var Profiles = []Profile{
 
 // BreakpointFor returns the provider option by which a message of ours carries a
 // breakpoint in a request to that model. Bedrock sells the models of many makers, and
-// refuses a breakpoint for a model that cannot cache. OpenCode therefore sets its own
-// ones there only for models with "claude" or "anthropic" in their id, and we do the same.
+// refuses a breakpoint for a model that cannot cache. So only a model with "claude" or
+// "anthropic" in its id gets one there, which is also the rule of the harnesses.
 func (p Profile) BreakpointFor(model string) transcript.Breakpoint {
 	model = strings.ToLower(model)
 	if p.Breakpoint == transcript.BedrockBreakpoint && !strings.Contains(model, "claude") && !strings.Contains(model, "anthropic") {

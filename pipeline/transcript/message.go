@@ -35,8 +35,9 @@ type Message struct {
 	Finish Finish
 	// Errored says that the harness attached an error to the message.
 	Errored bool
-	// Summary says that the harness made this message as a summary. It answers
-	// a prompt of the harness, and its usage measures that prompt.
+	// Summary says that the harness made this message as a summary of the messages
+	// in front of it. If it is an answer, it answers a prompt of the harness, and its
+	// usage measures that prompt.
 	Summary bool
 	// Hidden says that the harness itself keeps the message from the provider.
 	Hidden bool

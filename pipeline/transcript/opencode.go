@@ -95,7 +95,7 @@ func (OpenCode) Decode(raw json.Value) Message {
 		Finish:    finishOfOpenCode(m.Info.Finish),
 		Errored:   m.Info.Error != nil,
 		Tools:     m.Info.Tools,
-		Summary:   string(m.Info.Summary) == "true",
+		Summary:   m.Info.Role == string(Assistant) && string(m.Info.Summary) == "true",
 		Usage: Usage{
 			Input:      int(m.Info.Tokens.Input),
 			Output:     int(m.Info.Tokens.Output),

@@ -116,7 +116,7 @@ func TestOpenCodeParts(t *testing.T) {
 		},
 		{
 			"pruned tool", assistant, `{"id":"p","type":"tool","callID":"c","tool":"read","state":{"status":"completed","input":{},"output":"out","time":{"start":1,"end":2,"compacted":3},"attachments":[{"type":"file"}]}}`,
-			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", Text: "[Old tool result content cleared]", Replaced: true, Input: json.Value(`{}`), InputPath: at + "/state/input"},
+			transcript.Part{ID: "p", Kind: transcript.Tool, Name: "read", CallID: "c", Text: "[Old tool result content cleared]", Replaced: true, Original: "out", Input: json.Value(`{}`), InputPath: at + "/state/input"},
 		},
 		{
 			"tool with attachments", assistant, `{"id":"p","type":"tool","callID":"c","tool":"shot","state":{"status":"completed","input":{},"output":"out","attachments":[{"type":"file"}]}}`,
@@ -198,6 +198,16 @@ func TestOpenCodeMessages(t *testing.T) {
 			"assistant",
 			`{"info":{"id":"m2","role":"assistant","parentID":"m1","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"opus","finish":"tool-calls","tokens":{"total":66,"input":5,"output":6,"reasoning":1,"cache":{"read":40,"write":15}}},"parts":[]}`,
 			transcript.Message{Key: "m2", Role: assistant, Created: 1, Completed: 2, Model: schema.Model{Provider: "anthropic", ID: "opus"}, Finish: transcript.EndsWithCalls, Usage: transcript.Usage{Input: 5, Output: 6, CacheRead: 40, CacheWrite: 15}},
+		},
+		{
+			"the answer of a compaction",
+			`{"info":{"id":"m","role":"assistant","summary":true,"finish":"stop"},"parts":[]}`,
+			transcript.Message{Key: "m", Role: assistant, Summary: true, Finish: transcript.EndsTurn},
+		},
+		{
+			"a prompt is never a summary",
+			`{"info":{"id":"m","role":"user","summary":true},"parts":[]}`,
+			transcript.Message{Key: "m", Role: user},
 		},
 		{
 			"a provider's error hides the answer",

@@ -102,6 +102,9 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		msg.Hidden = m.ExcludeFromContext
 		msg.Parts = decodePiCommand(m)
 	case "compactionSummary", "branchSummary":
+		// The summary of a branch stands for messages that are not on this branch, so it is
+		// a message of its own.
+		msg.Summary = m.Role == "compactionSummary"
 		if m.Role == "branchSummary" {
 			msg.Created = 0 // as that of a custom message
 		}

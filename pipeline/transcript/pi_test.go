@@ -116,9 +116,9 @@ func TestPiMessages(t *testing.T) {
 		{"user", `{"id":"k","message":{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":7}}`, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: text("/message/content/0", "/message/content/0/text", "hi")}},
 		{"user, as a string", `{"id":"k","message":{"role":"user","content":"hi","timestamp":7}}`, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: text("/message/content", "/message/content", "hi")}},
 		{"custom, whose time does not last", `{"id":"k","message":{"role":"custom","customType":"x","content":"hi","display":false,"timestamp":7}}`, transcript.Message{Key: "k", Role: user, KeyLasts: true, Parts: text("/message/content", "/message/content", "hi")}},
-		{"summary of a compaction", `{"id":"k","message":{"role":"compactionSummary","summary":"so far","tokensBefore":9,"timestamp":7}}`, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: text("/message/summary", "/message/summary", "so far")}},
+		{"summary of a compaction", `{"id":"k","message":{"role":"compactionSummary","summary":"so far","tokensBefore":9,"timestamp":7}}`, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Summary: true, Parts: text("/message/summary", "/message/summary", "so far")}},
 		{"summary of a branch", `{"id":"k","message":{"role":"branchSummary","summary":"there","fromId":"f","timestamp":7}}`, transcript.Message{Key: "k", Role: user, KeyLasts: true, Parts: text("/message/summary", "/message/summary", "there")}},
-		{"a summary that says nothing", unsaid, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: other(unsaid)}},
+		{"a summary that says nothing", unsaid, transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Summary: true, Parts: other(unsaid)}},
 		{
 			"a command of the user", `{"id":"k","message":{"role":"bashExecution","command":"ls","output":"a.go","exitCode":0,"cancelled":false,"truncated":false,"timestamp":7}}`,
 			transcript.Message{Key: "k", Role: user, KeyLasts: true, Created: 7, Parts: append([]transcript.Part{

@@ -84,8 +84,7 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 	}
 	newest := migrations[len(migrations)-1].Version
 	if stored > newest {
-		return 0, fmt.Errorf("%w: its schema is version %d, this host knows up to %d; update magicctx-host",
-			ErrNewerSchema, stored, newest)
+		return 0, newerSchema(stored, newest)
 	}
 	if err := f.checkSuspect(ctx, conn); err != nil {
 		return 0, err

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -17,8 +18,15 @@ import (
 // OpenCode hold images as base64, of at most some ten megabytes.
 const maxMessage = 64 << 20
 
-// ErrTooLarge is the error for a message of more than 64 MiB.
-var ErrTooLarge = errors.New("the message has more than 64 MiB")
+// Callers test for these errors with errors.Is.
+var (
+	// ErrTooLarge is the error for a message of more than 64 MiB.
+	ErrTooLarge = errors.New("the message has more than 64 MiB")
+	// ErrBusy: another program kept the database locked. Trying again later helps.
+	ErrBusy = errors.New("another program keeps it locked; try again in a moment")
+	// ErrForeign: the file is no database, or lacks tables of OpenCode 1.18.
+	ErrForeign = errors.New("it is no database of OpenCode 1.18")
+)
 
 // A DB is OpenCode's database as it was at one moment, however much OpenCode writes in
 // the meantime.
@@ -32,19 +40,50 @@ type Row struct {
 }
 
 // Read calls read with the database at path, which must exist. The DB is valid until
-// read returns. OpenCode may run and write meanwhile.
+// read returns. OpenCode may run and write meanwhile. Read fails with ErrBusy or
+// ErrForeign, or with an error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Exec(`ROLLBACK`)) }()
+		if err := checkColumns(c); err != nil {
+			return err
+		}
 		return read(&DB{c})
 	})
 	if err != nil {
-		return fmt.Errorf("read OpenCode's database %s: %w", path, err)
+		return fmt.Errorf("read OpenCode's database %s: %w", path, explain(ctx, err))
 	}
 	return nil
+}
+
+//go:embed query/missing.sql
+var missingSQL string
+
+func checkColumns(c *sqlite3.Conn) error {
+	var missing []string
+	err := file.Scan(c, missingSQL, func(s *sqlite3.Stmt) { missing = append(missing, s.ColumnText(0)) })
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(missing, ", "))
+	}
+	return err
+}
+
+// explain adds to an error of SQLite the error that callers test for. SQLite reports a wait
+// that ctx has ended as busy or as interrupted, so the error of ctx is added, too.
+func explain(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
+	case errors.Is(err, sqlite3.NOTADB):
+		err = fmt.Errorf("%w: %w", ErrForeign, err)
+	}
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 // HasSession reports whether the database holds a session.

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// historyCmd reads the database beside the host, so it works with and without one.
+type historyCmd struct {
+	List   historyListCmd   `cmd:"" default:"withargs" help:"List the sessions that have summaries."`
+	Show   historyShowCmd   `cmd:"" help:"Show the summaries of a session."`
+	Expand historyExpandCmd `cmd:"" help:"Print messages of a session to the letter, from the harness's own store."`
+}
+
+type historyFlags struct {
+	dataDirFlag
+	Harness string `help:"Sessions of this harness only: ${harnesses}." enum:",${harnesses}" default:"" placeholder:"NAME"`
+}
+
+type historyListCmd struct {
+	historyFlags
+	JSON bool `help:"Print JSON."`
+}
+
+// Run lists the sessions that have compartments.
+func (cmd *historyListCmd) Run(ctx context.Context, s streams) error {
+	var rows []store.HistoryOverview
+	err := cmd.browse(ctx, func(b *store.Browser) (err error) {
+		rows, err = b.Histories()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	all := []view.HistorySession{} // in JSON, no session is an empty list
+	for _, row := range rows {
+		if cmd.isWanted(row.Key) {
+			all = append(all, historySessionOf(row))
+		}
+	}
+	if cmd.JSON {
+		return printJSON(s.out, struct {
+			Sessions []view.HistorySession `json:"sessions"`
+		}{all})
+	}
+	return view.PrintHistories(s.out, all, pageOf(s))
+}
+
+type historyShowCmd struct {
+	historyFlags
+	Session string       `arg:"" help:"Id of the session, or the end of it."`
+	Range   messageRange `arg:"" optional:"" help:"Show the whole summaries of these messages, for example 12, 12-20 or 12-."`
+	JSON    bool         `help:"Print JSON."`
+}
+
+// Run prints the compartments of a session.
+func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
+	var session store.HistoryOverview
+	var rows []store.CompartmentRow
+	err := cmd.browse(ctx, func(b *store.Browser) error {
+		found, err := cmd.find(b, cmd.Session)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return fmt.Errorf("no session %q; magicctx-host history list names those that have summaries", cmd.Session)
+		}
+		if session, err = b.History(*found); err != nil {
+			return err
+		}
+		rows, err = b.Compartments(found.Key)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	all := []view.HistoryCompartment{}
+	for _, row := range rows {
+		if cmd.Range.touches(row.Start, row.End) {
+			all = append(all, compartmentOf(row))
+		}
+	}
+	if len(all) == 0 && cmd.Range.isGiven() {
+		return noSummary(cmd.Range, session.Messages)
+	}
+	about := historySessionOf(session)
+	switch {
+	case cmd.JSON:
+		return printJSON(s.out, struct {
+			view.HistorySession
+			Compartments []view.HistoryCompartment `json:"compartments"`
+		}{about, all})
+	case cmd.Range.isGiven():
+		return view.PrintCompartments(s.out, about, all, pageOf(s))
+	}
+	return view.PrintHistory(s.out, about, all, pageOf(s))
+}
+
+// noSummary is the error for a range that no compartment covers. The compartments of a session cover the
+// messages from 1 to covered.
+func noSummary(r messageRange, covered int) error {
+	if covered == 0 {
+		return errors.New("this session has no summaries yet; magicctx-host history expand shows its messages")
+	}
+	return fmt.Errorf("no summary covers %s; the summaries of this session cover the messages 1-%d", r, covered)
+}
+
+type historyExpandCmd struct {
+	historyFlags
+	Session  string       `arg:"" help:"Id of the session, or the end of it."`
+	Range    messageRange `arg:"" optional:"" help:"The messages, for example 12, 12-20 or 12-. By default all of them."`
+	JSON     bool         `help:"Print JSON, one line for each message." xor:"form"`
+	Outline  bool         `help:"Print the beginning of each text, and of each result only its size." xor:"form"`
+	Thinking bool         `help:"Print the model's thinking, too, as far as it is readable."`
+}
+
+// Run prints raw messages, one after the other as they are read.
+func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
+	candidates, err := cmd.candidates(ctx)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(s.out)
+	start, end := cmd.Range.bounds()
+	var problems []error
+	for _, session := range candidates {
+		p := expandPrinter{cmd: cmd, out: out, page: pageOf(s)}
+		extent, err := rawhistory.Reader{Env: os.Getenv}.Read(ctx, session, start, end, p.print)
+		err = cmp.Or(err, p.err)
+		if err != nil && p.printed == 0 && len(candidates) > 1 { // it may be a session of the next harness
+			problems = append(problems, err)
+			continue
+		}
+		if err == nil && p.printed == 0 {
+			err = extent.Missing(start, end)
+		}
+		if err == nil && !cmd.JSON {
+			err = view.PrintExtent(out, view.Extent{First: extent.First, Last: extent.Last, Path: extent.Path}, p.page)
+		}
+		return errors.Join(err, out.Flush())
+	}
+	return errors.Join(problems...)
+}
+
+// candidates returns the sessions that the user may mean. A session that magicctx does not know has no
+// anchors, and may be one of any harness.
+func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.Session, err error) {
+	err = cmd.browse(ctx, func(b *store.Browser) error {
+		found, err := cmd.find(b, cmd.Session)
+		if err != nil || found == nil {
+			return err
+		}
+		rows, err := b.Compartments(found.Key)
+		known := rawhistory.Session{Harness: schema.Harness(found.Key.Harness), ID: found.Key.Session, Directory: found.Directory}
+		for _, c := range rows {
+			known.Anchors = append(known.Anchors, rawhistory.AnchorsOf(c.Start, c.StartKey, c.End, c.EndKey)...)
+		}
+		all = append(all, known)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrMissing) || len(all) > 0 {
+		return all, err
+	}
+	for _, harness := range harnessIDs() {
+		if cmd.Harness == "" || cmd.Harness == string(harness) {
+			all = append(all, rawhistory.Session{Harness: harness, ID: cmd.Session})
+		}
+	}
+	return all, nil
+}
+
+// An expandPrinter prints messages as they come.
+type expandPrinter struct {
+	cmd     *historyExpandCmd
+	out     io.Writer
+	page    view.Page
+	printed int
+	err     error // of the output
+}
+
+// print prints a message. It returns false if that fails.
+func (p *expandPrinter) print(m rawhistory.Message) bool {
+	if p.cmd.JSON {
+		p.err = printLine(p.out, struct {
+			Ordinal int        `json:"ordinal"`
+			Raw     json.Value `json:"raw,omitzero"`
+		}{m.Ordinal, m.Raw})
+	} else {
+		p.err = view.PrintMessage(p.out, rawhistory.Parts(m, rawhistory.TextOptions{Outline: p.cmd.Outline, Thinking: p.cmd.Thinking}), p.page)
+	}
+	p.printed++
+	return p.err == nil
+}
+
+// printLine prints a value as one line of JSON.
+func printLine(w io.Writer, value any) error {
+	content, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
+	return err
+}
+
+// browse calls browse with the database of the data directory.
+func (f *historyFlags) browse(ctx context.Context, browse func(*store.Browser) error) error {
+	dir, err := f.resolve()
+	if err != nil {
+		return err
+	}
+	err = store.Browse(ctx, dir, browse)
+	if errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("%w; see magicctx-host doctor", err)
+	}
+	return err
+}
+
+// find returns the session that the user named, or nil if the database has no such session.
+func (f *historyFlags) find(b *store.Browser, wanted string) (*store.SessionName, error) {
+	all, err := b.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(s store.SessionName) bool { return !f.isWanted(s.Key) })
+	found, err := choose(all, wanted, func(s store.SessionName) (schema.Harness, string) {
+		return schema.Harness(s.Key.Harness), s.Key.Session
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+func (f *historyFlags) isWanted(key store.Key) bool {
+	return f.Harness == "" || f.Harness == key.Harness
+}
+
+func historySessionOf(o store.HistoryOverview) view.HistorySession {
+	return view.HistorySession{
+		Harness: schema.Harness(o.Key.Harness), Session: o.Key.Session, Title: o.Title, Directory: o.Directory,
+		Compartments: o.Compartments, Messages: o.Messages, RawTokens: o.RawTokens, Fidelity: o.Fidelity, NewestAt: o.NewestAt,
+	}
+}
+
+func compartmentOf(c store.CompartmentRow) view.HistoryCompartment {
+	return view.HistoryCompartment{
+		Start: c.Start, End: c.End, Title: c.Title, Tiers: c.Tiers[:], Importance: c.Importance, Episode: c.Episode,
+		Missing: c.Missing, Fidelity: c.Fidelity, MadeBy: c.MadeBy, Model: c.Model, RawTokens: c.RawTokens, CreatedAt: c.CreatedAt,
+	}
+}
+
+// pageOf describes the output of a command.
+func pageOf(s streams) view.Page {
+	return view.Page{Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now()}
+}
+
+// A messageRange is a range of ordinals on the command line: 12, 12-20 or 12-. The zero range holds all
+// messages.
+type messageRange struct{ first, last int }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *messageRange) UnmarshalText(text []byte) error {
+	from, to, isRange := strings.Cut(string(text), "-")
+	first, err := strconv.Atoi(from)
+	last := first
+	switch {
+	case isRange && to == "":
+		last = math.MaxInt
+	case isRange && err == nil:
+		last, err = strconv.Atoi(to)
+	}
+	if err != nil || first < 1 || last < first {
+		return fmt.Errorf("%q is no range of messages: write for example 12, 12-20 or 12-", text)
+	}
+	*r = messageRange{first, last}
+	return nil
+}
+
+func (r messageRange) isGiven() bool { return r.first > 0 }
+
+// bounds returns the first and the last ordinal of the range.
+func (r messageRange) bounds() (first, last int) {
+	if !r.isGiven() {
+		return 1, math.MaxInt
+	}
+	return r.first, r.last
+}
+
+// touches reports whether a message from first to last is in the range.
+func (r messageRange) touches(first, last int) bool {
+	from, to := r.bounds()
+	return first <= to && last >= from
+}
+
+func (r messageRange) String() string {
+	switch {
+	case r.last == math.MaxInt:
+		return fmt.Sprintf("%d-", r.first)
+	case r.last > r.first:
+		return fmt.Sprintf("%d-%d", r.first, r.last)
+	}
+	return strconv.Itoa(r.first)
+}

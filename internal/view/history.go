@@ -1,0 +1,210 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A HistorySession is a session with the figures of its compartments.
+type HistorySession struct {
+	Harness      schema.Harness `json:"harness"`
+	Session      string         `json:"session"`
+	Title        string         `json:"title,omitzero"`
+	Directory    string         `json:"directory,omitzero"`
+	Compartments int            `json:"compartmentCount"`
+	Messages     int            `json:"messages"` // that the compartments cover
+	RawTokens    int            `json:"rawTokens"`
+	Fidelity     float64        `json:"fidelity"`
+	NewestAt     int64          `json:"newestAt,omitzero"` // Unix ms
+}
+
+// A HistoryCompartment is a compartment.
+type HistoryCompartment struct {
+	Start      int      `json:"start"`
+	End        int      `json:"end"`
+	Title      string   `json:"title"`
+	Tiers      []string `json:"tiers"` // the longest first
+	Importance int      `json:"importance"`
+	Episode    string   `json:"episode,omitzero"`
+	Missing    string   `json:"missing,omitzero"`
+	Fidelity   float64  `json:"fidelity"`
+	MadeBy     string   `json:"madeBy"`
+	Model      string   `json:"model,omitzero"`
+	RawTokens  int      `json:"rawTokens"`
+	CreatedAt  int64    `json:"createdAt"` // Unix ms
+}
+
+// An Extent says which messages of a session can be read, and from which file. First and Last are their
+// ordinals, and Path is a file.
+type Extent struct {
+	First, Last int
+	Path        string
+}
+
+const noHistory = "No session has summaries yet. The first ones come when a session nears the limit of its window; " +
+	"magicctx-host status shows how full each one is."
+
+// PrintHistories prints a list of sessions.
+func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
+	s := p.screen()
+	if len(all) == 0 {
+		s.paragraph(Plain, " ", noHistory)
+		return s.print(w)
+	}
+	rest := []tableColumn{
+		{"ID", idColumns, true, func(i int) string { return endOf(all[i].Session) }},
+		{"MESSAGES", 8, true, func(i int) string { return fmt.Sprint(all[i].Messages) }},
+		{"AGO", 6, true, func(i int) string { return format.AgeOf(all[i].NewestAt, s.now) }},
+		{"FIDELITY", 8, true, func(i int) string { return format.Percent(all[i].Fidelity) }},
+		{"SUMMARIES", 9, true, func(i int) string { return fmt.Sprint(all[i].Compartments) }},
+		{"TOKENS", 6, true, func(i int) string { return format.Tokens(all[i].RawTokens) }},
+		{"HARNESS", 8, false, func(i int) string { return format.Clean(string(all[i].Harness)) }},
+		{"PROJECT", 14, false, func(i int) string { return projectOf(all[i].status()) }},
+	}
+	s.table(len(all), tableColumn{"SESSION", maxTitle, false, func(i int) string { return titleOf(all[i].status()) }}, rest)
+	return s.print(w)
+}
+
+// idColumns is the width of the end of an id. The end is enough to name a session.
+const idColumns = 10
+
+// endOf returns the end of an id. A character that is cleaned away would make another id.
+func endOf(id string) string {
+	runes := []rune(format.Clean(id))
+	return string(runes[max(0, len(runes)-idColumns):])
+}
+
+func (h HistorySession) status() schema.SessionStatus {
+	return schema.SessionStatus{Harness: h.Harness, Session: h.Session, Title: h.Title, Directory: h.Directory}
+}
+
+// PrintHistory prints the compartments of a session, one in a line.
+func PrintHistory(w io.Writer, h HistorySession, all []HistoryCompartment, p Page) error {
+	s := p.screen()
+	s.historyHeader(h)
+	if len(all) == 0 {
+		s.line("")
+		s.paragraph(Plain, " ", "This session has no summaries yet: the model reads all of its messages.")
+		return s.print(w)
+	}
+	s.line("")
+	s.table(len(all), tableColumn{"SUMMARY", maxTitle, false, func(i int) string { return format.Clean(all[i].Title) }}, []tableColumn{
+		{"MESSAGES", 11, true, func(i int) string { return rangeOf(all[i]) }},
+		{"FIDELITY", 8, true, func(i int) string { return format.Percent(all[i].Fidelity) }},
+		{"TOKENS", 6, true, func(i int) string { return format.Tokens(all[i].RawTokens) }},
+		{"AGO", 6, true, func(i int) string { return format.AgeOf(all[i].CreatedAt, s.now) }},
+		{"MADE BY", 10, false, func(i int) string { return format.Clean(all[i].MadeBy) }},
+	})
+	return s.print(w)
+}
+
+// PrintCompartments prints compartments with their longest summaries.
+func PrintCompartments(w io.Writer, h HistorySession, all []HistoryCompartment, p Page) error {
+	s := p.screen()
+	s.historyHeader(h)
+	for _, c := range all {
+		s.line("")
+		s.line(" " + s.Paint(Strong, cut("messages "+rangeOf(c)+": "+format.Clean(c.Title), s.width-2)))
+		for _, tier := range c.Tiers[:min(1, len(c.Tiers))] {
+			for line := range strings.Lines(strings.TrimSpace(format.CleanLines(tier))) {
+				s.paragraph(Plain, "   ", line)
+			}
+		}
+		s.line("")
+		s.fact("fidelity", format.Percent(c.Fidelity))
+		if c.Missing != "" {
+			s.fact("missing", format.Clean(c.Missing))
+		}
+		s.fact("made by", strings.TrimSpace(format.Clean(c.MadeBy)+" "+format.Clean(c.Model)))
+		s.fact("stands for", format.Tokens(c.RawTokens)+" tokens, importance "+fmt.Sprint(c.Importance)+" of 100")
+		s.fact("age", format.AgeOf(c.CreatedAt, s.now))
+	}
+	return s.print(w)
+}
+
+// historyHeader draws the title of a session, and a line about it.
+func (s *screen) historyHeader(h HistorySession) {
+	s.line(" " + s.Paint(Strong, cut(titleOf(h.status()), s.width-2)))
+	sum := format.Count(h.Compartments, "summary")
+	if h.Messages > 0 {
+		sum += fmt.Sprintf(" of messages 1-%d", h.Messages)
+	}
+	about := []string{sum, format.Tokens(h.RawTokens) + " tokens", "fidelity " + format.Percent(h.Fidelity)}
+	if h.Compartments == 0 {
+		about = about[:1]
+	}
+	about = append(about, projectOf(h.status()), format.Clean(string(h.Harness)), format.Clean(h.Session))
+	s.line(" " + cut(about[0], s.width-2) + s.Paint(Faint, cutRest(about, s.width-2)))
+}
+
+func rangeOf(c HistoryCompartment) string {
+	if c.Start == c.End {
+		return fmt.Sprint(c.Start)
+	}
+	return fmt.Sprintf("%d-%d", c.Start, c.End)
+}
+
+// PrintMessage prints the parts of a raw message, and an empty line. The lines of a part behind its first
+// one are indented, so that no text looks like the beginning of another message. Long lines stay whole, so
+// that they can be copied.
+func PrintMessage(w io.Writer, parts []string, p Page) error {
+	s := p.screen()
+	for _, part := range parts {
+		first, rest, _ := strings.Cut(strings.TrimRight(format.CleanLines(part), "\n"), "\n")
+		label, text, _ := strings.Cut(first, " ")
+		s.line(s.Paint(Strong, label) + " " + text)
+		if rest == "" {
+			continue
+		}
+		for line := range strings.SplitSeq(rest, "\n") {
+			s.line("    " + line)
+		}
+	}
+	s.line("")
+	return s.print(w)
+}
+
+// PrintExtent prints which messages the session has, and from which file they come.
+func PrintExtent(w io.Writer, e Extent, p Page) error {
+	s := p.screen()
+	s.line(s.Paint(Faint, fmt.Sprintf("The session has the messages %d to %d, in %s", e.First, e.Last, format.Clean(e.Path))))
+	return s.print(w)
+}
+
+// A tableColumn is a column of a table. cell returns the text of a row.
+type tableColumn struct {
+	title   string
+	width   int
+	isRight bool
+	cell    func(row int) string
+}
+
+func (c tableColumn) pad(text string) string {
+	return column{width: c.width, isRight: c.isRight}.pad(text)
+}
+
+// table draws rows. The first column takes the space that the rest leaves, up to its width. Of the rest, the
+// last columns are left out if there is no room.
+func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
+	free, fitting := s.width-2-minTitle, 0
+	for fitting < len(rest) && rest[fitting].width+2 <= free {
+		free -= rest[fitting].width + 2
+		fitting++
+	}
+	first.width = min(minTitle+free, first.width)
+	draw := func(text func(tableColumn) string) string {
+		line := " " + first.pad(text(first))
+		for _, c := range rest[:fitting] {
+			line += "  " + c.pad(text(c))
+		}
+		return strings.TrimRight(line, " ")
+	}
+	s.line(s.Paint(Faint, draw(func(c tableColumn) string { return c.title })))
+	for row := range rows {
+		s.line(draw(func(c tableColumn) string { return c.cell(row) }))
+	}
+}

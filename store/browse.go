@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
+)
+
+// The errors of a database that cannot be browsed.
+var (
+	ErrMissing     = file.ErrMissing
+	ErrOlderSchema = file.ErrOlderSchema
+)
+
+// A Browser reads the database for people, beside the host that has it open. All of its
+// reads see the database as it was at one moment.
+type Browser struct{ conn *sqlite3.Conn }
+
+// Browse calls browse with a Browser of the database in dir, which is valid until browse
+// returns. See file.View for its errors.
+func Browse(ctx context.Context, dir string, browse func(*Browser) error) error {
+	return file.View(ctx, dir, func(c *sqlite3.Conn) error { return browse(&Browser{c}) })
+}
+
+// A SessionName is what people know a session by.
+type SessionName struct {
+	Key       Key
+	Title     string // as the harness shows it, empty if unknown
+	Directory string
+}
+
+// Sessions returns all sessions.
+func (b *Browser) Sessions() (all []SessionName, err error) {
+	err = scan(b.conn, `SELECT harness, session_id, title, directory FROM sessions`, func(row *sqlite3.Stmt) {
+		all = append(all, readName(row))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return all, nil
+}
+
+func readName(row *sqlite3.Stmt) SessionName {
+	return SessionName{Key: Key{Harness: row.ColumnText(0), Session: row.ColumnText(1)}, Title: row.ColumnText(2), Directory: row.ColumnText(3)}
+}
+
+// A HistoryOverview sums up the compartments of a session.
+type HistoryOverview struct {
+	SessionName
+	Compartments int
+	Messages     int     // that they cover
+	RawTokens    int     // of these messages
+	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
+	NewestAt     int64   // the time of the newest compartment, Unix ms
+}
+
+//go:embed query/history_list.sql
+var historyListSQL string
+
+// Histories returns the sessions that have compartments, the newest compartment first.
+func (b *Browser) Histories() (all []HistoryOverview, err error) {
+	err = scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
+		all = append(all, HistoryOverview{
+			SessionName: readName(row), Compartments: row.ColumnInt(4), Messages: row.ColumnInt(5),
+			RawTokens: count(row, 6), Fidelity: row.ColumnFloat(7), NewestAt: row.ColumnInt64(8),
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list histories: %w", err)
+	}
+	return all, nil
+}
+
+// History returns the overview of one session. All of its figures are 0 if the session has
+// no compartments.
+func (b *Browser) History(of SessionName) (HistoryOverview, error) {
+	all, err := b.Histories()
+	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
+		return all[i], err
+	}
+	return HistoryOverview{SessionName: of}, err
+}
+
+// Compartments returns the compartments of a session in their order.
+func (b *Browser) Compartments(key Key) (rows []CompartmentRow, err error) {
+	rows, err = readCompartments(b.conn, key)
+	if err != nil {
+		return nil, fmt.Errorf("read compartments of %s: %w", key, err)
+	}
+	return rows, nil
+}

@@ -1,0 +1,78 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+var (
+	// ErrMissing: there is no database yet.
+	ErrMissing = errors.New("there is no database yet; the first session with magicctx creates it")
+	// ErrOlderSchema: no host of this release has opened the database yet.
+	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
+)
+
+// View calls read with the database in dir as it is at one moment, through a connection
+// that cannot write. It does not take the lock of a host, so a host may be at work. The database has
+// the schema of this build. View fails with ErrMissing, ErrForeign, ErrBusy,
+// ErrOlderSchema or ErrNewerSchema, or with an error of read.
+func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error {
+	if testing.Testing() {
+		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
+			return err
+		}
+	}
+	path := PathIn(dir)
+	err := checkReadable(path)
+	if err == nil {
+		err = ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
+			defer c.Begin().End(&err)
+			if err := checkVersion(c); err != nil {
+				return err
+			}
+			return read(c)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, explain(ctx, err))
+	}
+	return nil
+}
+
+func checkReadable(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := CheckFile(path + suffix); err != nil {
+			return err
+		}
+	}
+	missing, err := inspect(path)
+	if err == nil && missing {
+		err = ErrMissing
+	}
+	return err
+}
+
+func checkVersion(c *sqlite3.Conn) error {
+	migrations := Released()
+	stored, newest := 0, migrations[len(migrations)-1].Version
+	if err := Scan(c, `PRAGMA user_version`, func(row *sqlite3.Stmt) { stored = row.ColumnInt(0) }); err != nil {
+		return err
+	}
+	switch {
+	case stored > newest:
+		return newerSchema(stored, newest)
+	case stored < newest:
+		return fmt.Errorf("%w: its schema is version %d, this program reads %d; start the harness, whose host brings it up to date",
+			ErrOlderSchema, stored, newest)
+	}
+	return nil
+}
+
+func newerSchema(stored, newest int) error {
+	return fmt.Errorf("%w: its schema is version %d, this host knows up to %d; update magicctx-host", ErrNewerSchema, stored, newest)
+}
