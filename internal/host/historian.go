@@ -119,9 +119,12 @@ type plan struct {
 	reason  history.TriggerReason
 	started int64
 	load    workload
-	// cancel ends the run.
-	cancel context.CancelFunc
+	// overtake ends the run with errOvertaken.
+	overtake context.CancelFunc
 }
+
+// errOvertaken is the failure of a run whose messages had to be summarised without it.
+var errOvertaken = fmt.Errorf("the window was full before the historian had answered: %w", context.Canceled)
 
 // summarise asks the trigger, and carries out the run that it wants.
 func (h *Host) summarise(key store.Key, load workload) {
@@ -142,9 +145,9 @@ func (h *Host) summarise(key store.Key, load workload) {
 		s.unlock()
 		return
 	}
-	run, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p.cancel = cancel
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p.overtake = func() { cancel(errOvertaken) }
 	s.work.running = p
 	s.unlock()
 
@@ -345,7 +348,8 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	}
 	run := runRow(p, result)
 	run.Status, run.Reason = store.RunFailed, reason.Error()
-	if errors.Is(reason, store.ErrStale) || ask.Classify(reason) == ask.Aborted {
+	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errOvertaken)
+	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
 	if err := h.Store.RecordRun(ctx, p.key, run, 0); err != nil {

@@ -114,3 +114,29 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 		t.Errorf("after the client has come back: %+v", rows)
 	}
 }
+
+// The status names the cause if a slow historian was overtaken.
+func TestOvertakenRunIsAFailure(t *testing.T) {
+	begun := make(chan struct{}, 8)
+	h := answering(t, good)
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return schema.AgentRunResult{}, ctx.Err()
+	}
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	h.pass()
+	<-begun
+	h.talk(20, 1, 10, 62_000) // 97 %
+	h.user("more", "go on")
+	h.pass()
+	h.settle()
+	sum, err := h.store.History(t.Context(), testKey)
+	if err != nil || sum.Failures != 1 || !strings.Contains(sum.LastError, "before the historian had answered") {
+		t.Errorf("%d failures, the last one: %q, %v", sum.Failures, sum.LastError, err)
+	}
+	if rows := h.compartments(); len(rows) == 0 {
+		t.Error("nothing is published")
+	}
+}
