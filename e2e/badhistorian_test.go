@@ -37,7 +37,7 @@ var badHistorians = []badHistorian{
 	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
-	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was full", dependsOnHarness: true},
+	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", dependsOnHarness: true},
 	{name: "slow", answer: func(r historian.Range) mockllm.Step {
 		step := tellsInParts(r)
 		step.Delay = slowness

@@ -158,13 +158,16 @@ func (s *Session) cover(h *frozen.Head, c history.Compartment) {
 	end, ok := s.index[c.EndKey]
 	if !ok {
 		now := s.State.Head
-		h.Through, h.Ordinal, h.ThroughTag = now.Through, now.Ordinal, now.ThroughTag
+		h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = now.Through, now.Ordinal, now.ThroughTag, now.Sections.Covered
 		return
 	}
-	h.Through, h.Ordinal, h.ThroughTag = c.EndKey, c.End, 0
+	h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = c.EndKey, c.End, 0, frozen.Covered{}
 	for i := range end + 1 {
 		for _, it := range s.entries[i].items {
 			h.ThroughTag = max(h.ThroughTag, it.Tag)
+			if u := s.State.ByTag(it.Tag); u != nil {
+				h.Sections.Covered.Add(u)
+			}
 		}
 	}
 }

@@ -33,6 +33,9 @@ type CompartmentRow struct {
 	CreatedAt int64 // Unix ms; a row stored with 0 gets the time of the write
 }
 
+// MadeByExtraction is CompartmentRow.MadeBy of a compartment that no model has written.
+const MadeByExtraction = "extractive"
+
 // A HistoryEnd says where the compartments of a session end. A run reads it when
 // it begins, and its publication is stored only if it is still the same.
 type HistoryEnd struct {

@@ -32,11 +32,13 @@ type HeadRow struct {
 	// and ChangeID are ProjectMemories.MemoryID and ChangeID at the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	FoldedPass         int   // the pass that made the baseline
-	FoldedAt           int64 // Unix ms; memories expire by this time, not by the clock
-	FoldReason         string
-	ModelKey           string
-	DocsHash           string
+	// FoldedPass is the pass that made the baseline, FoldReason the reason. A row
+	// that is stored without a reason leaves both as they are.
+	FoldedPass int
+	FoldedAt   int64 // Unix ms; memories expire by this time, not by the clock
+	FoldReason string
+	ModelKey   string
+	DocsHash   string
 }
 
 //go:embed query/head_upsert.sql

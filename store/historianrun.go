@@ -147,7 +147,7 @@ func insertRun(tx *transaction, key Key, r RunRow, now int64) error {
 // 0 returns all that are kept.
 func (s *Store) Runs(ctx context.Context, key Key, limit int) (runs []RunRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
-		runs, err = readRuns(c, key, limit)
+		runs, err = readRuns(c, key, "", limit)
 		return err
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Store) Runs(ctx context.Context, key Key, limit int) (runs []RunRow, er
 	return runs, nil
 }
 
-func readRuns(c *sqlite3.Conn, key Key, limit int) (runs []RunRow, err error) {
+func readRuns(c *sqlite3.Conn, key Key, status string, limit int) (runs []RunRow, err error) {
 	err = scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{
 			Run: s.ColumnInt(0), Kind: s.ColumnText(1), Status: s.ColumnText(2), Reason: s.ColumnText(3), Pass: s.ColumnInt(4),
@@ -170,6 +170,6 @@ func readRuns(c *sqlite3.Conn, key Key, limit int) (runs []RunRow, err error) {
 			},
 			StartedAt: s.ColumnInt64(22), EndedAt: s.ColumnInt64(23),
 		})
-	}, key.Harness, key.Session, noLimit(limit))
+	}, key.Harness, key.Session, status, noLimit(limit))
 	return runs, err
 }

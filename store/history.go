@@ -37,20 +37,39 @@ type HistoryRow struct {
 	// AppliedMarker the one that is set. Both are the caller's JSON, or empty.
 	PendingMarker, AppliedMarker string
 
-	// The sums over all runs. Runs are forgotten earlier (keptRuns).
-	Runs, Publishes int
-	Usage           RunUsage
+	// The sums over all runs. Runs are forgotten earlier (keptRuns). Extracted counts
+	// the publications that no model has made.
+	Runs, Publishes, Extracted int
+	Usage                      RunUsage
+
+	// Staged is the recomp that is not finished, nil if there is none.
+	Staged *StagedRange
 }
+
+// A StagedRange says how far a recomp is that is not finished. Start and End are those of
+// its Staging, and Done is the last message with a staged compartment.
+type StagedRange struct{ Start, End, Done int }
 
 // A HistorySummary is the state of a session's historian with the figures that a
 // status shows.
 type HistorySummary struct {
 	HistoryRow
 	Compartments int
+	Extractive   int     // compartments that no model has written
+	Covered      int     // the last message that they cover, 0 without compartments
 	RawTokens    int     // of the messages that they stand for
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
-	// LastRun is the newest run, or nil if there is none.
-	LastRun *RunRow
+	// Weakest is the compartment with the lowest fidelity, zero if there is none.
+	Weakest CompartmentScore
+	// LastRun is the newest run, LastPublish the newest one that has published. They
+	// are nil if there is none.
+	LastRun, LastPublish *RunRow
+}
+
+// A CompartmentScore is the fidelity of the compartment of the messages Start to End.
+type CompartmentScore struct {
+	Start, End int
+	Fidelity   float64
 }
 
 //go:embed query/history_select.sql
@@ -62,21 +81,7 @@ var historyCountsSQL string
 // History returns the state of a session's historian.
 func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
-		err := scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) },
-			key.Harness, key.Session, s.clock.Now())
-		if err != nil {
-			return err
-		}
-		err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
-			sum.Compartments, sum.RawTokens, sum.Fidelity = row.ColumnInt(0), count(row, 1), row.ColumnFloat(2)
-		}, key.Harness, key.Session)
-		if err != nil {
-			return err
-		}
-		runs, err := readRuns(c, key, 1)
-		if len(runs) > 0 {
-			sum.LastRun = &runs[0]
-		}
+		sum, err = summariseHistory(c, key, s.clock.Now())
 		return err
 	})
 	if err != nil {
@@ -85,8 +90,42 @@ func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err e
 	return sum, nil
 }
 
+// summariseHistory reads no text of a compartment.
+func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
+	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session, now)
+	if err != nil {
+		return sum, err
+	}
+	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
+		sum.Compartments, sum.Covered, sum.RawTokens = row.ColumnInt(0), row.ColumnInt(1), count(row, 2)
+		sum.Fidelity, sum.Extractive = row.ColumnFloat(3), row.ColumnInt(4)
+		sum.Weakest = CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
+	}, key.Harness, key.Session)
+	if err != nil {
+		return sum, err
+	}
+	if sum.LastRun, err = lastRun(c, key, ""); err != nil {
+		return sum, err
+	}
+	sum.LastPublish = sum.LastRun
+	if sum.LastRun != nil && sum.LastRun.Status != RunSuccess {
+		sum.LastPublish, err = lastRun(c, key, RunSuccess)
+	}
+	return sum, err
+}
+
+// lastRun returns the newest run of a session with a status, or with any status if that is
+// empty.
+func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
+	runs, err := readRuns(c, key, status, 1)
+	if len(runs) == 0 {
+		return nil, err
+	}
+	return &runs[0], err
+}
+
 func readHistory(s *sqlite3.Stmt) HistoryRow {
-	return HistoryRow{
+	r := HistoryRow{
 		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
 		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
 		Throttle: s.ColumnText(7), NoHead: count(s, 8),
@@ -96,7 +135,12 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 			Usage:  Usage{Input: count(s, 13), CacheRead: count(s, 14), CacheWrite: count(s, 15)},
 			Output: count(s, 16),
 		},
+		Extracted: count(s, 17),
 	}
+	if s.ColumnBool(18) {
+		r.Staged = &StagedRange{Start: s.ColumnInt(19), End: s.ColumnInt(20), Done: s.ColumnInt(21)}
+	}
+	return r
 }
 
 // ensureHistory creates the state of a session's historian. It does nothing for an

@@ -39,6 +39,10 @@ type PassRow struct {
 	// LostBlocks counts the thinking blocks that the pass has invalidated.
 	// LostTokens estimates their size.
 	LostBlocks, LostTokens int
+	// FoldReason says why the pass has folded the head, "" if it has not. The sizes
+	// are those of the head in the pass's wire.
+	FoldReason                  string
+	BaselineTokens, DeltaTokens int
 	// Usage is nil until the provider has reported it.
 	Usage *Usage
 }
@@ -79,7 +83,7 @@ func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 		p.Messages, p.Kept, p.WireMessages, p.WireTokens, p.WireBytes, p.PrefixTokens,
 		p.Chain, p.EditsAdded, p.Pressure, p.HostUS,
 		p.SizeTokens, p.GoalTokens, p.Price.Resent, p.Price.Removed, p.Price.BreakEven, p.Price.Forecast,
-		p.LostBlocks, p.LostTokens, p.Price.Thinking)
+		p.LostBlocks, p.LostTokens, p.Price.Thinking, p.FoldReason, p.BaselineTokens, p.DeltaTokens)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -187,6 +191,7 @@ func readPass(s *sqlite3.Stmt) PassRow {
 			Resent: s.ColumnInt(21), Removed: s.ColumnInt(22), BreakEven: s.ColumnFloat(23), Forecast: s.ColumnInt(24), Thinking: s.ColumnInt(27),
 		},
 		LostBlocks: s.ColumnInt(25), LostTokens: s.ColumnInt(26),
+		FoldReason: s.ColumnText(28), BaselineTokens: s.ColumnInt(29), DeltaTokens: s.ColumnInt(30),
 	}
 	if s.ColumnType(16) != sqlite3.NULL {
 		p.Usage = &Usage{Input: s.ColumnInt(16), CacheRead: s.ColumnInt(17), CacheWrite: s.ColumnInt(18)}

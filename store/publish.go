@@ -27,6 +27,11 @@ type Publication struct {
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    RunRow
+	// Problem says why no model gave a usable answer, if the compartments are
+	// extractive for that reason. It counts as a failure, and RetryPass is the first
+	// pass on which a model may be asked again.
+	Problem   string
+	RetryPass int
 }
 
 // An EventRow is an incident in the messages Start to End, for example
@@ -135,7 +140,9 @@ func insertFindings(tx *transaction, p Publication, now int64) error {
 		return err
 	}
 	last := p.Compartments[len(p.Compartments)-1]
-	if _, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, p.Project, last.End+1, p.Marker); err != nil {
+	_, err := tx.exec(historyPublishedSQL, p.Key.Harness, p.Key.Session, p.Project, last.End+1, p.Marker,
+		last.MadeBy == MadeByExtraction, p.Problem, now, p.RetryPass)
+	if err != nil {
 		return fmt.Errorf("state of the historian: %w", err)
 	}
 	return insertRun(tx, p.Key, p.run(), now)

@@ -22,7 +22,7 @@ type UnitSums struct {
 	DroppedInputTokens int64
 }
 
-// A CauseCount is the number of busts in the journal with one cause.
+// A CauseCount is the number of busts, or of folds, in the journal with one cause.
 type CauseCount struct {
 	Cause string
 	Count int
@@ -39,6 +39,12 @@ type SessionReport struct {
 	// Priced is the newest pass of the journal with a price, whether or not it
 	// made the bust. It is nil if no pass has one.
 	Priced *PricedPass
+	// Head is nil if the session has no head. It has no texts.
+	Head *HeadRow
+	// FoldReasons counts the folds of the journal, most frequent reason first.
+	FoldReasons []CauseCount
+	// History is the state of the session's historian.
+	History HistorySummary
 }
 
 // A BustRow is a bust of the journal. Resent and Removed are 0 for a pass that
@@ -71,6 +77,12 @@ var reportBustSQL string
 //go:embed query/report_priced.sql
 var reportPricedSQL string
 
+//go:embed query/report_head.sql
+var reportHeadSQL string
+
+//go:embed query/report_folds.sql
+var reportFoldsSQL string
+
 // Report returns the sessions with the most recent passes, newest first, with
 // the figures that status prints. known is the number of all sessions. A limit
 // of 0 returns all. The cost depends on the number of sessions, not on their
@@ -89,7 +101,7 @@ func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport,
 			return err
 		}
 		for i := range reports {
-			if err := complete(c, &reports[i]); err != nil {
+			if err := complete(c, &reports[i], s.clock.Now()); err != nil {
 				return err
 			}
 		}
@@ -111,7 +123,7 @@ func (s *Store) ReportOf(ctx context.Context, key Key) (r SessionReport, found b
 		if err != nil || !found {
 			return err
 		}
-		return complete(c, &r)
+		return complete(c, &r, s.clock.Now())
 	})
 	if err != nil {
 		return r, false, fmt.Errorf("report session %s: %w", key, err)
@@ -119,7 +131,7 @@ func (s *Store) ReportOf(ctx context.Context, key Key) (r SessionReport, found b
 	return r, found, nil
 }
 
-func complete(c *sqlite3.Conn, r *SessionReport) error {
+func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 	if err := summarise(c, &r.SessionSummary); err != nil {
 		return err
 	}
@@ -147,9 +159,35 @@ func complete(c *sqlite3.Conn, r *SessionReport) error {
 	if err != nil {
 		return err
 	}
-	return scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
+	err = scan(c, reportPricedSQL, func(row *sqlite3.Stmt) {
 		r.Priced = &PricedPass{Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), Price: BustPrice{
 			Resent: row.ColumnInt(3), Removed: row.ColumnInt(4), BreakEven: row.ColumnFloat(5), Forecast: row.ColumnInt(6), Thinking: row.ColumnInt(7),
 		}}
 	}, r.Key.Harness, r.Key.Session)
+	if err != nil {
+		return err
+	}
+	return completeHistory(c, r, now)
+}
+
+// completeHistory reads the figures about the head and the historian.
+func completeHistory(c *sqlite3.Conn, r *SessionReport, now int64) error {
+	err := scan(c, reportHeadSQL, func(row *sqlite3.Stmt) {
+		r.Head = &HeadRow{
+			Epoch: count(row, 0), ThroughOrdinal: count(row, 1), BaselineSeq: row.ColumnInt(2), DeltaSeq: row.ColumnInt(3),
+			BaselineTokens: count(row, 4), DeltaTokens: count(row, 5),
+			Sections: row.ColumnText(6), FoldedPass: count(row, 7), FoldedAt: row.ColumnInt64(8), FoldReason: row.ColumnText(9),
+		}
+	}, r.Key.Harness, r.Key.Session)
+	if err != nil {
+		return err
+	}
+	err = scan(c, reportFoldsSQL, func(row *sqlite3.Stmt) {
+		r.FoldReasons = append(r.FoldReasons, CauseCount{Cause: row.ColumnText(0), Count: row.ColumnInt(1)})
+	}, r.Key.Harness, r.Key.Session)
+	if err != nil {
+		return err
+	}
+	r.History, err = summariseHistory(c, r.Key, now)
+	return err
 }

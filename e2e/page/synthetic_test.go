@@ -37,6 +37,9 @@ func (w *writer) pass(session, model string, grown int) *replay.Pass {
 	case n%173 == 90:
 		p.Bust, p.BustCause = true, "transcript-changed"
 	}
+	if n == 100 {
+		w.from.Guidance, w.from.Head = 900, 4000
+	}
 	w.from.Text += grown / 8
 	w.from.Reasoning += grown / 6
 	w.from.Inputs += grown / 5

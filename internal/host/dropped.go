@@ -52,5 +52,5 @@ func (ss *sessions) about(key store.Key, messages map[string]bool) map[string]st
 	if s.pipe == nil {
 		return nil
 	}
-	return s.pipe.About(messages)
+	return s.pipe.Labels(messages)
 }

@@ -68,6 +68,9 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	w.workload = ps.workload(c)
 	counter := s.pipe.State.TagCounter
 	isUrgent := w.usage >= history.ForceUsage
+	if w.running != nil && w.running.yields && isUrgent {
+		w.running.cancel(errYielded) // a later pass asks the trigger
+	}
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
@@ -114,17 +117,19 @@ type plan struct {
 	key     store.Key
 	holder  string
 	job     historian.Job
+	demand  history.Demand
 	grant   history.Grant
 	after   store.HistoryEnd
 	reason  history.TriggerReason
 	started int64
 	load    workload
-	// overtake ends the run with errOvertaken.
-	overtake context.CancelFunc
+	// cancel ends the run. Its cause wraps context.Canceled.
+	cancel context.CancelCauseFunc
+	// kind is that of the run's record, "" for "incremental".
+	kind string
+	// yields says that a run that is urgent may take its place.
+	yields bool
 }
-
-// errOvertaken is the failure of a run whose messages had to be summarised without it.
-var errOvertaken = fmt.Errorf("the window was full before the historian had answered: %w", context.Canceled)
 
 // summarise asks the trigger, and carries out the run that it wants.
 func (h *Host) summarise(key store.Key, load workload) {
@@ -147,7 +152,7 @@ func (h *Host) summarise(key store.Key, load workload) {
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p.overtake = func() { cancel(errOvertaken) }
+	p.cancel = cancel
 	s.work.running = p
 	s.unlock()
 
@@ -181,9 +186,10 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	if !t.Runs {
 		return nil, nil
 	}
-	grant := w.throttle.Next(history.Demand{
+	demand := history.Demand{
 		Pass: w.pass, Snapshot: t.Snapshot, Room: int(float64(w.limit) * w.threshold / 100), LowMark: w.lowMark, Price: w.price.Fresh / 1e6,
-	})
+	}
+	grant := w.throttle.Next(demand)
 	if grant.IsFault {
 		h.Log.Warn("history has waited for many passes", "session", s.key.Session, "pass", w.pass, "cause", t.Reason)
 	}
@@ -195,7 +201,7 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.key, holder: h.nextHolder(), job: job, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload}
+	p := &plan{key: s.key, holder: h.nextHolder(), job: job, demand: demand, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload}
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
@@ -273,7 +279,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
-	h.publish(s)
+	h.publish(s.key)
 }
 
 // hasTime reports whether a model may try again, because the window is far from full. Then
@@ -301,17 +307,22 @@ const finishTimeout = 30 * time.Second
 
 // publishHistory stores the result of a run, and tells the session.
 func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result historian.Result) error {
-	way := history.ByModel
+	way, throttle := history.ByModel, s.work.throttle
+	publish := publication(p, result)
 	if result.MadeBy == historian.ByExtraction {
 		way = history.Extractive
+		if p.grant.Way == history.ByModel {
+			throttle = p.failed(throttle, result)
+			publish.Problem, publish.RetryPass = problemOf(result), throttle.RetryPass(p.demand)
+		}
 	}
-	if err := h.Store.PublishHistory(ctx, publication(p, result)); err != nil {
+	if err := h.Store.PublishHistory(ctx, publish); err != nil {
 		h.stored(err)
 		return err
 	}
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
-	s.work.throttle = s.work.throttle.Published(way)
+	s.work.throttle = throttle.Published(way)
 	s.work.askedAt = 0 // more may be eligible
 	if way == history.ByModel {
 		s.work.halvings = 0
@@ -340,21 +351,25 @@ func (h *Host) refreshChronicle(ctx context.Context, s *session) error {
 // recordFailure stores that a run has ended without a publication.
 func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result historian.Result, reason error) {
 	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
-	used := result.Usage()
-	read := used.Input + used.CacheRead + used.CacheWrite
-	s.work.throttle = s.work.throttle.Failed(p.load.pass, p.grant, read, cost(p.load.price, result))
+	s.work.throttle = p.failed(s.work.throttle, result)
 	if err := h.saveThrottle(ctx, s); err != nil {
 		h.Log.Warn("the historian's pace is not stored", "session", p.key.Session, "error", err)
 	}
 	run := runRow(p, result)
 	run.Status, run.Reason = store.RunFailed, reason.Error()
-	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errOvertaken)
+	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
 	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
-	if err := h.Store.RecordRun(ctx, p.key, run, 0); err != nil {
+	if err := h.Store.RecordRun(ctx, p.key, run, s.work.throttle.RetryPass(p.demand)); err != nil {
 		h.Log.Warn("a run of the historian is not recorded", "session", p.key.Session, "error", err)
 	}
+}
+
+// failed returns the throttle after the models of the run have given no usable answer.
+func (p *plan) failed(t history.Throttle, r historian.Result) history.Throttle {
+	used := r.Usage()
+	return t.Failed(p.load.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.load.price, r))
 }
 
 // loadThrottle reads the throttle of a session once.

@@ -133,7 +133,7 @@ func TestOvertakenRunIsAFailure(t *testing.T) {
 	h.pass()
 	h.settle()
 	sum, err := h.store.History(t.Context(), testKey)
-	if err != nil || sum.Failures != 1 || !strings.Contains(sum.LastError, "before the historian had answered") {
+	if err != nil || sum.Failures != 1 || !strings.Contains(sum.LastError, "no time to wait for it") {
 		t.Errorf("%d failures, the last one: %q, %v", sum.Failures, sum.LastError, err)
 	}
 	if rows := h.compartments(); len(rows) == 0 {

@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -69,27 +71,62 @@ func (h *Host) projectDocs(ctx context.Context, directory, session string) []his
 	return docs
 }
 
-// withdraw deletes the compartments that a revert has reached, after the pass whose head no
-// longer shows them.
+// withdraw tells the store of a revert, after the pass whose head no longer shows the
+// messages that are gone. It deletes the compartments that cover one of them, and ends a
+// run that summarises one of them.
 func (h *Host) withdraw(ctx context.Context, s *session) {
-	all := s.chronicle.compartments
-	standing := s.pipe.Standing(all)
-	if standing == len(all) {
+	from := s.firstGone()
+	if from == 0 {
 		return
+	}
+	if running := s.work.running; running != nil {
+		running.cancel(errReverted)
 	}
 	ctx, cancel := h.writing(ctx)
 	defer cancel()
-	removed, err := h.Store.InvalidateCompartments(ctx, s.key, all[standing].Start)
+	removed, err := h.Store.InvalidateCompartments(ctx, s.key, from)
 	if err != nil { // the next pass tries again
 		h.stored(err)
 		h.Log.Warn("history of reverted messages stays", "session", s.key.Session, "error", err)
 		return
 	}
 	h.Log.Info("history of reverted messages is gone", "session", s.key.Session, "compartments", len(removed))
-	s.chronicle.compartments = all[:standing]
+	if len(removed) == 0 {
+		return
+	}
+	s.chronicle.compartments = s.chronicle.compartments[:s.pipe.Standing(s.chronicle.compartments)]
 	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
 		s.chronicle = again
 	}
+}
+
+// firstGone returns the first message that a revert has taken from the compartments or from
+// the run under way, 0 if there is none. Only the first and the last key of a compartment
+// are known. So the whole of the first compartment that has lost its end counts as gone.
+func (s *session) firstGone() int {
+	all := s.chronicle.compartments
+	if standing := s.pipe.Standing(all); standing < len(all) {
+		return all[standing].Start
+	}
+	if s.work.running != nil {
+		return firstGone(s.pipe, s.work.running.job.Chunk.Lines)
+	}
+	return 0
+}
+
+// firstGone returns the first message behind which none of a run's messages is left, 0 if
+// the last one is there.
+func firstGone(p *pipeline.Session, lines []historian.Line) (ordinal int) {
+	for _, line := range slices.Backward(lines) {
+		switch {
+		case line.Key == "": // it cannot be read, so nobody knows
+		case p.Has(line.Key):
+			return ordinal
+		default:
+			ordinal = line.Ordinal
+		}
+	}
+	return ordinal
 }
 
 func memoriesFromRows(p store.ProjectMemories, enabled bool) []history.Memory {

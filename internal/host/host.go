@@ -53,6 +53,7 @@ type Host struct {
 	savings  savings
 	titles   titles
 	docs     projectdocs.Reader
+	errands  errands
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
 	// background counts the runs of the historian. lifetime ends them.

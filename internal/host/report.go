@@ -34,11 +34,19 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 		}
 		t.Dropped += sum.DroppedTokens + sum.DroppedInputTokens
 	}
+	if s.Head != nil {
+		head := headFromRow(s.Head)
+		t.Head = int64(head.Tokens())
+		covered := head.Sections.Covered
+		for part, size := range map[*int64]int{&t.Text: covered.Text, &t.Files: covered.Files, &t.ToolInputs: covered.Inputs, &t.ToolResults: covered.Results} {
+			*part = max(0, *part-int64(size))
+		}
+	}
 	prompt := int64(s.PromptTokens)
 	if prompt == 0 {
 		return t
 	}
-	messages := []*int64{&t.Text, &t.Files, &t.ToolInputs, &t.ToolResults}
+	messages := []*int64{&t.Head, &t.Text, &t.Files, &t.ToolInputs, &t.ToolResults}
 	counted := int64(0)
 	for _, part := range messages {
 		counted += *part

@@ -30,10 +30,10 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 		return r, err
 	}
 	r.KnownSessions = known
-	r.Warnings = clipWarnings(r.Warnings)
 	for _, report := range reports {
 		r.Sessions = append(r.Sessions, h.statusOf(ctx, report))
 	}
+	r.Warnings = clipWarnings(append(historyWarnings(r.Sessions, h.Clock.Now()), r.Warnings...))
 	r.Saved, err = h.saved(ctx)
 	return r, err
 }
@@ -67,6 +67,10 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		CacheHitRate: hitRate(s.SessionRow), BustCauses: causeCounts(s.BustCauses), Tokens: tokensBySource(s), Title: s.Title,
 		BindsThinking: s.Setup.Binds, LostThinkingBlocks: s.LostBlocks, LostThinkingTokens: s.LostTokens,
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
+		Head:       headStatus(s), History: historyStatus(s),
+	}
+	if st.History != nil {
+		h.addWork(st.History, s)
 	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
@@ -133,6 +137,9 @@ func clip(st *schema.SessionStatus) {
 	if st.LastBust != nil {
 		st.LastBust.Cause = shorten(st.LastBust.Cause, maxShownName)
 	}
+	if st.History != nil {
+		st.History.LastError = shorten(st.History.LastError, maxShownName)
+	}
 	st.Directory = shorten(st.Directory, maxShownPath)
 }
 
@@ -163,12 +170,12 @@ func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) 
 
 // publish tells subscribers about the session's newest pass. Without
 // subscribers it costs nothing.
-func (h *Host) publish(s *session) {
+func (h *Host) publish(key store.Key) {
 	h.mu.Lock()
 	var listeners []Client
 	for c, subscriptions := range h.subscribers {
 		for _, p := range subscriptions {
-			if (p.Harness == "" || string(p.Harness) == s.key.Harness) && (p.Session == "" || p.Session == s.key.Session) {
+			if (p.Harness == "" || string(p.Harness) == key.Harness) && (p.Session == "" || p.Session == key.Session) {
 				listeners = append(listeners, c)
 				break
 			}
@@ -178,7 +185,7 @@ func (h *Host) publish(s *session) {
 	if len(listeners) == 0 {
 		return
 	}
-	report, found, err := h.Store.ReportOf(context.Background(), s.key)
+	report, found, err := h.Store.ReportOf(context.Background(), key)
 	if err != nil || !found {
 		return
 	}

@@ -62,7 +62,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	answer := pass.answer()
 	h.considerHistorian(c, pass)
 	s.lastPass.Store(time.Since(pass.started).Microseconds())
-	h.publish(s)
+	h.publish(s.key)
 	if p.Base == 0 && len(p.Messages) > largeResyncBytes {
 		time.AfterFunc(afterResync, debug.FreeOSMemory)
 	}
@@ -406,6 +406,10 @@ func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
 // the pass.
 func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
 	d, w := ps.decision, ps.wire
+	head := ps.s.pipe.State.Head
+	if d.Head != nil {
+		head = *d.Head
+	}
 	return store.PassRow{
 		Pass: row.Passes, At: ps.at,
 		Verdict: string(d.Verdict), Cause: string(d.Cause),
@@ -417,6 +421,7 @@ func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
 		Pressure:   d.Percent / 100, SizeTokens: d.Size.Current, GoalTokens: d.Goal,
 		Price:      store.BustPrice(d.Price),
 		LostBlocks: w.LostBlocks, LostTokens: w.LostTokens,
+		FoldReason: string(d.Fold), BaselineTokens: head.BaselineTokens, DeltaTokens: head.DeltaTokens,
 		HostUS: time.Since(ps.started).Microseconds(),
 	}
 }
@@ -426,7 +431,7 @@ func (ps *pass) log() {
 	ps.h.Log.Debug("pass", "session", s.key.Session, "pass", s.row.Passes,
 		"verdict", d.Verdict, "cause", d.Cause, "pressure", d.Percent/100,
 		"bust", w.Bust, "bustCause", w.BustCause, "edits", len(d.Edits),
-		"size", d.Size.Current, "goal", d.Goal, "lostBlocks", w.LostBlocks,
+		"fold", d.Fold, "size", d.Size.Current, "goal", d.Goal, "lostBlocks", w.LostBlocks,
 		"removed", d.Price.Removed, "resent", d.Price.Resent, "breakEven", d.Price.BreakEven, "forecast", d.Price.Forecast,
 		"freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
 }

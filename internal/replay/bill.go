@@ -5,6 +5,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -27,26 +28,40 @@ func newBiller() *biller {
 // the other breakpoints on the system prompt.
 const newestMarked = 2
 
+// A prompt is what one request consists of, except the definitions of tools.
+type prompt struct {
+	system   []string
+	messages []render.WireMessage
+	// head counts the leading messages that stand for summarised history.
+	head int
+}
+
 // request returns the usage that the provider would report for a prompt at a time, and the sources of
 // the prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness
-// does: on the system prompt and on the newest messages.
-func (b *biller) request(at int64, model string, r route.Route, system []string, wires []render.WireMessage) (promptcache.Tokens, Sources) {
+// does: on the system prompt and on the newest messages. One that is left is on the head's
+// acknowledgement.
+func (b *biller) request(at int64, model string, r route.Route, p prompt) (promptcache.Tokens, Sources) {
 	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
 	blocks, from := []promptcache.Block{}, Sources{}
-	for i, text := range system {
+	for i, text := range p.system {
 		n := tokens.Count(text)
 		from.System += n
 		blocks = append(blocks, promptcache.Block{Hash: promptcache.HashOf([]byte(text)), Tokens: n, Breakpoint: i < r.Breakpoints-newestMarked})
 	}
 	first := len(blocks)
-	for i := range wires {
-		w := &wires[i]
+	marksHead := max(1, len(p.system))+newestMarked < r.Breakpoints
+	for i := range p.messages {
+		w := &p.messages[i]
 		if len(w.Blocks) == 0 {
 			continue
 		}
 		size := b.size(w)
+		if i < p.head {
+			size = Sources{Head: size.Total()}
+		}
 		from = from.plus(size)
-		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total()})
+		isMarked := marksHead && i < p.head && w.Key == transcript.AcknowledgementKey
+		blocks = append(blocks, promptcache.Block{Hash: promptcache.Hash(w.Hash()), Tokens: size.Total(), Breakpoint: isMarked})
 	}
 	for i := max(first, len(blocks)-newestMarked); i < len(blocks); i++ {
 		blocks[i].Breakpoint = true

@@ -115,6 +115,7 @@ var discard = slog.New(slog.DiscardHandler)
 type world struct {
 	t      *testing.T
 	clock  *clock.Manual
+	store  *store.Store
 	server *rpc.Server
 	config schema.Config
 }
@@ -129,6 +130,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	w.store = db
 	h := host.New(host.Options{
 		Store: db, Clock: w.clock, Log: discard, CommitTimeout: callTimeout,
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return w.config, nil },

@@ -86,6 +86,21 @@ func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	return all, nil
 }
 
+// raws returns the messages as they would be sent without magicctx.
+func (m *mirror) raws() ([]render.WireMessage, error) {
+	all := make([]render.WireMessage, len(m.entries))
+	for i := range m.entries {
+		e := &m.entries[i]
+		if !e.fresh { // the head covers it
+			if err := m.render(e); err != nil {
+				return nil, err
+			}
+		}
+		all[i] = e.rendered.Raw
+	}
+	return all, nil
+}
+
 func (m *mirror) render(e *mirrored) error {
 	patched, err := render.Apply(e.raw, m.patches[e.key])
 	if err != nil {

@@ -153,6 +153,8 @@ type session struct {
 	ours, plain *biller
 	// system and rawSystem are the newest system prompts: after and before the host's change.
 	system, rawSystem []string
+	// runs is the number of the newest run of the historian.
+	runs int
 	// counted is the usage of the newest pass, nil before the first one.
 	counted *promptcache.Tokens
 }
@@ -357,6 +359,10 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 		Messages: row.Messages, PrefixTokens: row.PrefixTokens, WireTokens: row.WireTokens, Pressure: row.Pressure, Edits: row.EditsAdded,
 		Size: row.SizeTokens, Goal: row.GoalTokens, Price: schema.BustPrice(row.Price), LostBlocks: row.LostBlocks, LostTokens: row.LostTokens,
 		HostMS: st.LastPassMS, CallMS: float64(t.elapsed.Microseconds()) / 1000, Taken: p.taken.of(id, row.Pass),
+		Fold: row.FoldReason, Head: st.Head, History: st.History,
+	}
+	if pass.Published, err = p.publishedSince(ctx, ses, id); err != nil {
+		return err
 	}
 	p.report.Passes = append(p.report.Passes, pass)
 
@@ -388,9 +394,12 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
 	ses.isSeen = true
 	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), model.Provider+"/"+model.ID
-	ses.wires, ses.raws = ses.wires[:0], ses.raws[:0]
+	ses.wires = ses.wires[:0]
 	for _, r := range t.after {
-		ses.wires, ses.raws = append(ses.wires, r.Wire), append(ses.raws, r.Raw)
+		ses.wires = append(ses.wires, r.Wire)
+	}
+	if ses.raws, err = ses.mirror.raws(); err != nil {
+		return err
 	}
 	if p.watch != nil {
 		p.watch(Sent{pass, profile.Name, st.BindsThinking, ses.mirror})
@@ -425,8 +434,11 @@ func (p *player) settle(ses *session) {
 	if ses.pending == nil {
 		return
 	}
-	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.route, ses.system, ses.wires)
-	ses.pending.Raw, _ = ses.plain.request(ses.at, ses.model, ses.route, ses.rawSystem, ses.raws)
+	ses.pending.Tokens, ses.pending.Sources = ses.ours.request(ses.at, ses.model, ses.route, prompt{ses.system, ses.wires, len(ses.mirror.head)})
+	var plain Sources
+	ses.pending.Raw, plain = ses.plain.request(ses.at, ses.model, ses.route, prompt{system: ses.rawSystem, messages: ses.raws})
+	ses.pending.Sources.Guidance = max(0, ses.pending.Sources.System-plain.System)
+	ses.pending.Sources.System -= ses.pending.Sources.Guidance
 	ses.pending.price = p.price
 	ses.pending.Bill = promptcache.Bill(ses.pending.Tokens, p.price)
 	ses.pending.RawBill = promptcache.Bill(ses.pending.Raw, p.price)

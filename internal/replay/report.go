@@ -50,6 +50,13 @@ type Pass struct {
 	RawBill float64 `json:"rawBill"`
 	// Taken lists the edits that the pass has added.
 	Taken []Taken `json:"taken,omitempty"`
+	// Fold says why the pass has folded the head, for example "idle". It is empty if it has not. Head is
+	// the head of the pass's wire, and History the session's summarised history.
+	Fold    string                `json:"fold,omitempty"`
+	Head    *schema.HeadStatus    `json:"head,omitzero"`
+	History *schema.HistoryStatus `json:"history,omitzero"`
+	// Published lists the publications of history since the pass before, oldest first.
+	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
@@ -66,6 +73,21 @@ type Bust struct {
 	Price schema.BustPrice `json:"price,omitzero"`
 	// Outcome is what the bust really cost and gained up to the end of the trace.
 	Outcome Outcome `json:"outcome"`
+}
+
+// A Fold is a pass that has rendered the baseline of the head anew, and so has begun an epoch.
+type Fold struct {
+	Pass    int               `json:"pass"`
+	Session string            `json:"session"`
+	Reason  string            `json:"reason"`
+	Head    schema.HeadStatus `json:"head"`
+}
+
+// A Publish is a publication of history that the pass was the first to see.
+type Publish struct {
+	Pass    int    `json:"pass"`
+	Session string `json:"session"`
+	schema.HistoryPublish
 }
 
 // A Finding is a violated invariant.
@@ -116,6 +138,9 @@ type Summary struct {
 	// LostBlocks and LostTokens are the sums of the thinking that busts have invalidated.
 	LostBlocks int `json:"lostBlocks,omitzero"`
 	LostTokens int `json:"lostTokens,omitzero"`
+	// Folds and Publishes are in the order of their passes.
+	Folds     []Fold    `json:"folds,omitempty"`
+	Publishes []Publish `json:"publishes,omitempty"`
 	// Marks holds the bills of the trace at the chosen water marks and their neighbours. It is filled
 	// only on request.
 	Marks  []MarksBill `json:"marks,omitempty"`
@@ -158,6 +183,12 @@ func (r *Report) Summary() Summary {
 		}
 		if p.Bust {
 			s.Busts = append(s.Busts, Bust{p.Pass, p.Verdict, p.BustCause, p.PriceOfBust(), outcomes[p]})
+		}
+		if p.Fold != "" && p.Head != nil {
+			s.Folds = append(s.Folds, Fold{p.Pass, p.Session, p.Fold, *p.Head})
+		}
+		for _, published := range p.Published {
+			s.Publishes = append(s.Publishes, Publish{p.Pass, p.Session, published})
 		}
 		if p.Bust && p.BustCause == pipeline.BustUnexplained {
 			s.UnexplainedBusts++

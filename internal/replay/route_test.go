@@ -30,15 +30,15 @@ func TestSimulatedCacheFollowsTheRoute(t *testing.T) {
 		"anthropic": false, "anthropic-1h": true, "bedrock": false, "vertex": false, "openai": true, "openai-5.6": true, "unknown": true,
 	} {
 		b, r := newBiller(), route.Named(name)
-		first, _ := b.request(0, "m", r, []string{long}, wireOf(long))
-		then, _ := b.request(pause, "m", r, []string{long}, wireOf(long, "more"))
+		first, _ := b.request(0, "m", r, prompt{system: []string{long}, messages: wireOf(long)})
+		then, _ := b.request(pause, "m", r, prompt{system: []string{long}, messages: wireOf(long, "more")})
 		if got := then.Read > 0; got != reads {
 			t.Errorf("%s: %+v after six minutes, read %t, want %t", name, then, got, reads)
 		}
 		if writes := first.Write > 0; writes != (r.Write > 1) {
 			t.Errorf("%s: %+v, writes %t", name, first, writes)
 		}
-		late, _ := b.request(pause+25*60*60*1000, "m", r, []string{long}, wireOf(long, "more"))
+		late, _ := b.request(pause+25*60*60*1000, "m", r, prompt{system: []string{long}, messages: wireOf(long, "more")})
 		if late.Read != 0 {
 			t.Errorf("%s: %+v after a day", name, late)
 		}
@@ -52,8 +52,8 @@ func TestSimulatedHarnessSetsNoMoreBreakpointsThanThereAre(t *testing.T) {
 	long := strings.Repeat("a ledger of the harbour ", 400)
 	b, r := newBiller(), route.Named("anthropic")
 	system := []string{long, "two", "three", long}
-	first, _ := b.request(0, "m", r, system, wireOf("one"))
-	got, _ := b.request(1, "m", r, system, wireOf("another"))
+	first, _ := b.request(0, "m", r, prompt{system: system, messages: wireOf("one")})
+	got, _ := b.request(1, "m", r, prompt{system: system, messages: wireOf("another")})
 	if first.Fresh != 0 || got.Read != tokens.Count(long)+tokens.Count("two") {
 		t.Errorf("%+v after %+v", got, first)
 	}

@@ -8,7 +8,11 @@ import (
 // Sources are the tokens of a prompt by their origin. The definitions of tools are missing, because the
 // harness adds them after its last hook.
 type Sources struct {
-	System int `json:"system"`
+	// System is the system prompt without Guidance, the part that magicctx appends.
+	System   int `json:"system"`
+	Guidance int `json:"guidance,omitzero"`
+	// Head is the size of the messages that stand for summarised history.
+	Head int `json:"head,omitzero"`
 	// Text includes parts of unknown kinds.
 	Text      int `json:"text"`
 	Reasoning int `json:"reasoning"`
@@ -19,11 +23,11 @@ type Sources struct {
 
 // Total returns the sum, in tokens.
 func (s Sources) Total() int {
-	return s.System + s.Text + s.Reasoning + s.Inputs + s.Results + s.Files
+	return s.System + s.Guidance + s.Head + s.Text + s.Reasoning + s.Inputs + s.Results + s.Files
 }
 
 func (s Sources) plus(o Sources) Sources {
-	return Sources{s.System + o.System, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
+	return Sources{s.System + o.System, s.Guidance + o.Guidance, s.Head + o.Head, s.Text + o.Text, s.Reasoning + o.Reasoning, s.Inputs + o.Inputs, s.Results + o.Results, s.Files + o.Files}
 }
 
 // sourcesOf counts the tokens of one message by source.

@@ -51,7 +51,8 @@ func (p *player) load(ctx context.Context, s step) error {
 		return err
 	}
 	ses.hasState, ses.isContinued, ses.passes = true, e.Result.Passes > 0, e.Result.Passes
-	return nil
+	_, err = p.publishedSince(ctx, ses, e.Params.Session) // what was published before is not of this trace
+	return err
 }
 
 // configure replays the directory with the recorded configuration, unless the caller has chosen one.

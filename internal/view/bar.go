@@ -21,6 +21,7 @@ func sources(t schema.TokensBySource) []source {
 	return []source{
 		{"system prompt", t.System, "38;5;67", '█'},
 		{"tool definitions", t.ToolDefinitions, "38;5;109", '▓'},
+		{"summarised history", t.Head, "38;5;96", '#'},
 		{"text", t.Text, "38;5;108", '▒'},
 		{"files", t.Files, "38;5;139", '%'},
 		{"tool inputs", t.ToolInputs, "38;5;179", '='},

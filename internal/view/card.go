@@ -51,6 +51,7 @@ func cutRest(texts []string, width int) string {
 
 func (s *screen) facts(st schema.SessionStatus) {
 	s.line("")
+	s.historyFacts(st)
 	for _, f := range []struct{ label, text string }{
 		{"next bust", nextBustOf(st)},
 		{"last bust", lastBustOf(st, s.now)},
@@ -73,18 +74,23 @@ func (s *screen) facts(st schema.SessionStatus) {
 // summary draws the card in a few lines.
 func (s *screen) summary(st schema.SessionStatus) {
 	s.picture(st)
+	if faults := historyFaults(st, s.now); len(faults) > 0 {
+		s.factIn(Alarm, "fault", cut(faults[0], s.width-labelColumns-1))
+	}
 	s.fact("next bust", cut(nextBustOf(st), s.width-labelColumns-1))
 	s.fact("cache hits", cut(cacheOf(st), s.width-labelColumns-1))
 	s.fact("saved", cut(savedOf(st), s.width-labelColumns-1))
 }
 
 // fact draws a text beside its label, in as many lines as it needs.
-func (s *screen) fact(label, text string) {
+func (s *screen) fact(label, text string) { s.factIn(Plain, label, text) }
+
+func (s *screen) factIn(c Colour, label, text string) {
 	for i, line := range folded(text, s.width-labelColumns-1) {
 		if i > 0 {
 			label = ""
 		}
-		s.line(" " + s.Paint(Faint, left(label, labelColumns-1)) + line)
+		s.line(" " + s.Paint(Faint, left(label, labelColumns-1)) + s.Paint(c, line))
 	}
 }
 

@@ -71,11 +71,52 @@ func statusOf(sessions int) *schema.StatusResult {
 	return st
 }
 
+// historied is the status of a host whose newest session is st.
+func historied(st schema.SessionStatus) *schema.StatusResult {
+	all := statusOf(2)
+	all.Sessions[0] = st
+	if st.History.IsOverdue {
+		all.Warnings = []schema.Warning{{Source: "history", Directory: st.Directory, Message: "the history of session " + st.Session + " has waited for 8 passes to be summarised"}}
+	}
+	return all
+}
+
 // both is the status of a host that OpenCode and Pi use, with one id in both.
 func both() *schema.StatusResult {
 	st := statusOf(3)
 	st.Sessions[1].Harness = schema.HarnessPi
 	st.Sessions[1].Session = st.Sessions[0].Session
+	return st
+}
+
+// summarised is the status of a session with a head.
+func summarised() schema.SessionStatus {
+	st := statusOf(1).Sessions[0]
+	st.Tokens.Head, st.Tokens.ToolResults = 9_700, st.Tokens.ToolResults-9_700
+	st.Head = &schema.HeadStatus{
+		Epoch: 3, FoldPass: 170, FoldedAt: before(50 * time.Minute), FoldReason: "idle", Through: 240, Covered: 182_000, Baseline: 9_000, Delta: 700,
+		Folds:    []schema.CauseCount{{Cause: "idle", Count: 2}, {Cause: "first-head", Count: 1}},
+		Sections: schema.HeadSections{Docs: 1_200, Compartments: 6_800, Memories: 900}, InBaseline: 7, InDelta: 1, Tiers: []int{3, 2, 1, 1, 0},
+	}
+	st.History = &schema.HistoryStatus{
+		Compartments: 8, Extractive: 1, RawTokens: 182_000, Fidelity: 0.91, Weakest: &schema.CompartmentScore{Start: 31, End: 60, Fidelity: 0.72},
+		Runs: 9, Publishes: 7, Extracted: 1, Usage: schema.HistorianUsage{Input: 210_000, CacheRead: 30_000, Output: 12_400},
+		LastPublish: &schema.HistoryPublish{
+			Pass: 176, At: before(35 * time.Minute), Start: 201, End: 240, Compartments: 2, Fidelity: 0.88, MadeBy: "model", Model: "anthropic/claude-haiku-4-5", Reason: "tail-size",
+		},
+	}
+	return st
+}
+
+// failing is summarised, but with a historian that fails.
+func failing() schema.SessionStatus {
+	st := summarised()
+	h := st.History
+	h.Failures, h.FailedAt, h.RetryPass = 3, before(2*time.Minute), 220
+	h.Running = &schema.HistoryRun{Kind: "incremental", Since: before(42 * time.Second)}
+	h.LastError = "anthropic/claude-haiku-4-5 gave no usable answer: \x1b[31mrange not in chunk; anthropic/claude-opus-4-5 503: overloaded"
+	h.Waited, h.IsOverdue = 8, true
+	h.LastPublish.MadeBy, h.LastPublish.Model = "extractive", ""
 	return st
 }
 
@@ -131,6 +172,8 @@ func TestScreens(t *testing.T) {
 		{"scrolled", Live{Status: statusOf(30), Choice: Choice{Selected: 17, Sort: 1}}},
 		{"both", Live{Status: both(), Choice: Choice{Selected: 1}}},
 		{"only-pi", Live{Status: both(), Choice: Choice{Harness: schema.HarnessPi}}},
+		{"history", Live{Status: historied(summarised())}},
+		{"history-down", Live{Status: historied(failing())}},
 		{"filtered", Live{Status: statusOf(30), Choice: Choice{Filter: "hero", IsTyping: true}}},
 	} {
 		for _, size := range []struct{ width, height int }{{40, 20}, {80, 24}, {200, 50}} {
@@ -149,6 +192,14 @@ func TestPrintedStatus(t *testing.T) {
 		{Tag: 790, Kind: "tool", Tool: "bash", About: "go test ./... 2>&1 | tail -60", Tokens: 4021, Partly: true, Pass: 177, At: before(34 * time.Minute), Cause: "pressure", Rule: "tool reclaim"},
 		{Tag: 13, Kind: "text", Tokens: 350, Pass: 12, Cause: ""},
 	}
+	busy := statusOf(1).Sessions[0]
+	busy.History = &schema.HistoryStatus{
+		Compartments: 12, Covered: 240, RawTokens: 85_000, Fidelity: 0.91,
+		Running:  &schema.HistoryRun{Kind: "wrapup", Since: before(3 * time.Minute), Start: 241, End: 300, Done: 260},
+		Failures: 1, LastError: "no model gave a usable summary: small/model \x1b[31mthe answer is empty", FailedAt: before(20 * time.Minute), RetryPass: busy.Passes + 3,
+	}
+	unfinished := statusOf(1).Sessions[0]
+	unfinished.History = &schema.HistoryStatus{Unfinished: &schema.HistoryRun{Kind: "recomp", Start: 1, End: 240, Done: 80}}
 	bare := statusOf(1).Sessions[0]
 	bare.Dropped, bare.Tokens.Dropped = 0, 0
 	for _, width := range []int{40, 80, 200} {
@@ -159,7 +210,11 @@ func TestPrintedStatus(t *testing.T) {
 			"broken":       func(w io.Writer, p Page) error { return PrintStatus(w, *broken(), p) },
 			"session":      func(w io.Writer, p Page) error { return PrintSession(w, statusOf(2).Sessions[1], p) },
 			"both":         func(w io.Writer, p Page) error { return PrintStatus(w, *both(), p) },
+			"busy":         func(w io.Writer, p Page) error { return PrintSession(w, busy, p) },
+			"unfinished":   func(w io.Writer, p Page) error { return PrintSession(w, unfinished, p) },
 			"dropped":      func(w io.Writer, p Page) error { return PrintDropped(w, dropped, p) },
+			"history":      func(w io.Writer, p Page) error { return PrintSession(w, summarised(), p) },
+			"history-down": func(w io.Writer, p Page) error { return PrintSession(w, failing(), p) },
 			"dropped-none": func(w io.Writer, p Page) error { return PrintDropped(w, bare, p) },
 		} {
 			name := fmt.Sprintf("%s-%d", name, width)
@@ -238,7 +293,7 @@ func solid(text string) string {
 }
 
 // barCells matches the lines of a bar.
-var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%=│·]+$`)
+var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%#=│·]+$`)
 
 func TestColourMeansSomething(t *testing.T) {
 	st := statusOf(1)

@@ -74,11 +74,9 @@ func (t Throttle) Next(d Demand) Grant {
 	}
 	s := &d.Snapshot
 	isPressed := s.Usage > d.LowMark
-	allowed := allowance(s.Usage, s.Cap, d.Room)
-	left := allowed - t.Tokens
-	isSpent := left <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price
+	left, isSpent := t.left(d)
 	isTooSoon := t.Runs > 0 && d.Pass-t.Pass < backoff(t.Runs) && s.Usage < EmergencyUsage
-	grant := Grant{IsFault: t.Waited >= maxWaited}
+	grant := Grant{IsFault: t.IsOverdue()}
 	switch {
 	case isPressed && (isSpent || grant.IsFault):
 		grant.Way = Extractive
@@ -86,6 +84,29 @@ func (t Throttle) Next(d Demand) Grant {
 		grant.Way, grant.Tokens = ByModel, min(s.Tokens, s.Cap, left)
 	}
 	return grant
+}
+
+// left returns the number of tokens that models may still read for a demand, and whether
+// the tokens or the money are spent.
+func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
+	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
+	tokens = allowed - t.Tokens
+	return tokens, tokens <= 0 || d.Price > 0 && t.Money >= float64(allowed)*d.Price
+}
+
+// IsOverdue reports whether eligible history has waited for too many passes.
+func (t Throttle) IsOverdue() bool { return t.Waited >= maxWaited }
+
+// RetryPass returns the first pass on which a model may be asked again, if the demand
+// stays the same.
+func (t Throttle) RetryPass(d Demand) int {
+	if t.Runs == 0 {
+		return d.Pass
+	}
+	if _, isSpent := t.left(d); isSpent {
+		return t.Pass + forgotten
+	}
+	return t.Pass + backoff(t.Runs)
 }
 
 // Waits returns the throttle after a pass on which the trigger fired and no run was begun
@@ -120,6 +141,15 @@ func (t Throttle) Published(w Way) Throttle {
 	}
 	t.Waited = 0
 	return t
+}
+
+// RetryIn returns for how many passes behind the given one no run begins by itself, because
+// the newest runs had no result.
+func (t Throttle) RetryIn(pass int) int {
+	if t.Runs == 0 || pass-t.Pass >= forgotten {
+		return 0
+	}
+	return max(0, t.Pass+backoff(t.Runs)-pass)
 }
 
 // allowance returns how many tokens the historian may read without a result. It is at

@@ -93,3 +93,21 @@ func TestThrottleBooksWhatWasRead(t *testing.T) {
 		t.Errorf("after an extractive compartment: %+v", got)
 	}
 }
+
+// The pass that a status names is the first one on which the same demand gets a model.
+func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
+	d := Demand{Pass: 100, Snapshot: Snapshot{Usage: 30, Tokens: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40}
+	for name, throttle := range map[string]Throttle{
+		"nothing failed": {}, "one run": {Runs: 1, Tokens: 10, Pass: 100}, "three runs": {Runs: 3, Tokens: 10, Pass: 100},
+		"tokens are spent": {Runs: 1, Tokens: 100_000, Pass: 100},
+	} {
+		want, wait := throttle.RetryPass(d), throttle
+		for d.Pass = 100; wait.Next(d).Way != ByModel; d.Pass++ {
+			wait = wait.Waits()
+		}
+		if d.Pass != want {
+			t.Errorf("%s: a model is asked on pass %d, and the status names %d", name, d.Pass, want)
+		}
+		d.Pass = 100
+	}
+}

@@ -102,7 +102,7 @@ CREATE TABLE passes (
 	cache_read    INTEGER,
 	cache_write   INTEGER,
 	pressure      REAL    NOT NULL,
-	host_us       INTEGER NOT NULL, size_tokens    INTEGER NOT NULL DEFAULT 0, goal_tokens    INTEGER NOT NULL DEFAULT 0, resent_tokens  INTEGER NOT NULL DEFAULT 0, removed_tokens INTEGER NOT NULL DEFAULT 0, break_even     REAL    NOT NULL DEFAULT 0, forecast       INTEGER NOT NULL DEFAULT 0, lost_blocks     INTEGER NOT NULL DEFAULT 0, lost_tokens     INTEGER NOT NULL DEFAULT 0, thinking_tokens INTEGER NOT NULL DEFAULT 0,
+	host_us       INTEGER NOT NULL, size_tokens    INTEGER NOT NULL DEFAULT 0, goal_tokens    INTEGER NOT NULL DEFAULT 0, resent_tokens  INTEGER NOT NULL DEFAULT 0, removed_tokens INTEGER NOT NULL DEFAULT 0, break_even     REAL    NOT NULL DEFAULT 0, forecast       INTEGER NOT NULL DEFAULT 0, lost_blocks     INTEGER NOT NULL DEFAULT 0, lost_tokens     INTEGER NOT NULL DEFAULT 0, thinking_tokens INTEGER NOT NULL DEFAULT 0, fold_reason     TEXT    NOT NULL DEFAULT '', baseline_tokens INTEGER NOT NULL DEFAULT 0, delta_tokens    INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (harness, session_id, pass),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -396,7 +396,7 @@ CREATE TABLE histories (
 	input_tokens   INTEGER NOT NULL DEFAULT 0,
 	output_tokens  INTEGER NOT NULL DEFAULT 0,
 	cache_read     INTEGER NOT NULL DEFAULT 0,
-	cache_write    INTEGER NOT NULL DEFAULT 0,
+	cache_write    INTEGER NOT NULL DEFAULT 0, extracted INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (harness, session_id),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -473,3 +473,7 @@ CREATE TABLE token_ratios (
 	at       INTEGER NOT NULL,
 	PRIMARY KEY (provider, model)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX passes_folds ON passes (harness, session_id, fold_reason) WHERE fold_reason <> '';
+
+CREATE INDEX compartments_figures ON compartments (harness, session_id, fidelity, start_ordinal, end_ordinal, raw_tokens, made_by);

@@ -15,7 +15,7 @@ var tables = []string{
 	"unit_sums", "units", "user_observations",
 }
 
-const tablesVersion = 12
+const tablesVersion = 13
 
 // selectTables finds the tables of a database, in the order of their names. A
 // view is no table: rows cannot be stored in it.

@@ -21,8 +21,9 @@ ON CONFLICT (harness, session_id) DO UPDATE SET
 	memories        = excluded.memories,
 	memory_id       = excluded.memory_id,
 	change_id       = excluded.change_id,
-	folded_pass     = excluded.folded_pass,
+	-- a pass that has rendered only the delta anew names no fold
+	folded_pass     = CASE WHEN excluded.fold_reason = '' THEN folded_pass ELSE excluded.folded_pass END,
 	folded_at       = excluded.folded_at,
-	fold_reason     = excluded.fold_reason,
+	fold_reason     = CASE WHEN excluded.fold_reason = '' THEN fold_reason ELSE excluded.fold_reason END,
 	model_key       = excluded.model_key,
 	docs_hash       = excluded.docs_hash

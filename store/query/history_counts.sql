@@ -1,7 +1,12 @@
--- A compartment without raw tokens weighs as much as one token.
+-- A compartment without raw tokens weighs as much as one token. The ordinals are those of
+-- the compartment with the lowest fidelity.
 SELECT
 	count(*),
+	-- A second min or max beside that of the fidelity would make its ordinals arbitrary.
+	coalesce((SELECT max(end_ordinal) FROM compartments WHERE harness = ?1 AND session_id = ?2), 0),
 	coalesce(sum(raw_tokens), 0),
-	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0)
-FROM compartments
+	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0),
+	count(*) FILTER (WHERE made_by = 'extractive'),
+	coalesce(min(fidelity), 0), start_ordinal, end_ordinal
+FROM compartments INDEXED BY compartments_figures -- the table holds the texts
 WHERE harness = ?1 AND session_id = ?2

@@ -4,5 +4,6 @@ SELECT
 	chain, edits_added, pressure, host_us,
 	input_tokens, cache_read, cache_write,
 	size_tokens, goal_tokens, resent_tokens, removed_tokens, break_even, forecast,
-	lost_blocks, lost_tokens, thinking_tokens
+	lost_blocks, lost_tokens, thinking_tokens,
+	fold_reason, baseline_tokens, delta_tokens
 FROM passes

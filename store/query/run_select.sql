@@ -3,6 +3,6 @@ SELECT
 	produced, discarded_last, facts, events, observations, importance_min, importance_max, importance_mean,
 	fidelity, made_by, model, input_tokens, output_tokens, cache_read, cache_write, started_at, ended_at
 FROM historian_runs
-WHERE harness = ? AND session_id = ?
+WHERE harness = ?1 AND session_id = ?2 AND (?3 = '' OR status = ?3)
 ORDER BY run DESC
-LIMIT ?
+LIMIT ?4

@@ -30,6 +30,8 @@ type series struct {
 var (
 	contextSeries = []series{
 		{"system", "system prompt", func(p *replay.Pass) int { return p.Sources.System }},
+		{"guidance", "guidance", func(p *replay.Pass) int { return p.Sources.Guidance }},
+		{"head", "summarised history", func(p *replay.Pass) int { return p.Sources.Head }},
 		{"text", "text", func(p *replay.Pass) int { return p.Sources.Text }},
 		{"reasoning", "reasoning", func(p *replay.Pass) int { return p.Sources.Reasoning }},
 		{"inputs", "tool inputs", func(p *replay.Pass) int { return p.Sources.Inputs }},

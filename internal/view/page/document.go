@@ -101,14 +101,17 @@ func tiles(s replay.Summary) []tile {
 			paid++
 		}
 	}
-	return []tile{
+	all := []tile{
 		{Name: format.Plural(s.Passes, "request"), Value: format.Grouped(s.Passes), Note: "in " + format.Count(len(sessions), "session")},
 		promptTile(s),
 		{Name: "from cache", Value: report.ReadShare(s.Tokens), Note: "unmodified " + report.ReadShare(s.RawTokens)},
 		{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)},
 		bustTile(len(s.Busts), paid),
-		findingsTile(s),
 	}
+	if len(s.Folds)+len(s.Publishes) > 0 {
+		all = append(all, foldTile(s))
+	}
+	return append(all, findingsTile(s))
 }
 
 // promptTile shows the largest prompt beside its window.
@@ -136,6 +139,12 @@ func bustTile(busts, paid int) tile {
 		note = "it did not pay off"
 	}
 	return tile{Name: format.Plural(busts, "bust"), Value: format.Grouped(busts), Note: note}
+}
+
+// foldTile counts the epochs of the heads.
+func foldTile(s replay.Summary) tile {
+	note := cmp.Or(report.Publications(s.Publishes), "no publication")
+	return tile{Name: format.Plural(len(s.Folds), "fold"), Value: format.Grouped(len(s.Folds)), Note: note}
 }
 
 func findingsTile(s replay.Summary) tile {

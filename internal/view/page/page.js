@@ -42,7 +42,7 @@ class Chart {
     this.output.textContent = head
     this.took.textContent = `${d.ms[this.at].toFixed(2)} ms`
     this.of.plain.textContent = number(d.plain[this.at])
-    this.of.prompt.textContent = number(d.values.slice(0, 6).reduce((sum, column) => sum + column[this.at], 0))
+    this.of.prompt.textContent = number(d.values.slice(0, d.parts).reduce((sum, column) => sum + column[this.at], 0))
     this.of.cost.textContent = money(d.cost[this.at])
     this.of.plainCost.textContent = money(d.plainCost[this.at])
     d.values.forEach((column, n) => (this.values[n].textContent = number(column[this.at])))

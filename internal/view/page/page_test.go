@@ -154,13 +154,14 @@ func TestStepsDrawEveryColumn(t *testing.T) {
 }
 
 func TestCurvesStackUp(t *testing.T) {
-	p := &replay.Pass{Sources: replay.Sources{System: 10, Text: 20, Results: 40}}
+	p := &replay.Pass{Sources: replay.Sources{System: 10, Guidance: 5, Head: 15, Text: 20, Results: 40}}
 	got := stack([]*replay.Pass{p}, contextSeries, columns{1, 1}, 100, fullest)
-	want := map[string]string{ // the tops of the stacked series, from the bottom: 10, 30, 30, 30, 70, 70
-		"system": "M0 1000V900H1V1000Z", "text": "M0 1000V700H1V1000Z", "reasoning": "M0 1000V700H1V1000Z",
-		"inputs": "M0 1000V700H1V1000Z", "results": "M0 1000V300H1V1000Z", "files": "M0 1000V300H1V1000Z",
+	want := map[string]string{ // the tops of the stacked series, from the bottom: 10, 15, 30, 50, 50, 50, 90, 90
+		"system": "M0 1000V900H1V1000Z", "guidance": "M0 1000V850H1V1000Z", "head": "M0 1000V700H1V1000Z",
+		"text": "M0 1000V500H1V1000Z", "reasoning": "M0 1000V500H1V1000Z",
+		"inputs": "M0 1000V500H1V1000Z", "results": "M0 1000V100H1V1000Z", "files": "M0 1000V100H1V1000Z",
 	}
-	if got.Curves[0].Name != "files" || got.Curves[5].Name != "system" {
+	if got.Curves[0].Name != "files" || got.Curves[7].Name != "system" {
 		t.Errorf("the sum of all must be at the back, got %v", got.Curves)
 	}
 	for _, c := range got.Curves {
@@ -363,5 +364,30 @@ func TestOverflowsAreFindings(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+}
+
+// The page names each fold with its reason and its sections, and each publication.
+func TestPageTellsTheHistory(t *testing.T) {
+	const hostile = "<img src=x>"
+	first, second, last := passOf(10, 20, 30), passOf(10, 20, 30), passOf(10, 20, 30)
+	second.Fold = "first-head"
+	second.Head = &schema.HeadStatus{Epoch: 1, Through: 80, Covered: 60_000, Baseline: 9000, Sections: schema.HeadSections{Compartments: 6000, Docs: 1200}}
+	second.Published = []schema.HistoryPublish{{Start: 1, End: 80, Compartments: 3, Fidelity: 0.9, MadeBy: "extractive"}}
+	last.Head = second.Head
+	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
+	got := page(t, summaryOf(first, second, last), "a")
+	for _, want := range []string{
+		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (compartments 6k, docs 1.2k), delta 0",
+		"published: messages 1-80 as 3 compartments by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
+		`"parts":8,`, // the script adds up all parts of a prompt
+		"the historian has failed 2 times in a row: &lt;img src=x&gt;", `<button data-at="1">2</button>`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if bare := page(t, summaryOf(passOf(10, 20, 30)), "a"); strings.Contains(bare, "Summarised history") || strings.Contains(bare, "<dt>folds</dt>") {
+		t.Error("a session without history has a section about it")
 	}
 }

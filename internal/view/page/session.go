@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/internal/view/report"
 )
 
@@ -48,6 +49,12 @@ type sessionView struct {
 	CacheValues   []reading
 	Headline      string
 
+	// Standing describes the head and the summarised history after the last pass, in
+	// sentences. HistoryRows are the passes that folded the head or saw a publication.
+	Standing    []string
+	HistoryRows []historyRow
+	MoreHistory int
+
 	BustRows  []bustRow
 	MoreBusts int
 	Slowest   []slowRow
@@ -83,6 +90,12 @@ type causeCount struct {
 type reading struct {
 	series
 	Value string
+}
+
+// A historyRow is a pass with what became of the history in it.
+type historyRow struct {
+	Index, Pass int
+	Notes       []string
 }
 
 type slowRow struct {
@@ -123,7 +136,24 @@ func newSessionView(anchor, id string, passes []*replay.Pass, outcomes map[int]r
 		v.CacheValues = append(v.CacheValues, reading{s, format.Tokens(s.of(last))})
 	}
 	v.addBusts(passes, c, outcomes)
+	v.addHistory(passes)
 	return v
+}
+
+// addHistory lists folds and publications.
+func (v *sessionView) addHistory(passes []*replay.Pass) {
+	last := passes[len(passes)-1]
+	v.Standing = view.HistoryLines(last.Head, last.History)
+	for i, p := range passes {
+		notes := report.HistoryNotes(p)
+		switch {
+		case len(notes) == 0:
+		case len(v.HistoryRows) < maxRows:
+			v.HistoryRows = append(v.HistoryRows, historyRow{i, p.Pass, notes})
+		default:
+			v.MoreHistory++
+		}
+	}
 }
 
 // scale chooses the upper end of the context plot and its lines. A window far above the prompts is
@@ -264,6 +294,7 @@ type passData struct {
 	Head   []int    `json:"head"` // index into Heads
 	Heads  []string `json:"heads"`
 	Values [][]int  `json:"values"`
+	Parts  int      `json:"parts"` // the number of leading Values that add up to the prompt
 	Plain  []int    `json:"plain"`
 	// Cost and PlainCost are the bills up to each pass, in $.
 	Cost      []float64 `json:"cost"`
@@ -274,7 +305,7 @@ type passData struct {
 
 func dataOf(passes []*replay.Pass, c columns) passData {
 	all := slices.Concat(contextSeries, cacheSeries)
-	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Busts: []int{}, Heads: []string{}}
+	d := passData{Width: c.each * c.width, Values: make([][]int, len(all)), Parts: len(contextSeries), Busts: []int{}, Heads: []string{}}
 	known := make(map[string]int)
 	var cost, plainCost float64
 	for i, p := range passes {

@@ -35,6 +35,8 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 	p.sentence(s)
 	p.timeline(s, o.All)
 	p.totals(s)
+	p.sections(s.Detail)
+	p.history(s)
 	p.marks(s.Marks)
 	p.findings(s)
 	return p.w.Flush()

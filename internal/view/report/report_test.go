@@ -221,3 +221,35 @@ func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
 		t.Errorf("text of the trace reaches the terminal: %q", out)
 	}
 }
+
+// A fold and a publication are never joined with uneventful passes, and the report ends with
+// the state of the history.
+func TestReportTellsTheHistory(t *testing.T) {
+	var passes []*replay.Pass
+	for range 9 {
+		passes = append(passes, passOf(1, 2, 3))
+	}
+	passes[3].Published = []schema.HistoryPublish{{Start: 1, End: 80, Compartments: 3, Fidelity: 0.9, MadeBy: "repaired", Model: "anthropic/small"}}
+	passes[6].Fold = "idle"
+	for _, p := range passes[6:] {
+		p.Head = &schema.HeadStatus{Epoch: 2, Through: 80, Covered: 60_000, Baseline: 9000, Delta: 300, Sections: schema.HeadSections{Compartments: 6000, Memories: 900}}
+	}
+	passes[8].Sources.Head, passes[8].Sources.Guidance = 9300, 700
+	passes[8].History = &schema.HistoryStatus{Compartments: 3, RawTokens: 60_000, Fidelity: 0.9, Waited: 7, IsOverdue: true}
+	out := printed(t, summaryOf(passes...))
+	for _, want := range []string{
+		"\n    4 steady", "\n      published: messages 1-80 as 3 compartments by small at its second try,\n      fidelity 90%\n",
+		"\n    7 steady", "\n      epoch 2, folded after a pause longer than the cache lives: baseline 9k\n      (compartments 6k, memories 900), delta 300\n",
+		"\nhistory of ses_one: 3 compartments for 60k tokens of messages, fidelity 90%; it\nhas waited for 7 passes to be summarised;",
+		"\n1 fold: idle 1\n1 publication\n", "guidance 700, summarised history 9.3k,",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report lacks %q:\n%s", want, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if len(strings.TrimSuffix(line, "\n")) > columns {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}

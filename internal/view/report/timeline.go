@@ -40,7 +40,7 @@ func (p *printer) timeline(s replay.Summary, all bool) {
 // only the first one gets a line.
 func isUneventful(all []*replay.Pass, i int) bool {
 	p := all[i]
-	return p.Verdict == schema.Steady && !p.Bust && (!p.Waits() || i > 0 && all[i-1].Waits())
+	return p.Verdict == schema.Steady && !p.Bust && len(HistoryNotes(p)) == 0 && (!p.Waits() || i > 0 && all[i-1].Waits())
 }
 
 // overflow prints the largest of several prompts that exceed the window.
@@ -66,6 +66,11 @@ func (p *printer) pass(q *replay.Pass, isOver bool) {
 		line = p.Paint(view.Notice, line)
 	}
 	fmt.Fprintln(p.w, line)
+	for _, note := range HistoryNotes(q) {
+		for _, line := range wrap(note, columns-len(noteIndent)) {
+			fmt.Fprintln(p.w, p.Paint(view.Faint, noteIndent+line))
+		}
+	}
 	for _, note := range []string{PriceNote(q), lostNote(q.LostBlocks, q.LostTokens), p.outcomes[q.Pass]} {
 		if note != "" {
 			fmt.Fprintln(p.w, p.Paint(view.Faint, noteIndent+note))

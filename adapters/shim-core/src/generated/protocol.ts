@@ -212,6 +212,13 @@ export interface CommandExecuteResult {
   variant: "info" | "success" | "warning" | "error"
 }
 
+/** CompartmentScore is a compartment of the messages with the ordinals Start to End. */
+export interface CompartmentScore {
+  start: number
+  end: number
+  fidelity: number
+}
+
 /** DroppedUnit is a piece of the conversation that is no longer sent. */
 export interface DroppedUnit {
   /** tag is the number that the model saw, for example 12 in §12§. */
@@ -267,6 +274,73 @@ export interface ExportedTable {
 /** Harness names the coding agent in which a shim runs. */
 export type Harness = "opencode" | "pi"
 
+/** HeadSections are the sizes of the baseline's sections, in tokens. */
+export interface HeadSections {
+  docs?: number
+  profile?: number
+  compartments?: number
+  memories?: number
+}
+
+/**
+ * HeadStatus describes the head of a session's wire: the messages that stand for the history that it covers.
+ * Sizes are in tokens, as the host counts them.
+ */
+export interface HeadStatus {
+  /** epoch is the number of folds so far. */
+  epoch: number
+  /**
+   * foldPass is the pass that folded last, at FoldedAt (Unix ms) and because of FoldReason, for example
+   * "idle".
+   */
+  foldPass: number
+  foldedAt: number
+  foldReason: string
+  /** folds counts the folds in the journal by reason, most frequent first. */
+  folds?: CauseCount[]
+  /** through is the ordinal of the newest covered message. Covered is the size of the covered messages. */
+  through: number
+  covered: number
+  /** baseline includes the acknowledgement. Delta is the message behind it. */
+  baseline: number
+  delta: number
+  /** sections are the sections of the baseline. */
+  sections: HeadSections
+  /** inBaseline and InDelta count the compartments that each of them shows. */
+  inBaseline: number
+  inDelta: number
+  /** tiers counts the compartments of the baseline at tiers 1 to 4, and the archived ones. */
+  tiers: number[]
+}
+
+/** HistorianUsage is the usage of runs of the historian, in tokens. */
+export interface HistorianUsage {
+  input: number
+  cacheRead: number
+  cacheWrite: number
+  output: number
+}
+
+/** HistoryPublish is a publication: compartments of the messages with the ordinals Start to End. */
+export interface HistoryPublish {
+  /** pass is the session's newest pass when the run began. At is the time of the publication (Unix ms). */
+  pass: number
+  at: number
+  start: number
+  end: number
+  compartments: number
+  fidelity: number
+  /**
+   * madeBy is "extractive" if no model has written the compartments. "repaired" is a model's second answer,
+   * and "fallback" the answer of another model.
+   */
+  madeBy: "model" | "repaired" | "fallback" | "extractive"
+  model?: string
+  /** reason says why the run began, for example "tail-size". */
+  reason?: string
+  usage: HistorianUsage
+}
+
 /** HistoryReadParams reads messages from the harness's own store. */
 export interface HistoryReadParams {
   directory: string
@@ -278,6 +352,70 @@ export interface HistoryReadParams {
 /** HistoryReadResult holds the messages as the harness stores them. */
 export interface HistoryReadResult {
   messages: unknown
+}
+
+/** HistoryRun is work of the historian. */
+export interface HistoryRun {
+  /**
+   * kind says whether the host began the run by itself (incremental), or the user did: a recomp of all
+   * summaries, of a part of them, or a wrap-up.
+   */
+  kind: "incremental" | "recomp" | "partial" | "wrapup"
+  /** since is when it began, in Unix ms. It is absent for an unfinished one. */
+  since?: number
+  /**
+   * start and End are its messages, and Done is the last one that has its new summary. They are absent for an
+   * incremental run.
+   */
+  start?: number
+  end?: number
+  done?: number
+}
+
+/** HistoryStatus describes the summarised history of a session, and its historian. */
+export interface HistoryStatus {
+  /**
+   * compartments counts the compartments, and Extractive the ones that were written without a model. They
+   * cover the messages 1 to Covered. RawTokens is the size of these messages.
+   */
+  compartments: number
+  extractive?: number
+  covered: number
+  rawTokens: number
+  /**
+   * fidelity is the weighted share of anchors that the compartments hold, from 0 to 1. Weakest is the
+   * compartment with the lowest one.
+   */
+  fidelity: number
+  weakest?: CompartmentScore
+  /**
+   * runs counts all runs of the historian, Publishes the ones that have published, and Extracted the
+   * publications that no model has made.
+   */
+  runs: number
+  publishes: number
+  extracted?: number
+  usage: HistorianUsage
+  /** running is the run under way. */
+  running?: HistoryRun
+  /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
+  unfinished?: HistoryRun
+  /**
+   * failures counts the failures of models since their last usable answer. LastError is the cause of the
+   * newest one, and FailedAt its time (Unix ms). A model is asked again from the pass RetryPass on.
+   */
+  failures?: number
+  lastError?: string
+  failedAt?: number
+  retryPass?: number
+  /**
+   * waited is the number of passes for which history has waited to be summarised. IsOverdue says that this is
+   * too many, which is a fault.
+   */
+  waited?: number
+  isOverdue?: boolean
+  /** lastPublish is the newest publication. */
+  lastPublish?: HistoryPublish
 }
 
 /**
@@ -629,6 +767,10 @@ export interface SessionStatus {
    */
   cacheLifeSource?: CacheLifeSource
   cacheLifeReason?: string
+  /** head describes the messages in front of the tail. It is absent while the session has no head. */
+  head?: HeadStatus
+  /** history is absent until the historian has run in the session. */
+  history?: HistoryStatus
 }
 
 /** SessionStatusParams asks for the state of one session. */
@@ -725,10 +867,13 @@ export interface TextCompleteResult {
 /**
  * TokensBySource splits the prompt of a session by its origin, in tokens. The host counts each part and
  * scales the messages to the provider's count. A dropped unit counts only as Dropped, as the host counts it.
- * The exception is the input of a tool call that stays on the wire as a skeleton.
+ * The exception is the input of a tool call that stays on the wire as a skeleton. A message that the head
+ * covers does not count.
  */
 export interface TokensBySource {
   system: number
+  /** head is the size of the head's messages. */
+  head?: number
   /** toolDefinitions is the rest of the prompt before its messages: mainly the definitions of the tools. */
   toolDefinitions: number
   text: number
@@ -843,9 +988,10 @@ export interface VersionResult {
 export interface Warning {
   /**
    * source says where the problem is: in the store, which takes nothing; in a database that was damaged and
-   * replaced ("recovery"); in our own program ("bug"); or in the configuration of Directory.
+   * replaced ("recovery"); in our own program ("bug"); in a session of Directory, whose history is not
+   * summarised ("history"); or in the configuration of Directory.
    */
-  source: "store" | "recovery" | "bug" | "config"
+  source: "store" | "recovery" | "bug" | "history" | "config"
   directory?: string
   message: string
 }

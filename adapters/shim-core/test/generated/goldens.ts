@@ -149,6 +149,7 @@ export const hostCalls: HostCalls = {
     ],
     "tokens": {
       "system": 5000,
+      "head": 9700,
       "toolDefinitions": 4000,
       "text": 20000,
       "files": 1000,
@@ -210,7 +211,96 @@ export const hostCalls: HostCalls = {
     "cacheLifeMs": 300000,
     "cacheRoute": "anthropic-5m",
     "cacheLifeSource": "route",
-    "cacheLifeReason": "Anthropic's default"
+    "cacheLifeReason": "Anthropic's default",
+    "head": {
+      "epoch": 3,
+      "foldPass": 38,
+      "foldedAt": 1769990000000,
+      "foldReason": "idle",
+      "folds": [
+        {
+          "cause": "idle",
+          "count": 2
+        }
+      ],
+      "through": 80,
+      "covered": 60000,
+      "baseline": 9000,
+      "delta": 700,
+      "sections": {
+        "docs": 1200,
+        "profile": 300,
+        "compartments": 6000,
+        "memories": 900
+      },
+      "inBaseline": 5,
+      "inDelta": 1,
+      "tiers": [
+        3,
+        1,
+        1,
+        0,
+        0
+      ]
+    },
+    "history": {
+      "compartments": 6,
+      "covered": 240,
+      "extractive": 1,
+      "rawTokens": 60000,
+      "fidelity": 0.91,
+      "weakest": {
+        "start": 31,
+        "end": 40,
+        "fidelity": 0.72
+      },
+      "runs": 9,
+      "publishes": 6,
+      "extracted": 1,
+      "usage": {
+        "input": 1000,
+        "cacheRead": 20000,
+        "cacheWrite": 3000,
+        "output": 900
+      },
+      "running": {
+        "kind": "wrapup",
+        "since": 1769999990000,
+        "start": 41,
+        "end": 90,
+        "done": 60
+      },
+      "unfinished": {
+        "kind": "partial",
+        "since": 1700000000000,
+        "start": 3,
+        "end": 20,
+        "done": 9
+      },
+      "failures": 2,
+      "lastError": "no answer",
+      "failedAt": 1769999000000,
+      "retryPass": 44,
+      "waited": 6,
+      "isOverdue": true,
+      "lastPublish": {
+        "pass": 36,
+        "at": 1769980000000,
+        "start": 61,
+        "end": 80,
+        "compartments": 1,
+        "fidelity": 0.88,
+        "madeBy": "fallback",
+        "model": "anthropic/small",
+        "reason": "tail-size",
+        "usage": {
+          "input": 1000,
+          "cacheRead": 20000,
+          "cacheWrite": 3000,
+          "output": 900
+        }
+      }
+    }
   } },
   "session/subscribe": { params: {
     "harness": "opencode",
@@ -361,6 +451,7 @@ export const hostCalls: HostCalls = {
         ],
         "tokens": {
           "system": 5000,
+          "head": 9700,
           "toolDefinitions": 4000,
           "text": 20000,
           "files": 1000,
@@ -422,7 +513,96 @@ export const hostCalls: HostCalls = {
         "cacheLifeMs": 300000,
         "cacheRoute": "anthropic-5m",
         "cacheLifeSource": "route",
-        "cacheLifeReason": "Anthropic's default"
+        "cacheLifeReason": "Anthropic's default",
+        "head": {
+          "epoch": 3,
+          "foldPass": 38,
+          "foldedAt": 1769990000000,
+          "foldReason": "idle",
+          "folds": [
+            {
+              "cause": "idle",
+              "count": 2
+            }
+          ],
+          "through": 80,
+          "covered": 60000,
+          "baseline": 9000,
+          "delta": 700,
+          "sections": {
+            "docs": 1200,
+            "profile": 300,
+            "compartments": 6000,
+            "memories": 900
+          },
+          "inBaseline": 5,
+          "inDelta": 1,
+          "tiers": [
+            3,
+            1,
+            1,
+            0,
+            0
+          ]
+        },
+        "history": {
+          "compartments": 6,
+          "covered": 240,
+          "extractive": 1,
+          "rawTokens": 60000,
+          "fidelity": 0.91,
+          "weakest": {
+            "start": 31,
+            "end": 40,
+            "fidelity": 0.72
+          },
+          "runs": 9,
+          "publishes": 6,
+          "extracted": 1,
+          "usage": {
+            "input": 1000,
+            "cacheRead": 20000,
+            "cacheWrite": 3000,
+            "output": 900
+          },
+          "running": {
+            "kind": "wrapup",
+            "since": 1769999990000,
+            "start": 41,
+            "end": 90,
+            "done": 60
+          },
+          "unfinished": {
+            "kind": "partial",
+            "since": 1700000000000,
+            "start": 3,
+            "end": 20,
+            "done": 9
+          },
+          "failures": 2,
+          "lastError": "no answer",
+          "failedAt": 1769999000000,
+          "retryPass": 44,
+          "waited": 6,
+          "isOverdue": true,
+          "lastPublish": {
+            "pass": 36,
+            "at": 1769980000000,
+            "start": 61,
+            "end": 80,
+            "compartments": 1,
+            "fidelity": 0.88,
+            "madeBy": "fallback",
+            "model": "anthropic/small",
+            "reason": "tail-size",
+            "usage": {
+              "input": 1000,
+              "cacheRead": 20000,
+              "cacheWrite": 3000,
+              "output": 900
+            }
+          }
+        }
       }
     ],
     "memoryBytes": 30000000,
@@ -657,6 +837,7 @@ export const shimNotifications: ShimNotifications = {
     ],
     "tokens": {
       "system": 5000,
+      "head": 9700,
       "toolDefinitions": 4000,
       "text": 20000,
       "files": 1000,
@@ -718,7 +899,96 @@ export const shimNotifications: ShimNotifications = {
     "cacheLifeMs": 300000,
     "cacheRoute": "anthropic-5m",
     "cacheLifeSource": "route",
-    "cacheLifeReason": "Anthropic's default"
+    "cacheLifeReason": "Anthropic's default",
+    "head": {
+      "epoch": 3,
+      "foldPass": 38,
+      "foldedAt": 1769990000000,
+      "foldReason": "idle",
+      "folds": [
+        {
+          "cause": "idle",
+          "count": 2
+        }
+      ],
+      "through": 80,
+      "covered": 60000,
+      "baseline": 9000,
+      "delta": 700,
+      "sections": {
+        "docs": 1200,
+        "profile": 300,
+        "compartments": 6000,
+        "memories": 900
+      },
+      "inBaseline": 5,
+      "inDelta": 1,
+      "tiers": [
+        3,
+        1,
+        1,
+        0,
+        0
+      ]
+    },
+    "history": {
+      "compartments": 6,
+      "covered": 240,
+      "extractive": 1,
+      "rawTokens": 60000,
+      "fidelity": 0.91,
+      "weakest": {
+        "start": 31,
+        "end": 40,
+        "fidelity": 0.72
+      },
+      "runs": 9,
+      "publishes": 6,
+      "extracted": 1,
+      "usage": {
+        "input": 1000,
+        "cacheRead": 20000,
+        "cacheWrite": 3000,
+        "output": 900
+      },
+      "running": {
+        "kind": "wrapup",
+        "since": 1769999990000,
+        "start": 41,
+        "end": 90,
+        "done": 60
+      },
+      "unfinished": {
+        "kind": "partial",
+        "since": 1700000000000,
+        "start": 3,
+        "end": 20,
+        "done": 9
+      },
+      "failures": 2,
+      "lastError": "no answer",
+      "failedAt": 1769999000000,
+      "retryPass": 44,
+      "waited": 6,
+      "isOverdue": true,
+      "lastPublish": {
+        "pass": 36,
+        "at": 1769980000000,
+        "start": 61,
+        "end": 80,
+        "compartments": 1,
+        "fidelity": 0.88,
+        "madeBy": "fallback",
+        "model": "anthropic/small",
+        "reason": "tail-size",
+        "usage": {
+          "input": 1000,
+          "cacheRead": 20000,
+          "cacheWrite": 3000,
+          "output": 900
+        }
+      }
+    }
   },
 }
 

@@ -21,6 +21,7 @@ func TestLabelNamesTheContentOfAUnit(t *testing.T) {
 		{transcript.Part{Kind: transcript.Tool, Input: json.Value(`[1]`)}, "[1]"},
 		{transcript.Part{Kind: transcript.Text, Text: "  Read\n\nthe ledger\t"}, "Read the ledger"},
 		{transcript.Part{Kind: transcript.File, Mime: "image/png", URL: "data:image/png;base64,AAAA"}, "image/png"},
+		{transcript.Part{Kind: transcript.File, Mime: "text/plain", URL: "file:///p/notes.txt"}, "notes.txt"},
 		{transcript.Part{Kind: transcript.Text, Text: long}, long[:maxLabel] + "…"}, // two bytes a rune, and maxLabel is even
 	} {
 		if got := labelOf(&c.part); got != c.want {

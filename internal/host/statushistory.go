@@ -1,0 +1,87 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// headStatus describes the head of a session, nil if it has none.
+func headStatus(s store.SessionReport) *schema.HeadStatus {
+	if s.Head == nil {
+		return nil
+	}
+	h := headFromRow(s.Head)
+	return &schema.HeadStatus{
+		Epoch: h.Fold, FoldPass: s.Head.FoldedPass, FoldedAt: h.FoldedAt, FoldReason: s.Head.FoldReason, Folds: causeCounts(s.FoldReasons),
+		Through: h.Ordinal, Covered: h.Sections.Covered.Tokens(), Baseline: h.BaselineTokens, Delta: h.DeltaTokens,
+		Sections: schema.HeadSections{
+			Docs: h.Sections.Docs, Profile: h.Sections.Profile, Compartments: h.Sections.History, Memories: h.Sections.Memory,
+		},
+		InBaseline: h.InBaseline, InDelta: h.InDelta, Tiers: h.Sections.Tiers[:],
+	}
+}
+
+// historyStatus describes the summarised history of a session and its historian, nil if
+// there is neither.
+func historyStatus(s store.SessionReport) *schema.HistoryStatus {
+	sum := s.History
+	var throttle history.Throttle
+	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // a throttle of another release begins anew
+	if sum.Runs == 0 && sum.Compartments == 0 && sum.RunningSince == 0 && throttle.Waited == 0 {
+		return nil
+	}
+	st := &schema.HistoryStatus{
+		Compartments: sum.Compartments, Extractive: sum.Extractive, RawTokens: sum.RawTokens, Fidelity: sum.Fidelity,
+		Runs: sum.Runs, Publishes: sum.Publishes, Extracted: sum.Extracted, Usage: usageStatus(sum.Usage), Covered: sum.Covered,
+		Failures: sum.Failures, LastError: shorten(sum.LastError, maxShownPath), FailedAt: sum.FailedAt, RetryPass: sum.RetryPass,
+		Waited: throttle.Waited, IsOverdue: throttle.IsOverdue(),
+	}
+	if sum.Compartments > 0 {
+		weakest := schema.CompartmentScore(sum.Weakest)
+		st.Weakest = &weakest
+	}
+	if sum.LastPublish != nil {
+		last := PublishStatus(*sum.LastPublish)
+		st.LastPublish = &last
+	}
+	return st
+}
+
+// PublishStatus describes a run that has published.
+func PublishStatus(r store.RunRow) schema.HistoryPublish {
+	return schema.HistoryPublish{
+		Pass: r.Pass, At: r.EndedAt, Start: r.Start, End: r.End, Compartments: r.Produced, Fidelity: r.Fidelity,
+		MadeBy: r.MadeBy, Model: shorten(r.Model, maxShownName), Reason: shorten(r.Reason, maxShownName), Usage: usageStatus(r.Usage),
+	}
+}
+
+func usageStatus(u store.RunUsage) schema.HistorianUsage {
+	return schema.HistorianUsage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
+}
+
+// recently bounds how long ago a session must have worked for its overdue history to be
+// a warning. Nobody can do anything about a session that has ended.
+const recently = time.Hour
+
+// historyWarnings names the sessions whose history waits although it should have been
+// summarised.
+func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warning {
+	var all []schema.Warning
+	for _, st := range sessions {
+		h := st.History
+		if h == nil || !h.IsOverdue || now-st.LastPassAt > recently.Milliseconds() {
+			continue
+		}
+		text := fmt.Sprintf("the history of session %s has waited for %d passes to be summarised", st.Session, h.Waited)
+		if h.LastError != "" {
+			text += "; the historian failed last because of: " + h.LastError
+		}
+		all = append(all, schema.Warning{Source: "history", Directory: st.Directory, Message: text})
+	}
+	return all
+}

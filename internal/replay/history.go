@@ -1,0 +1,27 @@
+package replay
+
+import (
+	"context"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// publishedSince returns the publications of a session since the last call, oldest first.
+func (p *player) publishedSince(ctx context.Context, ses *session, id string) ([]schema.HistoryPublish, error) {
+	runs, err := p.store.Runs(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, 0)
+	if err != nil {
+		return nil, err
+	}
+	before := ses.runs
+	var all []schema.HistoryPublish
+	for _, r := range slices.Backward(runs) {
+		ses.runs = max(ses.runs, r.Run)
+		if r.Run > before && r.Status == store.RunSuccess {
+			all = append(all, host.PublishStatus(r))
+		}
+	}
+	return all, nil
+}

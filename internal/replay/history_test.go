@@ -1,0 +1,94 @@
+package replay
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// publish stores a compartment of the first n messages of a conversation.
+func (w *world) publish(c *conversation, n int) {
+	w.t.Helper()
+	key := store.Key{Harness: "opencode", Session: c.id}
+	if acquired, err := w.store.AcquireLease(w.t.Context(), key, "test"); err != nil || !acquired {
+		w.t.Fatal(acquired, err)
+	}
+	_, end, err := w.store.CompartmentsOf(w.t.Context(), key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	keyOf := func(ordinal int) string { return keyOfMessage(w.t, c, ordinal) }
+	err = w.store.PublishHistory(w.t.Context(), store.Publication{Key: key, Holder: "test", After: end, Run: store.RunRow{Kind: "incremental"}, Compartments: []store.CompartmentRow{{
+		Start: end.Ordinal, End: n, StartKey: keyOf(end.Ordinal), EndKey: keyOf(n), Title: "Much reading", Tiers: [4]string{"We read files.", "Files.", "Files.", ""},
+		Importance: 50, Fidelity: 0.8, MadeBy: "model", Model: "anthropic/small", RawTokens: 4000,
+	}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.store.ReleaseLease(w.t.Context(), key, "test"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// keyOfMessage returns the key of a message.
+func keyOfMessage(t *testing.T, c *conversation, ordinal int) string {
+	t.Helper()
+	_, codec, err := harnessOf([]byte(`{"harness":"opencode"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := codec.Decode(c.messages[ordinal-1])
+	return m.Key
+}
+
+// The unmodified session was replayed without the messages that a head covers, so it looked
+// cheaper than it was. The prompt of magicctx names the head as a section of its own.
+func TestReplayTellsFoldsAndSections(t *testing.T) {
+	w := newWorld(t)
+	early := w.connect(false)
+	c := &conversation{id: "ses_long"}
+	for range 5 {
+		c.turn()
+		early.pass(c)
+	}
+	w.publish(c, 4)
+	traced := w.connect(true)
+	for range 8 {
+		c.turn()
+		traced.pass(c)
+	}
+	trace := traced.stop()
+	early.stop()
+	replayed, report := wires(t, trace)
+	if diff := cmp.Diff(gist(traced.answers), gist(replayed)); diff != "" {
+		t.Fatalf("decisions (-recorded +replayed):\n%s", diff)
+	}
+	s := report.Summary()
+	if len(s.Folds) != 1 || s.Folds[0].Reason != "first-head" || s.Folds[0].Head.Epoch != 1 || s.Folds[0].Head.Through != 4 || s.Folds[0].Head.Sections.Compartments == 0 {
+		t.Fatalf("folds %+v", s.Folds)
+	}
+	if len(s.Publishes) != 0 {
+		t.Errorf("what was published before the trace counts as of the trace: %+v", s.Publishes)
+	}
+	before := 0
+	for _, p := range s.Detail {
+		if got := p.Raw.Prompt(); got <= before {
+			t.Errorf("pass %d: unmodified, the prompt shrinks from %d to %d", p.Pass, before, got)
+		} else {
+			before = got
+		}
+		if p.Sources.Total() != p.Tokens.Prompt() {
+			t.Errorf("pass %d: its sections add up to %d of %d", p.Pass, p.Sources.Total(), p.Tokens.Prompt())
+		}
+		if hasHead := p.Pass >= s.Folds[0].Pass; hasHead != (p.Sources.Head > 0) || hasHead != (p.Head != nil) {
+			t.Errorf("pass %d, folded in %d: its head has %d tokens, %+v", p.Pass, s.Folds[0].Pass, p.Sources.Head, p.Head)
+		}
+		want := schema.CompartmentScore{Start: 1, End: 4, Fidelity: 0.8}
+		if p.History == nil || p.History.Weakest == nil || *p.History.Weakest != want {
+			t.Errorf("pass %d: the history is %+v", p.Pass, p.History)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/replay"
+	"github.com/magicctx/magicctx-host/internal/view"
+)
+
+// HistoryNotes returns what a pass has done to the head, and what was published before it,
+// as one text each.
+func HistoryNotes(p *replay.Pass) []string {
+	var notes []string
+	for _, published := range p.Published {
+		notes = append(notes, "published: "+view.Published(published))
+	}
+	if p.Fold != "" && p.Head != nil {
+		notes = append(notes, fmt.Sprintf("epoch %d, folded %s: %s", p.Head.Epoch, view.FoldReason(p.Fold), view.HeadSizes(*p.Head)))
+	}
+	return notes
+}
+
+// Epochs sums up the folds, for example "3 folds: idle 2, first-head 1". It is empty if
+// there is none.
+func Epochs(folds []replay.Fold) string {
+	if len(folds) == 0 {
+		return ""
+	}
+	var order, counts []string
+	n := make(map[string]int)
+	for _, f := range folds {
+		if n[f.Reason] == 0 {
+			order = append(order, f.Reason)
+		}
+		n[f.Reason]++
+	}
+	for _, reason := range order {
+		counts = append(counts, fmt.Sprintf("%s %d", format.Clean(reason), n[reason]))
+	}
+	return format.Count(len(folds), "fold") + ": " + strings.Join(counts, ", ")
+}
+
+// Publications sums up the publications, for example "7 publications, 1 without a model".
+// It is empty if there is none.
+func Publications(all []replay.Publish) string {
+	if len(all) == 0 {
+		return ""
+	}
+	extracted := 0
+	for _, p := range all {
+		if p.MadeBy == "extractive" {
+			extracted++
+		}
+	}
+	text := format.Count(len(all), "publication")
+	if extracted > 0 {
+		text += fmt.Sprintf(", %d without a model", extracted)
+	}
+	return text
+}
+
+// history prints what the sessions with summarised history were left with.
+func (p *printer) history(s replay.Summary) {
+	for _, last := range lastPasses(s.Detail) {
+		if last.Head == nil && last.History == nil {
+			continue
+		}
+		p.wrapped("history of "+format.Clean(last.Session)+": ", strings.Join(view.HistoryLines(last.Head, last.History), "; "))
+	}
+	for _, text := range []string{Epochs(s.Folds), Publications(s.Publishes)} {
+		if text != "" {
+			fmt.Fprintln(p.w, text)
+		}
+	}
+}
+
+// lastPasses returns the last pass of each session, in the order of their first passes.
+func lastPasses(passes []*replay.Pass) []*replay.Pass {
+	var all []*replay.Pass
+	at := make(map[string]int)
+	for _, q := range passes {
+		i, isKnown := at[q.Session]
+		if !isKnown {
+			at[q.Session] = len(all)
+			all = append(all, q)
+			continue
+		}
+		all[i] = q
+	}
+	return all
+}
+
+// sections prints what the largest prompt consists of.
+func (p *printer) sections(passes []*replay.Pass) {
+	if len(passes) == 0 {
+		return
+	}
+	largest := passes[0]
+	for _, q := range passes {
+		if q.Sources.Total() > largest.Sources.Total() {
+			largest = q
+		}
+	}
+	var parts []string
+	for _, s := range Sections(largest.Sources) {
+		if s.Tokens > 0 {
+			parts = append(parts, s.Name+" "+format.Tokens(s.Tokens))
+		}
+	}
+	p.wrapped("the largest prompt: ", strings.Join(parts, ", "))
+}
+
+// A Section is a part of a prompt.
+type Section struct {
+	Name   string
+	Tokens int
+}
+
+// Sections returns the parts of a prompt in the order of the wire: first the system prompt
+// and the head, then the tail by kind of content.
+func Sections(s replay.Sources) []Section {
+	return []Section{
+		{"system prompt", s.System},
+		{"guidance", s.Guidance},
+		{"summarised history", s.Head},
+		{"text", s.Text},
+		{"reasoning", s.Reasoning},
+		{"tool inputs", s.Inputs},
+		{"tool results", s.Results},
+		{"files", s.Files},
+	}
+}
+
+// wrapped prints a text in as many lines as it needs.
+func (p *printer) wrapped(label, text string) {
+	for _, line := range wrap(label+text, columns) {
+		fmt.Fprintln(p.w, line)
+	}
+}

@@ -1,0 +1,220 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// historyFacts draws the facts about a session's summarised history: one line if all is
+// well, and every fault in a line of its own.
+func (s *screen) historyFacts(st schema.SessionStatus) {
+	for _, fault := range historyFaults(st, s.now) {
+		s.factIn(Alarm, "fault", fault)
+	}
+	for _, f := range []struct{ label, text string }{
+		{"history", historyOf(st)},
+		{"head", headOf(st.Head, s.now)},
+		{"historian", historianOf(st.History, s.now)},
+	} {
+		if f.text != "" {
+			s.fact(f.label, f.text)
+		}
+	}
+}
+
+// historyFaults names the reasons why history is not summarised as it should be.
+func historyFaults(st schema.SessionStatus, now time.Time) []string {
+	h := st.History
+	if h == nil {
+		return nil
+	}
+	var faults []string
+	if h.IsOverdue {
+		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "pass")))
+	}
+	if h.Failures > 0 {
+		text := fmt.Sprintf("the historian has failed %s in a row, last %s ago: %s", format.Count(h.Failures, "time"), format.AgeOf(h.FailedAt, now), format.Clean(h.LastError))
+		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
+	}
+	return faults
+}
+
+// retryOf says when a model is asked again, and what stands in for it.
+func retryOf(passes int) string {
+	when := "with the next pass that needs it"
+	if passes > 0 {
+		when = "in " + format.Count(passes, "pass")
+	}
+	return "a model is asked again " + when + "; a full window gets extracts without a model"
+}
+
+// historyOf sums up the compartments, and says if all is well.
+func historyOf(st schema.SessionStatus) string {
+	if st.History == nil {
+		return ""
+	}
+	text := compartmentsOf(st.History)
+	if st.History.Compartments > 0 && len(historyFaults(st, time.Time{})) == 0 {
+		return "healthy: " + text
+	}
+	return text
+}
+
+func compartmentsOf(h *schema.HistoryStatus) string {
+	if h.Compartments == 0 {
+		return "nothing is summarised yet"
+	}
+	text := fmt.Sprintf("%s for %s tokens of messages", format.Count(h.Compartments, "compartment"), format.Tokens(h.RawTokens))
+	if h.Extractive > 0 {
+		text += fmt.Sprintf(", %d without a model", h.Extractive)
+	}
+	text += ", fidelity " + format.Percent(h.Fidelity)
+	if w := h.Weakest; w != nil && h.Compartments > 1 {
+		text += fmt.Sprintf(" (lowest %s, messages %d-%d)", format.Percent(w.Fidelity), w.Start, w.End)
+	}
+	return text
+}
+
+// HistoryLines describes the summarised history and the head of a session without the time
+// of day, for a replay.
+func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
+	var lines []string
+	if h != nil {
+		lines = append(lines, compartmentsOf(h))
+		if h.Failures > 0 {
+			lines = append(lines, fmt.Sprintf("the historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError)))
+		}
+		if h.IsOverdue {
+			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "pass")))
+		}
+	}
+	if head != nil {
+		lines = append(lines, standsFor(head), fmt.Sprintf("epoch %d", head.Epoch), HeadSizes(*head))
+	}
+	return lines
+}
+
+func standsFor(h *schema.HeadStatus) string {
+	return fmt.Sprintf("the head stands for messages 1-%d, %s tokens as %s", h.Through, format.Tokens(h.Covered), format.Tokens(h.Baseline+h.Delta))
+}
+
+// foldReasons says in plain words why the head was folded.
+var foldReasons = map[string]string{
+	"first-head":          "as the first head",
+	"reverted":            "because messages were taken back",
+	"refold":              "because the compartments were made anew",
+	"memory-updates":      "because many memories had changed",
+	"delta-over-budget":   "because the delta was over its budget",
+	"delta-over-baseline": "because the delta was as large as the baseline",
+	"first-pass":          "with the first pass",
+}
+
+// FoldReason says in plain words why the head was folded. reason may be foreign text.
+func FoldReason(reason string) string {
+	if text := cmp.Or(foldReasons[reason], reasons[reason]); text != "" {
+		return text
+	}
+	return "cause: " + format.Clean(reason)
+}
+
+// headOf describes the head with its sections.
+func headOf(h *schema.HeadStatus, now time.Time) string {
+	if h == nil {
+		return ""
+	}
+	text := strings.TrimPrefix(standsFor(h), "the head ")
+	text += fmt.Sprintf("; epoch %d, folded %s ago %s", h.Epoch, format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
+	text += "; " + HeadSizes(*h)
+	var folds []string
+	for _, f := range h.Folds {
+		folds = append(folds, fmt.Sprintf("%s %d", format.Clean(f.Cause), f.Count))
+	}
+	if len(folds) > 0 {
+		text += "; folds: " + strings.Join(folds, ", ")
+	}
+	return text
+}
+
+// HeadSizes names the sizes of the head's sections, for example "baseline 9k
+// (compartments 6k, docs 1.2k), delta 700".
+func HeadSizes(h schema.HeadStatus) string {
+	var sections []string
+	for _, part := range []struct {
+		name   string
+		tokens int
+	}{
+		{"compartments", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"docs", h.Sections.Docs}, {"profile", h.Sections.Profile},
+	} {
+		if part.tokens > 0 {
+			sections = append(sections, part.name+" "+format.Tokens(part.tokens))
+		}
+	}
+	text := "baseline " + format.Tokens(h.Baseline)
+	if len(sections) > 0 {
+		text += " (" + strings.Join(sections, ", ") + ")"
+	}
+	return text + ", delta " + format.Tokens(h.Delta)
+}
+
+// historianOf describes the work of the historian.
+func historianOf(h *schema.HistoryStatus, now time.Time) string {
+	if h == nil {
+		return ""
+	}
+	var parts []string
+	if r := h.Running; r != nil {
+		parts = append(parts, workOf(r)+" for "+format.AgeOf(r.Since, now))
+	}
+	if r := h.Unfinished; r != nil {
+		parts = append(parts, fmt.Sprintf("an unfinished recomp of messages %d-%d waits, up to %d done", r.Start, r.End, r.Done))
+	}
+	if h.Publishes > 0 {
+		published := fmt.Sprintf("%s in %s", format.Count(h.Publishes, "publication"), format.Count(h.Runs, "run"))
+		if h.Extracted > 0 {
+			published += fmt.Sprintf(", %d without a model", h.Extracted)
+		}
+		parts = append(parts, published)
+	} else if h.Runs > 0 {
+		parts = append(parts, "nothing published in "+format.Count(h.Runs, "run"))
+	}
+	if p := h.LastPublish; p != nil {
+		parts = append(parts, fmt.Sprintf("last %s ago: %s", format.AgeOf(p.At, now), Published(*p)))
+	}
+	if read := h.Usage.Input + h.Usage.CacheRead + h.Usage.CacheWrite; read > 0 {
+		parts = append(parts, fmt.Sprintf("models read %s and wrote %s tokens", format.Tokens(read), format.Tokens(h.Usage.Output)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// errandNames are the kinds of runs that a user has begun.
+var errandNames = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
+
+// workOf describes a run under way.
+func workOf(r *schema.HistoryRun) string {
+	if r.End == 0 {
+		return "at work"
+	}
+	return fmt.Sprintf("%s of messages %d-%d, up to %d done,", errandNames[r.Kind], r.Start, r.End, r.Done)
+}
+
+// Published describes a publication, for example "messages 61-80 as 1 compartment by
+// small, fidelity 88%".
+func Published(p schema.HistoryPublish) string {
+	by := "by extraction"
+	if p.MadeBy != "extractive" {
+		by = "by " + cmp.Or(format.Clean(path.Base(p.Model)), "a model")
+	}
+	switch p.MadeBy {
+	case "repaired":
+		by += " at its second try"
+	case "fallback":
+		by += " in place of another model"
+	}
+	return fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "compartment"), by, format.Percent(p.Fidelity))
+}

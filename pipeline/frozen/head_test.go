@@ -1,0 +1,28 @@
+package frozen_test
+
+import (
+	"testing"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
+
+// A unit counts the same whether the head covers it already or not. Only its edits matter.
+func TestCoveredCountsWhatEditsHaveLeft(t *testing.T) {
+	unit := func(kind frozen.UnitKind, edit frozen.EditKind, isCovered bool) *frozen.Unit {
+		u := &frozen.Unit{Kind: kind, Tokens: 100, InputTokens: 10}
+		u.Edit, u.Covered = edit, isCovered
+		return u
+	}
+	for _, isCovered := range []bool{false, true} {
+		var c frozen.Covered
+		c.Add(unit(frozen.ToolUnit, "", isCovered))
+		c.Add(unit(frozen.ToolUnit, frozen.Skeleton, isCovered))
+		c.Add(unit(frozen.ToolUnit, frozen.Drop, isCovered))
+		c.Add(unit(frozen.TextUnit, frozen.Drop, isCovered))
+		c.Add(&frozen.Unit{Kind: frozen.TextUnit, Tokens: 7})
+		c.Add(&frozen.Unit{Kind: frozen.FileUnit, Tokens: 3})
+		if want := (frozen.Covered{Text: 7, Files: 3, Inputs: 20, Results: 100}); c != want || c.Tokens() != 130 {
+			t.Errorf("covered %v: %+v, want %+v", isCovered, c, want)
+		}
+	}
+}
