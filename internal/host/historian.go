@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
@@ -33,10 +34,11 @@ type workload struct {
 	limit     int
 	threshold float64
 	lowMark   float64
-	usage     float64
-	pass      int
-	// waiting describes the drops that the next bust makes anyway.
-	waiting history.WaitingDrops
+	// usage is the pressure that the pass has left, in percent of limit. size is the
+	// same in tokens.
+	usage float64
+	size  int
+	pass  int
 }
 
 // A work is the state of a session's historian.
@@ -94,6 +96,13 @@ func (ps *pass) workload(c Client) workload {
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
 		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
 	}
+	size := d.Size.Current
+	if d.Verdict != schema.Steady && size > 0 { // what the bust removed is no longer pressure
+		left := max(0, size-d.Price.Removed)
+		w.usage *= float64(left) / float64(size)
+		size = left
+	}
+	w.size = r.Counting.Model.OwnTokens(size)
 	if w.lowMark <= 0 {
 		w.lowMark = r.Threshold / 2
 	}
@@ -176,7 +185,8 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 		commits = trigger.MinClusters
 	}
 	t := history.Trigger(history.TriggerFacts{
-		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), Waiting: w.waiting, MinClusters: commits, Count: tokens.Count,
+		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), MinClusters: commits, Count: tokens.Count,
+		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
 	})
 	if !t.Runs {
 		return nil, nil
@@ -318,6 +328,7 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
 	s.work.throttle = throttle.Published(way)
+	s.work.askedAt = 0 // more may be eligible
 	if way == history.ByModel {
 		s.work.halvings = 0
 	}
@@ -351,7 +362,8 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	}
 	run := runRow(p, result)
 	run.Status, run.Reason = store.RunFailed, reason.Error()
-	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
+	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
+	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
 	if err := h.Store.RecordRun(ctx, p.key, run, s.work.throttle.RetryPass(p.demand)); err != nil {

@@ -109,7 +109,12 @@ func (h *Host) withdraw(ctx context.Context, s *session) {
 
 // standing returns how many compartments a revert has left.
 func (s *session) standing() int {
-	return s.pipe.Standing(&pipeline.History{Compartments: s.chronicle.compartments, Marker: s.chronicle.markers.begin()})
+	return s.pipe.Standing(s.chronicle.published())
+}
+
+// published returns the compartments and the marker, as the pipeline takes them.
+func (c *chronicle) published() *pipeline.History {
+	return &pipeline.History{Compartments: c.compartments, Marker: c.markers.begin()}
 }
 
 // firstGone returns the first message that a revert has taken from the compartments or from
