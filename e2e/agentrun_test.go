@@ -271,7 +271,7 @@ func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.wait(arrived, "the agent's request")
 	ours.kill()
 	a.w.wait(abandoned, "the provider's request to end")
-	a.want("a run whose host is killed", host.AgentUnavailable, "", <-done)
+	a.want("a run whose host is killed", host.AgentAborted, "", <-done)
 }
 
 func (a *agents) want(what string, kind host.AgentErrorKind, message string, err error) {

@@ -21,7 +21,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	session := w.session(oc)
 	w.play(session, mockllm.Say("It says 41."))
 	w.prompt(oc, session, "What is the answer?")
-	for _, command := range []string{"ctx-status", "ctx-flush"} {
+	for _, command := range []string{"ctx-status", "ctx-flush", "ctx-recomp", "ctx-wrapup"} {
 		body := map[string]string{"command": command, "arguments": ""}
 		if err := oc.Call(w.ctx, http.MethodPost, "/session/"+session+"/command", body, nil); err != nil {
 			t.Errorf("/%s: %v", command, err)
@@ -30,6 +30,8 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 	for _, test := range []struct{ command, says string }{
 		{"ctx-status", "Next bust: at "},
 		{"ctx-flush", "There is nothing to free now."},
+		{"ctx-recomp", "The historian is switched off"}, // the session has a script
+		{"ctx-wrapup", "The historian is switched off"},
 	} {
 		out, code, err := opencodetest.Run(w.ctx, o, "--session", session, "--command", test.command)
 		if err != nil {

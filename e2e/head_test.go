@@ -137,6 +137,7 @@ type headKeeper struct {
 	agent   agent.Agent
 	session string
 	first   map[int]*mockllm.Request // of each turn
+	marks   bool                     // a publication asks for a compaction marker
 	steps   int
 }
 
@@ -235,6 +236,9 @@ func (k *headKeeper) publish(turns ...int) {
 			Start: from + 1, End: to + 1, StartKey: keys[from], EndKey: keys[to], Title: fmt.Sprintf("turn %d", turn),
 			Tiers: [4]string{summaryOf(turn), summaryOf(turn)}, Importance: 100, MadeBy: "model",
 		})
+		if k.marks {
+			p.Marker = fmt.Sprintf(`{"endMessageId":%q,"ordinal":%d,"publishedAt":1}`, keys[to], to+1)
+		}
 	}
 	if err := s.PublishHistory(k.ctx, p); err != nil {
 		k.t.Fatal(err)
@@ -259,22 +263,22 @@ func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int) {
 			k.wantInBody(r, promptOf(turn), false)
 		}
 	}
-	k.checkBreakpoints(r)
+	k.checkHeadBreakpoints(r)
 }
 
-// checkBreakpoints asserts that the acknowledgement has a breakpoint, and that the harness's own ones are
+// checkHeadBreakpoints asserts that the acknowledgement has a breakpoint, and that the harness's own ones are
 // still there.
-func (k *headKeeper) checkBreakpoints(r *mockllm.Request) {
-	k.t.Helper()
+func (w *world) checkHeadBreakpoints(r *mockllm.Request) {
+	w.t.Helper()
 	want := []string{"system[0]", "messages[1].content[0]:assistant"}
-	if k.harness == schema.HarnessPi {
+	if w.harness == schema.HarnessPi {
 		want = append([]string{fmt.Sprintf("tools[%d]", len(r.Tools)-1)}, want...)
 	} else {
 		want = append(want, r.Blocks[lastOfMessage(r, len(r.Messages)-2)].Where)
 	}
 	want = append(want, r.Blocks[len(r.Blocks)-1].Where)
 	if got := r.Breakpoints(); !slices.Equal(got, want) {
-		k.t.Errorf("request %d has breakpoints at %v, want %v", r.Seq, got, want)
+		w.t.Errorf("request %d has breakpoints at %v, want %v", r.Seq, got, want)
 	}
 }
 

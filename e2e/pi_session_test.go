@@ -454,6 +454,8 @@ func TestPiCommandsAndStatusLine(t *testing.T) {
 	for _, test := range []struct{ command, says string }{
 		{"ctx-status", "Next bust: at "},
 		{"ctx-flush", "There is nothing to free now."},
+		{"ctx-recomp", "The historian is switched off"}, // the session has a script
+		{"ctx-wrapup 0", "At least one turn stays."},
 	} {
 		if err := p.Command(w.ctx, session, test.command); err != nil {
 			t.Fatal(err)

@@ -26,6 +26,10 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 	testForkBeginsWithTheRequestOfItsOriginal(t, schema.HarnessPi)
 }
 
+func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) }
+
+func TestPiLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessPi) }
+
 func TestPiHead(t *testing.T) { testHead(t, schema.HarnessPi) }
 
 func TestPiExpand(t *testing.T) { testExpand(t, schema.HarnessPi) }

@@ -202,7 +202,7 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	if w.decision.Price.Removed < 50_000 {
 		t.Errorf("the fold frees %d tokens", w.decision.Price.Removed)
 	}
-	size, _ := w.session.size()
+	size, _ := w.session.size(Counting{})
 	if size.Current > 35_000 {
 		t.Errorf("the next prompt is believed to have %d tokens", size.Current)
 	}
@@ -227,27 +227,8 @@ func TestFoldUnderPressureReachesTheLowMark(t *testing.T) {
 	if w.decision.Fold != FoldFirst || len(w.decision.Edits) == 0 {
 		t.Fatalf("fold %q, %d edits, %s", w.decision.Fold, len(w.decision.Edits), w.decision.Cause)
 	}
-	if size, _ := w.session.size(); size.Current > 40_000 || size.Current < 35_000 {
+	if size, _ := w.session.size(w.readings.Counting); size.Current > 40_000 || size.Current < 35_000 {
 		t.Errorf("the next prompt is believed to have %d tokens, want about the low mark of 40,000", size.Current)
-	}
-}
-
-// What the next bust takes anyway are the messages of published compartments, and queued
-// drops behind them.
-func TestWaitingForTheNextBust(t *testing.T) {
-	w := talked(t, transcript.OpenCode{}, 8, 4)
-	key := func(i int) string { return w.codec.Decode(w.raw[i]).Key }
-	before := w.session.Waiting(key(3))
-	if before.Going != 0 || before.Active == 0 {
-		t.Fatalf("with nothing new: %+v", before)
-	}
-	after := w.session.Waiting(key(7))
-	if after.Going != 400 || after.Active != before.Active {
-		t.Errorf("four messages of 100 tokens are published: %+v, before %+v", after, before)
-	}
-	w.queue(w.session.State.ByTag(3).Tag, w.session.State.ByTag(11).Tag)
-	if queued := w.session.Waiting(key(7)); queued.Going != 500 {
-		t.Errorf("with a queued drop in front of their end and one behind it: %+v", queued)
 	}
 }
 

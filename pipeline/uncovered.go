@@ -83,31 +83,6 @@ func (s *Session) readTokens(i int) int {
 	return tokens
 }
 
-// Waiting describes what the next bust takes from the wire anyway: the messages behind the
-// head up to the one with this key, whose compartments are published and not shown yet,
-// and the queued drops.
-func (s *Session) Waiting(key string) history.WaitingDrops {
-	end := 0
-	if i, ok := s.index[key]; ok {
-		end = i + 1
-	}
-	w := history.WaitingDrops{Active: s.State.Head.Tokens()}
-	covered := s.coveredBy(s.State.Head)
-	for i := covered; i < len(s.entries); i++ {
-		size := s.tokensOf(&s.entries[i])
-		w.Active += size
-		if i < end {
-			w.Going += size
-		}
-	}
-	for _, q := range s.State.Queue() {
-		if u := s.State.ByTag(q.Tag); u != nil && s.index[u.MessageKey] >= max(covered, end) {
-			w.Going += u.Tokens
-		}
-	}
-	return w
-}
-
 // UncoveredTokens returns the size of the messages behind the message with this key, and
 // of all messages if the key is empty or unknown. It is cheap enough for a pass.
 func (s *Session) UncoveredTokens(key string) int {

@@ -225,9 +225,11 @@ type HeadSections struct {
 // HistoryStatus describes the summarised history of a session, and its historian.
 type HistoryStatus struct {
 	// Compartments counts the compartments, and Extractive the ones that were written
-	// without a model. RawTokens is the size of the messages that they summarise.
+	// without a model. They cover the messages 1 to Covered. RawTokens is the size of
+	// these messages.
 	Compartments int `json:"compartments"`
 	Extractive   int `json:"extractive,omitzero"`
+	Covered      int `json:"covered"`
 	RawTokens    int `json:"rawTokens"`
 	// Fidelity is the weighted share of anchors that the compartments hold, from 0 to
 	// 1. Weakest is the compartment with the lowest one.
@@ -239,9 +241,10 @@ type HistoryStatus struct {
 	Publishes int            `json:"publishes"`
 	Extracted int            `json:"extracted,omitzero"`
 	Usage     HistorianUsage `json:"usage"`
-	// RunningSince is the time (Unix ms) at which the run under way began, 0 if there
-	// is none.
-	RunningSince int64 `json:"runningSince,omitzero"`
+	// Running is the run under way.
+	Running *HistoryRun `json:"running,omitzero"`
+	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
+	Unfinished *HistoryRun `json:"unfinished,omitzero"`
 	// Failures counts the failures of models since their last usable answer. LastError
 	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
 	// again from the pass RetryPass on.
@@ -290,6 +293,20 @@ type HistoryPublish struct {
 	// Reason says why the run began, for example "tail-size".
 	Reason string         `json:"reason,omitzero"`
 	Usage  HistorianUsage `json:"usage"`
+}
+
+// HistoryRun is work of the historian.
+type HistoryRun struct {
+	// Kind says whether the host began the run by itself (incremental), or the
+	// user did: a recomp of all summaries, of a part of them, or a wrap-up.
+	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
+	// Since is when it began, in Unix ms. It is absent for an unfinished one.
+	Since int64 `json:"since,omitzero"`
+	// Start and End are its messages, and Done is the last one that has its new
+	// summary. They are absent for an incremental run.
+	Start int `json:"start,omitzero"`
+	End   int `json:"end,omitzero"`
+	Done  int `json:"done,omitzero"`
 }
 
 // NextBust estimates the next bust under pressure, in tokens.

@@ -41,7 +41,14 @@ type HistoryRow struct {
 	// the publications that no model has made.
 	Runs, Publishes, Extracted int
 	Usage                      RunUsage
+
+	// Staged is the recomp that is not finished, nil if there is none.
+	Staged *StagedRange
 }
+
+// A StagedRange says how far a recomp is that is not finished. Start and End are those of
+// its Staging, and Done is the last message with a staged compartment.
+type StagedRange struct{ Start, End, Done int }
 
 // A HistorySummary is the state of a session's historian with the figures that a
 // status shows.
@@ -49,6 +56,7 @@ type HistorySummary struct {
 	HistoryRow
 	Compartments int
 	Extractive   int     // compartments that no model has written
+	Covered      int     // the last message that they cover, 0 without compartments
 	RawTokens    int     // of the messages that they stand for
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	// Weakest is the compartment with the lowest fidelity, zero if there is none.
@@ -89,8 +97,9 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 		return sum, err
 	}
 	err = scan(c, historyCountsSQL, func(row *sqlite3.Stmt) {
-		sum.Compartments, sum.RawTokens, sum.Fidelity, sum.Extractive = row.ColumnInt(0), count(row, 1), row.ColumnFloat(2), row.ColumnInt(3)
-		sum.Weakest = CompartmentScore{Start: row.ColumnInt(5), End: row.ColumnInt(6), Fidelity: row.ColumnFloat(4)}
+		sum.Compartments, sum.Covered, sum.RawTokens = row.ColumnInt(0), row.ColumnInt(1), count(row, 2)
+		sum.Fidelity, sum.Extractive = row.ColumnFloat(3), row.ColumnInt(4)
+		sum.Weakest = CompartmentScore{Start: row.ColumnInt(6), End: row.ColumnInt(7), Fidelity: row.ColumnFloat(5)}
 	}, key.Harness, key.Session)
 	if err != nil {
 		return sum, err
@@ -116,7 +125,7 @@ func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
 }
 
 func readHistory(s *sqlite3.Stmt) HistoryRow {
-	return HistoryRow{
+	r := HistoryRow{
 		Project: s.ColumnText(0), Frontier: count(s, 1), RunningSince: s.ColumnInt64(2),
 		Failures: count(s, 3), LastError: s.ColumnText(4), FailedAt: s.ColumnInt64(5), RetryPass: count(s, 6),
 		Throttle: s.ColumnText(7), NoHead: count(s, 8),
@@ -128,6 +137,10 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 		},
 		Extracted: count(s, 17),
 	}
+	if s.ColumnBool(18) {
+		r.Staged = &StagedRange{Start: s.ColumnInt(19), End: s.ColumnInt(20), Done: s.ColumnInt(21)}
+	}
+	return r
 }
 
 // ensureHistory creates the state of a session's historian. It does nothing for an

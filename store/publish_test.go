@@ -138,7 +138,7 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 		HistoryRow: HistoryRow{
 			Project: project, Frontier: 10, Throttle: `{"spent":7}`, PendingMarker: p.Marker, Runs: 2, Publishes: 1, Usage: p.Run.Usage,
 		},
-		Compartments: 2, RawTokens: 900, Fidelity: run.Fidelity, Weakest: CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
+		Compartments: 2, Covered: 9, RawTokens: 900, Fidelity: run.Fidelity, Weakest: CompartmentScore{Start: 7, End: 9, Fidelity: 0.25}, LastRun: &run, LastPublish: &run,
 	})
 }
 

@@ -106,6 +106,8 @@ func (h *Host) RunAgent(ctx context.Context, r AgentRun) (AgentAnswer, error) {
 			return agentAnswer(r.Harness, result)
 		case ctx.Err() != nil:
 			return AgentAnswer{}, agentEnded(ctx)
+		case errors.Is(err, ErrClientLeft):
+			return AgentAnswer{}, &AgentError{Kind: AgentAborted, Message: err.Error()}
 		}
 		h.Log.Warn("agent not run", "session", r.Session, "agent", r.Agent, "cause", err)
 		unavailable.Message = err.Error()

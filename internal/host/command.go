@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -19,8 +20,10 @@ const (
 )
 
 var commands = []schema.CommandDefinition{
-	{Name: commandFlush, Description: "Apply all queued context reductions with the next message"},
+	{Name: commandFlush, Description: "Apply all queued context reductions and show new summaries with the next message"},
+	{Name: commandRecomp, Description: "Summarise again what is summarised: all of it, or messages A-B. \"cancel\" ends it"},
 	{Name: commandStatus, Description: "Show how full the context is, what was dropped and what waits to be reduced"},
+	{Name: commandWrapUp, Description: "Summarise everything but the newest N turns now. \"cancel\" ends it"},
 }
 
 // CommandExecute runs a command for the user.
@@ -35,6 +38,10 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 		return h.flush(ctx, c, key, p.Directory)
 	case commandStatus:
 		return h.describe(ctx, key)
+	case commandRecomp:
+		return h.recomp(ctx, c, key, p)
+	case commandWrapUp:
+		return h.wrapUp(ctx, c, key, p)
 	}
 	return none, invalid("there is no command %q", p.Command)
 }
@@ -75,23 +82,31 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
 	d := s.pipe.Decide(ps.read(ctx))
 	waiting := len(s.pipe.State.Queue()) - len(d.Drained)
-	var text string
-	switch {
-	case len(d.Edits) == 0 || d.Price.Removed == 0:
-		text = "There is nothing to free now."
-	case d.Verdict == schema.Hard:
-		text = fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
-	default:
-		text = fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(d.Price.Removed), format.Tokens(d.Price.Resent))
-		if cost := h.factsOf(ctx, m).rewriting(d.Price.Resent); cost != nil {
-			text += ", which costs " + format.AboutDollars(*cost)
-		}
-		text += "."
+	text := h.costOfBust(ctx, m, d)
+	if d.Head != nil {
+		text = "It shows the new summaries. " + text
 	}
 	if waiting > 0 {
 		text += fmt.Sprintf(" %s stay queued.", format.Count(waiting, "piece"))
 	}
 	return text
+}
+
+// costOfBust says what a bust that the user asks for would free and cost.
+func (h *Host) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
+	switch {
+	case d.Price.Removed <= 0 && d.Head == nil:
+		return "There is nothing to free now."
+	case d.Cause != pipeline.CauseFlush && d.Price.Removed > 0:
+		return fmt.Sprintf("It frees about %s tokens and costs nothing: the cached prefix is gone anyway.", format.Tokens(d.Price.Removed))
+	case d.Cause != pipeline.CauseFlush:
+		return "It costs nothing: the cached prefix is gone anyway."
+	}
+	text := fmt.Sprintf("It frees about %s tokens and sends about %s again", format.Tokens(max(0, d.Price.Removed)), format.Tokens(d.Price.Resent))
+	if cost := h.factsOf(ctx, m).rewriting(d.Price.Resent); cost != nil {
+		text += ", which costs " + format.AboutDollars(*cost)
+	}
+	return text + "."
 }
 
 // shownDrops is the number of dropped units that /ctx-status lists.
@@ -111,7 +126,8 @@ func (h *Host) describe(ctx context.Context, key store.Key) (schema.CommandExecu
 		return result, err
 	}
 	now := time.UnixMilli(h.Clock.Now())
-	lines := append(sentences(st, now), dropsOf(st, now)...)
+	lines := append(sentences(st, now), historySentences(st.History, st.Passes, now)...)
+	lines = append(lines, dropsOf(st, now)...)
 	result.Message = strings.Join(lines, "\n")
 	return result, nil
 }
@@ -148,25 +164,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	if s.CacheLifeReason != "" {
 		lines = append(lines, fmt.Sprintf("Cache life: %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason))
 	}
-	if s.History != nil {
-		lines = append(lines, historySentence(*s.History))
-	}
 	return lines
-}
-
-// historySentence describes the summarised history, and a historian that fails.
-func historySentence(h schema.HistoryStatus) string {
-	text := fmt.Sprintf("History: %s for %s tokens of messages, fidelity %s.", format.Count(h.Compartments, "compartment"), format.Tokens(h.RawTokens), format.Percent(h.Fidelity))
-	if h.RunningSince > 0 {
-		text += " The historian is at work."
-	}
-	if h.IsOverdue {
-		text += fmt.Sprintf(" It has waited for %s to be summarised.", format.Count(h.Waited, "pass"))
-	}
-	if h.Failures > 0 {
-		text += fmt.Sprintf(" The historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError))
-	}
-	return text
 }
 
 // dropsOf lists the newest dropped units.

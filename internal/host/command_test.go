@@ -9,9 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-func (h *harness) command(name string) string {
+func (h *harness) command(line string) string {
 	h.t.Helper()
-	r, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Directory: "/p", Command: name})
+	name, arguments, _ := strings.Cut(line, " ")
+	r, err := h.host.CommandExecute(h.t.Context(), h, schema.CommandExecuteParams{Session: testSession, Directory: "/p", Command: name, Arguments: arguments})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -115,20 +115,25 @@ func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (
 	if s.mode().IsSubagent {
 		return nil, errSubagent
 	}
-	known := s.chronicle
 	if s.pipe == nil {
-		if known, err = h.readChronicle(ctx, key, directory); err != nil {
+		if s.chronicle, err = h.readChronicle(ctx, key, directory); err != nil {
 			return nil, err
 		}
 	}
-	anchors := anchorsOf(known.compartments)
+	return h.sourceOf(s, directory)
+}
+
+// sourceOf returns where the raw messages of a session are read. The caller holds the
+// session and has read its chronicle.
+func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
+	anchors := anchorsOf(s.chronicle.compartments)
 	if s.pipe != nil && isWhole(s.pipe, anchors) {
 		return inMemory(s.pipe, anchors), nil
 	}
 	if h.RawHistory == nil {
 		return nil, errors.New("the session is not in memory, and this host reads no other store")
 	}
-	session := rawhistory.Session{Harness: schema.Harness(key.Harness), ID: key.Session, Directory: directory, Anchors: anchors}
+	session := rawhistory.Session{Harness: schema.Harness(s.key.Harness), ID: s.key.Session, Directory: directory, Anchors: anchors}
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return h.RawHistory.Read(ctx, session, start, end, yield)
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
@@ -28,13 +29,16 @@ type workload struct {
 	config    schema.Config
 	model     schema.Model
 	price     schema.Price
-	limit     int // tokens
+	// limit is the prompt limit in tokens of the host's count, because the history is
+	// counted so.
+	limit     int
 	threshold float64
 	lowMark   float64
-	usage     float64
-	pass      int
-	// waiting describes the drops that the next bust makes anyway.
-	waiting history.WaitingDrops
+	// usage is the pressure that the pass has left, in percent of limit. size is the
+	// same in tokens.
+	usage float64
+	size  int
+	pass  int
 }
 
 // A work is the state of a session's historian.
@@ -71,6 +75,9 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	level := history.LevelOf(w.usage, w.threshold)
 	isUrgent := w.usage >= history.ForceUsage || level > w.askedLevel
 	w.askedLevel = min(w.askedLevel, level)
+	if w.running != nil && w.running.yields && w.usage >= history.ForceUsage {
+		w.running.cancel(errYielded) // a later pass asks the trigger
+	}
 	if w.running != nil || !isUrgent && counter < w.askedAt+stepsBetween {
 		return
 	}
@@ -96,22 +103,19 @@ func (ps *pass) workload(c Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: usageAfter(d, r.LimitTokens), pass: ps.s.row.Passes,
+		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
 	}
-	w.waiting = ps.s.pipe.Waiting(ps.s.chronicle.coveredEnd().Key)
+	size := d.Size.Current
+	if d.Verdict != schema.Steady && size > 0 { // what the bust removed is no longer pressure
+		left := max(0, size-d.Price.Removed)
+		w.usage *= float64(left) / float64(size)
+		size = left
+	}
+	w.size = r.Counting.Model.OwnTokens(size)
 	if w.lowMark <= 0 {
 		w.lowMark = r.Threshold / 2
 	}
 	return w
-}
-
-// usageAfter returns the usage in percent that a pass leaves behind. After a bust there is
-// room again, before any answer reports it.
-func usageAfter(d pipeline.Decision, limit int) float64 {
-	if limit <= 0 || d.Head == nil && len(d.Edits) == 0 {
-		return d.Percent
-	}
-	return d.Percent - float64(d.Price.Removed)/float64(limit)*100
 }
 
 // coveredEnd returns the end of the newest compartment.
@@ -133,8 +137,12 @@ type plan struct {
 	reason  history.TriggerReason
 	started int64
 	load    workload
-	// cancel ends the run.
-	cancel context.CancelFunc
+	// cancel ends the run. Its cause wraps context.Canceled.
+	cancel context.CancelCauseFunc
+	// kind is that of the run's record, "" for "incremental".
+	kind string
+	// yields says that a run that is urgent may take its place.
+	yields bool
 }
 
 // summarise asks the trigger, and carries out the run that it wants.
@@ -156,8 +164,8 @@ func (h *Host) summarise(key store.Key, load workload) {
 		s.unlock()
 		return
 	}
-	run, cancel := context.WithCancel(ctx)
-	defer cancel()
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	p.cancel = cancel
 	s.work.running = p
 	s.unlock()
@@ -186,7 +194,8 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 		commits = trigger.MinClusters
 	}
 	t := history.Trigger(history.TriggerFacts{
-		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), Waiting: w.waiting, MinClusters: commits, Count: tokens.Count,
+		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), MinClusters: commits, Count: tokens.Count,
+		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
 	})
 	if !t.Runs {
 		return nil, nil
@@ -284,7 +293,7 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}
-	h.publish(s)
+	h.publish(s.key)
 }
 
 // hasTime reports whether a model may try again, because the window is far from full. Then
@@ -328,6 +337,7 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
 	s.work.throttle = throttle.Published(way)
+	s.work.askedAt = 0 // more may be eligible
 	if way == history.ByModel {
 		s.work.halvings = 0
 	}
@@ -361,7 +371,8 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	}
 	run := runRow(p, result)
 	run.Status, run.Reason = store.RunFailed, reason.Error()
-	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
+	isAborted := ask.Classify(reason) == ask.Aborted && !errors.Is(reason, errRescued)
+	if errors.Is(reason, store.ErrStale) || isAborted {
 		run.Status = store.RunNoop
 	}
 	if err := h.Store.RecordRun(ctx, p.key, run, s.work.throttle.RetryPass(p.demand)); err != nil {

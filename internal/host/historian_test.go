@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,7 +231,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	if len(rows) == 0 || rows[0].MadeBy != string(historian.ByModel) {
 		t.Fatalf("asked %v, published %+v", asked, rows)
 	}
-	if first, last := asked[0], asked[len(asked)-1]; last.End >= first.End {
+	first := asked[0]
+	if !slices.ContainsFunc(asked, func(r historian.Range) bool { return r.Start == first.Start && r.End < first.End }) {
 		t.Errorf("asked %v", asked)
 	}
 }

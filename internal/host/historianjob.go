@@ -42,17 +42,25 @@ func (h *Host) job(s *session, snapshot history.Snapshot, u pipeline.Uncovered, 
 	if chunk.End < chunk.Start {
 		return historian.Job{}, errors.New("the eligible messages are unreadable")
 	}
+	j := h.pattern(s)
+	j.Chunk, j.Raw = chunkOf(chunk), rawOf(u, chunk.Range, s.pipe.Codec.Vocabulary())
+	j.KeepLast = history.LevelOf(w.usage, w.threshold) > 0
+	return j, nil
+}
+
+// pattern returns what the jobs of a session have in common.
+func (h *Host) pattern(s *session) historian.Job {
+	w := &s.work
 	j := historian.Job{
-		Session: s.key.Session, Chunk: chunkOf(chunk), Raw: rawOf(u, chunk.Range, s.pipe.Codec.Vocabulary()),
+		Session:    s.key.Session,
 		References: referencesOf(s.chronicle.compartments), WithoutFacts: !w.config.Memory.Enabled || !w.config.Memory.AutoPromote,
-		KeepLast: history.LevelOf(w.usage, w.threshold) > 0, Edit: w.config.Historian.TwoPass,
-		Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
+		Edit: w.config.Historian.TwoPass, Models: historianModels(w.config.Historian.Agent), LiveModel: w.model.Provider + "/" + w.model.ID,
 		Timeout: time.Duration(w.config.HistorianTimeoutMS) * time.Millisecond,
 	}
 	for _, m := range s.chronicle.memories.Memories {
 		j.Memories = append(j.Memories, historian.Memory{Category: m.Category, Content: m.Content})
 	}
-	return j, nil
+	return j
 }
 
 // historianModels returns the configured models, as "provider/model".
@@ -60,8 +68,8 @@ func historianModels(a schema.Agent) []string {
 	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
 }
 
-// historianLimit returns the smallest prompt limit of the models that may be asked. It may
-// have to ask the harness, so nothing may wait for it.
+// historianLimit returns the smallest prompt limit of the models that may be asked, in
+// tokens of the host's count. It may have to ask the harness, so nothing may wait for it.
 func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
@@ -70,7 +78,7 @@ func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			limits = append(limits, promptLimit(told))
+			limits = append(limits, h.tokenRatio(ctx, schema.Model{Provider: provider, ID: id}).OwnTokens(promptLimit(told)))
 		}
 	}
 	return history.HistorianLimit(limits...), nil
@@ -91,8 +99,11 @@ func chunkOf(c history.Chunk) historian.Chunk {
 func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) []historian.Message {
 	var all []historian.Message
 	for _, m := range u.Messages.Between(r.Start, r.End+1) {
-		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 		decoded := u.Decoded[m.Ordinal]
+		if decoded == nil {
+			continue
+		}
+		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 		for i := range decoded.Parts {
 			if p := &decoded.Parts[i]; p.Kind == transcript.Tool && !decoded.Hidden {
 				raw.Calls = append(raw.Calls, historian.Call{
@@ -124,21 +135,9 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 
 // publication returns what a run has made, as the store takes it.
 func publication(p *plan, r historian.Result) store.Publication {
-	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r)}
-	sizes := make(map[int]int)
-	for _, m := range p.job.Raw {
-		sizes[m.Ordinal] = sizeOf(m)
-	}
-	for _, c := range r.Compartments {
-		row := store.CompartmentRow{
-			Start: c.Start, End: c.End, StartKey: c.StartKey, EndKey: c.EndKey, Title: c.Title, Tiers: c.Tiers,
-			Importance: c.Importance, Episode: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
-			MadeBy: string(r.MadeBy), Model: r.Model,
-		}
-		for n := c.Start; n <= c.End; n++ {
-			row.RawTokens += sizes[n]
-		}
-		out.Compartments = append(out.Compartments, row)
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw)}
+	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
+		out.Marker = pendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
 	for _, f := range r.Facts {
 		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
@@ -155,6 +154,27 @@ func publication(p *plan, r historian.Result) store.Publication {
 		out.Observations = append(out.Observations, store.ObservationRow{Start: p.job.Chunk.Start, End: r.Next - 1, Content: o})
 	}
 	return out
+}
+
+// rowsOf returns the compartments that a run has made of raw messages, as the store takes
+// them.
+func rowsOf(r historian.Result, raw []historian.Message) []store.CompartmentRow {
+	sizes := make(map[int]int, len(raw))
+	for _, m := range raw {
+		sizes[m.Ordinal] = sizeOf(m)
+	}
+	rows := make([]store.CompartmentRow, len(r.Compartments))
+	for i, c := range r.Compartments {
+		rows[i] = store.CompartmentRow{
+			Start: c.Start, End: c.End, StartKey: c.StartKey, EndKey: c.EndKey, Title: c.Title, Tiers: c.Tiers,
+			Importance: c.Importance, Episode: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
+			MadeBy: string(r.MadeBy), Model: r.Model,
+		}
+		for n := c.Start; n <= c.End; n++ {
+			rows[i].RawTokens += sizes[n]
+		}
+	}
+	return rows
 }
 
 func fieldsOf(e historian.Event) map[string]string {
@@ -180,7 +200,7 @@ func sizeOf(m historian.Message) int {
 func runRow(p *plan, r historian.Result) store.RunRow {
 	used := r.Usage()
 	return store.RunRow{
-		Kind: "incremental", Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
+		Kind: cmp.Or(p.kind, kindIncremental), Status: store.RunSuccess, Reason: string(p.reason), Pass: p.load.pass, Model: r.Model, DiscardedLast: r.Discarded,
 		Usage: store.RunUsage{
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,

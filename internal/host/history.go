@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -20,6 +22,8 @@ type chronicle struct {
 	memories     store.ProjectMemories
 	// headGeneration is the generation of the compartments that the head was made from.
 	headGeneration int
+	// markers are the compaction markers in the harness's own store.
+	markers markers
 }
 
 // readChronicle reads the compartments of a session and the memories of its project.
@@ -28,7 +32,11 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	c := chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
+	sum, err := h.Store.History(ctx, key)
+	if err != nil {
+		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	c := chronicle{markers: readMarkers(sum), compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
 	if len(rows) > 0 {
 		if c.memories, err = h.Store.Memories(ctx, project, h.Clock.Now()); err != nil {
 			return chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
@@ -46,7 +54,8 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	share := ps.config.HistoryBudgetPercentage / 100
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
-		BudgetTokens: history.HistoryBudget(r.LimitTokens, r.Threshold, share),
+		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
+		Marker:       s.chronicle.markers.begin(),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
@@ -69,27 +78,72 @@ func (h *Host) projectDocs(ctx context.Context, directory, session string) []his
 	return docs
 }
 
-// withdraw deletes the compartments that a revert has reached, after the pass whose head no
-// longer shows them.
+// withdraw tells the store of a revert, after the pass whose head no longer shows the
+// messages that are gone. It deletes the compartments that cover one of them, and ends a
+// run that summarises one of them.
 func (h *Host) withdraw(ctx context.Context, s *session) {
-	all := s.chronicle.compartments
-	standing := s.pipe.Standing(all)
-	if standing == len(all) {
+	from := s.firstGone()
+	if from == 0 {
 		return
+	}
+	if running := s.work.running; running != nil {
+		running.cancel(errReverted)
 	}
 	ctx, cancel := h.writing(ctx)
 	defer cancel()
-	removed, err := h.Store.InvalidateCompartments(ctx, s.key, all[standing].Start)
+	removed, err := h.Store.InvalidateCompartments(ctx, s.key, from)
 	if err != nil { // the next pass tries again
 		h.stored(err)
 		h.Log.Warn("history of reverted messages stays", "session", s.key.Session, "error", err)
 		return
 	}
 	h.Log.Info("history of reverted messages is gone", "session", s.key.Session, "compartments", len(removed))
-	s.chronicle.compartments = all[:standing]
+	if len(removed) == 0 {
+		return
+	}
+	s.chronicle.compartments = s.chronicle.compartments[:s.standing()]
 	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
 		s.chronicle = again
 	}
+}
+
+// standing returns how many compartments a revert has left.
+func (s *session) standing() int {
+	return s.pipe.Standing(s.chronicle.published())
+}
+
+// published returns the compartments and the marker, as the pipeline takes them.
+func (c *chronicle) published() *pipeline.History {
+	return &pipeline.History{Compartments: c.compartments, Marker: c.markers.begin()}
+}
+
+// firstGone returns the first message that a revert has taken from the compartments or from
+// the run under way, 0 if there is none. Only the first and the last key of a compartment
+// are known. So the whole of the first compartment that has lost its end counts as gone.
+func (s *session) firstGone() int {
+	all := s.chronicle.compartments
+	if standing := s.standing(); standing < len(all) {
+		return all[standing].Start
+	}
+	if s.work.running != nil {
+		return firstGone(s.pipe, s.work.running.job.Chunk.Lines)
+	}
+	return 0
+}
+
+// firstGone returns the first message behind which none of a run's messages is left, 0 if
+// the last one is there.
+func firstGone(p *pipeline.Session, lines []historian.Line) (ordinal int) {
+	for _, line := range slices.Backward(lines) {
+		switch {
+		case line.Key == "": // it cannot be read, so nobody knows
+		case p.Has(line.Key):
+			return ordinal
+		default:
+			ordinal = line.Ordinal
+		}
+	}
+	return ordinal
 }
 
 func memoriesFromRows(p store.ProjectMemories, enabled bool) []history.Memory {

@@ -43,8 +43,10 @@ type harness struct {
 	limitsErr   error // the answer, if not nil
 	sent        []schema.MessageSendParams
 	sendErr     error
+	shown       []string // the notices, each behind its variant
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
+	markers     map[schema.Harness]Markers
 }
 
 const testSession = "ses_1"
@@ -71,7 +73,7 @@ func (h *harness) start() {
 		h.t.Fatal(err)
 	}
 	h.host = New(Options{
-		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler),
+		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler), Markers: h.markers,
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil },
 		Summarises: h.runAgent != nil,
 	})
@@ -92,7 +94,12 @@ func (h *harness) ModelLimits(context.Context, schema.ModelLimitsParams) (schema
 	}
 	return h.limits, h.limitsErr
 }
-func (h *harness) Show(context.Context, schema.NotifyShowParams) error { return nil }
+
+func (h *harness) Show(_ context.Context, p schema.NotifyShowParams) error {
+	h.shown = append(h.shown, p.Variant+": "+p.Message)
+	return nil
+}
+
 func (h *harness) Send(_ context.Context, p schema.MessageSendParams) error {
 	h.sent = append(h.sent, p)
 	return h.sendErr
@@ -509,7 +516,7 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 		t.Errorf("heard %+v", h.changes)
 	}
 	h.host.Disconnected(h)
-	h.host.publish(h.host.sessions.byKey[store.Key{Harness: "opencode", Session: testSession}])
+	h.host.publish(store.Key{Harness: "opencode", Session: testSession})
 	if len(h.changes) != 1 {
 		t.Error("a client that left still hears")
 	}

@@ -59,7 +59,7 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	if running := s.work.running; running != nil {
-		running.cancel()
+		running.cancel(errRescued)
 		p.holder = running.holder
 	} else {
 		p.holder = h.nextHolder()

@@ -70,6 +70,9 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 		LastPassMS: float64(h.sessions.lastPassDuration(s.Key).Microseconds()) / 1000,
 		Head:       headStatus(s), History: historyStatus(s),
 	}
+	if st.History != nil {
+		h.addWork(st.History, s)
+	}
 	if s.Last != nil {
 		st.LastVerdict, st.LastCause, st.LastPassBust = schema.Verdict(s.Last.Verdict), s.Last.Cause, s.Last.Bust
 		st.Messages = s.Last.Messages
@@ -135,6 +138,9 @@ func clip(st *schema.SessionStatus) {
 	if st.LastBust != nil {
 		st.LastBust.Cause = shorten(st.LastBust.Cause, maxShownName)
 	}
+	if st.History != nil {
+		st.History.LastError = shorten(st.History.LastError, maxShownName)
+	}
 	st.Directory = shorten(st.Directory, maxShownPath)
 }
 
@@ -165,12 +171,12 @@ func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) 
 
 // publish tells subscribers about the session's newest pass. Without
 // subscribers it costs nothing.
-func (h *Host) publish(s *session) {
+func (h *Host) publish(key store.Key) {
 	h.mu.Lock()
 	var listeners []Client
 	for c, subscriptions := range h.subscribers {
 		for _, p := range subscriptions {
-			if (p.Harness == "" || string(p.Harness) == s.key.Harness) && (p.Session == "" || p.Session == s.key.Session) {
+			if (p.Harness == "" || string(p.Harness) == key.Harness) && (p.Session == "" || p.Session == key.Session) {
 				listeners = append(listeners, c)
 				break
 			}
@@ -180,7 +186,7 @@ func (h *Host) publish(s *session) {
 	if len(listeners) == 0 {
 		return
 	}
-	report, found, err := h.Store.ReportOf(context.Background(), s.key)
+	report, found, err := h.Store.ReportOf(context.Background(), key)
 	if err != nil || !found {
 		return
 	}

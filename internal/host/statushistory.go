@@ -37,7 +37,7 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	}
 	st := &schema.HistoryStatus{
 		Compartments: sum.Compartments, Extractive: sum.Extractive, RawTokens: sum.RawTokens, Fidelity: sum.Fidelity,
-		Runs: sum.Runs, Publishes: sum.Publishes, Extracted: sum.Extracted, Usage: usageStatus(sum.Usage), RunningSince: sum.RunningSince,
+		Runs: sum.Runs, Publishes: sum.Publishes, Extracted: sum.Extracted, Usage: usageStatus(sum.Usage), Covered: sum.Covered,
 		Failures: sum.Failures, LastError: shorten(sum.LastError, maxShownPath), FailedAt: sum.FailedAt, RetryPass: sum.RetryPass,
 		Waited: throttle.Waited, IsOverdue: throttle.IsOverdue(),
 	}

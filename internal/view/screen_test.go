@@ -112,7 +112,8 @@ func summarised() schema.SessionStatus {
 func failing() schema.SessionStatus {
 	st := summarised()
 	h := st.History
-	h.RunningSince, h.Failures, h.FailedAt, h.RetryPass = before(42*time.Second), 3, before(2*time.Minute), 220
+	h.Failures, h.FailedAt, h.RetryPass = 3, before(2*time.Minute), 220
+	h.Running = &schema.HistoryRun{Kind: "incremental", Since: before(42 * time.Second)}
 	h.LastError = "anthropic/claude-haiku-4-5 gave no usable answer: \x1b[31mrange not in chunk; anthropic/claude-opus-4-5 503: overloaded"
 	h.Waited, h.IsOverdue = 8, true
 	h.LastPublish.MadeBy, h.LastPublish.Model = "extractive", ""
@@ -191,6 +192,14 @@ func TestPrintedStatus(t *testing.T) {
 		{Tag: 790, Kind: "tool", Tool: "bash", About: "go test ./... 2>&1 | tail -60", Tokens: 4021, Partly: true, Pass: 177, At: before(34 * time.Minute), Cause: "pressure", Rule: "tool reclaim"},
 		{Tag: 13, Kind: "text", Tokens: 350, Pass: 12, Cause: ""},
 	}
+	busy := statusOf(1).Sessions[0]
+	busy.History = &schema.HistoryStatus{
+		Compartments: 12, Covered: 240, RawTokens: 85_000, Fidelity: 0.91,
+		Running:  &schema.HistoryRun{Kind: "wrapup", Since: before(3 * time.Minute), Start: 241, End: 300, Done: 260},
+		Failures: 1, LastError: "no model gave a usable summary: small/model \x1b[31mthe answer is empty", FailedAt: before(20 * time.Minute), RetryPass: busy.Passes + 3,
+	}
+	unfinished := statusOf(1).Sessions[0]
+	unfinished.History = &schema.HistoryStatus{Unfinished: &schema.HistoryRun{Kind: "recomp", Start: 1, End: 240, Done: 80}}
 	bare := statusOf(1).Sessions[0]
 	bare.Dropped, bare.Tokens.Dropped = 0, 0
 	for _, width := range []int{40, 80, 200} {
@@ -201,6 +210,8 @@ func TestPrintedStatus(t *testing.T) {
 			"broken":       func(w io.Writer, p Page) error { return PrintStatus(w, *broken(), p) },
 			"session":      func(w io.Writer, p Page) error { return PrintSession(w, statusOf(2).Sessions[1], p) },
 			"both":         func(w io.Writer, p Page) error { return PrintStatus(w, *both(), p) },
+			"busy":         func(w io.Writer, p Page) error { return PrintSession(w, busy, p) },
+			"unfinished":   func(w io.Writer, p Page) error { return PrintSession(w, unfinished, p) },
 			"dropped":      func(w io.Writer, p Page) error { return PrintDropped(w, dropped, p) },
 			"history":      func(w io.Writer, p Page) error { return PrintSession(w, summarised(), p) },
 			"history-down": func(w io.Writer, p Page) error { return PrintSession(w, failing(), p) },

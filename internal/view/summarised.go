@@ -168,17 +168,21 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 		return ""
 	}
 	var parts []string
-	if h.RunningSince > 0 {
-		parts = append(parts, "at work for "+format.AgeOf(h.RunningSince, now))
+	if r := h.Running; r != nil {
+		parts = append(parts, workOf(r)+" for "+format.AgeOf(r.Since, now))
 	}
-	published := "nothing published in " + format.Count(h.Runs, "run")
+	if r := h.Unfinished; r != nil {
+		parts = append(parts, fmt.Sprintf("an unfinished recomp of messages %d-%d waits, up to %d done", r.Start, r.End, r.Done))
+	}
 	if h.Publishes > 0 {
-		published = fmt.Sprintf("%s in %s", format.Count(h.Publishes, "publication"), format.Count(h.Runs, "run"))
+		published := fmt.Sprintf("%s in %s", format.Count(h.Publishes, "publication"), format.Count(h.Runs, "run"))
 		if h.Extracted > 0 {
 			published += fmt.Sprintf(", %d without a model", h.Extracted)
 		}
+		parts = append(parts, published)
+	} else if h.Runs > 0 {
+		parts = append(parts, "nothing published in "+format.Count(h.Runs, "run"))
 	}
-	parts = append(parts, published)
 	if p := h.LastPublish; p != nil {
 		parts = append(parts, fmt.Sprintf("last %s ago: %s", format.AgeOf(p.At, now), Published(*p)))
 	}
@@ -186,6 +190,17 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("models read %s and wrote %s tokens", format.Tokens(read), format.Tokens(h.Usage.Output)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// errandNames are the kinds of runs that a user has begun.
+var errandNames = map[string]string{"recomp": "recomp", "partial": "recomp", "wrapup": "wrap-up"}
+
+// workOf describes a run under way.
+func workOf(r *schema.HistoryRun) string {
+	if r.End == 0 {
+		return "at work"
+	}
+	return fmt.Sprintf("%s of messages %d-%d, up to %d done,", errandNames[r.Kind], r.Start, r.End, r.Done)
 }
 
 // Published describes a publication, for example "messages 61-80 as 1 compartment by

@@ -47,10 +47,10 @@ type TriggerFacts struct {
 	Count func(string) int
 }
 
-// WaitingDrops is the share of the prompt that the next bust drops anyway, in tokens.
+// WaitingDrops is the part of the prompt that the next bust takes away anyway, in tokens:
+// published history that the head does not show yet, and queued drops.
 type WaitingDrops struct {
-	// Active is the size of all active units, Going that of the units and reasoning
-	// that the next bust drops.
+	// Active is the size of the prompt, Going that of the part that leaves it.
 	Active, Going int
 }
 
@@ -68,8 +68,8 @@ type TriggerResult struct {
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot
-	// ChunkTokens and CommitClusters describe the condensed text of the eligible
-	// messages, as far as the trigger has read it.
+	// ChunkTokens and CommitClusters describe the condensed text of the messages in front
+	// of the tail, as far as the trigger has read it.
 	ChunkTokens, CommitClusters int
 }
 
@@ -126,9 +126,10 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides without pressure, by the condensed text of the eligible messages. Their
-// raw size says little: a few files that were read are large, and a summary of them is
-// short.
+// weigh decides without pressure, by the condensed text of all messages in front of the
+// tail. Their raw size says little: a few files that were read are large, and a summary of
+// them is short. The cap of a run does not matter here: with a small window it is less
+// than the text that begins a run, and then none would ever begin for size.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail
@@ -136,7 +137,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	}
 	budget := TriggerBudget(f.Limit, f.Threshold)
 	s := &r.Snapshot
-	c := ReadChunk(f.Messages, s.Start, s.End, max(leastTokens, sizeFactor*budget), f.Count)
+	c := ReadChunk(f.Messages, s.Start, s.TailStart, max(leastTokens, sizeFactor*budget), f.Count)
 	r.ChunkTokens, r.CommitClusters = c.Tokens, c.CommitClusters
 	switch {
 	case f.MinClusters > 0 && c.CommitClusters >= f.MinClusters && c.Tokens >= budget:

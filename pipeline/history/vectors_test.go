@@ -380,6 +380,25 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
+// In a small window the cap of a run is less than the text that begins one for its size.
+func TestTriggerForSizeInASmallWindow(t *testing.T) {
+	text := strings.TrimSpace(strings.Repeat("word ", 300))
+	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
+	for i := range list {
+		list[i].Ordinal, list[i].Key = i+1, fmt.Sprint("m", i+1)
+	}
+	list[0].Role, list[70].Role = transcript.User, transcript.User
+	got := Trigger(TriggerFacts{
+		Situation: Situation{Messages: NewMessages(list, 0), Limit: 64_000, Threshold: 65, Usage: 50}, Count: tokens.Count,
+	})
+	if s := got.Snapshot; s.Cap >= 3*TriggerBudget(64_000, 65) {
+		t.Fatalf("the cap of %d tokens does not bind", s.Cap)
+	}
+	if got.Reason != RunForSize {
+		t.Errorf("%s; chunk of %d tokens, snapshot %+v", got.Reason, got.ChunkTokens, got.Snapshot)
+	}
+}
+
 func slicesOf(m Message, n int) []Message {
 	list := make([]Message, n)
 	for i := range list {

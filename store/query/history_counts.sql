@@ -2,6 +2,8 @@
 -- the compartment with the lowest fidelity.
 SELECT
 	count(*),
+	-- A second min or max beside that of the fidelity would make its ordinals arbitrary.
+	coalesce((SELECT max(end_ordinal) FROM compartments WHERE harness = ?1 AND session_id = ?2), 0),
 	coalesce(sum(raw_tokens), 0),
 	coalesce(sum(fidelity * max(raw_tokens, 1)) / sum(max(raw_tokens, 1)), 0),
 	count(*) FILTER (WHERE made_by = 'extractive'),

@@ -1,7 +1,7 @@
 import { result, within, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
-import { children, owner, type Sessions } from "./sessions.ts"
+import { children, owner, stepsOf, type Sessions } from "./sessions.ts"
 
 /** How long OpenCode may take to end a run that is aborted, in ms, before it is asked again, and how often it is asked. */
 const abort = { everyMS: 500, times: 10 } as const
@@ -11,10 +11,11 @@ const abort = { everyMS: 500, times: 10 } as const
  * request for one.
  */
 export async function runAgent(client: Client, sessions: Sessions, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
-  const { session: parentID, agent, system, tools, prompt } = params
+  const { session: parentID, agent, system, tools, prompt, steps } = params
   const model = modelOf(params, sessions)
   const { id } = await data(client.session.create({ body: { parentID, title: `magicctx: ${params.title} (process ${process.pid})` } }))
   children.set(id, undefined)
+  if (steps) stepsOf.set(id, steps)
   const path = { id }
   try {
     const body: PromptBody = {
@@ -35,9 +36,11 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     const error = signal.aborted ? "aborted" : (await running).error
     const messages = (await data(client.session.messages({ path }))) as ChildMessage[]
     // The answer to the call is less exact than the event, for example about an unknown model.
-    return resultOf(messages, error && (children.get(id) ?? error))
+    const isSpent = stepsOf.get(id) === 0
+    return resultOf(messages, error && (children.get(id) ?? error), isSpent ? `the agent has used up its ${steps} steps` : undefined)
   } finally {
     children.set(id, undefined)
+    stepsOf.delete(id)
     if (!params.keep) await client.session.delete({ path })
   }
 }
@@ -59,10 +62,10 @@ interface ChildMessage {
   parts: { type: string }[]
 }
 
-/** The result of a run with these messages. The host knows how to read them. */
-function resultOf(messages: readonly ChildMessage[], error: unknown): AgentRunResult {
+/** The result of a run with these messages. The host knows how to read them. An end that the shim has made counts more than OpenCode's error. */
+function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: string): AgentRunResult {
   const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))
-  return result(answers, answers.at(-1)?.info.error ?? error)
+  return result(answers, ended ?? answers.at(-1)?.info.error ?? error)
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
-import { children, type Sessions } from "./sessions.ts"
+import { children, stepsOf, type Sessions } from "./sessions.ts"
 
 /** Turns the messages of one LLM request into the wire, in place: OpenCode ignores a new array. */
 export async function transform(instance: Instance, _: unknown, { messages }: { messages: Message[] }): Promise<void> {
   const session = messages[0]?.info.sessionID
-  if (!session || children.has(session)) return
+  if (!session) return
+  if (children.has(session)) return endBehindLastStep(instance, session, messages)
   const { directory, passes, sessions } = instance
   sessions.passReads(session, messages)
   // OpenCode's own compaction passes a copy of the older messages, which is not the session's array.
@@ -36,6 +37,17 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
     passes.withoutPass(session)
     throw err
   }
+}
+
+/**
+ * Aborts the turn of a hidden agent that has taken all of its steps. OpenCode only asks the model to stop then, and goes
+ * on for ever with a model that calls another tool.
+ */
+function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): void {
+  if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
+  stepsOf.set(session, 0)
+  // The turn waits for this hook, and the answer to the call for the turn.
+  client.session.abort({ path: { id: session } }).catch(() => {}) // then the run ends with its deadline
 }
 
 interface SystemInput {

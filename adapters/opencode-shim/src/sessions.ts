@@ -20,6 +20,9 @@ export interface Conversation {
  */
 export const children = new Map<string, unknown>()
 
+/** How many steps each hidden agent may take, by its session. */
+export const stepsOf = new Map<string, number>()
+
 /** The process that runs a hidden agent in this session; 0 if it is no such session. */
 export function owner({ parentID, title }: SessionInfo): number {
   return Number((parentID && /^magicctx: .* \(process (\d+)\)$/.exec(title ?? "")?.[1]) ?? 0)

@@ -195,3 +195,21 @@ test("the sessions that a killed process has left are removed at the start, and 
   while (opencode.deleted.length < 3) await new Promise((resolve) => setTimeout(resolve, 5))
   assert.deepEqual(opencode.deleted, ["orphan", "ours", "old"])
 })
+
+test("an agent that calls tools for ever ends behind its last step", async (t) => {
+  const { opencode, hooks, runAgent } = await hosted(t)
+  const step = (id: string, n: number) => ({ info: { id: `msg_${n}`, sessionID: id, role: "assistant", finish: "tool-calls" }, parts: [] })
+  let requests = 0
+  opencode.answering = async (id, _, messages) => {
+    const array: any[] = [user("msg_1", "Summarise.", { agent: "magicctx-historian" }, id)]
+    for (; requests < 10 && !opencode.aborted.includes(id); requests++) {
+      await hooks["experimental.chat.messages.transform"]!({}, { messages: array })
+      array.push(step(id, requests + 2))
+    }
+    messages.push(...array.slice(1))
+    return {}
+  }
+  const { failure } = await runAgent({ steps: 3 })
+  assert.equal(requests, 4) // the fourth one was aborted before it left
+  assert.deepEqual(failure, { reason: "error", error: "the agent has used up its 3 steps" })
+})

@@ -354,14 +354,33 @@ export interface HistoryReadResult {
   messages: unknown
 }
 
+/** HistoryRun is work of the historian. */
+export interface HistoryRun {
+  /**
+   * kind says whether the host began the run by itself (incremental), or the user did: a recomp of all
+   * summaries, of a part of them, or a wrap-up.
+   */
+  kind: "incremental" | "recomp" | "partial" | "wrapup"
+  /** since is when it began, in Unix ms. It is absent for an unfinished one. */
+  since?: number
+  /**
+   * start and End are its messages, and Done is the last one that has its new summary. They are absent for an
+   * incremental run.
+   */
+  start?: number
+  end?: number
+  done?: number
+}
+
 /** HistoryStatus describes the summarised history of a session, and its historian. */
 export interface HistoryStatus {
   /**
-   * compartments counts the compartments, and Extractive the ones that were written without a model.
-   * RawTokens is the size of the messages that they summarise.
+   * compartments counts the compartments, and Extractive the ones that were written without a model. They
+   * cover the messages 1 to Covered. RawTokens is the size of these messages.
    */
   compartments: number
   extractive?: number
+  covered: number
   rawTokens: number
   /**
    * fidelity is the weighted share of anchors that the compartments hold, from 0 to 1. Weakest is the
@@ -377,8 +396,10 @@ export interface HistoryStatus {
   publishes: number
   extracted?: number
   usage: HistorianUsage
-  /** runningSince is the time (Unix ms) at which the run under way began, 0 if there is none. */
-  runningSince?: number
+  /** running is the run under way. */
+  running?: HistoryRun
+  /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
+  unfinished?: HistoryRun
   /**
    * failures counts the failures of models since their last usable answer. LastError is the cause of the
    * newest one, and FailedAt its time (Unix ms). A model is asked again from the pass RetryPass on.

@@ -245,6 +245,7 @@ export const hostCalls: HostCalls = {
     },
     "history": {
       "compartments": 6,
+      "covered": 240,
       "extractive": 1,
       "rawTokens": 60000,
       "fidelity": 0.91,
@@ -262,7 +263,20 @@ export const hostCalls: HostCalls = {
         "cacheWrite": 3000,
         "output": 900
       },
-      "runningSince": 1769999990000,
+      "running": {
+        "kind": "wrapup",
+        "since": 1769999990000,
+        "start": 41,
+        "end": 90,
+        "done": 60
+      },
+      "unfinished": {
+        "kind": "partial",
+        "since": 1700000000000,
+        "start": 3,
+        "end": 20,
+        "done": 9
+      },
       "failures": 2,
       "lastError": "no answer",
       "failedAt": 1769999000000,
@@ -533,6 +547,7 @@ export const hostCalls: HostCalls = {
         },
         "history": {
           "compartments": 6,
+          "covered": 240,
           "extractive": 1,
           "rawTokens": 60000,
           "fidelity": 0.91,
@@ -550,7 +565,20 @@ export const hostCalls: HostCalls = {
             "cacheWrite": 3000,
             "output": 900
           },
-          "runningSince": 1769999990000,
+          "running": {
+            "kind": "wrapup",
+            "since": 1769999990000,
+            "start": 41,
+            "end": 90,
+            "done": 60
+          },
+          "unfinished": {
+            "kind": "partial",
+            "since": 1700000000000,
+            "start": 3,
+            "end": 20,
+            "done": 9
+          },
           "failures": 2,
           "lastError": "no answer",
           "failedAt": 1769999000000,
@@ -906,6 +934,7 @@ export const shimNotifications: ShimNotifications = {
     },
     "history": {
       "compartments": 6,
+      "covered": 240,
       "extractive": 1,
       "rawTokens": 60000,
       "fidelity": 0.91,
@@ -923,7 +952,20 @@ export const shimNotifications: ShimNotifications = {
         "cacheWrite": 3000,
         "output": 900
       },
-      "runningSince": 1769999990000,
+      "running": {
+        "kind": "wrapup",
+        "since": 1769999990000,
+        "start": 41,
+        "end": 90,
+        "done": 60
+      },
+      "unfinished": {
+        "kind": "partial",
+        "since": 1700000000000,
+        "start": 3,
+        "end": 20,
+        "done": 9
+      },
       "failures": 2,
       "lastError": "no answer",
       "failedAt": 1769999000000,

@@ -24,15 +24,15 @@ func TestHalveBudget(t *testing.T) {
 	}
 }
 
-// A log is what a recomp reads and saves.
-type recompLog struct {
+// A log is what a series reads and saves.
+type seriesLog struct {
 	read  []string
 	saved []historian.Range
 }
 
 // ports makes chunks of one message for ten tokens.
-func (l *recompLog) ports(a ask.Asker) historian.RecompPorts {
-	return historian.RecompPorts{
+func (l *seriesLog) ports(a ask.Asker) historian.SeriesPorts {
+	return historian.SeriesPorts{
 		Ports: historian.Ports{Asker: a},
 		Chunk: func(_ context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
 			c := historian.Chunk{Start: r.Start, End: min(r.End, r.Start+budget/10-1), Text: "text"}
@@ -42,8 +42,8 @@ func (l *recompLog) ports(a ask.Asker) historian.RecompPorts {
 			l.read = append(l.read, fmt.Sprintf("%d-%d", c.Start, c.End))
 			return c, nil, nil
 		},
-		Save: func(_ context.Context, done []historian.Compartment) error {
-			for _, c := range done {
+		Save: func(_ context.Context, done historian.Result) error {
+			for _, c := range done.Compartments {
 				l.saved = append(l.saved, c.Range)
 			}
 			return nil
@@ -61,9 +61,9 @@ func onlyShort(longest int) ask.Asker {
 	})
 }
 
-func TestRecompHalvesItsChunks(t *testing.T) {
-	var l recompLog
-	got, err := historian.Recomp(t.Context(), historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
+func TestSeriesHalvesItsChunks(t *testing.T) {
+	var l seriesLog
+	got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(onlyShort(4)))
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -76,9 +76,8 @@ func TestRecompHalvesItsChunks(t *testing.T) {
 	}
 }
 
-// Where no model gives a valid answer, a recomp stops and keeps what it has: the
-// old compartments are better than extractive ones.
-func TestRecompStopsWhereNoModelHelps(t *testing.T) {
+// Where no model gives a valid answer, a series stops and keeps what it has.
+func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		asker ask.Asker
@@ -89,8 +88,8 @@ func TestRecompStopsWhereNoModelHelps(t *testing.T) {
 			return ask.Answer{}, errors.New("401 unauthorized")
 		}), []string{"1-8"}},
 	} {
-		var l recompLog
-		got, err := historian.Recomp(t.Context(), historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
+		var l seriesLog
+		got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, l.ports(test.asker))
 		if err != nil || got.Problem == "" || got.Next != 1 || len(l.saved) != 0 || len(got.Attempts) == 0 {
 			t.Errorf("%s: %+v, %v", test.name, got, err)
 		}
@@ -101,22 +100,22 @@ func TestRecompStopsWhereNoModelHelps(t *testing.T) {
 }
 
 // A chunk that does not get shorter with the budget fails again, so nobody is asked.
-func TestRecompAsksOnlyForShorterChunks(t *testing.T) {
-	var l recompLog
+func TestSeriesAsksOnlyForShorterChunks(t *testing.T) {
+	var l seriesLog
 	p := l.ports(onlyShort(4))
 	read := p.Chunk
 	p.Chunk = func(ctx context.Context, r historian.Range, _ int) (historian.Chunk, []historian.Message, error) {
 		return read(ctx, r, 80)
 	}
-	got, err := historian.Recomp(t.Context(), historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
+	got, err := historian.RunSeries(t.Context(), historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}, p)
 	if err != nil || got.Problem != "no shorter chunk can be read from 1 on" || len(l.read) != 2 {
 		t.Errorf("%+v, %v after reading %v", got, err, l.read)
 	}
 }
 
-// Each chunk sees the compartments that the recomp has made before it. No chunk takes
-// facts, and each keeps its last compartment.
-func TestRecompTellsTheStoryOn(t *testing.T) {
+// Each chunk sees the compartments that the series has made before it. No chunk takes
+// facts if the job says so, and each keeps its last compartment.
+func TestSeriesTellsTheStoryOn(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		prompts = append(prompts, r.Prompt)
@@ -125,12 +124,13 @@ func TestRecompTellsTheStoryOn(t *testing.T) {
 		rest := historian.Range{Start: m.Start + 1, End: m.End}
 		return ask.Answer{Text: historiantest.Output(historiantest.Compartment(half, "x"), historiantest.Compartment(rest, "y"))}, nil
 	})
-	var l recompLog
-	b := historian.RecompJob{Range: historian.Range{Start: 5, End: 10}, Budget: 30}
+	var l seriesLog
+	b := historian.SeriesJob{Range: historian.Range{Start: 5, End: 10}, Budget: 30}
 	b.Job.References = []historian.Reference{{Range: historian.Range{Start: 1, End: 4}, Title: "prior"}}
+	b.Job.WithoutFacts = true
 	b.Job.Memories = []historian.Memory{{Category: "NAMING", Content: "known"}}
-	got, err := historian.Recomp(t.Context(), b, l.ports(asker))
-	if err != nil || got.Next != 11 || len(got.Compartments) != 4 {
+	got, err := historian.RunSeries(t.Context(), b, l.ports(asker))
+	if err != nil || got.Next != 11 || len(l.saved) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if !strings.Contains(prompts[0], `"prior"`) || !strings.Contains(prompts[1], `"prior"`) || !strings.Contains(prompts[1], `"Messages 6-7"`) {
@@ -141,25 +141,25 @@ func TestRecompTellsTheStoryOn(t *testing.T) {
 	}
 }
 
-func TestRecompEndsWithItsPorts(t *testing.T) {
+func TestSeriesEndsWithItsPorts(t *testing.T) {
 	broken := errors.New("the disk is full")
-	b := historian.RecompJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}
-	var l recompLog
+	b := historian.SeriesJob{Range: historian.Range{Start: 1, End: 10}, Budget: 80}
+	var l seriesLog
 	p := l.ports(historiantest.Good())
-	p.Save = func(context.Context, []historian.Compartment) error { return broken }
-	if got, err := historian.Recomp(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
+	p.Save = func(context.Context, historian.Result) error { return broken }
+	if got, err := historian.RunSeries(t.Context(), b, p); !errors.Is(err, broken) || got.Next != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p = l.ports(historiantest.Good())
 	p.Chunk = func(context.Context, historian.Range, int) (historian.Chunk, []historian.Message, error) {
 		return historian.Chunk{}, nil, nil
 	}
-	if got, err := historian.Recomp(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
+	if got, err := historian.RunSeries(t.Context(), b, p); err != nil || got.Problem == "" || got.Next != 1 {
 		t.Errorf("no messages: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := historian.Recomp(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
+	if got, err := historian.RunSeries(ctx, b, l.ports(historiantest.Good())); !errors.Is(err, context.Canceled) || got.Next != 1 {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 }

@@ -6,46 +6,47 @@ import (
 	"slices"
 )
 
-// A RecompJob makes the compartments of a range anew, chunk by chunk.
-type RecompJob struct {
-	// Job is the pattern of each run. Its chunk, messages and references are set
-	// by Recomp. It takes no facts: the messages have given theirs before.
+// A SeriesJob is a range of messages to be summarised, chunk by chunk: for a recomp,
+// which makes compartments anew, or for a wrap-up.
+type SeriesJob struct {
+	// Job is the pattern of each run. RunSeries sets its chunk, its messages and, behind
+	// the first chunk, its references. No run leaves its last compartment to the next.
 	Job Job
-	// Range is what is summarised again.
+	// Range is what is summarised.
 	Range Range
 	// Budget is the size of a chunk in tokens.
 	Budget int
 }
 
-// RecompPorts are what a recomp needs of its surroundings.
-type RecompPorts struct {
+// SeriesPorts are what a series needs of its surroundings.
+type SeriesPorts struct {
 	Ports
 	// Chunk reads the messages of a range, from its start, as far as the budget
 	// goes. A chunk without lines means that there are none.
 	Chunk func(ctx context.Context, r Range, budgetTokens int) (Chunk, []Message, error)
-	// Save stages the compartments of one chunk, so that a recomp that was
-	// interrupted can go on behind them.
-	Save func(ctx context.Context, done []Compartment) error
+	// Save stores the result of one chunk, which Chunk has read last. So a series
+	// that was interrupted can go on behind it.
+	Save func(ctx context.Context, done Result) error
 }
 
-// RecompResult is how far a recomp came.
-type RecompResult struct {
-	Compartments []Compartment
-	// Next is the first ordinal that has no new compartment.
+// SeriesResult is how far a series came.
+type SeriesResult struct {
+	// Next is the first ordinal of the range that is not summarised.
 	Next int
-	// Problem says why it ended ahead of the range's end. It is empty
-	// if the range is complete.
-	Problem  string
+	// Problem says why the series ended ahead of the range's end. It is empty if
+	// the range is complete.
+	Problem string
+	// Attempts are the questions of all runs.
 	Attempts []Attempt
 }
 
-// Recomp runs the historian over a range that has compartments already. Those
-// are better than extractive ones, so Recomp writes none: if no model gives a
-// valid answer, it tries again with half the budget, because a shorter chunk is
-// easier. If that is no way out, it stops there. Its error is that of a port, or
-// of the end of ctx; what was saved stays saved.
-func Recomp(ctx context.Context, j RecompJob, p RecompPorts) (RecompResult, error) {
-	r := recomp{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
+// RunSeries runs the historian over a range, chunk by chunk. It writes no
+// extractive compartments: nothing forces the user to take a poor summary. If no
+// model gives a valid answer, it tries again with half the budget, because a
+// shorter chunk is easier. If that is no way out, it stops there. Its error is that
+// of a port, or of the end of ctx; what was saved stays saved.
+func RunSeries(ctx context.Context, j SeriesJob, p SeriesPorts) (SeriesResult, error) {
+	r := series{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
 	for r.done.Next <= j.Range.End && r.done.Problem == "" {
 		if err := r.step(ctx); err != nil {
@@ -55,11 +56,11 @@ func Recomp(ctx context.Context, j RecompJob, p RecompPorts) (RecompResult, erro
 	return r.done, nil
 }
 
-// A recomp is the state of one Recomp.
-type recomp struct {
-	job        *RecompJob
-	ports      *RecompPorts
-	done       RecompResult
+// A series is the state of one RunSeries.
+type series struct {
+	job        *SeriesJob
+	ports      *SeriesPorts
+	done       SeriesResult
 	references []Reference
 	budget     int
 	// failedAt is the last ordinal of the chunk that failed at done.Next. The next
@@ -68,9 +69,9 @@ type recomp struct {
 }
 
 // step summarises one chunk, makes the next one shorter, or sets the problem.
-func (r *recomp) step(ctx context.Context) error {
+func (r *series) step(ctx context.Context) error {
 	job := r.job.Job
-	job.WithoutFacts, job.KeepLast, job.References = true, true, r.references
+	job.KeepLast, job.References = true, r.references
 	var err error
 	if job.Chunk, job.Raw, err = r.ports.Chunk(ctx, Range{r.done.Next, r.job.Range.End}, r.budget); err != nil {
 		return fmt.Errorf("read messages from %d on: %w", r.done.Next, err)
@@ -96,7 +97,7 @@ func (r *recomp) step(ctx context.Context) error {
 }
 
 // shorten halves the budget, or sets the problem if that does not help.
-func (r *recomp) shorten(failed *run) {
+func (r *series) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
 	if !ok || !shorterMayHelp(failed.attempts) {
 		r.done.Problem = failed.attempts[len(failed.attempts)-1].Problem
@@ -105,11 +106,10 @@ func (r *recomp) shorten(failed *run) {
 	r.budget, r.failedAt = smaller, failed.job.Chunk.End
 }
 
-func (r *recomp) save(ctx context.Context, res Result) error {
-	if err := r.ports.Save(ctx, res.Compartments); err != nil {
+func (r *series) save(ctx context.Context, res Result) error {
+	if err := r.ports.Save(ctx, res); err != nil {
 		return fmt.Errorf("save the compartments up to %d: %w", res.Next-1, err)
 	}
-	r.done.Compartments = append(r.done.Compartments, res.Compartments...)
 	r.done.Next, r.budget, r.failedAt = res.Next, r.job.Budget, r.job.Range.End+1
 	r.references = append(slices.Clip(r.references), referencesTo(res.Compartments)...)
 	return nil

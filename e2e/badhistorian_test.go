@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A badHistorian is a model that does not summarise as it should.
+type badHistorian struct {
+	name   string
+	answer func(historian.Range) mockllm.Step
+	// cause is a part of the cause that the host names. It is empty for a historian whose answers are taken.
+	cause string
+	// dependsOnHarness marks one that OpenCode plays without -all as well.
+	dependsOnHarness bool
+}
+
+// slowness is longer than some steps of the session.
+const slowness = 2 * time.Second
+
+// silence is the historian that never answers. Nobody waits for it.
+const silence = "silence"
+
+// badHistorians are those of historiantest.Bad that a provider can have.
+var badHistorians = []badHistorian{
+	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable compartments"},
+	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
+	{name: "endless loop", answer: callsForEver, cause: "empty", dependsOnHarness: true},
+	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
+	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
+	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
+	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", dependsOnHarness: true},
+	{name: "slow", answer: func(r historian.Range) mockllm.Step {
+		step := tellsInParts(r)
+		step.Delay = slowness
+		return step
+	}},
+	{name: "other language", answer: tells("用户要求修复登录错误")},
+	{name: "delimiters", answer: tells(historiantest.Delimiters)},
+	{name: "raw delimiters", answer: func(r historian.Range) mockllm.Step {
+		return mockllm.Say(strings.ReplaceAll(historiantest.Output(historiantest.Compartment(r, "DELIMITERS")), "DELIMITERS", historiantest.Delimiters))
+	}},
+	{name: "instructions", answer: tells(historiantest.Instruction)},
+}
+
+func always(s mockllm.Step) func(historian.Range) mockllm.Step {
+	return func(historian.Range) mockllm.Step { return s }
+}
+
+// tells returns a historian whose compartments say text.
+func tells(text string) func(historian.Range) mockllm.Step {
+	return func(r historian.Range) mockllm.Step {
+		return mockllm.Say(historiantest.Output(historiantest.Compartment(r, text)))
+	}
+}
+
+// halfAnswer breaks off in its second compartment, at the greatest length of an answer.
+func halfAnswer(r historian.Range) mockllm.Step {
+	middle := (r.Start + r.End) / 2
+	first := historiantest.Compartment(historian.Range{Start: r.Start, End: middle}, "first")
+	second := historiantest.Compartment(historian.Range{Start: middle + 1, End: r.End}, "second")
+	whole := historiantest.Output(first, second)
+	return mockllm.Step{Blocks: []mockllm.Block{mockllm.Text(whole[:strings.Index(whole, "second")])}, Stop: "max_tokens"}
+}
+
+// callsForEver never comes to an answer.
+func callsForEver(historian.Range) mockllm.Step {
+	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
+}
+
+// With each bad historian, prompts go out and history is not lost. The status names the cause.
+func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
+
+func testBadHistorians(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	t.Parallel()
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	a := w.launch(w.withHistorian())
+	turns := 12
+	if suite.All() {
+		turns = 60
+	}
+	var played []*talk
+	for _, bad := range badHistorians {
+		if h == schema.HarnessOpenCode && !bad.dependsOnHarness && !suite.All() {
+			played = append(played, nil)
+			continue
+		}
+		t.Run(bad.name+"/play", func(t *testing.T) {
+			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
+			k.words, k.lines = 1_500, 150
+			for range turns {
+				k.turn(3)
+				if bad.name != silence {
+					k.settle()
+				}
+			}
+			played = append(played, k)
+		})
+	}
+	w.stop(a)
+	w.stopHost()
+	for i, bad := range badHistorians {
+		if i >= len(played) || played[i] == nil {
+			continue
+		}
+		t.Run(bad.name+"/check", func(t *testing.T) {
+			k := played[i]
+			k.world = w.in(t)
+			k.read()
+			k.checkHistory()
+			k.checkMadeBy(bad)
+		})
+	}
+}
+
+// checkMadeBy asserts that history was published: by the model if its answers can be used, else without it, and
+// with the cause.
+func (k *talk) checkMadeBy(bad badHistorian) {
+	k.t.Helper()
+	if k.asked == 0 || len(k.rows) == 0 {
+		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))
+	}
+	isTaken := bad.cause == ""
+	for _, row := range k.rows {
+		if byModel := row.MadeBy == string(historian.ByModel); byModel != isTaken {
+			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
+		}
+	}
+	if bad.cause != "" && !strings.Contains(k.summary.LastError, bad.cause) {
+		k.t.Errorf("the cause is %q, want one with %q", k.summary.LastError, bad.cause)
+	}
+}

@@ -1,0 +1,93 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// asked makes the harness's agents answer as an Asker does.
+func (h *harness) asked(a ask.Asker) {
+	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		h.abortAgent = func(string) { cancel() }
+		answer, err := a.Ask(ctx, ask.Request{Agent: p.Agent, Model: p.Model, System: p.System, Prompt: p.Prompt})
+		if err != nil {
+			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote(err.Error())}}, nil
+		}
+		return schema.AgentRunResult{Answers: []json.Value{json.Value(fmt.Sprintf(
+			`{"info":{"id":"x","role":"assistant","providerID":"p","modelID":"m","finish":"stop"},"parts":[{"type":"text","text":%s}]}`, json.Quote(answer.Text)))}}, nil
+	}
+}
+
+// With each bad historian of the corpus every pass answers, all messages are in the tail or covered by the head,
+// and the status names the cause. A compartment that a model has made is rendered as data.
+func TestEachBadHistorianLosesNothing(t *testing.T) {
+	for _, bad := range historiantest.Bad() {
+		t.Run(bad.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := answering(t, good)
+				h.asked(bad.Asker)
+				h.talk(0, 20, 950, 40_000)
+				h.user("now", "go on")
+				h.pass()
+				h.settle()
+				for i := range 6 {
+					h.talk(20+i, 1, 300, 55_000) // 86 %
+					h.user(fmt.Sprintf("more%d", i), "go on")
+					h.pass()
+					h.checkNothingIsLost()
+					h.settle()
+				}
+				rows := h.compartments()
+				if len(rows) == 0 {
+					t.Fatal("nothing is published")
+				}
+				isExtract := bad.MadeBy == historian.ByExtraction
+				for _, r := range rows {
+					if (r.MadeBy == string(historian.ByExtraction)) != isExtract {
+						t.Errorf("the messages %d to %d were summarised in the way %s, want %s", r.Start, r.End, r.MadeBy, bad.MadeBy)
+					}
+				}
+				if st := h.status().Sessions[0].History; isExtract != (st.LastError != "") {
+					t.Errorf("the status names the cause %q", st.LastError)
+				}
+				h.flush()
+				h.pass()
+				h.checkNothingIsLost()
+				wire := h.wire()
+				if n := strings.Count(wire, "</session-history>"); n != 1 || strings.Contains(wire, "<system>") {
+					t.Errorf("the history is closed %d times:\n%.3000s", n, wire)
+				}
+			})
+		})
+	}
+}
+
+// checkNothingIsLost asserts that the head covers exactly the messages that are cut off, and that its
+// compartments follow each other without a gap.
+func (h *harness) checkNothingIsLost() {
+	h.t.Helper()
+	next, covered := 1, h.cut == 0
+	for _, r := range h.compartments() {
+		if r.Start != next {
+			h.t.Fatalf("messages %d to %d are in no compartment", next, r.Start-1)
+		}
+		next, covered = r.End+1, covered || r.End == h.cut
+	}
+	if !covered {
+		h.t.Fatalf("%d messages are cut off, no compartment ends there", h.cut)
+	}
+	if wire := h.wire(); h.cut > 0 && !strings.Contains(wire, fmt.Sprintf(`end="%d"`, h.cut)) && !strings.Contains(wire, fmt.Sprintf("-%d\"", h.cut)) {
+		h.t.Fatalf("the head does not show message %d:\n%.2000s", h.cut, wire)
+	}
+}

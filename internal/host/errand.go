@@ -1,0 +1,404 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/ask"
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/tokens"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// An errand is a series of runs that the user has asked for with a command: a recomp or a
+// wrap-up. It works in the background and holds the session's lease from its beginning to
+// its end. Passes go on meanwhile.
+type errand struct {
+	*plan
+	host *Host
+	// noun names it to the user, for example "wrap-up". command is the command that began it.
+	noun, command string
+	// scope are the messages that it summarises. The first one that has no new summary is
+	// next when the errand begins.
+	scope history.Range
+	next  int
+	// source and codec read the messages.
+	source rawSource
+	codec  transcript.Codec
+	// save stores the result of one chunk. finish stores what follows from a complete
+	// series, and returns the text for the user. It is called with the session locked.
+	save   func(context.Context, historian.Result) error
+	finish func(context.Context, *session) (string, error)
+	// kept says after a failure what the errand leaves, for example "The old summaries
+	// stay."
+	kept func() string
+	// discard removes what the errand has stored and nobody sees yet, after the user has
+	// cancelled it. It is nil if there is nothing of the kind.
+	discard func(context.Context) error
+
+	// chunk and raw are what was read last. toldAt is the time of the newest notice. Only
+	// the errand's own goroutine uses them.
+	chunk  historian.Chunk
+	raw    []historian.Message
+	toldAt int64
+	// attempts are the questions so far that no stored result counts.
+	attempts []historian.Attempt
+	// done is the last message with a new summary.
+	done atomic.Int64
+}
+
+// The causes for which a run ends early. They are no failures of the historian.
+var (
+	errCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
+	errReverted  = fmt.Errorf("messages that it read were taken back: %w", context.Canceled)
+	errRescued   = fmt.Errorf("the window was nearly full, and there was no time to wait for it: %w", context.Canceled)
+	errYielded   = fmt.Errorf("the window was filling up, so that newer messages had to be summarised first: %w", context.Canceled)
+)
+
+// A refusedCommand is the reason why a command does nothing, in words for the user.
+type refusedCommand string
+
+func (r refusedCommand) Error() string { return string(r) }
+
+// errands are the errands under way, at most one for each session.
+type errands struct {
+	mu    sync.Mutex
+	under map[store.Key]*errand
+}
+
+// of returns the errand of a session, nil if there is none.
+func (es *errands) of(key store.Key) *errand {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	return es.under[key]
+}
+
+// cancel ends the errand of a session, if it has this command. It returns false for an
+// errand that has ended: that one can no longer be stopped.
+func (es *errands) cancel(key store.Key, command string) bool {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	e := es.under[key]
+	if e == nil || e.command != command {
+		return false
+	}
+	e.plan.cancel(errCancelled)
+	return true
+}
+
+// set notes that an errand is under way in a session. nil notes that it has ended.
+func (es *errands) set(key store.Key, e *errand) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.under == nil {
+		es.under = make(map[store.Key]*errand)
+	}
+	if e == nil {
+		delete(es.under, key)
+		return
+	}
+	es.under[key] = e
+}
+
+// commandAnswer is the answer to a command. A refusal is an answer, too.
+func commandAnswer(variant, message string, err error) (schema.CommandExecuteResult, error) {
+	var refused refusedCommand
+	switch {
+	case errors.As(err, &refused):
+		variant, message = "warning", string(refused)
+	case err != nil:
+		return schema.CommandExecuteResult{}, err
+	}
+	return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: message}, nil
+}
+
+// startErrand begins an errand that prepare returns, with the text that answers the
+// command.
+func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return schema.CommandExecuteResult{}, err
+	}
+	defer s.unlock()
+	if err := h.readyForErrand(ctx, c, s, directory); err != nil {
+		h.stored(err)
+		return commandAnswer("", "", err)
+	}
+	e, text, err := prepare(ctx, s)
+	if err == nil {
+		err = h.launch(ctx, s, e)
+	}
+	if err != nil {
+		h.stored(err)
+	}
+	return commandAnswer("info", text, err)
+}
+
+// readyForErrand reads what an errand needs to know about its session. The session may
+// have had no pass since the host began.
+func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directory string) error {
+	if !s.known {
+		if _, err := h.load(ctx, s); err != nil {
+			return err
+		}
+	}
+	cfg := h.config(s.key.Harness, directory)
+	switch {
+	case s.row.Passes == 0:
+		return refusedCommand("This session has sent no request through magicctx yet.")
+	case s.mode().IsSubagent:
+		return refusedCommand("A subagent's session is never summarised.")
+	case !h.Summarises || cfg.Historian.Disable:
+		return refusedCommand("The historian is switched off (historian.disable in magicctx.jsonc), so nothing can be summarised.")
+	case s.work.running != nil:
+		return refusedCommand(h.busyWith(s))
+	}
+	if s.pipe == nil {
+		known, err := h.readChronicle(ctx, s.key, directory)
+		if err != nil {
+			return err
+		}
+		s.chronicle = known
+	}
+	w := &s.work
+	if w.client == nil {
+		m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
+		limits, err := h.modelLimits(ctx, c, directory, m)
+		if err != nil {
+			return err
+		}
+		w.workload = workload{config: cfg, model: m, limit: h.window(ctx, m, limits).Tokens, pass: s.row.Passes}
+		w.threshold, _ = config.Threshold(cfg, m.Provider, m.ID, w.limit)
+	}
+	w.client, w.directory = c, directory
+	return nil
+}
+
+// busyWith says what the historian of a session does now.
+func (h *Host) busyWith(s *session) string {
+	if e := h.errands.of(s.key); e != nil {
+		return fmt.Sprintf("A %s is under way: %s. /%s cancel ends it.", e.noun, e.progress(), e.command)
+	}
+	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
+}
+
+// newErrand returns an errand without its purpose.
+func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, error) {
+	codec, err := codecOf(s.key.Harness)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{key: s.key, holder: h.nextHolder(), job: h.pattern(s), after: s.chronicle.end, started: h.Clock.Now(), load: s.work.workload}
+	e := &errand{plan: p, host: h, scope: scope, next: next, codec: codec, toldAt: p.started}
+	e.done.Store(int64(next - 1))
+	return e, nil
+}
+
+// launch takes the lease, and lets an errand work in the background. The caller holds the
+// session.
+func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
+	writing, cancel := h.writing(ctx)
+	defer cancel()
+	acquired, err := h.Store.AcquireLease(writing, s.key, e.holder)
+	if err != nil {
+		return err
+	}
+	if !acquired {
+		return refusedCommand("Another run of the historian holds this session. Try again in five minutes.")
+	}
+	running, end := context.WithCancelCause(h.lifetime)
+	e.cancel = end
+	s.work.running = e.plan
+	h.errands.set(s.key, e)
+	h.Log.Info("the historian begins", "session", s.key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
+	h.background.Go(func() {
+		defer end(nil)
+		h.background.Go(func() { h.renew(running, func() { end(store.ErrLeaseLost) }, e.plan) })
+		h.carryOut(running, e)
+	})
+	return nil
+}
+
+// carryOut runs an errand to its end, and tells the user how it ended.
+func (h *Host) carryOut(ctx context.Context, e *errand) {
+	result, err := e.run(ctx)
+	if err == nil && result.Problem != "" {
+		err = errors.New(result.Problem)
+	}
+	text, err := h.endErrand(ctx, e, result, err)
+	switch {
+	case h.lifetime.Err() != nil, errors.Is(err, errCancelled): // nobody is there, or the user knows
+	case err != nil:
+		e.tell("warning", fmt.Sprintf("The %s stopped at message %d of %s: %s. %s", e.noun, e.done.Load()+1, e.scope, reasonOf(err), e.kept()))
+	default:
+		e.tell("success", text)
+	}
+}
+
+// run summarises the messages of an errand.
+func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
+	limit, err := e.host.historianLimit(ctx, &e.load)
+	if err != nil {
+		return historian.SeriesResult{Next: e.next}, err
+	}
+	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
+	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: historian.Ports{Asker: e}, Chunk: e.read, Save: e.keep})
+}
+
+// reasonOf returns an error in words for the user.
+func reasonOf(err error) string {
+	for _, cause := range []error{errCancelled, errReverted, errRescued, errYielded} {
+		if errors.Is(err, cause) {
+			return strings.TrimSuffix(cause.Error(), ": "+context.Canceled.Error())
+		}
+	}
+	return format.Clean(err.Error())
+}
+
+// endErrand stores how an errand ended, and gives the session back.
+func (h *Host) endErrand(ctx context.Context, e *errand, result historian.SeriesResult, runErr error) (string, error) {
+	h.errands.set(e.key, nil) // from here on, nobody can cancel it
+	if cause := context.Cause(ctx); cause != nil {
+		runErr = cause // whatever failed because of it
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	s, err := h.sessions.lock(ctx, e.key)
+	if err != nil {
+		return "", err
+	}
+	defer s.unlock()
+	s.work.running = nil
+	var text string
+	if runErr == nil {
+		text, runErr = e.finish(ctx, s)
+	}
+	if runErr != nil {
+		h.stored(runErr)
+		h.recordEnd(ctx, e, result, runErr)
+	}
+	if e.discard != nil && errors.Is(runErr, errCancelled) {
+		if err := e.discard(ctx); err != nil {
+			h.Log.Warn("a cancelled recomp stays unfinished", "session", e.key.Session, "error", err)
+		}
+	}
+	if err := h.Store.ReleaseLease(ctx, e.key, e.holder); err != nil {
+		h.Log.Warn("the historian's lease is not released", "session", e.key.Session, "error", err)
+	}
+	h.publish(s.key)
+	return text, runErr
+}
+
+// recordEnd stores that an errand has ended ahead of its end.
+func (h *Host) recordEnd(ctx context.Context, e *errand, result historian.SeriesResult, reason error) {
+	h.Log.Warn("the historian has stopped", "session", e.key.Session, "cause", e.reason, "at", result.Next, "error", reason)
+	p := *e.plan
+	p.job.Chunk.Start, p.job.Chunk.End = e.scope.Start, e.scope.End
+	run := runRow(&p, historian.Result{Attempts: e.attempts})
+	run.Status, run.Reason = store.RunFailed, reasonOf(reason)
+	if errors.Is(reason, store.ErrStale) || errors.Is(reason, context.Canceled) {
+		run.Status = store.RunNoop
+	}
+	if err := h.Store.RecordRun(ctx, e.key, run, 0); err != nil {
+		h.Log.Warn("a run of the historian is not recorded", "session", e.key.Session, "error", err)
+	}
+}
+
+// Ask implements ask.Asker. The user sees by the title which messages are read.
+func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
+	asker := e.host.askerOf(e.plan)
+	asker.title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
+	answer, err := asker.Ask(ctx, r)
+	e.attempts = append(e.attempts, historian.Attempt{Model: answer.Model, Usage: answer.Usage})
+	return answer, err
+}
+
+// keep stores the result of one chunk, and shows how far the errand is.
+func (e *errand) keep(ctx context.Context, r historian.Result) error {
+	if err := ended(ctx, "keep a summary"); err != nil { // the answer came too late
+		return err
+	}
+	if err := e.save(ctx, r); err != nil {
+		return err
+	}
+	e.done.Store(int64(r.Next - 1))
+	e.host.publish(e.key)
+	if now := e.host.Clock.Now(); now-e.toldAt >= noticeInterval.Milliseconds() && r.Next <= e.scope.End {
+		e.toldAt = now
+		e.tell("info", fmt.Sprintf("The %s goes on: %s.", e.noun, e.progress()))
+	}
+	return nil
+}
+
+// progress says how far the errand is.
+func (e *errand) progress() string {
+	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
+}
+
+// noticeInterval is the least time between two notices of progress. A chunk takes about as
+// long, and a notice covers a part of the screen.
+const noticeInterval = time.Minute
+
+// noticeTimeout bounds the wait for a harness to show a notice.
+const noticeTimeout = 5 * time.Second
+
+// tell shows a notice to the user who gave the command.
+func (e *errand) tell(variant, message string) {
+	ctx, cancel := context.WithTimeout(e.host.lifetime, noticeTimeout)
+	defer cancel()
+	err := e.load.client.Show(ctx, schema.NotifyShowParams{Directory: e.load.directory, Title: "magicctx", Message: message, Variant: variant})
+	if err != nil {
+		e.host.Log.Info("notice not shown", "session", e.key.Session, "cause", err)
+	}
+}
+
+// readAhead is the number of messages that read asks for first. A chunk has hundreds of
+// messages at most, and a session may have thousands.
+const readAhead = 256
+
+// read returns the chunk at the beginning of a range. It is historian.SeriesPorts.Chunk.
+func (e *errand) read(ctx context.Context, r historian.Range, budget int) (historian.Chunk, []historian.Message, error) {
+	u := pipeline.Uncovered{Decoded: make(map[int]*transcript.Message)}
+	var list []history.Message
+	var chunk history.Chunk
+	for next, count := r.Start, readAhead; next <= r.End && !chunk.HasMore; count *= 2 {
+		end := min(r.End, next+count-1)
+		for n := next; n <= end; n++ { // a message that nobody can read is covered, and says nothing
+			list = append(list, history.Message{Ordinal: n})
+		}
+		extent, err := e.source(ctx, next, end, func(m rawhistory.Message) bool {
+			if m.Decoded != nil {
+				list[m.Ordinal-r.Start] = history.MessageOf(m.Decoded, m.Ordinal, 0)
+				u.Decoded[m.Ordinal] = m.Decoded
+			}
+			return true
+		})
+		if err != nil {
+			return historian.Chunk{}, nil, err
+		}
+		if extent.First > next || extent.Last < end {
+			return historian.Chunk{}, nil, fmt.Errorf("the harness has only messages %d-%d, so that %d-%d cannot be read", extent.First, extent.Last, next, end)
+		}
+		next = end + 1
+		u.Messages = history.NewMessages(list, end)
+		chunk = history.ReadChunk(u.Messages, r.Start, next, budget, tokens.Count)
+	}
+	chunk.Truncate(budget, tokens.Count)
+	if err := chunk.CheckCoverage(); err != nil {
+		return historian.Chunk{}, nil, err
+	}
+	e.chunk, e.raw = chunkOf(chunk), rawOf(u, chunk.Range, e.codec.Vocabulary())
+	return e.chunk, e.raw, nil
+}

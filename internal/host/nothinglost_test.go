@@ -1,0 +1,117 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// Whatever happens between publications, each message is in the tail, or in a compartment that the head shows:
+// after restarts, reverts, flushes and pauses, and in a fork.
+func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
+	heads, forks := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		h := answering(t, good)
+		defer func() { h.settle(); h.store.Close() }()
+		n := 0
+		size := 20_000
+		h.user("u0", "begin")
+		for range rapid.IntRange(2, 8).Draw(rt, "events") {
+			switch rapid.IntRange(0, 6).Draw(rt, "event") {
+			case 0, 1, 2:
+				for range rapid.IntRange(2, 12).Draw(rt, "turns") {
+					n++
+					size = min(size+1500, 60_000)
+					h.talk(n, 1, rapid.IntRange(100, 900).Draw(rt, "words"), size)
+				}
+				h.user(fmt.Sprintf("p%d", n), "go on")
+			case 3:
+				h.flush()
+			case 4:
+				h.settle()
+				h.restart()
+			case 5:
+				to := rapid.IntRange(1, len(h.messages)).Draw(rt, "revert to")
+				h.messages, h.told, h.revision, size = h.messages[:to], 0, 0, 20_000
+				n += 1000 // new ids
+				h.user(fmt.Sprintf("r%d", n), "otherwise")
+			case 6:
+				h.clock.Advance(time.Duration(rapid.SampledFrom([]int{1, 400}).Draw(rt, "pause")) * time.Second)
+			}
+			h.pass()
+			h.settle() // so that a failure can be repeated
+			h.checkTail(rt, testKey)
+			if h.cut > 0 {
+				heads++
+			}
+		}
+		h.settle()
+		f := h.fork("ses_2", rapid.IntRange(1, len(h.messages)).Draw(rt, "fork at"))
+		f.user("f1", "more")
+		m := f.pass()
+		if m.Start > 0 {
+			forks++
+			rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
+			if err != nil || len(rows) == 0 || !endsAt(rows, m.Start, transcript.OpenCode{}.Decode(f.messages[m.Start-1]).Key) {
+				rt.Fatalf("the fork's head covers %d messages, its compartments are %+v, %v", m.Start, rows, err)
+			}
+		}
+	})
+	if heads == 0 || forks == 0 {
+		t.Errorf("%d passes with a head, %d forks with one: the test needs both", heads, forks)
+	}
+}
+
+// checkTail asserts that stored compartments follow each other from the first message to the last one that is cut
+// off, and that the head shows them.
+func (h *harness) checkTail(rt *rapid.T, key store.Key) {
+	if h.cut == 0 {
+		if len(h.head) > 0 {
+			rt.Fatalf("a head without covered messages")
+		}
+		return
+	}
+	rows, _, err := h.store.CompartmentsOf(h.t.Context(), key)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	last := transcript.OpenCode{}.Decode(h.messages[h.cut-1]).Key
+	if !endsAt(rows, h.cut, last) {
+		rt.Fatalf("%d messages are cut off, the last one is %s: %+v", h.cut, last, rows)
+	}
+	wire := h.wire()
+	next := 1
+	for _, r := range rows {
+		if r.Start != next {
+			rt.Fatalf("messages %d to %d are in no compartment", next, r.Start-1)
+		}
+		if next = r.End + 1; r.End > h.cut {
+			break
+		}
+		if isShown := strings.Contains(wire, fmt.Sprintf(`start="%d" end="%d"`, r.Start, r.End)); !isShown && !strings.Contains(wire, "<archived") {
+			rt.Fatalf("the head does not show messages %d to %d:\n%.3000s", r.Start, r.End, wire)
+		}
+	}
+	for _, raw := range h.messages[h.cut:] { // a step can leave by a rule, a prompt stays
+		m := transcript.OpenCode{}.Decode(raw)
+		if m.Role == transcript.User && !strings.Contains(wire, m.Key+": ") {
+			rt.Fatalf("the tail lacks the prompt %s", m.Key)
+		}
+	}
+}
+
+// endsAt reports whether a compartment ends with this message.
+func endsAt(rows []store.CompartmentRow, ordinal int, key string) bool {
+	for _, r := range rows {
+		if r.End == ordinal && r.EndKey == key {
+			return true
+		}
+	}
+	return false
+}

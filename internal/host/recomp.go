@@ -1,0 +1,247 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// commandRecomp summarises again what is summarised already, for example because another
+// model writes better summaries.
+const commandRecomp = "ctx-recomp"
+
+// recomp begins a recomp, or ends one.
+func (h *Host) recomp(ctx context.Context, c Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	argument := strings.TrimSpace(p.Arguments)
+	if argument == cancelArgument {
+		return h.cancelRecomp(ctx, key)
+	}
+	part, err := rangeArgument(argument)
+	if err != nil {
+		return commandAnswer("", "", err)
+	}
+	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session) (*errand, string, error) {
+		return h.prepareRecomp(ctx, s, p.Directory, part)
+	})
+}
+
+// cancelArgument ends the errand of a command.
+const cancelArgument = "cancel"
+
+// rangeArgument reads "12-40". Without text it returns the empty range.
+func rangeArgument(text string) (r history.Range, err error) {
+	if text == "" {
+		return r, nil
+	}
+	first, last, isRange := strings.Cut(text, "-")
+	var errFirst, errLast error
+	r.Start, errFirst = strconv.Atoi(strings.TrimSpace(first))
+	r.End, errLast = strconv.Atoi(strings.TrimSpace(last))
+	if !isRange || errFirst != nil || errLast != nil || r.Start < 1 || r.End < r.Start {
+		return r, refusedCommand("Write /ctx-recomp for all summaries, /ctx-recomp 12-40 for those of messages 12 to 40, or /ctx-recomp cancel.")
+	}
+	return r, nil
+}
+
+// cancelRecomp ends the recomp under way, and discards what is staged.
+func (h *Host) cancelRecomp(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
+	const kept = "The old summaries stay."
+	if h.errands.cancel(key, commandRecomp) { // it discards its staging when it ends
+		return commandAnswer("info", "The recomp ends. "+kept, nil)
+	}
+	staged, found, err := h.Store.Staged(ctx, key)
+	if err != nil {
+		return commandAnswer("", "", err)
+	}
+	if !found || len(staged.Compartments) == 0 {
+		return commandAnswer("info", "No recomp is under way.", nil)
+	}
+	err = h.Store.DiscardStaging(ctx, key)
+	h.stored(err)
+	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
+}
+
+// prepareRecomp returns a recomp of the compartments that hold a part of the session, or of
+// all if the part is empty. It goes on with a staged one of the same range. The caller
+// holds the session.
+func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, part history.Range) (*errand, string, error) {
+	if usage := s.work.usage; usage >= history.ForceUsage {
+		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
+	}
+	rows, end, err := h.Store.CompartmentsOf(ctx, s.key)
+	if err != nil {
+		return nil, "", err
+	}
+	scope, err := enclosing(rows, part)
+	if err != nil {
+		return nil, "", err
+	}
+	r := recomp{scope: scope, end: end, rows: rows}
+	if part != (history.Range{}) {
+		r.part = scope
+	}
+	isResumed, err := r.resume(ctx, h.Store, s.key)
+	if err != nil {
+		return nil, "", err
+	}
+	next := 1
+	if n := len(r.staged); n > 0 {
+		next = r.staged[n-1].End + 1
+	}
+	e, err := h.newErrand(s, scope, next)
+	if err != nil {
+		return nil, "", err
+	}
+	if e.source, err = h.sourceOf(s, directory); err != nil {
+		return nil, "", err
+	}
+	r.errand = e
+	e.noun, e.command, e.reason, e.kind = "recomp", commandRecomp, kindRecomp, kindRecomp
+	if r.part.End > 0 {
+		e.kind = kindPartial
+	}
+	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have given their facts
+	e.job.References = referencesOf(compartmentsFromRows(r.staged))
+	e.after = end
+	e.yields = true // the old summaries do
+	e.save, e.finish, e.kept = r.stage, r.promote, r.left
+	e.discard = func(ctx context.Context) error { return h.Store.DiscardStaging(ctx, e.key) }
+	return e, r.announcement(isResumed), nil
+}
+
+// A recomp is an errand that makes compartments anew. They are staged until all are there,
+// and then replace the stored ones in one transaction. So a recomp that fails, or is
+// killed, changes nothing.
+type recomp struct {
+	*errand
+	scope history.Range
+	// part is the scope of a partial recomp. It is empty for a recomp of all compartments.
+	part history.Range
+	// rows and end are the stored compartments when the recomp began.
+	rows []store.CompartmentRow
+	end  store.HistoryEnd
+	// staged are the compartments that are to be stored, as far as they are known: the
+	// stored ones in front of the scope, then new ones.
+	staged []store.CompartmentRow
+}
+
+// enclosing returns the messages of the compartments that hold a message of part, or of all
+// compartments if part is empty.
+func enclosing(rows []store.CompartmentRow, part history.Range) (history.Range, error) {
+	if len(rows) == 0 {
+		return part, refusedCommand("Nothing is summarised yet, so there is nothing to summarise again. /ctx-wrapup summarises now.")
+	}
+	all := history.Range{Start: rows[0].Start, End: rows[len(rows)-1].End}
+	if part == (history.Range{}) {
+		return all, nil
+	}
+	if part.Start > all.End {
+		return part, refusedCommand(fmt.Sprintf("Messages %s are not summarised yet. The summaries are of messages %s.", part, all))
+	}
+	first := slices.IndexFunc(rows, func(r store.CompartmentRow) bool { return r.End >= part.Start })
+	scope := history.Range{Start: rows[first].Start}
+	for _, r := range rows[first:] {
+		if r.Start <= part.End {
+			scope.End = r.End
+		}
+	}
+	return scope, nil
+}
+
+// resume takes over what an interrupted recomp of the same range has staged.
+func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (isResumed bool, err error) {
+	staged, found, err := from.Staged(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	if found && len(staged.Compartments) > 0 {
+		waiting := history.Range{Start: staged.Start, End: staged.End}
+		if waiting != r.part {
+			return false, refusedCommand("An unfinished recomp waits. /" + recompOf(waiting) + " goes on with it, /ctx-recomp cancel discards it.")
+		}
+		r.staged = staged.Compartments
+		return true, nil
+	}
+	for _, row := range r.rows {
+		if row.End < r.scope.Start {
+			r.staged = append(r.staged, row)
+		}
+	}
+	return false, nil
+}
+
+// recompOf returns the command that summarises a part again, or all of it if the part is
+// empty.
+func recompOf(part history.Range) string {
+	if part.End == 0 {
+		return commandRecomp
+	}
+	return fmt.Sprintf("%s %d-%d", commandRecomp, part.Start, part.End)
+}
+
+func (r *recomp) announcement(isResumed bool) string {
+	text := fmt.Sprintf("Messages %s are being summarised again, in the background.", r.scope)
+	if isResumed {
+		text = fmt.Sprintf("The recomp of messages %s goes on in the background: %s.", r.scope, r.progress())
+	}
+	return text + " The old summaries stay until all new ones are there. /ctx-status shows how far it is, /ctx-recomp cancel ends it."
+}
+
+// stage stores the compartments of one chunk.
+func (r *recomp) stage(ctx context.Context, done historian.Result) error {
+	r.staged = append(r.staged, rowsOf(done, r.raw)...)
+	writing, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	staging := store.Staging{Start: r.part.Start, End: r.part.End, Compartments: r.staged}
+	if err := r.host.Store.SaveStaging(writing, r.key, r.holder, staging); err != nil {
+		r.host.stored(err)
+		return err
+	}
+	r.host.Log.Info("a chunk is summarised again", "session", r.key.Session, "to", done.Next-1, "compartments", len(done.Compartments), "fidelity", done.Fidelity())
+	return nil
+}
+
+// promote replaces the stored compartments by the new ones. The caller holds the session.
+func (r *recomp) promote(ctx context.Context, s *session) (string, error) {
+	before, made := 0, len(r.staged)
+	all := slices.Clip(r.staged)
+	for _, row := range r.rows {
+		switch {
+		case row.Start > r.scope.End:
+			all = append(all, row)
+		case row.End >= r.scope.Start:
+			before++
+		default:
+			made--
+		}
+	}
+	run := runRow(r.plan, historian.Result{Attempts: r.attempts})
+	run.Model = all[len(all)-1].Model
+	err := r.host.Store.PromoteHistory(ctx, store.Publication{
+		Key: r.key, Holder: r.holder, After: r.after, Project: r.load.directory, Compartments: all, Run: run,
+	})
+	if err != nil {
+		return "", err
+	}
+	r.host.Log.Info("history is replaced", "session", r.key.Session, "cause", r.reason, "compartments", len(all), "to", all[len(all)-1].End)
+	if s.pipe != nil {
+		if err := r.host.refreshChronicle(ctx, s); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("Messages %s are summarised again: %s in place of %d. The next bust shows them; /ctx-flush makes one with your next message.",
+		r.scope, format.Count(made, "summary"), before), nil
+}
+
+// left says what a recomp that did not finish leaves.
+func (r *recomp) left() string {
+	return "The old summaries stay. /" + recompOf(r.part) + " goes on from there."
+}

@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// commandWrapUp summarises everything but the newest turns, for example before other work
+// begins in the same session.
+const commandWrapUp = "ctx-wrapup"
+
+// keptTurns is how many of the newest turns a wrap-up keeps if the user names no number.
+// They hold what the user most likely refers to next.
+const keptTurns = 3
+
+// wrapUp begins a wrap-up, or ends one.
+func (h *Host) wrapUp(ctx context.Context, c Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
+	argument := strings.TrimSpace(p.Arguments)
+	if argument == cancelArgument {
+		text := "No wrap-up is under way."
+		if h.errands.cancel(key, commandWrapUp) {
+			text = "The wrap-up ends. Messages that it has summarised stay summarised."
+		}
+		return commandAnswer("info", text, nil)
+	}
+	keep := keptTurns
+	if argument != "" {
+		var err error
+		if keep, err = strconv.Atoi(argument); err != nil || keep < 1 {
+			return commandAnswer("", "", refusedCommand("Write /ctx-wrapup 2 to summarise everything but the newest 2 turns, or /ctx-wrapup cancel. At least one turn stays."))
+		}
+	}
+	return h.startErrand(ctx, c, key, p.Directory, func(_ context.Context, s *session) (*errand, string, error) {
+		return h.prepareWrapUp(s, keep)
+	})
+}
+
+// prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session.
+func (h *Host) prepareWrapUp(s *session, keep int) (*errand, string, error) {
+	if s.pipe == nil {
+		return nil, "", refusedCommand("No request of this session has reached the host since it started, so it does not know the messages. Send a message first.")
+	}
+	covered := s.chronicle.coveredEnd()
+	uncovered, ok := s.pipe.Uncovered(covered)
+	if !ok {
+		return nil, "", refusedCommand("The conversation does not hold the newest summarised message any more, so that the messages behind it cannot be told apart. Nothing is summarised.")
+	}
+	situation := s.work.situation(uncovered, covered)
+	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
+	if !snapshot.IsRunnable() {
+		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
+	}
+	scope := history.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}
+	e, err := h.newErrand(s, scope, scope.Start)
+	if err != nil {
+		return nil, "", err
+	}
+	w := wrapUp{errand: e, keep: keep}
+	e.noun, e.command, e.reason, e.kind = "wrap-up", commandWrapUp, kindWrapUp, kindWrapUp
+	e.source = inMemory(s.pipe, anchorsOf(s.chronicle.compartments))
+	e.job.Chunk = historian.Chunk{Start: scope.Start, End: scope.End, Lines: linesOf(uncovered, scope)}
+	e.save, e.finish, e.kept = w.publish, w.show, w.left
+	return e, fmt.Sprintf("Messages %s are being summarised, in the background; the newest %s stay as they are. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
+		scope, format.Count(keep, "turn")), nil
+}
+
+// linesOf lists the messages of a range.
+func linesOf(u pipeline.Uncovered, r history.Range) (lines []historian.Line) {
+	for _, m := range u.Messages.Between(r.Start, r.End+1) {
+		lines = append(lines, historian.Line{Ordinal: m.Ordinal, Key: m.Key})
+	}
+	return lines
+}
+
+// A wrapUp is an errand that summarises everything in front of the newest turns. It
+// publishes each chunk, and makes the next pass show all of them.
+type wrapUp struct {
+	*errand
+	keep int
+}
+
+// publish publishes the compartments of one chunk.
+func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
+	h := w.host
+	s, err := h.sessions.lock(ctx, w.key)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := ended(ctx, "publish"); err != nil { // a pass has made room without us
+		return err
+	}
+	writing, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	done.Attempts = w.attempts // those that have failed count as well
+	step := *w.plan
+	step.job.Chunk, step.job.Raw = w.chunk, w.raw
+	if _, step.after, err = h.Store.CompartmentsOf(writing, w.key); err != nil {
+		return err
+	}
+	if err := h.publishHistory(writing, s, &step, done); err != nil {
+		return err
+	}
+	w.attempts = nil
+	return nil
+}
+
+// show asks the next pass for a bust. The caller holds the session.
+func (w *wrapUp) show(ctx context.Context, s *session) (string, error) {
+	if err := w.host.Store.RequestFlush(ctx, w.key, w.host.Clock.Now()); err != nil {
+		return "", err
+	}
+	s.row.ExplicitFlush = true
+	return fmt.Sprintf("Messages %s are summarised. Your next message is sent with the summaries and the newest %s.", w.scope, format.Count(w.keep, "turn")), nil
+}
+
+// left says what a wrap-up that did not finish leaves.
+func (w *wrapUp) left() string {
+	if done := int(w.done.Load()); done >= w.scope.Start {
+		return fmt.Sprintf("Messages %d-%d are summarised, and the next bust shows them. The others stay as they were.", w.scope.Start, done)
+	}
+	return "Nothing was changed."
+}

@@ -1,0 +1,29 @@
+package pipeline
+
+// Leaving estimates how many tokens the next bust takes off the wire, whatever its cause:
+// the messages of the published compartments that the head does not show yet, less these
+// compartments, and the queued drops. The historian need not make that room again.
+func (s *Session) Leaving(published *History) int {
+	shown := s.standing(published, s.State.Head)
+	from := s.coveredBy(s.State.Head)
+	to, tokens := from, 0
+	for _, c := range shown[min(len(shown), s.State.Head.Shows()):] {
+		if end, ok := s.index[c.EndKey]; ok {
+			to = max(to, end+1)
+		}
+		tokens -= len(c.Tiers[0]) / BytesPerToken
+	}
+	for i := from; i < to; i++ {
+		tokens += s.tokensOf(&s.entries[i])
+	}
+	for _, q := range s.State.Queue() {
+		u := s.State.ByTag(q.Tag)
+		if u == nil {
+			continue
+		}
+		if i, ok := s.index[u.MessageKey]; ok && i >= to {
+			tokens += u.Left()
+		}
+	}
+	return max(0, tokens)
+}
