@@ -29,11 +29,13 @@ const slowness = 2 * time.Second
 // silence is the historian that never answers. Nobody waits for it.
 const silence = "silence"
 
+const endlessLoop = "endless loop"
+
 // badHistorians are those of historiantest.Bad that a provider can have.
 var badHistorians = []badHistorian{
 	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable compartments"},
 	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
-	{name: "endless loop", answer: callsForEver, cause: "empty", dependsOnHarness: true},
+	{name: endlessLoop, answer: callsForEver, cause: "steps", dependsOnHarness: true},
 	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
@@ -134,6 +136,9 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 		if byModel := row.MadeBy == string(historian.ByModel); byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
 		}
+	}
+	if bad.name == endlessLoop && k.harness == schema.HarnessPi {
+		bad.cause = "empty" // Pi's process ends behind the last step, without a text
 	}
 	if bad.cause != "" && !strings.Contains(k.summary.LastError, bad.cause) {
 		k.t.Errorf("the cause is %q, want one with %q", k.summary.LastError, bad.cause)

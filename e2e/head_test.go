@@ -137,6 +137,7 @@ type headKeeper struct {
 	agent   agent.Agent
 	session string
 	first   map[int]*mockllm.Request // of each turn
+	marks   bool                     // a publication asks for a compaction marker
 	steps   int
 }
 
@@ -235,6 +236,9 @@ func (k *headKeeper) publish(turns ...int) {
 			Start: from + 1, End: to + 1, StartKey: keys[from], EndKey: keys[to], Title: fmt.Sprintf("turn %d", turn),
 			Tiers: [4]string{summaryOf(turn), summaryOf(turn)}, Importance: 100, MadeBy: "model",
 		})
+		if k.marks {
+			p.Marker = fmt.Sprintf(`{"endMessageId":%q,"ordinal":%d,"publishedAt":1}`, keys[to], to+1)
+		}
 	}
 	if err := s.PublishHistory(k.ctx, p); err != nil {
 		k.t.Fatal(err)

@@ -48,7 +48,7 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "A32", in: ".", test: "TestBugA32NoPatchTakesAMessageOut"},
 	{class: "A33", in: ".", test: "TestBugA33ReasoningBehindNothingIsFirst"},
 	{class: "A34", why: "later: there is no head yet"},
-	{class: "A35", why: "later: there are no compaction markers yet"},
+	{class: "A35", in: "../internal/host", test: "TestMarkerIsSetAfterTheBustThatShowsTheHistory"},
 	{class: "A36", in: "../internal/host", test: "TestBugA36PassesOfASessionTakeTurns"},
 	{class: "A37", why: "later: no pass waits for a historian yet"},
 	{class: "A38", in: "../internal/host", test: "TestBugA38LimitIsOfItsModel"},

@@ -31,6 +31,8 @@ type Readings struct {
 	// OverflowTokens is the size of that prompt according to the provider, 0 if the
 	// provider did not name it.
 	OverflowTokens int
+	// Counting relates the tokens of the model to the host's.
+	Counting Counting
 	// Price is the model's price per token. If it is zero, no bust is weighed against
 	// its gain, and TypicalPrice is used to choose the low mark. The host always sets
 	// it.
@@ -89,8 +91,8 @@ type Assessment struct {
 	// dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
 	// perToken is the number of provider tokens that are freed with one token of the
-	// host's count. It is 1 as long as the provider has measured the prompt itself, and
-	// has not refused it.
+	// host's count. As long as the provider has measured the prompt itself, and has not
+	// refused it, it is the learned token ratio of the model.
 	perToken float64
 }
 
@@ -136,8 +138,8 @@ func (s *Session) Decide(r Readings) Decision {
 
 // assess makes the judgement of a pass before any rule is asked.
 func (s *Session) assess(r Readings, limit int) Assessment {
-	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: 1}
-	a.Size, a.Gauge = s.size()
+	a := Assessment{Model: s.Model(), Agent: s.agent(), Stuck: s.Meta.Episode.Stuck, ReclaimUpTo: s.Meta.ReclaimUpTo, perToken: r.Counting.Model.value()}
+	a.Size, a.Gauge = s.size(r.Counting)
 	if s.isEstimated(a.Gauge) {
 		a.perToken = ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingIn(s.measuredUpTo(a.Size)), a.Gauge.Own)
 	}
@@ -146,7 +148,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		if s.Meta.Passes > 0 && a.Model != s.Meta.Model {
 			refusedAt = 0 // another model refused the prompt, and limit says nothing about its window
 		}
-		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens)
+		a.perToken = s.refused(&a.Size, &a.Gauge, refusedAt, r.OverflowTokens, r.Counting)
 	}
 	a.InputTokens = a.Size.Measured
 	a.Percent = float64(a.Size.Current) / float64(limit) * 100

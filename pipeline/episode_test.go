@@ -167,7 +167,7 @@ func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))
 	w.pass()
 	w.session.Meta.Episode = Episode{Relief: Relief{Tokens: 5000}}
-	size, _ := w.session.size()
+	size, _ := w.session.size(Counting{})
 	d := Assessment{Size: size, Percent: 90}
 	if g := w.session.goal(d, w.readings, w.readings.LimitTokens, 0); !g.Measured {
 		t.Error("a bust long ago keeps the tiered drop from being asked for ever")

@@ -22,6 +22,9 @@ type History struct {
 	Updates  []history.MemoryUpdate
 	// BudgetTokens is the budget of the compartments in the baseline, 0 for the default.
 	BudgetTokens int
+	// Marker is the message with which the harness's array begins, because a compaction
+	// marker of ours hides the messages in front of it. It is zero without a marker.
+	Marker history.CoveredEnd
 	// Refold asks the next bust for a fold, because the compartments were made anew.
 	Refold bool
 }
@@ -62,7 +65,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	if r.History == nil || r.Subagent {
 		return unchanged
 	}
-	shown := s.standing(r.History.Compartments, now)
+	shown := s.standing(r.History, now)
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
@@ -82,7 +85,8 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 
 // standing returns the leading compartments that no revert has reached: the array still
 // has their messages, or begins behind them.
-func (s *Session) standing(all []history.Compartment, now frozen.Head) []history.Compartment {
+func (s *Session) standing(h *History, now frozen.Head) []history.Compartment {
+	all := h.Compartments
 	for i, c := range slices.Backward(all) {
 		if s.Has(c.EndKey) {
 			return all[:i+1]
@@ -90,6 +94,11 @@ func (s *Session) standing(all []history.Compartment, now frozen.Head) []history
 	}
 	if i := slices.IndexFunc(all, func(c history.Compartment) bool { return s.Has(c.StartKey) }); i >= 0 {
 		return all[:i]
+	}
+	if len(s.entries) > 0 && s.entries[0].header.key == h.Marker.Key {
+		// A revert has taken the end of the compartment that the marker stands in. The
+		// ones that end in front of the marker are hidden, and not reverted.
+		return all[:countWhile(all, func(c history.Compartment) bool { return c.End < h.Marker.Ordinal })]
 	}
 	if len(s.entries) > 0 && !s.beginsBehind(now.ThroughTag) {
 		return nil
@@ -99,8 +108,16 @@ func (s *Session) standing(all []history.Compartment, now frozen.Head) []history
 
 // Standing returns how many of the compartments a revert has left. It counts from the
 // first one.
-func (s *Session) Standing(all []history.Compartment) int {
-	return len(s.standing(all, s.State.Head))
+func (s *Session) Standing(h *History) int {
+	return len(s.standing(h, s.State.Head))
+}
+
+// countWhile returns the number of leading values for which keep is true.
+func countWhile[T any](all []T, keep func(T) bool) int {
+	if i := slices.IndexFunc(all, func(v T) bool { return !keep(v) }); i >= 0 {
+		return i
+	}
+	return len(all)
 }
 
 // fold proposes a new baseline of all these compartments, with an empty delta. Without
@@ -152,24 +169,45 @@ func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 	return change
 }
 
-// cover makes h cover everything up to the end of c. If the array begins behind c, the
-// head covers what it covered before.
+// cover makes h cover everything up to the end of c. If the array begins behind c, no
+// message of it is covered.
 func (s *Session) cover(h *frozen.Head, c history.Compartment) {
 	end, ok := s.index[c.EndKey]
 	if !ok {
 		now := s.State.Head
 		h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = now.Through, now.Ordinal, now.ThroughTag, now.Sections.Covered
+		if s.isReverted(now) {
+			h.Through, h.Ordinal, h.ThroughTag = c.EndKey, c.End, s.firstTag()-1
+		}
 		return
 	}
 	h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = c.EndKey, c.End, 0, frozen.Covered{}
 	for i := range end + 1 {
+		if s.entries[i].header.summary {
+			continue // the harness wrote it later than the messages behind it
+		}
 		for _, it := range s.entries[i].items {
 			h.ThroughTag = max(h.ThroughTag, it.Tag)
-			if u := s.State.ByTag(it.Tag); u != nil {
-				h.Sections.Covered.Add(u)
+		}
+	}
+	for i := range s.State.Units() { // a compaction marker hides covered messages from the array
+		if u := &s.State.Units()[i]; u.Tag <= h.ThroughTag {
+			h.Sections.Covered.Add(u)
+		}
+	}
+}
+
+// firstTag returns the lowest tag of the array, 1 if it has none.
+func (s *Session) firstTag() int {
+	first := 0
+	for i := range s.entries {
+		for _, it := range s.entries[i].items {
+			if first == 0 || it.Tag < first {
+				first = it.Tag
 			}
 		}
 	}
+	return max(1, first)
 }
 
 // changeTo returns the change from the session's head to next.
@@ -225,5 +263,5 @@ func sectionsOf(t history.BaselineText) frozen.HeadSections {
 
 // hasNews reports whether there are compartments that the head does not show yet.
 func (s *Session) hasNews(r Readings) bool {
-	return r.History != nil && !r.Subagent && len(s.standing(r.History.Compartments, s.State.Head)) > s.State.Head.Shows()
+	return r.History != nil && !r.Subagent && len(s.standing(r.History, s.State.Head)) > s.State.Head.Shows()
 }

@@ -202,7 +202,7 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	if w.decision.Price.Removed < 50_000 {
 		t.Errorf("the fold frees %d tokens", w.decision.Price.Removed)
 	}
-	size, _ := w.session.size()
+	size, _ := w.session.size(Counting{})
 	if size.Current > 35_000 {
 		t.Errorf("the next prompt is believed to have %d tokens", size.Current)
 	}

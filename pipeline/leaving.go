@@ -1,12 +1,10 @@
 package pipeline
 
-import "github.com/magicctx/magicctx-host/pipeline/history"
-
-// Leaving estimates how many tokens the next bust takes off the wire, whatever its cause:
+// Leaving estimates how many tokens of the host's count the next bust takes off the wire, whatever its cause:
 // the messages of the published compartments that the head does not show yet, less these
 // compartments, and the queued drops. The historian need not make that room again.
-func (s *Session) Leaving(published []history.Compartment) int {
-	shown := s.standing(published, s.State.Head)
+func (s *Session) Leaving(h *History) int {
+	shown := s.standing(h, s.State.Head)
 	from := s.coveredBy(s.State.Head)
 	to, tokens := from, 0
 	for _, c := range shown[min(len(shown), s.State.Head.Shows()):] {

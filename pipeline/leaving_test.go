@@ -10,7 +10,7 @@ import (
 func TestLeavingIsWhatTheNextBustTakes(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := talked(t, codec, 8, 4)
-		leaving := func() int { return w.session.Leaving(w.readings.History.Compartments) }
+		leaving := func() int { return w.session.Leaving(w.readings.History) }
 		if got := leaving(); got != 0 {
 			t.Fatalf("%d tokens leave, although the head shows all compartments", got)
 		}

@@ -231,6 +231,10 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
+	if e.isMarker() { // it is written between old messages, so a tag of its own would be out of order
+		e.traits.facts = nil
+		return e, nil
+	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		e.header.hasTools = e.header.hasTools || p.Kind == transcript.Tool

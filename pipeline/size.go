@@ -20,8 +20,8 @@ type Size struct {
 	// 0 if the array has no usage.
 	Measurement string
 	Measured    int
-	// Current is Measured, plus the host's count of everything after it, minus the
-	// tokens that a bust has freed since.
+	// Current is Measured in the tokens of today's model, plus the estimated tokens of
+	// everything after it, minus the tokens that a bust has freed since.
 	Current int
 }
 
@@ -47,7 +47,7 @@ type Gauge struct {
 // size computes the size from the transcript and the frozen state, not from events, so
 // that a restarted host gets the same result. If the provider reports no usage, size
 // uses the host's own count.
-func (s *Session) size() (Size, Gauge) {
+func (s *Session) size(c Counting) (Size, Gauge) {
 	measured, tail, own, answered := -1, 0, s.counted(), false
 	for i := len(s.entries) - 1; i >= 0 && measured < 0; i-- {
 		e := &s.entries[i]
@@ -62,13 +62,21 @@ func (s *Session) size() (Size, Gauge) {
 		if !answered {
 			return Size{}, s.Meta.Gauge
 		}
+		if s.Meta.Gauge.Of == "" { // nothing of this session was ever measured
+			return Size{Current: c.tokens(tail)}, s.Meta.Gauge
+		}
 		return Size{Current: s.Meta.Gauge.estimate(tail)}, s.Meta.Gauge
 	}
 	g := s.gauge(measured, own)
-	size := Size{Measurement: g.measurement(), Measured: g.Tokens, Current: g.Tokens + tail}
+	size := Size{Measurement: g.measurement(), Measured: g.Tokens}
+	prompt := g.Tokens
 	if relief := s.Meta.Episode.Relief; relief.Of == size.Measurement {
-		size.Current = max(0, size.Current-relief.Tokens)
+		prompt -= relief.Tokens
 	}
+	if !s.isEstimated(g) { // an estimate is in the tokens of the model that it was made for
+		prompt = c.translate(prompt)
+	}
+	size.Current = max(0, prompt+c.tokens(tail))
 	return size, g
 }
 
@@ -146,7 +154,7 @@ func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 // number of provider tokens in one token of the host's count. A refused prompt had at
 // least limit tokens (0 if that is not known), or named tokens if the provider gave a
 // number (0 if not).
-func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken float64) {
+func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named); real > size.Current {
 		size.Current = real
 		if i, ok := s.index[messageOf(g.Of)]; ok && size.Measured > 0 {
@@ -156,7 +164,7 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int) (perToken floa
 			}
 			// Without this correction, the next pass would believe the old count
 			// again.
-			g.Tokens, g.Own = max(1, real-tail), s.counted()-tail
+			g.Tokens, g.Own = max(1, real-c.tokens(tail)), s.counted()-tail
 			size.Measurement, size.Measured = g.measurement(), g.Tokens
 		}
 	}

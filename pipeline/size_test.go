@@ -102,7 +102,7 @@ func TestSize(t *testing.T) {
 		w.session.Update(0, c.messages, "")
 		w.session.State.Commit(frozen.Additions{Edits: c.edits})
 		w.session.Meta.Episode = c.episode
-		if got, _ := w.session.size(); got != c.want {
+		if got, _ := w.session.size(Counting{}); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

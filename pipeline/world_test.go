@@ -205,7 +205,7 @@ func (w *world) pass() {
 	w.session.Commit(d, r, w.session.After(d, r, w.now))
 	w.store.setup, w.store.meta, w.store.head = w.session.State.Setup, w.session.Meta, w.session.State.Head
 	if h := w.readings.History; h != nil { // what a revert has taken is deleted with the pass
-		h.Compartments = h.Compartments[:w.session.Standing(h.Compartments)]
+		h.Compartments = h.Compartments[:w.session.Standing(h)]
 	}
 	w.store.counter = w.session.State.TagCounter
 	w.store.units = append(w.store.units, w.unsaved...)

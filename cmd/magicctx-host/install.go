@@ -123,7 +123,27 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin.", place.Harness.Name))
+	if err := cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin.", place.Harness.Name)); err != nil || cmd.DryRun || cmd.Project {
+		return err
+	}
+	return removeMarkers(ctx, s, place.Harness)
+}
+
+// removeMarkers removes the compaction markers from a harness's own store. Without the plugin,
+// its sessions would begin at them.
+func removeMarkers(ctx context.Context, s streams, harness *install.Harness) error {
+	m := harnessMarkers()[harness.ID]
+	if m == nil {
+		return nil
+	}
+	n, err := m.RemoveAll(ctx)
+	if err != nil {
+		return fmt.Errorf("the plugin is removed, but compaction markers may be left in the sessions of %s; uninstall again to remove them: %w", harness.Name, err)
+	}
+	if n > 0 {
+		_, err = fmt.Fprintf(s.out, "Removed %d compaction markers.\n", n)
+	}
+	return err
 }
 
 // carryOut shows a plan that is not empty, asks where it must, and applies the plan.

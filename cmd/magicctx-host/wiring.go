@@ -12,6 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/marker"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
@@ -35,6 +36,7 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 			}
 			return host.New(host.Options{
 				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true,
+				Markers:    harnessMarkers(),
 				RawHistory: &rawhistory.Reader{Env: os.Getenv}, Conflicts: conflictsOf(o.DataDir),
 			}), nil
 		},
@@ -111,4 +113,9 @@ func idleExitOf(env func(string) string) time.Duration {
 		}
 	}
 	return time.Duration(cmp.Or(longest, standard)) * time.Minute
+}
+
+// harnessMarkers returns the compaction markers of the harnesses that can have some.
+func harnessMarkers() map[schema.Harness]host.Markers {
+	return map[schema.Harness]host.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: os.Getenv}}
 }

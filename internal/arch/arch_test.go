@@ -74,6 +74,7 @@ var reach = []struct {
 	{"internal/format", "", "a leaf"},
 	{"internal/regular", "", "a leaf"},
 	{"internal/projectdocs", "internal/regular", "it reads files and knows no head"},
+	{"internal/marker", "internal/rawhistory pipeline/transcript store/opencodedb store/file schema internal/json internal/regular internal/clock", "it writes rows of a harness and knows no pass"},
 	{"internal/rawhistory", "pipeline/transcript store/opencodedb store/file schema internal/json internal/regular internal/clock", "it reads the harnesses' stores and knows no pass"},
 	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
@@ -132,7 +133,7 @@ var importers = []struct {
 	{module + "/internal/view", "cmd/magicctx-host", "a view is drawn on request: nothing below the command line prints"},
 	{module + "/rpc/daemon", "cmd/magicctx-host internal/doctor", "the conversation does not know which processes hold it"},
 	{module + "/internal/host", "rpc cmd/magicctx-host internal/replay", "use cases are called from above only"},
-	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory", "only the host commits; doctor and rawhistory only look"},
+	{module + "/store", "internal/host cmd/magicctx-host internal/doctor internal/replay internal/rawhistory internal/marker", "only the host commits to our store; doctor and rawhistory only look, and marker writes to OpenCode's"},
 	{module + "/store/file", "store cmd/magicctx-host internal/doctor", "the host sees rows, not the file that holds them"},
 	{module + "/internal/arch", "", "it holds no code"},
 }

@@ -18,7 +18,7 @@ var moved = []struct {
 // retired keys of the original plugin no longer have a meaning. Old files that hold them get no
 // warnings.
 var retired = []string{
-	"auto_drop_tool_age", "compaction_markers", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
+	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }
 
 // moveOldKeys rewrites the keys of an older version of the original plugin. If the new place has a
@@ -37,6 +37,7 @@ func moveOldKeys(tree object) {
 			place(tree, m.to, value)
 		}
 		remove(old, retired)
+		delete(old, "compaction_markers") // they were on by default there, and are off now
 		if len(old) == 0 {
 			delete(tree, "experimental")
 		}

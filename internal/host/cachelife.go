@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -33,57 +32,31 @@ func (h *Host) keptWarm(harness string) time.Duration {
 	return longest
 }
 
-// lives caches the learned cache lives of this process's models as the store
-// has them. This host is their only writer.
-type lives struct {
-	// learning keeps changes in order while they are written. It is separate
-	// from mu, so that a status never waits for a write.
-	learning sync.Mutex
-	// mu guards known.
-	mu    sync.Mutex
-	known map[schema.Model]route.Learned
-}
-
-// learnedLife returns the cache life that usage has shown for a model. If the
-// store does not answer, the next call asks it again.
+// learnedLife returns the cache life that usage has shown for a model.
 func (h *Host) learnedLife(ctx context.Context, m schema.Model) route.Learned {
-	h.lives.mu.Lock()
-	known, ok := h.lives.known[m]
-	h.lives.mu.Unlock()
-	if ok || m.ID == "" {
-		return known
+	if m.ID == "" {
+		return route.Learned{}
 	}
-	row, err := h.Store.CacheLife(ctx, m.Provider, m.ID)
+	life, err := h.lives.of(m, func() (route.Learned, error) {
+		row, err := h.Store.CacheLife(ctx, m.Provider, m.ID)
+		return learnedFromRow(row), err
+	})
 	if err != nil {
 		h.Log.Warn("cache life of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
 		return route.Learned{}
 	}
-	h.lives.mu.Lock()
-	defer h.lives.mu.Unlock()
-	if newer, ok := h.lives.known[m]; ok {
-		return newer // another call learned it while we read
-	}
-	h.lives.known[m] = learnedFromRow(row)
-	return h.lives.known[m]
+	return life
 }
 
-// learnLife changes the learned life of a model. The change takes effect at
-// once, even if the store fails to take it.
+// learnLife changes the learned life of a model.
 func (h *Host) learnLife(ctx context.Context, m schema.Model, change func(route.Learned) route.Learned) error {
-	h.lives.learning.Lock()
-	defer h.lives.learning.Unlock()
-	before := h.learnedLife(ctx, m)
-	after := change(before)
-	if after == before {
-		return nil
-	}
-	h.lives.mu.Lock()
-	h.lives.known[m] = after
-	h.lives.mu.Unlock()
-	if after.Life != before.Life {
-		h.Log.Info("cache life learned", "provider", m.Provider, "model", m.ID, "life", after.Life, "before", before.Life, "missed", after.Missed)
-	}
-	return h.Store.SaveCacheLife(ctx, rowFromLearned(m, after))
+	known := func() route.Learned { return h.learnedLife(ctx, m) }
+	return h.lives.change(m, known, change, func(before, after route.Learned) error {
+		if after.Life != before.Life {
+			h.Log.Info("cache life learned", "provider", m.Provider, "model", m.ID, "life", after.Life, "before", before.Life, "missed", after.Missed)
+		}
+		return h.Store.SaveCacheLife(ctx, rowFromLearned(m, after))
+	})
 }
 
 // A pause is a pass's prediction how much of its prompt the provider will read

@@ -36,7 +36,9 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 	case transcript.SessionDeleted:
 		h.sessions.remove(key)
 		h.titles.forget(key)
-		err = h.Store.DeleteSession(ctx, key)
+		if err = h.removeMarker(ctx, key); err == nil {
+			err = h.Store.DeleteSession(ctx, key)
+		}
 	case transcript.MessageRemoved:
 		err = h.forgetMessage(ctx, key, e.Message.Key)
 	case transcript.MessageChanged:

@@ -29,11 +29,13 @@ type workload struct {
 	config    schema.Config
 	model     schema.Model
 	price     schema.Price
-	limit     int // tokens
+	// limit is the prompt limit in tokens of the host's count, because the history is
+	// counted so.
+	limit     int
 	threshold float64
 	lowMark   float64
-	// usage is the pressure that the pass has left, in percent of limit. size is the
-	// same in tokens.
+	// usage is the pressure that the pass has left, in percent of the limit. size is the
+	// size of that prompt in the host's tokens.
 	usage float64
 	size  int
 	pass  int
@@ -92,12 +94,14 @@ func (ps *pass) workload(c Client) workload {
 	r, d := ps.readings, ps.decision
 	w := workload{
 		client: c, directory: ps.params.Directory, config: ps.config, model: d.Model, price: r.Price,
-		limit: r.LimitTokens, threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, size: d.Size.Current, pass: ps.s.row.Passes,
+		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
 	}
-	if d.Verdict != schema.Steady && d.Size.Current > 0 { // what the bust removed is no longer pressure
-		w.size = max(0, d.Size.Current-d.Price.Removed)
-		w.usage *= float64(w.size) / float64(d.Size.Current)
+	left := d.Size.Current
+	if d.Verdict != schema.Steady && left > 0 { // what the bust removed is no longer pressure
+		left = max(0, left-d.Price.Removed)
+		w.usage *= float64(left) / float64(d.Size.Current)
 	}
+	w.size = r.Counting.Model.OwnTokens(left)
 	if w.lowMark <= 0 {
 		w.lowMark = r.Threshold / 2
 	}
@@ -181,7 +185,7 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	}
 	t := history.Trigger(history.TriggerFacts{
 		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), MinClusters: commits, Count: tokens.Count,
-		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.compartments)},
+		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.published())},
 	})
 	if !t.Runs {
 		return nil, nil

@@ -64,8 +64,8 @@ func historianModels(a schema.Agent) []string {
 	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
 }
 
-// historianLimit returns the smallest prompt limit of the models that may be asked. It may
-// have to ask the harness, so nothing may wait for it.
+// historianLimit returns the smallest prompt limit of the models that may be asked, in
+// tokens of the host's count. It may have to ask the harness, so nothing may wait for it.
 func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
@@ -74,7 +74,7 @@ func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			limits = append(limits, promptLimit(told))
+			limits = append(limits, h.tokenRatio(ctx, schema.Model{Provider: provider, ID: id}).OwnTokens(promptLimit(told)))
 		}
 	}
 	return history.HistorianLimit(limits...), nil
@@ -126,6 +126,9 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 // publication returns what a run has made, as the store takes it.
 func publication(p *plan, r historian.Result) store.Publication {
 	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw)}
+	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
+		out.Marker = pendingAt(r.Compartments[len(r.Compartments)-1], p.started)
+	}
 	for _, f := range r.Facts {
 		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
 	}

@@ -22,6 +22,8 @@ type chronicle struct {
 	memories     store.ProjectMemories
 	// headGeneration is the generation of the compartments that the head was made from.
 	headGeneration int
+	// markers are the compaction markers in the harness's own store.
+	markers markers
 }
 
 // readChronicle reads the compartments of a session and the memories of its project.
@@ -30,7 +32,11 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	c := chronicle{compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
+	sum, err := h.Store.History(ctx, key)
+	if err != nil {
+		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
+	c := chronicle{markers: readMarkers(sum), compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
 	if len(rows) > 0 {
 		if c.memories, err = h.Store.Memories(ctx, project, h.Clock.Now()); err != nil {
 			return chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
@@ -48,7 +54,8 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	share := ps.config.HistoryBudgetPercentage / 100
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
-		BudgetTokens: history.HistoryBudget(r.LimitTokens, r.Threshold, share),
+		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
+		Marker:       s.chronicle.markers.begin(),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
@@ -94,10 +101,20 @@ func (h *Host) withdraw(ctx context.Context, s *session) {
 	if len(removed) == 0 {
 		return
 	}
-	s.chronicle.compartments = s.chronicle.compartments[:s.pipe.Standing(s.chronicle.compartments)]
+	s.chronicle.compartments = s.chronicle.compartments[:s.standing()]
 	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
 		s.chronicle = again
 	}
+}
+
+// standing returns how many compartments a revert has left.
+func (s *session) standing() int {
+	return s.pipe.Standing(s.published())
+}
+
+// published returns the published compartments, and the marker with which the array begins.
+func (s *session) published() *pipeline.History {
+	return &pipeline.History{Compartments: s.chronicle.compartments, Marker: s.chronicle.markers.begin()}
 }
 
 // firstGone returns the first message that a revert has taken from the compartments or from
@@ -105,7 +122,7 @@ func (h *Host) withdraw(ctx context.Context, s *session) {
 // are known. So the whole of the first compartment that has lost its end counts as gone.
 func (s *session) firstGone() int {
 	all := s.chronicle.compartments
-	if standing := s.pipe.Standing(all); standing < len(all) {
+	if standing := s.standing(); standing < len(all) {
 		return all[standing].Start
 	}
 	if s.work.running != nil {

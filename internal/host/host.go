@@ -31,6 +31,9 @@ type Options struct {
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader
+	// Markers set compaction markers in the harnesses' own stores. A harness that is not
+	// here gets none.
+	Markers map[schema.Harness]Markers
 	// CommitTimeout bounds the wait for another program's lock on the database;
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.
@@ -48,12 +51,18 @@ type Host struct {
 	Options
 	sessions sessions
 	revision atomic.Uint64
-	uses     uses
-	lives    lives
-	savings  savings
-	titles   titles
-	docs     projectdocs.Reader
-	errands  errands
+	// uses, lives and ratios are what was learned about the models.
+	uses    experience[store.WindowRow]
+	lives   experience[route.Learned]
+	ratios  experience[store.TokenRatioRow]
+	savings savings
+	titles  titles
+	docs    projectdocs.Reader
+	errands errands
+	// marking keeps the changes of compaction markers in order. noMarker is the reason why
+	// none can be set, nil if there is no reason.
+	marking  sync.Mutex
+	noMarker atomic.Pointer[string]
 	// sending counts the messages that are on their way to a harness.
 	sending sync.WaitGroup
 	// background counts the runs of the historian. lifetime ends them.
@@ -101,10 +110,8 @@ func New(o Options) *Host {
 	}
 	h.lifetime, h.end = context.WithCancel(context.Background())
 	h.sessions.byKey = make(map[store.Key]*session)
-	h.uses.known = make(map[schema.Model]store.WindowRow)
 	h.savings.known = make(map[store.Key]saving)
 	h.titles.stored = make(map[store.Key]string)
-	h.lives.known = make(map[schema.Model]route.Learned)
 	// A revision must not recur after a restart, or a shim could take the base
 	// of another array for its own. Microseconds since 1970 stay below 2^53,
 	// which JavaScript can represent.

@@ -46,6 +46,7 @@ type harness struct {
 	shown       []string // the notices, each behind its variant
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
+	markers     map[schema.Harness]Markers
 }
 
 const testSession = "ses_1"
@@ -72,7 +73,7 @@ func (h *harness) start() {
 		h.t.Fatal(err)
 	}
 	h.host = New(Options{
-		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler),
+		Store: h.store, Clock: h.clock, Log: slog.New(slog.DiscardHandler), Markers: h.markers,
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil },
 		Summarises: h.runAgent != nil,
 	})

@@ -29,6 +29,9 @@ func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializePara
 		r.Warnings = append(r.Warnings, w.Message)
 		h.Log.Warn("configuration", "directory", p.Directory, "key", w.Key, "file", w.File)
 	}
+	if h.Markers[p.Harness] != nil {
+		h.background.Go(func() { h.checkMarkers(h.lifetime, p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
+	}
 	offer(&r, cfg)
 	return r, nil
 }

@@ -163,6 +163,9 @@ func (h *Host) warnings() []schema.Warning {
 	if moved := h.Store.Recovered(); moved != "" {
 		all = append(all, schema.Warning{Source: "recovery", Message: "the database was damaged; it was moved to " + moved + " and an empty one took its place"})
 	}
+	if reason := h.noMarker.Load(); reason != nil {
+		all = append(all, schema.Warning{Source: "markers", Message: *reason})
+	}
 	if n := bug.Count(); n > 0 {
 		all = append(all, schema.Warning{Source: "bug", Message: fmt.Sprintf("%d broken invariants since the host started; the log has them", n)})
 	}

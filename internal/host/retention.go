@@ -111,6 +111,12 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err 
 	}
 	defer h.sessions.remove(key)
 	defer s.unlock()
+	if err := h.removeMarker(ctx, key); err != nil {
+		// Without its rows here, the session would begin at the marker for good. So the
+		// session stays until the marker can go.
+		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
+		return true, nil
+	}
 	isDone, err = h.Store.ForgetSome(ctx, key, h.before(store.KeptSession))
 	s.forget()
 	return isDone, err

@@ -54,11 +54,15 @@ type session struct {
 	// chronicle is read with the pipe.
 	chronicle chronicle
 	work      work
+	// isMarking says that the session's compaction marker is about to change.
+	isMarking bool
 	// pause is the pause before the newest pass. It is nil after its usage is
 	// known, and where the usage would prove nothing. wireTokens is the size of
 	// the messages that the pass sent.
 	pause      *pause
 	wireTokens int
+	// sampling is the comparison from which the model's token ratio is learned next.
+	sampling sampling
 	// systemChanged says that the next request leaves with another system prompt than
 	// the last one. The next pass is then a bust.
 	systemChanged bool
@@ -78,6 +82,7 @@ func (s *session) forget() {
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
 	s.pause, s.wireTokens, s.systemChanged = nil, 0, false
+	s.sampling = sampling{}
 	s.chronicle = chronicle{}
 }
 

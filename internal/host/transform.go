@@ -56,10 +56,12 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	h.withdraw(ctx, s)
 	if s.systemChanged {
 		s.systemChanged = false
+		s.sampling = sampling{answered: s.pipe.Measured()}
 		h.noteBust(ctx, s, pipeline.BustSystem)
 	}
 	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
+	h.considerMarker(pass)
 	h.considerHistorian(c, pass)
 	s.lastPass.Store(time.Since(pass.started).Microseconds())
 	h.publish(s.key)
@@ -135,6 +137,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 		cancel()
 	}
 	s.pause = nil
+	h.stored(h.learnRatio(ctx, s))
 	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, s.pipe.Model(), ps.limits.NPM)
 	return ps, nil
 }
@@ -254,6 +257,7 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 		Flush:          ps.s.row.ExplicitFlush,
 		Overflow:       ps.isOverflow(),
 		OverflowTokens: ps.s.row.OverflowTokens,
+		Counting:       ps.counting(ctx),
 		Price:          ps.life.Route.Price(ps.limits.Price),
 		Profile:        profile.Name,
 		Binds:          bindsThinking(ps.config, profile, m),
@@ -366,6 +370,9 @@ func (ps *pass) commit(ctx context.Context) error {
 	}
 	s.unsaved, s.inherited = nil, nil
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
+	if w.Bust {
+		s.sampling = sampling{answered: s.pipe.Measured()}
+	}
 	s.pipe.Commit(d, w, after)
 	row.ExplicitFlush = false
 	if c.RoomMade {

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"sync"
 
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
@@ -48,60 +47,29 @@ func (h *Host) window(ctx context.Context, m schema.Model, catalogue schema.Mode
 	return believe(catalogue, 0, h.use(ctx, m))
 }
 
-// uses caches the experience with the models of this process as the store has
-// it: refusals and accepted prompts. This host is its only writer.
-type uses struct {
-	// learning keeps changes in order while they are written.
-	learning sync.Mutex
-	// mu guards known.
-	mu    sync.Mutex
-	known map[schema.Model]store.WindowRow
-}
-
-// use returns the experience with a model. If the store does not answer, the
-// next call asks it again.
+// use returns the experience with a model: refusals and accepted prompts.
 func (h *Host) use(ctx context.Context, m schema.Model) store.WindowRow {
-	h.uses.mu.Lock()
-	row, ok := h.uses.known[m]
-	h.uses.mu.Unlock()
-	if ok {
-		return row
-	}
-	row, err := h.Store.Window(ctx, m.Provider, m.ID)
+	row, err := h.uses.of(m, func() (store.WindowRow, error) { return h.Store.Window(ctx, m.Provider, m.ID) })
 	if err != nil {
 		h.Log.Warn("window of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
 		return store.WindowRow{Provider: m.Provider, Model: m.ID}
 	}
-	h.uses.mu.Lock()
-	defer h.uses.mu.Unlock()
-	if newer, ok := h.uses.known[m]; ok {
-		return newer // another call learned it while we read
-	}
-	h.uses.known[m] = row
 	return row
 }
 
-// learn changes the experience with a model. The change takes effect at once,
-// even if the store fails to take it.
+// learn changes the experience with a model.
 func (h *Host) learn(ctx context.Context, m schema.Model, change func(*store.WindowRow)) error {
 	if m.ID == "" {
 		return nil
 	}
-	h.uses.learning.Lock()
-	defer h.uses.learning.Unlock()
-	before := h.use(ctx, m)
-	row := before
-	change(&row)
-	if row == before {
-		return nil
-	}
-	h.uses.mu.Lock()
-	h.uses.known[m] = row
-	h.uses.mu.Unlock()
-	if row.OverflowTokens != before.OverflowTokens {
-		h.Log.Info("window learned", "provider", m.Provider, "model", m.ID, "overflowTokens", row.OverflowTokens, "before", before.OverflowTokens)
-	}
-	return h.Store.SaveWindow(ctx, row)
+	known := func() store.WindowRow { return h.use(ctx, m) }
+	next := func(row store.WindowRow) store.WindowRow { change(&row); return row }
+	return h.uses.change(m, known, next, func(before, after store.WindowRow) error {
+		if after.OverflowTokens != before.OverflowTokens {
+			h.Log.Info("window learned", "provider", m.Provider, "model", m.ID, "overflowTokens", after.OverflowTokens, "before", before.OverflowTokens)
+		}
+		return h.Store.SaveWindow(ctx, after)
+	})
 }
 
 // refused records a refusal at the given time, with the limit that the provider

@@ -18,30 +18,38 @@ import (
 )
 
 func (r Reader) readOpenCode(ctx context.Context, s Session, start, end int, yield func(Message) bool) (extent Extent, err error) {
-	paths, err := r.openCodeDatabases()
+	extent.Path, err = r.OpenCodeDatabase(ctx, s.ID, func(db *opencodedb.DB) (err error) {
+		extent, err = readRows(ctx, db, s, start, end, yield)
+		return err
+	})
+	return extent, err
+}
+
+// OpenCodeDatabase finds the database of OpenCode that holds a session, calls read with it,
+// and returns its path.
+func (r Reader) OpenCodeDatabase(ctx context.Context, session string, read func(*opencodedb.DB) error) (path string, err error) {
+	paths, err := r.OpenCodeDatabases()
 	if err != nil {
-		return extent, err
+		return "", err
 	}
 	var problems []error
 	for _, path := range paths {
 		isThere := false
 		err := opencodedb.Read(ctx, path, func(db *opencodedb.DB) (err error) {
-			if isThere, err = db.HasSession(s.ID); err != nil || !isThere {
+			if isThere, err = db.HasSession(session); err != nil || !isThere {
 				return err
 			}
-			extent, err = readRows(ctx, db, s, start, end, yield)
-			return err
+			return read(db)
 		})
-		extent.Path = path
 		if isThere {
-			return extent, err
+			return path, err
 		}
 		problems = append(problems, err)
 	}
 	if err := errors.Join(problems...); err != nil {
-		return extent, err
+		return paths[len(paths)-1], err
 	}
-	return extent, fmt.Errorf("%w: OpenCode's database %s does not hold it; if OpenCode uses another one, set OPENCODE_DB", ErrUnknownSession, paths[0])
+	return paths[len(paths)-1], fmt.Errorf("%w: OpenCode's database %s does not hold it; if OpenCode uses another one, set OPENCODE_DB", ErrUnknownSession, paths[0])
 }
 
 func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int, yield func(Message) bool) (Extent, error) {
@@ -57,9 +65,12 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)
 }
 
-// openCodeDatabases returns the databases that may hold a session, likeliest first. There
+// ErrNoDatabase is the error for a harness that has no store, because it never ran.
+var ErrNoDatabase = errors.New("OpenCode has no database")
+
+// OpenCodeDatabases returns the databases that may hold a session, likeliest first. There
 // is at least one, unless err is not nil.
-func (r Reader) openCodeDatabases() ([]string, error) {
+func (r Reader) OpenCodeDatabases() ([]string, error) {
 	data := r.openCodeData()
 	if name := r.Env("OPENCODE_DB"); name != "" {
 		if !filepath.IsAbs(name) {
@@ -84,7 +95,7 @@ func (r Reader) openCodeDatabases() ([]string, error) {
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("OpenCode has no database in %s; if it lies elsewhere, set OPENCODE_DB", data)
+		return nil, fmt.Errorf("%w in %s; if it lies elsewhere, set OPENCODE_DB", ErrNoDatabase, data)
 	}
 	for _, path := range paths {
 		if err := checkRegular(path); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -17,6 +18,9 @@ import (
 // maxMessage is the largest message that Raw returns, in bytes. The largest messages of
 // OpenCode hold images as base64, of at most some ten megabytes.
 const maxMessage = 64 << 20
+
+// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits as long for ours.
+const busyTimeout = 5 * time.Second
 
 // Callers test for these errors with errors.Is.
 var (

@@ -26,4 +26,7 @@ CREATE TABLE part (
 	time_updated INTEGER NOT NULL,
 	data         TEXT NOT NULL
 );
+CREATE TABLE migration (id TEXT PRIMARY KEY, time_completed INTEGER NOT NULL);
+INSERT INTO migration VALUES ('20260622202450_simplify_session_input', 1);
+
 CREATE INDEX part_message_id_id_idx ON part (message_id, id);

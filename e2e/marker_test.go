@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store/opencodedb"
+)
+
+// A compaction marker hides from OpenCode what the head stands for: its array becomes short,
+// and the requests stay the same. Switched off, it goes.
+func TestMarker(t *testing.T) {
+	needs(t, schema.HarnessOpenCode)
+	w := newWorldOf(t, schema.HarnessOpenCode, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
+	w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})
+	w.configure(`{"compaction_markers": true}`)
+	options := w.withPlugin()
+	a := w.launch(options)
+	session := w.session(a)
+	k := &headKeeper{world: w, agent: a, session: session, marks: true}
+	for turn := 1; turn <= 4; turn++ {
+		k.turn(turn)
+	}
+	k.publish(1, 2)
+	k.flush()
+	k.turn(5)
+	folded := k.newest()
+	k.checkHead(folded, []int{1, 2}, nil)
+	k.waitForMarker(session, 1)
+	k.turn(6)
+	k.checkSamePrefix(folded, k.newest())
+
+	k.publish(3)
+	k.flush()
+	k.turn(7)
+	extended := k.firstOf(7)
+	k.checkHead(extended, []int{1, 2}, []int{3})
+	time.Sleep(200 * time.Millisecond)
+	k.waitForMarker(session, 1)
+	k.turn(8)
+	k.checkSamePrefix(extended, k.newest())
+
+	// The first request of a copy begins at the copied marker, which then goes.
+	copied, err := a.Copy(w.ctx, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &headKeeper{world: w, agent: a, session: copied}
+	w.play(copied, c.answers()...)
+	w.prompt(a, copied, promptOf(9))
+	k.waitForMarker(copied, 0)
+	w.prompt(a, copied, promptOf(10))
+	for turn := 1; turn <= 8; turn++ {
+		w.wantInBody(c.newest(), promptOf(turn), true)
+	}
+
+	w.stop(a)
+	w.stopHost()
+	rows := w.journal(session)
+	// Turns 4 to 8, the boundary with what follows it in turn 3, and the summary.
+	if got, most := rows[len(rows)-1].Messages, 6*turnMessages+1; got > most {
+		t.Errorf("OpenCode's array has %d messages, want at most %d", got, most)
+	}
+	checkBusts(t, w.requests(session), rows)
+
+	w.configure(`{"compaction_markers": false}`)
+	a = w.launch(options)
+	k.agent = a
+	k.turn(11)
+	k.waitForMarker(session, 0)
+	k.turn(12)
+	k.checkSamePrefix(extended, k.newest())
+	w.stop(a)
+	w.stopHost()
+	rows = w.journal(session)
+	if got, want := rows[len(rows)-1].Messages, 10*turnMessages-1; got != want {
+		t.Errorf("without the marker, OpenCode's array has %d messages, want %d", got, want)
+	}
+}
+
+// waitForMarker waits until a session has n markers whose rows are all there.
+func (k *headKeeper) waitForMarker(session string, n int) {
+	k.t.Helper()
+	path := filepath.Join(k.user.Home.Data, "opencode", "opencode.db")
+	var all []opencodedb.Marker
+	for range 100 {
+		err := opencodedb.Read(k.ctx, path, func(db *opencodedb.DB) (err error) {
+			all, err = db.Markers(session)
+			return err
+		})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if len(all) == n && (n == 0 || all[0].CompactionPart != "" && all[0].SummaryPart != "") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	k.t.Fatalf("session %s has the markers %+v, want %d", session, all, n)
+}

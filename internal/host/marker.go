@@ -1,0 +1,250 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/marker"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// This file moves the compaction markers in the harnesses' own stores. A marker hides messages
+// that the head covers, so it changes no wire. docs/markers.md has the rules.
+
+// Markers sets and removes compaction markers in the store of a harness. Package marker has
+// the implementation.
+type Markers interface {
+	Set(ctx context.Context, session, through string) (boundary string, behind int, err error)
+	Remove(ctx context.Context, session string) error
+	RemoveAll(ctx context.Context) (removed int, err error)
+	IsWhole(ctx context.Context, session, boundary string) (bool, error)
+}
+
+// markers are the marker that a publication asks for, and the one that is set.
+type markers struct {
+	pending pendingMarker
+	// pendingText is the stored form of pending, by which it is cleared.
+	pendingText string
+	applied     appliedMarker
+}
+
+// A pendingMarker asks for a marker behind the message with this ordinal. Its members are
+// in the order of their names, so that equal ones have equal texts.
+type pendingMarker struct {
+	EndMessageID string `json:"endMessageId"`
+	Ordinal      int    `json:"ordinal"`
+	PublishedAt  int64  `json:"publishedAt"`
+}
+
+// An appliedMarker is set at a prompt of the user, the boundary. Ordinal is that of the
+// message behind which it was asked for.
+type appliedMarker struct {
+	BoundaryMessageID string `json:"boundaryMessageId"`
+	BoundaryOrdinal   int    `json:"boundaryOrdinal"`
+	Ordinal           int    `json:"ordinal"`
+}
+
+func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
+
+// pendingAt returns the stored form of a marker that is asked for behind a compartment.
+func pendingAt(c historian.Compartment, now int64) string {
+	text, _ := json.Marshal(pendingMarker{EndMessageID: c.EndKey, Ordinal: c.End, PublishedAt: now}) // texts and numbers always encode
+	return string(text)
+}
+
+// readMarkers reads the stored markers of a session. One that cannot be read counts as
+// none: the next publication replaces it.
+func readMarkers(sum store.HistorySummary) (m markers) {
+	m.pendingText = sum.PendingMarker
+	_ = json.Unmarshal([]byte(sum.PendingMarker), &m.pending)
+	_ = json.Unmarshal([]byte(sum.AppliedMarker), &m.applied)
+	return m
+}
+
+// begin returns the message with which the harness's array begins.
+func (m markers) begin() history.CoveredEnd {
+	return history.CoveredEnd{Ordinal: m.applied.BoundaryOrdinal, Key: m.applied.BoundaryMessageID}
+}
+
+// markersOf returns the markers of a session's harness, nil if it has none.
+func (h *Host) markersOf(key store.Key) Markers { return h.Markers[schema.Harness(key.Harness)] }
+
+// A markerTask is a change of a session's marker.
+type markerTask struct {
+	// to is the message behind which the marker is set. It is zero if the marker goes.
+	to history.CoveredEnd
+	// done is the pending marker that the task carries out, or that has become pointless.
+	done string
+	// isPointless says that only the pending marker goes.
+	isPointless bool
+}
+
+// A markerMoment describes the pass after which a marker may change.
+type markerMoment struct {
+	isOn, isBust bool
+	// covered is the ordinal up to which the head covers the session.
+	covered      int
+	compartments []history.Compartment
+	// found is the boundary with which the array begins, empty if it is whole.
+	found string
+}
+
+// next returns the change that is due. ok is false if there is none.
+func (m markers) next(now markerMoment) (t markerTask, ok bool) {
+	end := history.CoveredEnd{}
+	if n := len(now.compartments); n > 0 {
+		end = history.CoveredEnd{Ordinal: now.compartments[n-1].End, Key: now.compartments[n-1].EndKey}
+	}
+	switch {
+	case !now.isOn:
+		return markerTask{done: m.pendingText}, m.applied.isSet() || now.found != "" || m.pendingText != ""
+	case now.found != "" && now.found != m.applied.BoundaryMessageID:
+		return markerTask{}, true // a copy of another session's marker, or one whose record is lost
+	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
+		return markerTask{to: end}, true // a revert has removed the compartment that it stands behind
+	case m.pendingText == "" || !now.isBust:
+		return markerTask{}, false
+	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:
+		return markerTask{done: m.pendingText, isPointless: true}, true
+	case now.covered < m.pending.Ordinal:
+		return markerTask{}, false // the head does not stand for these messages yet
+	}
+	return markerTask{to: history.CoveredEnd{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID}, done: m.pendingText}, true
+}
+
+// hasEnd reports whether a compartment ends where p asks for a marker.
+func (now markerMoment) hasEnd(p pendingMarker) bool {
+	for _, c := range now.compartments {
+		if c.EndKey == p.EndMessageID && c.End == p.Ordinal {
+			return true
+		}
+	}
+	return false
+}
+
+// considerMarker changes the session's marker in the background, if that is due. The
+// session's next pass then gets another array, which the head covers as well.
+func (h *Host) considerMarker(ps *pass) {
+	s := ps.s
+	if h.markersOf(s.key) == nil || s.isMarking || ps.decision.Cause == pipeline.CauseBusy {
+		return
+	}
+	t, ok := s.chronicle.markers.next(markerMoment{
+		isOn: ps.config.CompactionMarkers && !s.mode().IsSubagent, isBust: ps.decision.Verdict != schema.Steady,
+		covered: s.pipe.State.Head.Ordinal, compartments: s.chronicle.compartments, found: s.pipe.Marker(),
+	})
+	if !ok {
+		return
+	}
+	s.isMarking = true
+	key := s.key
+	h.background.Go(func() {
+		err := h.changeMarker(h.lifetime, key, t)
+		if err != nil {
+			h.Log.Warn("the compaction marker stays as it is", "session", key.Session, "error", err)
+		}
+		h.noteMarker(err)
+		h.marked(key)
+	})
+}
+
+// changeMarker carries out a change, and records it.
+func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) error {
+	h.marking.Lock()
+	defer h.marking.Unlock()
+	applied := ""
+	switch {
+	case t.isPointless:
+		_, err := h.Store.ClearPendingMarker(ctx, key, t.done)
+		return err
+	case t.to.Ordinal == 0:
+		if err := h.markersOf(key).Remove(ctx, key.Session); err != nil {
+			return err
+		}
+	default:
+		boundary, behind, err := h.markersOf(key).Set(ctx, key.Session, t.to.Key)
+		if errors.Is(err, marker.ErrImpossible) {
+			_, cleared := h.Store.ClearPendingMarker(ctx, key, t.done)
+			return errors.Join(err, cleared)
+		}
+		if err != nil {
+			return err
+		}
+		text, _ := json.Marshal(appliedMarker{BoundaryMessageID: boundary, BoundaryOrdinal: t.to.Ordinal - behind, Ordinal: t.to.Ordinal})
+		applied = string(text)
+	}
+	h.Log.Info("the compaction marker is moved", "session", key.Session, "marker", applied)
+	return h.Store.SaveAppliedMarker(ctx, key, applied, t.done)
+}
+
+// marked tells the session about the change of its marker.
+func (h *Host) marked(key store.Key) {
+	ctx := context.WithoutCancel(h.lifetime)
+	s, err := h.sessions.lock(ctx, key)
+	if err != nil {
+		return
+	}
+	defer s.unlock()
+	s.isMarking = false
+	if sum, err := h.Store.History(ctx, key); err == nil {
+		s.chronicle.markers = readMarkers(sum)
+	}
+}
+
+// noteMarker keeps the reason why no marker can be set, for a status.
+func (h *Host) noteMarker(err error) {
+	if err == nil {
+		h.noMarker.Store(nil)
+		return
+	}
+	reason := err.Error()
+	h.noMarker.Store(&reason)
+}
+
+// removeMarker removes the marker of a session that is about to be forgotten.
+func (h *Host) removeMarker(ctx context.Context, key store.Key) error {
+	if h.markersOf(key) == nil {
+		return nil
+	}
+	sum, err := h.Store.History(ctx, key)
+	if err != nil || sum.AppliedMarker == "" {
+		return err
+	}
+	return h.changeMarker(ctx, key, markerTask{})
+}
+
+// checkMarkers compares the recorded markers with the harness's store, when the harness
+// starts. It removes the markers that are switched off, that are not whole, and those whose record a
+// crash has prevented: the next bust sets them again.
+func (h *Host) checkMarkers(ctx context.Context, harness schema.Harness, isOn bool) {
+	rows, err := h.Store.Markers(ctx, string(harness))
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = h.checkMarker(ctx, rows[i], isOn)
+	}
+	if len(rows) > 0 && !isOn && err == nil {
+		_, err = h.Markers[harness].RemoveAll(ctx) // copies of a session have copies of its marker
+	}
+	if err != nil {
+		h.Log.Warn("the compaction markers are not checked", "error", err)
+		h.noteMarker(err)
+	}
+}
+
+func (h *Host) checkMarker(ctx context.Context, r store.MarkerRow, isOn bool) error {
+	m := readMarkers(store.HistorySummary{HistoryRow: store.HistoryRow{PendingMarker: r.Pending, AppliedMarker: r.Applied}})
+	if isOn && m.applied.isSet() {
+		if isWhole, err := h.markersOf(r.Key).IsWhole(ctx, r.Key.Session, m.applied.BoundaryMessageID); err != nil || isWhole {
+			return err
+		}
+	}
+	t := markerTask{}
+	if !isOn {
+		t.done = m.pendingText
+	}
+	return h.changeMarker(ctx, r.Key, t)
+}

@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// counted plays steps whose provider counts perToken tokens for each of ours, and 4,000
+// beside the messages. Each step adds 5,000 of our tokens.
+func (h *harness) counted(from, steps int, perToken float64) {
+	h.t.Helper()
+	for n := from; n < from+steps; n++ {
+		h.clock.Advance(time.Second)
+		h.user(fmt.Sprintf("u%d", n), "go on")
+		h.pass()
+		h.tool(fmt.Sprintf("a%d", n), words(5000), "stop", 4000+int(perToken*float64(h.ownCount())))
+	}
+}
+
+func (h *harness) ratio() float64 {
+	h.t.Helper()
+	return float64(h.host.tokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
+}
+
+// The ratio is learned from the usages of a session, survives the host, and tells the size
+// of messages that no usage reports yet.
+func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
+	for _, perToken := range []float64{0.75, 1, 1.5} {
+		h := newHarness(t)
+		h.limits.ContextTokens = 1_000_000
+		h.counted(1, 3, perToken)
+		if got := h.ratio(); got != 0 {
+			t.Errorf("ratio %v after 3 answers", got)
+		}
+		h.counted(4, 3, perToken)
+		h.restart()
+		if got := h.ratio(); math.Abs(got-perToken) > 0.02*perToken {
+			t.Fatalf("learned %v; want %v", got, perToken)
+		}
+		h.tool("a90", words(40_000), "tool-calls", 0)
+		h.told, h.revision = 0, 0
+		h.user("u91", "go on")
+		h.pass()
+		real := 4000 + perToken*float64(h.ownCount())
+		if got := float64(h.believed()); math.Abs(got-real) > 0.03*real {
+			t.Errorf("%v tokens for each of ours: %v are believed, %v are real", perToken, got, real)
+		}
+	}
+}
+
+// Another session of the same model profits, even if no usage of it is known.
+func TestTokenRatioServesNewSessions(t *testing.T) {
+	h := newHarness(t)
+	m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: 1.6}
+	for range leastSamples {
+		if err := h.host.noteRatio(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.user("u1", "go on")
+	h.tool("a1", words(20_000), "stop", 0)
+	h.user("u2", "go on")
+	h.pass()
+	if got := float64(h.believed()); math.Abs(got-32_000) > 500 {
+		t.Errorf("%v tokens are believed of 20,000 of ours", got)
+	}
+}
+
+// A bust shrinks the prompt, which says nothing about the vocabulary.
+func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
+	h := newHarness(t)
+	h.limits.ContextTokens = 1_000_000
+	for i := range 5 { // with tags 2, 4, 6, 8 and 10
+		h.user(fmt.Sprintf("u9%d", i), "go on")
+		h.tool(fmt.Sprintf("a9%d", i), words(2000), "stop", 0)
+	}
+	h.counted(1, 2, 1)
+	for i := range 5 {
+		h.drop(fmt.Sprintf("call-%d", i), fmt.Sprint(2*i+2))
+		h.flush()
+		busts := h.busts()
+		h.counted(3+2*i, 2, 1) // the growth over the bust is 3,000 tokens of 5,000
+		if h.busts() != busts+1 {
+			t.Fatalf("%d busts after %d", h.busts(), busts)
+		}
+	}
+	if got := h.ratio(); math.Abs(got-1) > 0.02 {
+		t.Errorf("learned %v of a provider that counts as we do", got)
+	}
+}
+
+// An answer to a request that left without the host says nothing about a wire.
+func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
+	h := newHarness(t)
+	h.limits.ContextTokens = 1_000_000
+	for n := range 8 {
+		h.counted(n+1, 1, 1.5)
+		h.lastWire = "" // the next pass tells that the request left without the host
+	}
+	if got := h.ratio(); got != 0 {
+		t.Errorf("learned %v", got)
+	}
+}
+
+// Whatever is reported, a ratio stays within the bounds of its samples, and one sample
+// moves a trusted ratio by little.
+func TestLearnedRatioIsRobust(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		samples := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 60).Draw(rt, "samples")
+		var r store.TokenRatioRow
+		for i, s := range samples {
+			before := r.Ratio
+			r = learned(r, s, int64(i))
+			if r.Ratio < 0.5 || r.Ratio > 2 || r.Samples != i+1 || r.At != int64(i) {
+				rt.Fatalf("after sample %v: %+v", s, r)
+			}
+			if limit := before * mostSurprise / float64(min(i+1, sampleMemory)); i >= leastSamples && math.Abs(r.Ratio-before) > limit+1e-9 {
+				rt.Fatalf("sample %v moved %v to %v", s, before, r.Ratio)
+			}
+		}
+		// A provider that changes its vocabulary is followed.
+		for range 300 {
+			r = learned(r, 1.3, 0)
+		}
+		if math.Abs(r.Ratio-1.3) > 0.01 {
+			rt.Fatalf("ratio %v of a provider that counts 1.3", r.Ratio)
+		}
+	})
+}
+
+// The history's budgets are in our tokens: what fits into the window is less for a model
+// that counts more.
+func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
+	for _, perToken := range []float64{0, 2} {
+		h := answering(t, good)
+		m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: pipeline.TokenRatio(perToken)}
+		for range leastSamples * int(min(1, perToken)) {
+			if err := h.host.noteRatio(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.user("u1", "go on "+strings.Repeat("more ", 100))
+		h.pass()
+		s, err := h.host.sessions.lock(t.Context(), testKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 64_000
+		if perToken == 2 {
+			want = 32_000
+		}
+		w := s.work.workload
+		w.config.Historian.Agent.Model = "anthropic/m"
+		limit, err := h.host.historianLimit(t.Context(), &w)
+		if s.work.limit != want || limit != want || err != nil {
+			t.Errorf("the window has %d of our tokens, a historian reads %d, %v; want %d", s.work.limit, limit, err, want)
+		}
+		s.chronicle.compartments = []history.Compartment{{Start: 1, End: 1}}
+		ps := &pass{h: h.host, s: s, config: h.config}
+		r := pipeline.Readings{LimitTokens: 64_000, Threshold: 50, Counting: ps.counting(t.Context())}
+		if got := ps.history(t.Context(), r).BudgetTokens; got != want/2*15/100 {
+			t.Errorf("the history may have %d of our tokens, want %d", got, want/2*15/100)
+		}
+		s.unlock()
+	}
+}

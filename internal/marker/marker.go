@@ -1,0 +1,89 @@
+package marker
+
+import (
+	"context"
+	"errors"
+
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/store/opencodedb"
+)
+
+// OpenCode sets markers in OpenCode's databases. Its functions are safe for concurrent use.
+type OpenCode struct {
+	// Env looks up environment variables. They say where OpenCode keeps its databases.
+	Env func(string) string
+}
+
+// ErrImpossible is the error for a marker that can never be set: the message is gone, or
+// OpenCode has compacted the session there.
+var ErrImpossible = errors.New("the marker has no place")
+
+// Set sets the marker of a session at the newest prompt of the user up to the message
+// through. OpenCode's array begins with this prompt, the boundary, from then on. behind is
+// the number of messages behind it up to through.
+func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, behind int, err error) {
+	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
+	if err != nil {
+		return "", 0, err
+	}
+	m, behind, err := opencodedb.Mark(ctx, path, session, through)
+	if errors.Is(err, opencodedb.ErrGone) || errors.Is(err, opencodedb.ErrCompacted) {
+		err = errors.Join(ErrImpossible, err)
+	}
+	return m.Boundary, behind, err
+}
+
+// Remove removes the markers of a session. It is no error if the session is gone.
+func (o OpenCode) Remove(ctx context.Context, session string) error {
+	var set []opencodedb.Marker
+	path, err := o.find(ctx, session, func(db *opencodedb.DB) (err error) {
+		set, err = db.Markers(session)
+		return err
+	})
+	switch {
+	case errors.Is(err, rawhistory.ErrUnknownSession):
+		return nil // its rows went with it
+	case err != nil || len(set) == 0:
+		return err
+	}
+	_, err = opencodedb.Unmark(ctx, path, session)
+	return err
+}
+
+// IsWhole reports whether all rows of the marker at a boundary are there.
+func (o OpenCode) IsWhole(ctx context.Context, session, boundary string) (whole bool, err error) {
+	_, err = o.find(ctx, session, func(db *opencodedb.DB) error {
+		set, err := db.Markers(session)
+		for _, m := range set {
+			whole = m.Boundary == boundary && m.CompactionPart != "" && m.SummaryPart != ""
+		}
+		return err
+	})
+	if errors.Is(err, rawhistory.ErrUnknownSession) {
+		return false, nil
+	}
+	return whole, err
+}
+
+// RemoveAll removes all markers of all sessions, also those of copies, and returns how many
+// there were.
+func (o OpenCode) RemoveAll(ctx context.Context) (removed int, err error) {
+	paths, err := rawhistory.Reader{Env: o.Env}.OpenCodeDatabases()
+	if errors.Is(err, rawhistory.ErrNoDatabase) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var problems []error
+	for _, path := range paths {
+		n, err := opencodedb.Unmark(ctx, path, "")
+		removed += n
+		problems = append(problems, err)
+	}
+	return removed, errors.Join(problems...)
+}
+
+func (o OpenCode) find(ctx context.Context, session string, read func(*opencodedb.DB) error) (string, error) {
+	return rawhistory.Reader{Env: o.Env}.OpenCodeDatabase(ctx, session, read)
+}

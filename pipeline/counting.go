@@ -1,0 +1,145 @@
+package pipeline
+
+import (
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A TokenRatio is the number of tokens that a model's provider counts for one token of
+// the host's count, for example 1.4. It is learned from reported usage. 0 means that
+// nothing has been learned.
+type TokenRatio float64
+
+// value returns the ratio within leastRatio and mostRatio, and 1 if nothing has been
+// learned.
+func (r TokenRatio) value() float64 {
+	if !(r > 0) {
+		return 1
+	}
+	return min(max(leastRatio, float64(r)), mostRatio)
+}
+
+// OwnTokens returns how many tokens of the host's count are n tokens of the provider.
+func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
+
+// Counting holds the token ratios that a pass needs to estimate a prompt that no usage
+// reports.
+type Counting struct {
+	// Model is the ratio of the model that the pass is for. Measured is the ratio of the
+	// model whose usage is the newest one in the array (Session.MeasuredBy). The two
+	// differ after a change of the model.
+	Model, Measured TokenRatio
+}
+
+// tokens returns the tokens of the provider in own tokens of the host's count.
+func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
+
+// translate turns a prompt size that the measuring model's provider has reported into the
+// tokens of the pass's model. Tools and system prompt are counted with the same
+// vocabulary as the messages, so that the whole prompt is scaled.
+func (c Counting) translate(prompt int) int {
+	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
+}
+
+// MeasuredBy returns the model that wrote the newest answer with a usage, the zero Model
+// if there is none.
+func (s *Session) MeasuredBy() schema.Model {
+	if i := s.newestMeasured(); i >= 0 {
+		return s.entries[i].header.wrote
+	}
+	return schema.Model{}
+}
+
+// newestMeasured returns the index of the newest answer with a usage, -1 if there is none.
+func (s *Session) newestMeasured() int {
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if s.entries[i].isMeasured() {
+			return i
+		}
+	}
+	return -1
+}
+
+// Measured returns the key of the newest answer if its usage is that of a wire. It is empty
+// if there is none, for example because the newest request left without the host.
+func (s *Session) Measured() (messageKey string) {
+	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
+		return s.entries[i].header.key
+	}
+	return ""
+}
+
+// isTrueMeasurement reports whether the usage is that of a whole prompt. Every prompt has
+// new tokens, so a usage that names only tokens of the cache is incomplete. A failed
+// answer may report the usage of a part of its prompt.
+func (e *entry) isTrueMeasurement() bool {
+	u := e.header.usage
+	return e.isMeasured() && !e.header.errored && u.Input+u.CacheWrite > 0
+}
+
+// Bounds of a sample of the token ratio.
+const (
+	// leastSample is the least number of tokens of text that a sample compares. Fewer tell
+	// little: a reminder or the frame of a few messages would weigh too much.
+	leastSample = 4000
+	// mostUncounted is the part of a sample, relative to its text, that may be content
+	// whose size the host only estimates: files and thinking.
+	mostUncounted = 0.2
+)
+
+// A TokenSample is the token ratio of a model as two reported prompts show it.
+type TokenSample struct {
+	Model schema.Model
+	// Ratio is 0 if the comparison tells nothing: the answers are of different models, too
+	// much of the content is no text, or the sizes cannot be of the same content.
+	Ratio TokenRatio
+}
+
+// SampleTokens compares two reported prompts: those of the answers with these keys, older
+// first. No pass between them may have busted. Then the second prompt is the first one
+// with the messages between them at its end, and the growth of the reported size is the
+// provider's count of these messages. ok is false while they hold too little text.
+func (s *Session) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
+	from, found := s.index[older]
+	to, foundToo := s.index[newer]
+	if !found || !foundToo || from > to {
+		return sample, true // a revert has taken one of them
+	}
+	first, last := &s.entries[from], &s.entries[to]
+	sample.Model = last.header.wrote
+	if first.header.wrote != sample.Model || !first.isTrueMeasurement() || !last.isTrueMeasurement() {
+		return sample, true
+	}
+	text, other := 0, 0
+	for i := from; i < to; i++ {
+		t, o := s.textTokens(&s.entries[i])
+		text, other = text+t, other+o
+	}
+	if text < leastSample {
+		return sample, false
+	}
+	grown := last.header.usage.Prompt() - first.header.usage.Prompt() - other
+	ratio := float64(grown) / float64(text)
+	if float64(other) <= mostUncounted*float64(text) && ratio >= leastRatio && ratio <= mostRatio {
+		sample.Ratio = TokenRatio(ratio)
+	}
+	return sample, true
+}
+
+// textTokens returns the host's count of a message's active text and tool calls, and its
+// estimate of the rest.
+func (s *Session) textTokens(e *entry) (text, other int) {
+	if e.traits.thought > 0 && s.sendsThinking(e) && !s.hasLostThinking(e) {
+		other = e.traits.thought / BytesPerToken
+	}
+	for _, it := range e.items {
+		switch u := s.State.ByTag(it.Tag); {
+		case u == nil:
+		case u.Kind == frozen.FileUnit:
+			other += u.Left()
+		default:
+			text += u.Left()
+		}
+	}
+	return text, other
+}

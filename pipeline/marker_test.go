@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	mjson "github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// markedAt returns the array that OpenCode delivers with a marker of ours at message i: the
+// message, the marker's summary, and everything behind the message.
+func markedAt(w *world, i int) []mjson.Value {
+	boundary := w.codec.Decode(w.raw[i]).Key
+	summary := message("marker-"+boundary, "assistant", w.now, obj{
+		"providerID": MarkerProvider, "modelID": MarkerProvider, "summary": true, "parentID": boundary, "agent": "compaction",
+	}, textPart("marker-text", "summarised"))
+	return slices.Concat([]mjson.Value{w.raw[i], summary}, w.raw[i+1:])
+}
+
+// marked returns a session of these turns whose compartments cover the given numbers of
+// messages. The newest pass has folded them.
+func marked(t testing.TB, turns int, ends ...int) *world {
+	w := newWorldOf(t, transcript.OpenCode{}, true, 1)
+	w.readings.History = &History{}
+	for i := range turns {
+		w.add(said(fmt.Sprintf("u%d", i), "user", 20, 0), said(fmt.Sprintf("a%d", i), "assistant", 30, 0))
+	}
+	w.add(said("now", "user", 5, 0))
+	w.pass()
+	for _, end := range ends {
+		w.publish(end-1, 50)
+	}
+	w.readings.Flush = true
+	w.pass()
+	return w
+}
+
+// ordinals returns the ordinals and keys of the messages that no compartment covers.
+func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
+	all := w.readings.History.Compartments
+	end := history.CoveredEnd{}
+	if len(all) > 0 {
+		end = history.CoveredEnd{Ordinal: all[len(all)-1].End, Key: all[len(all)-1].EndKey}
+	}
+	u, ok := w.session.Uncovered(end)
+	if !ok {
+		t.Fatalf("the history behind message %d is not found", end.Ordinal)
+	}
+	text := ""
+	for n := 1; n <= u.Messages.Total(); n++ {
+		if m := u.Decoded[n]; m != nil {
+			text += fmt.Sprintf("%d=%s ", n, m.Key)
+		}
+	}
+	return text
+}
+
+// A marker hides messages that the head stands for. So wherever it stands, the wire and the
+// ordinals stay the same, also after a restart, and the next fold covers what it should.
+func TestMarkerChangesNoWire(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		turns := rapid.IntRange(3, 10).Draw(rt, "turns")
+		end := 2 * rapid.IntRange(1, turns-1).Draw(rt, "covered turns")
+		w := marked(t, turns, end)
+		wire, numbered := w.text(), ordinals(rt, w)
+		whole := w.raw
+		boundary := 2 * rapid.IntRange(0, end/2-1).Draw(rt, "marker")
+		w.raw, w.held = markedAt(w, boundary), 0
+		if rapid.Bool().Draw(rt, "restarts") {
+			w.restart()
+		}
+		w.pass()
+		if w.decision.Verdict != schema.Steady || w.text() != wire || w.result.Bust {
+			rt.Fatalf("%s pass (%s):\n%s\nbefore:\n%s", w.decision.Verdict, w.decision.Cause, w.text(), wire)
+		}
+		if got := ordinals(rt, w); got != numbered {
+			rt.Fatalf("ordinals %s\nbefore   %s", got, numbered)
+		}
+		if got, want := w.session.Marker(), w.codec.Decode(w.raw[0]).Key; got != want {
+			rt.Fatalf("the array begins with %q, not %q", got, want)
+		}
+		// The next fold covers two more messages, and no more.
+		h := w.readings.History
+		h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
+			Seq: 1, Start: end + 1, End: end + 2, StartKey: fmt.Sprintf("u%d", end/2), EndKey: fmt.Sprintf("a%d", end/2),
+			Title: "the next turn", Importance: 50, Tiers: [4]string{"More.", "Less.", "Little."},
+		})
+		w.readings.Flush = true
+		w.pass()
+		own := 0
+		for _, m := range whole[min(end+2, len(whole)):] {
+			for _, u := range w.session.State.Units() {
+				if u.MessageKey == w.codec.Decode(m).Key {
+					own += u.Left()
+				}
+			}
+		}
+		if w.session.own != own || w.start != len(w.raw)-(len(whole)-end-2) {
+			rt.Fatalf("%d tokens are left, want %d; the tail begins at %d of %d", w.session.own, own, w.start, len(w.raw))
+		}
+		// Without the marker, the array is whole again.
+		folded := w.text()
+		w.raw, w.held = whole, 0
+		w.pass()
+		if w.decision.Verdict != schema.Steady || w.text() != folded {
+			rt.Fatalf("%s pass (%s) after the marker went", w.decision.Verdict, w.decision.Cause)
+		}
+	})
+}
+
+// A revert removes the compartments that it reaches, and none of those that end in front of
+// the marker: their messages are hidden, and nobody has reverted them.
+func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := marked(t, 9, 4, 8, 14)
+		all := w.readings.History.Compartments
+		boundary := 2 * rapid.IntRange(0, 6).Draw(rt, "marker")
+		cut := rapid.IntRange(boundary+1, len(w.raw)-1).Draw(rt, "the revert keeps")
+		w.readings.History.Marker = history.CoveredEnd{Ordinal: boundary + 1, Key: fmt.Sprintf("u%d", boundary/2)}
+		array := markedAt(w, boundary)
+		w.raw, w.held, w.changed = array[:cut-boundary+1], 0, true
+		w.add(said("anew", "user", 5, 0))
+		w.pass()
+		standing := 0
+		for _, c := range all {
+			if c.End <= cut {
+				standing++
+			}
+		}
+		if got := len(w.readings.History.Compartments); got != standing {
+			rt.Fatalf("marker at %d, revert to %d messages: %d compartments stand, want %d", boundary+1, cut, got, standing)
+		}
+		if head := w.session.State.Head; head.Shows() != standing || head.Exists() != (standing > 0) {
+			rt.Fatalf("the head shows %d compartments, want %d", head.Shows(), standing)
+		}
+		w.pass()
+		if w.decision.Verdict != schema.Steady {
+			rt.Fatalf("again a %s pass (%s)", w.decision.Verdict, w.decision.Cause)
+		}
+	})
+}
