@@ -78,6 +78,17 @@ func callsForEver(historian.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
+// turns returns how many turns the session has. The window is full after five.
+func (b badHistorian) turns() int {
+	switch {
+	case suite.All():
+		return 60
+	case b.name == endlessLoop: // each of its runs has many requests
+		return 7
+	}
+	return 12
+}
+
 // With each bad historian, prompts go out and history is not lost. The status names the cause.
 func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
 
@@ -86,10 +97,6 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	a := w.launch(w.withHistorian())
-	turns := 12
-	if suite.All() {
-		turns = 60
-	}
 	var played []*talk
 	for _, bad := range badHistorians {
 		if h == schema.HarnessOpenCode && !bad.dependsOnHarness && !suite.All() {
@@ -99,7 +106,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
 			k.words, k.lines = 1_500, 150
-			for range turns {
+			for range bad.turns() {
 				k.turn(3)
 				if bad.name != silence {
 					k.settle()
