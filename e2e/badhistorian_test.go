@@ -19,6 +19,8 @@ type badHistorian struct {
 	answer func(historian.Range) mockllm.Step
 	// cause is a part of the cause that the host names. It is empty for a historian whose answers are taken.
 	cause string
+	// isLate marks one whose run goes on while the session takes further steps.
+	isLate bool
 	// dependsOnHarness marks one that OpenCode plays without -all as well.
 	dependsOnHarness bool
 }
@@ -39,15 +41,15 @@ var badHistorians = []badHistorian{
 	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
-	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", dependsOnHarness: true},
-	{name: "slow", answer: func(r historian.Range) mockllm.Step {
+	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", isLate: true, dependsOnHarness: true},
+	{name: "slow", isLate: true, answer: func(r historian.Range) mockllm.Step {
 		step := tellsInParts(r)
 		step.Delay = slowness
 		return step
 	}},
 	{name: "other language", answer: tells("用户要求修复登录错误")},
 	{name: "delimiters", answer: tells(historiantest.Delimiters)},
-	{name: "raw delimiters", answer: func(r historian.Range) mockllm.Step {
+	{name: "unescaped marks", answer: func(r historian.Range) mockllm.Step {
 		return mockllm.Say(strings.ReplaceAll(historiantest.Output(historiantest.Compartment(r, "DELIMITERS")), "DELIMITERS", historiantest.Delimiters))
 	}},
 	{name: "instructions", answer: tells(historiantest.Instruction)},
@@ -78,13 +80,13 @@ func callsForEver(historian.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
-// turns returns how many turns the session has. The window is full after five.
+// turns returns how many turns the session has. The window is full after eight.
 func (b badHistorian) turns() int {
 	switch {
 	case suite.All():
 		return 60
 	case b.name == endlessLoop: // each of its runs has many requests
-		return 7
+		return 9
 	}
 	return 12
 }
@@ -97,32 +99,35 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	a := w.launch(w.withHistorian())
-	var played []*talk
+	played := map[string]*talk{}
 	for _, bad := range badHistorians {
 		if h == schema.HarnessOpenCode && !bad.dependsOnHarness && !suite.All() {
-			played = append(played, nil)
 			continue
 		}
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
-			k.words, k.lines = 1_500, 150
+			steps := 1 // after which the run ends before the next prompt
+			k.words, k.lines = 2_500, 150
+			if bad.isLate {
+				steps, k.words = 3, 1_500
+			}
 			for range bad.turns() {
-				k.turn(3)
+				k.turn(steps)
 				if bad.name != silence {
 					k.settle()
 				}
 			}
-			played = append(played, k)
+			played[bad.name] = k
 		})
 	}
 	w.stop(a)
 	w.stopHost()
-	for i, bad := range badHistorians {
-		if i >= len(played) || played[i] == nil {
+	for _, bad := range badHistorians {
+		k, ok := played[bad.name]
+		if !ok {
 			continue
 		}
 		t.Run(bad.name+"/check", func(t *testing.T) {
-			k := played[i]
 			k.world = w.in(t)
 			k.read()
 			k.checkHistory()
