@@ -140,11 +140,15 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 // with the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
-	if k.asked == 0 || len(k.rows) == 0 {
+	// The requests of a silent one may end before they reach the provider.
+	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))
 	}
 	isTaken := bad.cause == ""
-	for _, row := range k.rows {
+	for i, row := range k.rows {
+		if i > 0 && isTaken && bad.isLate {
+			break // the window may fill during a later run
+		}
 		if byModel := row.MadeBy == string(historian.ByModel); byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
 		}
