@@ -19,6 +19,8 @@ type badHistorian struct {
 	answer func(historian.Range) mockllm.Step
 	// cause is a part of the cause that the host names. It is empty for a historian whose answers are taken.
 	cause string
+	// isLate marks one whose run goes on while the session takes further steps.
+	isLate bool
 	// dependsOnHarness marks one that OpenCode plays without -all as well.
 	dependsOnHarness bool
 }
@@ -29,23 +31,25 @@ const slowness = 2 * time.Second
 // silence is the historian that never answers. Nobody waits for it.
 const silence = "silence"
 
+const endlessLoop = "endless loop"
+
 // badHistorians are those of historiantest.Bad that a provider can have.
 var badHistorians = []badHistorian{
 	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable compartments"},
 	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
-	{name: "endless loop", answer: callsForEver, cause: "empty", dependsOnHarness: true},
+	{name: endlessLoop, answer: callsForEver, cause: "steps", dependsOnHarness: true},
 	{name: "refusal", answer: always(mockllm.Say("I'm sorry, but I can't help with that request.")), cause: "no usable compartments"},
 	{name: "nothing", answer: always(mockllm.Say("")), cause: "empty", dependsOnHarness: true},
 	{name: "wrong key", answer: always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")), cause: "invalid x-api-key"},
-	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", dependsOnHarness: true},
-	{name: "slow", answer: func(r historian.Range) mockllm.Step {
+	{name: silence, answer: always(mockllm.Step{Hang: true}), cause: "the window was nearly full", isLate: true, dependsOnHarness: true},
+	{name: "slow", isLate: true, answer: func(r historian.Range) mockllm.Step {
 		step := tellsInParts(r)
 		step.Delay = slowness
 		return step
 	}},
 	{name: "other language", answer: tells("用户要求修复登录错误")},
 	{name: "delimiters", answer: tells(historiantest.Delimiters)},
-	{name: "raw delimiters", answer: func(r historian.Range) mockllm.Step {
+	{name: "unescaped marks", answer: func(r historian.Range) mockllm.Step {
 		return mockllm.Say(strings.ReplaceAll(historiantest.Output(historiantest.Compartment(r, "DELIMITERS")), "DELIMITERS", historiantest.Delimiters))
 	}},
 	{name: "instructions", answer: tells(historiantest.Instruction)},
@@ -76,6 +80,17 @@ func callsForEver(historian.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
+// turns returns how many turns the session has. The window is full after eight.
+func (b badHistorian) turns() int {
+	switch {
+	case suite.All():
+		return 60
+	case b.name == endlessLoop: // each of its runs has many requests
+		return 9
+	}
+	return 12
+}
+
 // With each bad historian, prompts go out and history is not lost. The status names the cause.
 func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
 
@@ -84,36 +99,35 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	a := w.launch(w.withHistorian())
-	turns := 12
-	if suite.All() {
-		turns = 60
-	}
-	var played []*talk
+	played := map[string]*talk{}
 	for _, bad := range badHistorians {
 		if h == schema.HarnessOpenCode && !bad.dependsOnHarness && !suite.All() {
-			played = append(played, nil)
 			continue
 		}
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
-			k.words, k.lines = 1_500, 150
-			for range turns {
-				k.turn(3)
+			steps := 1 // after which the run ends before the next prompt
+			k.words, k.lines = 2_500, 150
+			if bad.isLate {
+				steps, k.words = 3, 1_500
+			}
+			for range bad.turns() {
+				k.turn(steps)
 				if bad.name != silence {
 					k.settle()
 				}
 			}
-			played = append(played, k)
+			played[bad.name] = k
 		})
 	}
 	w.stop(a)
 	w.stopHost()
-	for i, bad := range badHistorians {
-		if i >= len(played) || played[i] == nil {
+	for _, bad := range badHistorians {
+		k, ok := played[bad.name]
+		if !ok {
 			continue
 		}
 		t.Run(bad.name+"/check", func(t *testing.T) {
-			k := played[i]
 			k.world = w.in(t)
 			k.read()
 			k.checkHistory()
@@ -126,14 +140,21 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 // with the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
-	if k.asked == 0 || len(k.rows) == 0 {
+	// The requests of a silent one may end before they reach the provider.
+	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))
 	}
 	isTaken := bad.cause == ""
-	for _, row := range k.rows {
+	for i, row := range k.rows {
+		if i > 0 && isTaken && bad.isLate {
+			break // the window may fill during a later run
+		}
 		if byModel := row.MadeBy == string(historian.ByModel); byModel != isTaken {
 			k.t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
 		}
+	}
+	if bad.name == endlessLoop && k.harness == schema.HarnessPi {
+		bad.cause = "empty" // Pi's process ends behind the last step, without a text
 	}
 	if bad.cause != "" && !strings.Contains(k.summary.LastError, bad.cause) {
 		k.t.Errorf("the cause is %q, want one with %q", k.summary.LastError, bad.cause)

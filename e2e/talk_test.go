@@ -340,7 +340,7 @@ func (k *talk) checkIsData(request int, h shownHead) {
 // explainAFailure logs passes and compartments if the test fails.
 func (k *talk) explainAFailure(requests []*mockllm.Request) {
 	k.t.Cleanup(func() {
-		if !k.t.Failed() && !logTalks {
+		if !k.t.Failed() {
 			return
 		}
 		for i, r := range requests {
@@ -356,5 +356,3 @@ func (k *talk) explainAFailure(requests []*mockllm.Request) {
 		k.t.Logf("the historian was asked %d times; %d failures, the last one: %s", k.asked, k.summary.Failures, k.summary.LastError)
 	})
 }
-
-var logTalks = true

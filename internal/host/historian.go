@@ -34,8 +34,8 @@ type workload struct {
 	limit     int
 	threshold float64
 	lowMark   float64
-	// usage is the pressure that the pass has left, in percent of limit. size is the
-	// same in tokens.
+	// usage is the pressure that the pass has left, in percent of the limit. size is the
+	// size of that prompt in the host's tokens.
 	usage float64
 	size  int
 	pass  int

@@ -39,7 +39,9 @@ export function register(config: Config, { commands, agents }: InitializeResult)
       description,
       prompt,
       ...(model && { model }),
-      ...(steps && { steps, maxSteps: steps }), // 1.18 reads steps, earlier versions maxSteps
+      // The shim ends an agent behind its last step (prompt.ts). OpenCode's own last step adds an answer of the model to
+      // the end of the request, which newer models refuse. 1.18 reads steps, earlier versions maxSteps.
+      ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
       // The last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },
     }

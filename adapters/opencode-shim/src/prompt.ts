@@ -1,3 +1,4 @@
+import { within } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { Message } from "./opencode.ts"
 import { children, stepsOf, type Sessions } from "./sessions.ts"
@@ -39,15 +40,18 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
   }
 }
 
+/** How long the request of a hidden agent waits for the end of its turn. */
+const abortMS = 1_000
+
 /**
  * Aborts the turn of a hidden agent that has taken all of its steps. OpenCode only asks the model to stop then, and goes
  * on for ever with a model that calls another tool.
  */
-function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): void {
+async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
   stepsOf.set(session, 0)
-  // The turn waits for this hook, and the answer to the call for the turn.
-  client.session.abort({ path: { id: session } }).catch(() => {}) // then the run ends with its deadline
+  // The request must not leave. If the call fails, the run ends with its deadline.
+  await within(abortMS, client.session.abort({ path: { id: session } }).catch(() => {}))
 }
 
 interface SystemInput {
