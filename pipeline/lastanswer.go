@@ -27,12 +27,12 @@ func (s *Session) sparedOf(i int) spared {
 
 // reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
 // longer have to, because of the messages behind them. That depends on the next two
-// messages that the provider sees, so the last two rendered ones may be affected, and the
-// empty answers between and behind them.
+// messages that end an answer, so the last two rendered ones may be affected, and what
+// stands between and behind them.
 func (s *Session) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
-		if !e.traits.silent {
+		if !e.traits.silent && !s.isJoinable(i) {
 			left--
 		}
 		if e.spared != s.sparedOf(i) {
@@ -48,15 +48,24 @@ func (s *Session) reviewEnd() {
 // answer without thinking could become the last one. If the answer before it kept no
 // result, the two would fuse, and the last answer would lose its thinking.
 //
+// The provider joins an answer without calls with the one behind it, so the thinking may
+// stand in a message before the one with the calls.
+//
 // The rules know such answers (Message.KeepsCall), and leave one of their calls on the wire
 // as a skeleton. Frame.KeepsCall brings a call back where all calls had left before the
 // answer had to keep one.
 func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
-	if binds || !p.FusesAssistants || !s.isStep(i) {
+	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false
 	}
+	if s.endsTurnThinking(i) {
+		return true
+	}
 	next := s.nextSeen(i)
-	return s.endsTurnThinking(i, next) || next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next, s.nextSeen(next))
+	for next < len(s.entries) && s.isJoinable(next) {
+		next = s.nextSeen(next)
+	}
+	return p.FusesAssistants && next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next)
 }
 
 // hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
@@ -87,7 +96,7 @@ func (s *Session) isShell(e *entry) bool {
 // mayExposeCalls reports whether an older answer with calls could become the last answer
 // if the message vanished, at a provider that wants such an answer to begin with thinking.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
-	return p.FusesAssistants && e.header.afterCalls
+	return p.WantsThinkingFirst && e.header.afterCalls
 }
 
 // isStep reports whether entry i is an answer with calls.
@@ -96,10 +105,27 @@ func (s *Session) isStep(i int) bool {
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether entry i has signed thinking and the user speaks in
-// entry next, directly behind it.
-func (s *Session) endsTurnThinking(i, next int) bool {
-	return s.entries[i].traits.signed && next < len(s.entries) && s.entries[next].header.role == transcript.User
+// isJoinable reports whether entry i is an answer without calls, which the provider joins
+// with an answer behind it.
+func (s *Session) isJoinable(i int) bool {
+	e := &s.entries[i]
+	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
+}
+
+// endsTurnThinking reports whether the user speaks directly behind entry i, and the entry
+// has signed thinking, or an answer that the provider joins with it.
+func (s *Session) endsTurnThinking(i int) bool {
+	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
+		return false
+	}
+	for !s.entries[i].traits.signed {
+		for i--; i >= 0 && s.entries[i].traits.silent; i-- {
+		}
+		if i < 0 || !s.isJoinable(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // nextSeen returns the index of the next entry behind entry i that the provider sees,

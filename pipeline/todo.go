@@ -30,7 +30,7 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	// answer: the newest one, and any other one after a revert. So the list goes to an
 	// answer that has calls itself and, if the session has thinking, to an earlier one
 	// than the newest. A model that binds its thinking is free of this rule.
-	end, wantsThinking := len(s.entries), p.FusesAssistants && !binds
+	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)
 	}

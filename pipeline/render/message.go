@@ -150,7 +150,7 @@ type messageRenderer struct {
 }
 
 func (r *messageRenderer) contents() {
-	lostArc, staysWhole, skeletonOf := false, r.Profile.StepsLeaveWhole && r.keepsArc(), -1
+	lostArc, staysWhole, skeletonOf := false, r.Profile.StepsLeaveWhole && (r.keepsArc() || r.KeepsCall), -1
 	if r.KeepsCall && !r.keepsArc() {
 		skeletonOf = r.lastArc()
 	}

@@ -29,6 +29,11 @@ type Profile struct {
 	// SDKs for Anthropic's models do so on every route: direct, Bedrock and
 	// Vertex.
 	FusesAssistants bool
+	// WantsThinkingFirst: while thinking is on, the provider refuses a request
+	// whose last answer has calls and does not begin with thinking. Anthropic's
+	// models do so on every route. One of them may stand behind a provider that
+	// we do not know.
+	WantsThinkingFirst bool
 	// StepsLeaveWhole: a call must follow the user or the results of other
 	// calls, and the first of several parallel calls carries the signature for
 	// all of them (Gemini). So there are two ways: the step keeps all of its
@@ -54,17 +59,17 @@ type Profile struct {
 var Profiles = []Profile{
 	{
 		Name: "anthropic", Packages: []string{"@ai-sdk/anthropic", "anthropic-messages"},
-		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, WantsThinkingFirst: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
 		Breakpoint: transcript.AnthropicBreakpoint,
 	},
 	{
 		Name: "bedrock", Packages: []string{"@ai-sdk/amazon-bedrock", "bedrock-converse-stream"},
-		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+		DropsEmptyText: true, ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, WantsThinkingFirst: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
 		Breakpoint: transcript.BedrockBreakpoint,
 	},
 	{
 		Name: "vertex", Packages: []string{"@ai-sdk/google-vertex/anthropic"},
-		ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
+		ChecksSignatures: true, LastIsUser: true, FusesAssistants: true, WantsThinkingFirst: true, ForgetsReasoning: true, TakesSyntheticCalls: true, Breakpoints: 4,
 		Breakpoint: transcript.AnthropicBreakpoint,
 	},
 	{
@@ -85,7 +90,7 @@ var Profiles = []Profile{
 	},
 	{
 		Name:             "unknown",
-		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true,
+		ChecksSignatures: true, LastIsUser: true, StepsLeaveWhole: true, WantsThinkingFirst: true,
 	},
 }
 

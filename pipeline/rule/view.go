@@ -224,19 +224,30 @@ func (v View) unanswered() *Message {
 // in the same turn. One of their results has to stay between the two steps.
 // Otherwise a provider that merges consecutive assistant messages would see the
 // text of the older step in front of the newest step's thinking, and refuse the
-// request. So these arcs become skeletons instead of leaving. If the newest
-// step has no signed thinking or calls no tool, separating returns nothing,
-// because such a step may follow anything. A message that the provider does not
-// see separates nothing. Where a turn ends with calls, see lastCalls.
+// request. So these arcs become skeletons instead of leaving. The newest step
+// includes the answers without calls directly before it, because the provider
+// joins them with it. If it has no signed thinking or calls no tool, separating
+// returns nothing, because such a step may follow anything. A message that the
+// provider does not see separates nothing. Where a turn ends with calls, see
+// lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
-	if newest < 0 || !v.Messages[newest].Signed || len(v.arcsOf(&v.Messages[newest])) == 0 {
+	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 {
 		return nil
 	}
+	thinks := v.Messages[newest].Signed
 	for i := newest - 1; i >= 0 && (v.Messages[i].Role == Assistant || v.Messages[i].Silent); i-- {
-		if tags := v.arcsOf(&v.Messages[i]); len(tags) > 0 && !v.Messages[i].Silent {
+		m := &v.Messages[i]
+		if m.Silent {
+			continue
+		}
+		if tags := v.arcsOf(m); len(tags) > 0 {
+			if !thinks {
+				return nil
+			}
 			return setOf(tags)
 		}
+		thinks = thinks || m.Signed
 	}
 	return nil
 }
