@@ -108,4 +108,3 @@ func BenchmarkColdStart(b *testing.B) {
 		})
 	}
 }
-
