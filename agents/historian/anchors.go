@@ -262,7 +262,7 @@ var (
 	// errorCode is the name of an error of the operating system, such as ENOENT.
 	errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bE[A-Z]{4,}\b`) })
 	errorLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)
+		return regexp.MustCompile(`(?i:\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b)|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)
 	})
 	path = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w@.+-]+[/\\])+[\w@.+-]+|\b[\w-]+\.(?:go|ts|tsx|js|jsx|mjs|py|rs|c|h|cc|cpp|java|kt|rb|php|cs|swift|sh|sql|md|txt|json|jsonc|yml|yaml|toml|html|css|lock|mod|proto|xml|env|cfg|ini)\b`)

@@ -98,6 +98,17 @@ func TestNoErrorLineIsOverlooked(t *testing.T) {
 	})
 }
 
+// The names of error types and codes have capitals: "every" is no error code, and "terror" no type.
+func TestErrorNamesHaveCapitals(t *testing.T) {
+	for line, want := range map[string]bool{
+		"every terror ends": false, "ENOENTok": false, "open x: ENOENT": true, "a TypeError here": true, "an error": true, "FATAL": true,
+	} {
+		if got := isErrorLine(line); got != want {
+			t.Errorf("%q: %t", line, got)
+		}
+	}
+}
+
 func TestSentencesEndAtPointsInFrontOfBlanks(t *testing.T) {
 	want := []string{"Use v1.2 of main.go.", "Never more!", "next line"}
 	if d := cmp.Diff(want, sentences("- Use v1.2 of main.go. Never more!\n* next line\n"+strings.Repeat("x", maxSentence+1))); d != "" {

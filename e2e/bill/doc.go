@@ -14,7 +14,8 @@
 //	go run ./e2e/bill -only magicctx -trace traces
 //
 // It exits with 1 if a bound is exceeded, and with 2 if it could not measure. The same arguments give the
-// same figures, except for the times.
+// same figures, except for the times and for the examples in the historian's prompts, which depend on the
+// random id of the session (less than 0.01 % of the bill).
 //
 // It may import e2e/suite, e2e/stage, e2e/mockllm, e2e/opencodetest, schema, agents/historian and
 // internal helpers.

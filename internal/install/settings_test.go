@@ -45,7 +45,7 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 	}
 
 	// Keys that nothing reads would be empty promises.
-	for _, key := range []string{`"historian"`, `"embedding"`, `"memory"`, `"auto_update"`, `"sqlite"`} {
+	for _, key := range []string{`"embedding"`, `"auto_update"`, `"sqlite"`, `"auto_search"`, `"thinking_level"`} {
 		if strings.Contains(content, key) {
 			t.Errorf("%s has no effect, and is shown", key)
 		}

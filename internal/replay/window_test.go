@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -67,13 +68,18 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
 			t.Errorf("%+v", s.Prompts)
 		}
-		checkOutcomes(t, s)
+		deviation := 0.02 // the replay's provider counts as the host does
+		if asRecorded {
+			deviation = 0.3
+		}
+		checkOutcomes(t, s, deviation)
 	}
 }
 
 // checkOutcomes checks the outcomes of a replay against its bills: together, the busts are the reason why
-// the bill differs from that of the unmodified session. Tags and reminders are the rest.
-func checkOutcomes(t *testing.T, s Summary) {
+// the bill differs from that of the unmodified session. Tags and reminders are the rest. deviation bounds the
+// difference between the provider's count of what a bust takes and the host's.
+func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0
 	for _, b := range s.Busts {
@@ -89,7 +95,8 @@ func checkOutcomes(t *testing.T, s Summary) {
 				t.Errorf("pass %d does not say what went: %+v", b.Pass, u)
 			}
 		}
-		if told != p.Price.Removed {
+		// The price is in tokens of the provider, the units are in those of the host.
+		if ratio := float64(p.Price.Removed) / float64(told); math.Abs(ratio-1) > deviation {
 			t.Errorf("the units of pass %d have %d tokens, and its price says %d", b.Pass, told, p.Price.Removed)
 		}
 	}
