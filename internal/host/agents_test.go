@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,20 +20,24 @@ type runner struct {
 	mute
 	// run answers agent/run. stop ends when the run is to be aborted.
 	run     func(stop context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
+	mu      sync.Mutex // runs and their aborts come from different goroutines
 	abort   context.CancelFunc
 	asked   []schema.AgentRunParams
 	aborted []schema.AgentAbortParams
 }
 
 func (r *runner) RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
-	r.asked = append(r.asked, p)
 	stop, abort := context.WithCancel(ctx)
 	defer abort()
-	r.abort = abort
+	r.mu.Lock()
+	r.asked, r.abort = append(r.asked, p), abort
+	r.mu.Unlock()
 	return r.run(stop, p)
 }
 
 func (r *runner) AbortAgent(_ context.Context, p schema.AgentAbortParams) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.aborted = append(r.aborted, p)
 	r.abort()
 	return nil
@@ -241,12 +246,18 @@ func (*deaf) RunAgent(ctx context.Context, _ schema.AgentRunParams) (schema.Agen
 
 func TestAgentsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		running, most := 0, 0
-		c := &counting{run: func() {
-			running++
+		change := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += by
 			most = max(most, running)
+		}
+		c := &counting{run: func() {
+			change(1)
 			time.Sleep(time.Second)
-			running--
+			change(-1)
 		}}
 		h := agentHost(t, c)
 		done := make(chan error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -16,10 +17,19 @@ import (
 
 // asked makes the harness's agents answer as an Asker does.
 func (h *harness) asked(a ask.Asker) {
+	var mu sync.Mutex
+	abort := func() {}
+	h.abortAgent = func(string) {
+		mu.Lock()
+		defer mu.Unlock()
+		abort()
+	}
 	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		h.abortAgent = func(string) { cancel() }
+		mu.Lock()
+		abort = cancel
+		mu.Unlock()
 		answer, err := a.Ask(ctx, ask.Request{Agent: p.Agent, Model: p.Model, System: p.System, Prompt: p.Prompt})
 		if err != nil {
 			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote(err.Error())}}, nil

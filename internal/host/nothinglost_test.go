@@ -19,9 +19,11 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := answering(t, good)
 		defer func() { h.settle(); h.store.Close() }()
-		n := 0
-		size := 20_000
-		h.user("u0", "begin")
+		n, size := 19, 40_000
+		h.talk(0, n+1, 950, size) // so much that the historian begins
+		h.user("begin", "go on")
+		h.pass()
+		h.settle()
 		for range rapid.IntRange(2, 8).Draw(rt, "events") {
 			switch rapid.IntRange(0, 6).Draw(rt, "event") {
 			case 0, 1, 2:
@@ -38,7 +40,7 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 				h.restart()
 			case 5:
 				to := rapid.IntRange(1, len(h.messages)).Draw(rt, "revert to")
-				h.messages, h.told, h.revision, size = h.messages[:to], 0, 0, 20_000
+				h.messages, h.told, h.revision, size = h.messages[:to], 0, 0, 30_000
 				n += 1000 // new ids
 				h.user(fmt.Sprintf("r%d", n), "otherwise")
 			case 6:
@@ -63,7 +65,7 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 			}
 		}
 	})
-	if heads == 0 || forks == 0 {
+	if !testing.Short() && (heads == 0 || forks == 0) { // few histories may miss them
 		t.Errorf("%d passes with a head, %d forks with one: the test needs both", heads, forks)
 	}
 }
