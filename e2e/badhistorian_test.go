@@ -21,7 +21,7 @@ type badHistorian struct {
 	cause string
 	// isLate marks one whose run goes on while the session takes further steps.
 	isLate bool
-	// dependsOnHarness marks one that OpenCode plays without -all as well.
+	// dependsOnHarness marks one that is played without -all as well. The tests of internal/host play the others.
 	dependsOnHarness bool
 }
 
@@ -101,7 +101,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	a := w.launch(w.withHistorian())
 	played := map[string]*talk{}
 	for _, bad := range badHistorians {
-		if h == schema.HarnessOpenCode && !bad.dependsOnHarness && !suite.All() {
+		if !bad.dependsOnHarness && !suite.All() {
 			continue
 		}
 		t.Run(bad.name+"/play", func(t *testing.T) {
