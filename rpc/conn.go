@@ -30,8 +30,8 @@ type conn struct {
 	// ctx ends when the handlers of this connection must end.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// hangUp ends the goroutine of rpc that waits for the end of a context. It is
-	// not ctx, at whose end the handlers still have to answer.
+	// hangUp ends the context of the jsonrpc2 library, which then closes the connection.
+	// That context is not ctx: when ctx ends, the handlers still have to answer.
 	hangUp context.CancelFunc
 
 	// quick holds a token for each running call that bypasses the lanes, such

@@ -159,8 +159,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert takes what was staged of its messages. A partial recomp that has lost a
-// message of its range cannot go on.
+// A revert deletes the staged compartments of the messages that it takes back. If it takes
+// a message of a partial recomp's range, that recomp cannot go on, so all of it is deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []CompartmentRow{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {

@@ -30,8 +30,9 @@ type errand struct {
 	host *Host
 	// noun names it to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope are the messages that it summarises. The first one that has no new summary is
-	// next when the errand begins.
+	// scope is the range of messages that the errand summarises. When the errand begins,
+	// next is the first of them that has no new summary yet: an errand that was interrupted
+	// goes on there.
 	scope history.Range
 	next  int
 	// source and codec read the messages.

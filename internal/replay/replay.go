@@ -313,7 +313,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// A session that begins with a history may have it from a fork, including its drops.
+	// The first array of a session may hold messages already, because the session is a fork.
+	// Such an array has not grown: its messages may have drops from the original.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
