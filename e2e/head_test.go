@@ -138,7 +138,6 @@ type headKeeper struct {
 	session string
 	first   map[int]*mockllm.Request // of each turn
 	marks   bool                     // a publication asks for a compaction marker
-	steps   int
 }
 
 func promptOf(turn int) string { return fmt.Sprintf("Prompt number %d.", turn) }

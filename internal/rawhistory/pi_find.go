@@ -25,7 +25,7 @@ func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
 	}
 	dirs := r.piSessionDirs()
 	if len(dirs) == 0 {
-		return "", errors.New("Pi's agent directory is unknown: neither PI_CODING_AGENT_DIR nor HOME is set")
+		return "", errors.New("the agent directory of Pi is unknown: neither PI_CODING_AGENT_DIR nor HOME is set")
 	}
 	for _, dir := range dirs {
 		projects, err := projectsIn(dir, s.Directory)

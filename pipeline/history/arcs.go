@@ -26,7 +26,7 @@ func spansOf(m *Messages, uncovered, liveFrom int) spans {
 		case a.last == open && a.first >= max(uncovered, liveFrom):
 			all = append(all, span{a.first, m.total + 1})
 		case a.last > a.first:
-			all = append(all, span{a.first, a.last})
+			all = append(all, span(a))
 		}
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })

@@ -190,23 +190,3 @@ func TestBugH41NoiseAtTheEndDoesNotFire(t *testing.T) {
 		}
 	}
 }
-
-// H43: when nothing could be summarised, the user was told so on every pass.
-func TestBugH43NoticeComesOncePerRefusal(t *testing.T) {
-	var r Recovery
-	for refusal := range 2 {
-		r = r.Refused()
-		notices := 0
-		for range 5 {
-			r = r.NothingToSummarise(96)
-			var isTold bool
-			if r, isTold = r.Notice(); isTold {
-				notices++
-			}
-		}
-		if notices != 1 {
-			t.Errorf("refusal %d: %d notices", refusal+1, notices)
-		}
-		r = r.Published()
-	}
-}
