@@ -128,8 +128,8 @@ func (s *Session) endsTurnThinking(i int) bool {
 	return true
 }
 
-// nextSeen returns the index of the next entry behind entry i that the provider sees,
-// or the number of entries if there is none.
+// nextSeen returns the index of the first entry behind entry i that reaches the provider. If
+// there is none, it returns the number of entries.
 func (s *Session) nextSeen(i int) int {
 	for i++; i < len(s.entries) && s.entries[i].traits.silent; i++ {
 	}

@@ -71,7 +71,7 @@ type Config struct {
 	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less"`
 	// CommitClusterTrigger starts the historian after clusters of commits.
 	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger"`
-	// CompactionMarkers hides messages that are summarised from OpenCode, by rows like those of its own compaction in its database. The array of a long session then stays short. Only OpenCode 1.18.33 is supported. Switched off, the markers are removed.
+	// CompactionMarkers keeps OpenCode's message array short in long sessions. The host writes a marker into OpenCode's database, as OpenCode's own compaction does, and OpenCode then leaves out the messages that are summarised. Only OpenCode 1.18.33 is supported. If you switch this off, the markers are removed.
 	CompactionMarkers bool `json:"compaction_markers" jsonschema:"default=false" project:"never"`
 	// SystemPromptInjection adds the guidance to the system prompt.
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`

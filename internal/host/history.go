@@ -117,9 +117,10 @@ func (c *chronicle) published() *pipeline.History {
 	return &pipeline.History{Compartments: c.compartments, Marker: c.markers.begin()}
 }
 
-// firstGone returns the first message that a revert has taken from the compartments or from
-// the run under way, 0 if there is none. Only the first and the last key of a compartment
-// are known. So the whole of the first compartment that has lost its end counts as gone.
+// firstGone returns the ordinal of the first message that a revert has taken from the
+// compartments or from the run under way, 0 if there is none. Of a compartment, only the keys
+// of its first and its last message are known. So if the last one is gone, the whole
+// compartment counts as gone.
 func (s *session) firstGone() int {
 	all := s.chronicle.compartments
 	if standing := s.standing(); standing < len(all) {

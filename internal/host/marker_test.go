@@ -236,8 +236,9 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// Whatever is recorded, a marker is never set in front of which something is not covered by
-// a compartment and the head, and one behind which nothing stands any more does not stay.
+// A marker hides the messages in front of it. So it is set only if compartments and the head
+// cover all of these messages, and it is removed if no message is left behind it. Both hold
+// for any recorded state.
 func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}
