@@ -79,6 +79,17 @@ type ClientStatus struct {
 	Directories []string `json:"directories"`
 }
 
+// HarnessClients returns the number of clients that belong to a harness. A `magicctx-host status` that asks is
+// a client, too, and does not count.
+func (s StatusResult) HarnessClients() (n int) {
+	for _, c := range s.Clients {
+		if c.Harness != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // SessionStatusParams asks for the state of one session.
 type SessionStatusParams struct {
 	Harness Harness `json:"harness" jsonschema:"enum=opencode,enum=pi"`

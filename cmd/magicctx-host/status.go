@@ -230,7 +230,7 @@ func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, versionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
 	}
-	return fmt.Errorf("no host is running for %s", dir)
+	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and magicctx-host doctor says whether it can", dir)
 }
 
 // unanswered returns the error for a host that listens but sent no status. It names the process so that

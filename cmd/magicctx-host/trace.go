@@ -48,7 +48,9 @@ func (cmd *traceCmd) Run(s streams) error {
 	case os.Getenv(traceVariable) != "":
 		_, err = fmt.Fprintf(s.out, "Traces are on while %s is set; they go to %s.\n", traceVariable, format.Clean(os.Getenv(traceVariable)))
 	case isTraceOn(dir):
-		_, err = fmt.Fprintf(s.out, "Traces are on: each OpenCode that starts from now on records one in %s. It holds whole conversations.\n", format.Clean(traceDir(dir)))
+		_, err = fmt.Fprintf(s.out, "Traces are on: each OpenCode and each Pi that starts from now on records one in %s. It holds whole conversations.\n", format.Clean(traceDir(dir)))
+	case !exists(traceDir(dir)):
+		_, err = fmt.Fprintln(s.out, "Traces are off.")
 	default:
 		_, err = fmt.Fprintf(s.out, "Traces are off. Those recorded earlier stay in %s.\n", format.Clean(traceDir(dir)))
 	}
@@ -61,7 +63,11 @@ func traceSwitch(dataDir string) string { return filepath.Join(dataDir, "trace-o
 func traceDir(dataDir string) string { return filepath.Join(dataDir, "traces") }
 
 func isTraceOn(dataDir string) bool {
-	_, err := os.Lstat(traceSwitch(dataDir))
+	return exists(traceSwitch(dataDir))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
 	return err == nil
 }
 

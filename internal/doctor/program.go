@@ -66,7 +66,7 @@ func (x *examination) host(ctx context.Context) {
 			"the running host is version %s, this program is %s", st.Version, x.Version)
 	} else {
 		x.ok("the host runs (process %d), %s, %s listed, its socket in %s", st.PID,
-			format.Count(len(st.Clients), "client"), format.Count(len(st.Sessions), "session"), at)
+			format.Count(st.HarnessClients(), "client"), format.Count(len(st.Sessions), "session"), at)
 	}
 	for _, w := range st.Warnings {
 		switch {

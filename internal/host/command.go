@@ -60,11 +60,9 @@ func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory str
 		return none, err
 	}
 	s.row.ExplicitFlush = true
-	text := "The next request applies the queued reductions; the newest tags stay protected. "
-	if s.pipe == nil {
-		text += "How much that frees is not known: no request of this session has reached the host since it started."
-	} else {
-		text += h.forecastFlush(ctx, c, s, directory)
+	text := "The next request applies the queued reductions. How much that frees is not known: no request of this session has reached the host since it started."
+	if s.pipe != nil {
+		text = h.forecastFlush(ctx, c, s, directory)
 	}
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
 }
@@ -76,18 +74,21 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
 	var err error
 	if ps.limits, err = h.modelLimits(ctx, c, directory, m); err != nil {
-		return "How much that frees is not known." // nobody reads it
+		return "The next request applies the queued reductions." // nobody reads it
 	}
 	ps.window = h.window(ctx, m, ps.limits)
 	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
 	d := s.pipe.Decide(ps.read(ctx))
 	waiting := len(s.pipe.State.Queue()) - len(d.Drained)
 	text := h.costOfBust(ctx, m, d)
-	if d.Head != nil {
-		text = "It shows the new summaries. " + text
+	switch {
+	case d.Head != nil:
+		text = "The next request applies the queued reductions and shows the new summaries. " + text
+	case d.Price.Removed > 0:
+		text = "The next request applies the queued reductions. " + text
 	}
 	if waiting > 0 {
-		text += fmt.Sprintf(" %s stay queued.", format.Count(waiting, "piece"))
+		text += fmt.Sprintf(" Still queued, because among the newest or still running: %s.", format.Count(waiting, "piece"))
 	}
 	return text
 }

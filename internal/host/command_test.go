@@ -32,7 +32,7 @@ func (h *harness) dropped() []schema.DroppedUnit {
 // name the same figures.
 func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
 	h := turn(t)
-	if got := h.command(commandFlush); !strings.Contains(got, "There is nothing to free now.") {
+	if got := h.command(commandFlush); got != "There is nothing to free now." {
 		t.Errorf("before any drop: %s", got)
 	}
 	h.drop("call_1", "2")

@@ -160,7 +160,7 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 	if st.Saved != nil {
 		facts = append(facts, "saved "+format.AboutDollars(st.Saved.Money))
 	}
-	facts = append(facts, format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Count(len(st.Clients), "client"),
+	facts = append(facts, format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Count(st.HarnessClients(), "client"),
 		format.Bytes(st.MemoryBytes)+" memory", format.Bytes(st.StoreBytes)+" stored", fmt.Sprintf("process %d", st.PID))
 	name := cut(facts[0], s.width)
 	facts[0] = name

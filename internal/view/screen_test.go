@@ -30,7 +30,7 @@ func statusOf(sessions int) *schema.StatusResult {
 	st := &schema.StatusResult{
 		Version: "1.4.0", PID: 4711, StartedAt: before(3*time.Hour + 12*time.Minute), Enabled: true,
 		MemoryBytes: 84 << 20, StoreBytes: 13 << 20, KnownSessions: sessions, Sessions: []schema.SessionStatus{},
-		Clients: []schema.ClientStatus{{Client: "opencode-shim"}, {Client: "magicctx-host status"}},
+		Clients: []schema.ClientStatus{{Client: "opencode-shim", Harness: schema.HarnessOpenCode}, {Client: "magicctx-host status"}},
 	}
 	models := []string{"claude-opus-4-5", "gpt-5.2-codex", "openrouter/moonshotai/kimi-k2-thinking"}
 	titles := []string{"Fix the flaky parser test", "Landing page: new hero section and a rather long title", "", "Why does the build cache miss?"}
