@@ -8,6 +8,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -552,6 +553,25 @@ func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	if u := s.w.session.State.ByTag(4); u == nil || s.w.session.State.ByTag(2) != nil {
 		t.Error("forgetting the old call's message did not take that call alone")
 	}
+}
+
+// B11: providers reuse call ids, and a result was attributed to a call of another turn. In
+// Pi, where results are messages of their own, two steps may even have equal ids in one array.
+func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
+	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
+		s := begin(t, "anthropic", 1)
+		s.w = newWorldOf(t, codec, true, 1)
+		s.happen("user u1: q\nassistant a1 (10%): call read r1 {\"f\":1} -> \"one\"\nuser u2: n")
+		s.steady("assistant a2 (10%): call read r1 {\"f\":2} -> \"two\"\nuser u3: m")
+		for _, next := range []string{"", "restart"} {
+			s.happen(next)
+			s.shows(`read {"f":1} -> "§2§ one"`, true)
+			s.shows(`read {"f":2} -> "§4§ two"`, true)
+		}
+		s.happen("drop 2\nflush")
+		s.shows("one", false)
+		s.shows(`read {"f":2} -> "§4§ two"`, true)
+	})
 }
 
 // B15: the arguments of a call were also counted in the size of its result.

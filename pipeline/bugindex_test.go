@@ -68,7 +68,7 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "B8", in: ".", test: "TestBugB8SignedDataWithoutTextStays"},
 	{class: "B9", in: ".", test: "TestBugB9ImitatedTagsComeOffWhole"},
 	{class: "B10", in: ".", test: "TestBugB10DropOfAnOldCallSparesTheNewOne"},
-	{class: "B11", why: "later: no codec yet has results in parts of their own (Pi's will)"},
+	{class: "B11", in: ".", test: "TestBugB11EachStepKeepsItsOwnResult"},
 	{class: "B12", in: ".", test: "TestBugB12RunningToolKeepsItsQueuedDrop"},
 	{class: "B13", in: "rule", test: "TestBugB13OnlyWhatCanGoCounts"},
 	{class: "B14", in: "rule", test: "TestBugB14TailIsAllThatIsActive"},

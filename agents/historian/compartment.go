@@ -1,10 +1,6 @@
 package historian
 
-import (
-	"crypto/md5"
-	"encoding/hex"
-	"strings"
-)
+import "strings"
 
 // A Compartment is a summarised range of history.
 type Compartment struct {
@@ -65,14 +61,6 @@ const (
 	minImportance     = 1
 	maxImportance     = 100
 )
-
-// FactHash names a fact regardless of case and spacing: it is the MD5, in hex,
-// of the text in lower case with single blanks. "  Use   Bun\n" and "use bun"
-// have the same hash.
-func FactHash(content string) string {
-	sum := md5.Sum([]byte(normalise(content)))
-	return hex.EncodeToString(sum[:])
-}
 
 // normalise returns a text in lower case, with single blanks between words.
 func normalise(text string) string { return oneLine(strings.ToLower(text)) }

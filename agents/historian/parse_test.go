@@ -133,15 +133,6 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// "  Use   Bun\n" and "use bun" share a published hash.
-func TestFactHash(t *testing.T) {
-	for _, text := range []string{"  Use   Bun\n", "use bun"} {
-		if got := FactHash(text); got != "8e5fc0277367c7af987fb4ffb4a1a09a" {
-			t.Errorf("%q: %s", text, got)
-		}
-	}
-}
-
 // What the parser returns is bounded and clean, whatever it reads.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)

@@ -41,6 +41,3 @@ func Span(d time.Duration) string {
 	}
 	return fmt.Sprintf("%.0f s", d.Seconds())
 }
-
-// Milliseconds formats a short time, for example "1.93 ms".
-func Milliseconds(ms float64) string { return fmt.Sprintf("%.2f ms", ms) }

@@ -60,23 +60,6 @@ func cut(s string, n int) string {
 	return s
 }
 
-// tail shortens s like cut but keeps the end, because the end tells two paths or ids apart.
-func tail(s string, n int) string {
-	if columns(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	runes := []rune(s)
-	used, first := 0, len(runes)
-	for first > 0 && used+runeColumns(runes[first-1]) <= n-1 {
-		first--
-		used += runeColumns(runes[first])
-	}
-	return "…" + string(runes[first:])
-}
-
 // folded breaks s between words into lines of at most n columns. It cuts a word that is
 // longer than a line.
 func folded(s string, n int) []string {

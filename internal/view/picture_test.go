@@ -13,6 +13,7 @@ import (
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)
+	st.Sessions[0] = summarised()
 	if err := PrintStatus(&text, *st, Page{Width: 96, Color: true, Now: noon}); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ const (
 // shades are the colours of a picture, by the parameter of the SGR sequence.
 var shades = map[string]string{
 	"": "#c9d1d9", "1": "#ffffff", "2": "#7d8590", "32": "#7ee787", "33": "#e3b341", "31": "#ff7b72",
-	"38;5;67": "#5f87af", "38;5;109": "#87afaf", "38;5;108": "#87af87", "38;5;139": "#af87af", "38;5;179": "#d7af5f", "38;5;173": "#d7875f",
+	"38;5;67": "#5f87af", "38;5;96": "#875f87", "38;5;109": "#87afaf", "38;5;108": "#87af87", "38;5;139": "#af87af", "38;5;179": "#d7af5f", "38;5;173": "#d7875f",
 }
 
 // writePicture writes coloured text, as PrintStatus prints it, as an SVG picture of a terminal.
@@ -50,7 +51,11 @@ func writePicture(w io.Writer, text string) error {
 			if code == "0" {
 				code = ""
 			}
-			drawRun(&body, row, column, shades[code], content)
+			shade, ok := shades[code]
+			if !ok {
+				return fmt.Errorf("shades has no colour for the SGR parameter %q", code)
+			}
+			drawRun(&body, row, column, shade, content)
 			column += columns(content)
 		}
 		width = max(width, column)

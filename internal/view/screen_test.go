@@ -357,7 +357,7 @@ func TestCacheLifeNamesItsSource(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{cut("magicctx", 5), "magi…"}, {tail("magicctx", 5), "…cctx"}, {left("日本語", 5), "日本…"}, {left("日本語", 4), "日… "}, {right("ab", 4), "  ab"},
+		{cut("magicctx", 5), "magi…"}, {left("日本語", 5), "日本…"}, {left("日本語", 4), "日… "}, {right("ab", 4), "  ab"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

@@ -14,8 +14,6 @@ func (s Situation) Snapshot(r Request) Snapshot {
 		return d.out
 	}
 	switch r.Mode {
-	case FullRecomp:
-		d.planRecomp()
 	case WrapUp:
 		d.planWrapUp()
 	default:
@@ -142,32 +140,20 @@ func (d *division) planWrapUp() {
 	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
-// planRecomp has no tail. A call that waits for its result, and everything behind it,
-// stays. Whether a call waits must not depend on the pressure of the moment.
-func (d *division) planRecomp() {
-	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.target(0)))
-	d.moveTo(d.Messages.Total()+1, NoTail)
-	d.moveTo(max(d.uncovered, d.arcs.before(d.out.TailStart)), TailAtToolArc)
-}
-
 // limitRun ends the eligible messages at the cap of a run, and not within a tool arc. If
-// the first message or the first arc is larger than the cap, the run takes it alone. A
-// recomp has no cap: it reads the history in chunks anyway.
+// the first message or the first arc is larger than the cap, the run takes it alone.
 func (d *division) limitRun() {
 	o := &d.out
-	o.End = max(d.uncovered, o.TailStart)
-	if o.Request.Mode != FullRecomp {
-		o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)
-		o.End = d.Messages.prefixEnd(d.uncovered, o.TailStart, o.Cap)
-		if around, ok := d.arcs.around(o.End); ok && around.first > d.uncovered {
-			o.End = around.first
-		} else if ok {
-			o.End = min(o.TailStart, around.last+1)
-		}
+	o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)
+	o.End = d.Messages.prefixEnd(d.uncovered, o.TailStart, o.Cap)
+	if around, ok := d.arcs.around(o.End); ok && around.first > d.uncovered {
+		o.End = around.first
+	} else if ok {
+		o.End = min(o.TailStart, around.last+1)
 	}
 	o.Tokens = d.Messages.Tokens(d.uncovered, o.End)
 	o.Reads = d.Messages.Reads(d.uncovered, o.End)
-	o.Oversize = o.Request.Mode != FullRecomp && o.Reads > o.Cap
+	o.Oversize = o.Reads > o.Cap
 }
 
 func (d *division) identify() {

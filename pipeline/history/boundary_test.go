@@ -70,17 +70,6 @@ func TestTailDoesNotGrowFarBackToAPrompt(t *testing.T) {
 	}
 }
 
-// Whether a call still waits must not depend on the usage of the moment. Otherwise two
-// recomps of the same history would end at different messages.
-func TestRecompDoesNotDependOnUsage(t *testing.T) {
-	for _, usage := range []float64{0, 50, 80, 100} {
-		s := at(calls(session("uauauauaua", 4000), 8), usage).Snapshot(Request{Mode: FullRecomp})
-		if s.TailStart != 8 || s.End != 8 {
-			t.Errorf("at %v %%: start %d, end %d", usage, s.TailStart, s.End)
-		}
-	}
-}
-
 func TestWrapUp(t *testing.T) {
 	for keep, want := range map[int]int{0: 9, 1: 9, 2: 7, 5: 1, 9: 1} {
 		s := at(session("uauauauaua", 1000), 30).Snapshot(Request{Mode: WrapUp, KeepTurns: keep})

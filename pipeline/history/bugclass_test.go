@@ -38,7 +38,7 @@ func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 // H8: a single call that had died without a result kept all later history from the
 // historian.
 func TestBugH8DeadCallBlocksNothing(t *testing.T) {
-	for _, mode := range []Mode{Incremental, WrapUp, FullRecomp} {
+	for _, mode := range []Mode{Incremental, WrapUp} {
 		m := calls(session(strings.Repeat("ua", 20), 4000), 2)
 		s := at(m, 50).Snapshot(Request{Mode: mode})
 		if s.TailStart <= 2 || s.End <= 3 {

@@ -28,8 +28,6 @@ const (
 	Incremental Mode = iota
 	// WrapUp: all messages in front of the newest turns, now.
 	WrapUp
-	// FullRecomp: all messages. Only calls that wait for their result stay.
-	FullRecomp
 )
 
 // A Request says what to summarise.
@@ -55,7 +53,6 @@ const (
 	TailAtLivePrompt TailReason = "live-prompt"
 	SmallRest        TailReason = "small-rest"
 	TailAtTurns      TailReason = "newest-turns"
-	NoTail           TailReason = "full-recomp"
 )
 
 // A Snapshot divides a session at one moment into the messages that compartments cover,
