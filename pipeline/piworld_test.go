@@ -115,7 +115,8 @@ func TestBothHarnessesDecideAlike(t *testing.T) {
 	})
 }
 
-// A journal is what a pass leaves behind, without the names that differ between harnesses.
+// A journal records the results of a pass, for comparison between harnesses. It leaves out names that differ
+// between them.
 type journal struct {
 	Units    []frozen.Unit
 	Decision Decision

@@ -38,8 +38,8 @@ func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	}
 }
 
-// D1 in another way: with one protected tag, an idle pass had the same effect. There
-// the rule for duplicates or a queued drop took the call.
+// Defect D1 had a second way: on an idle pass with one protected tag, the rule for duplicates, or a
+// queued drop, took the call of the newest step, and the thinking left with it.
 func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)

@@ -64,7 +64,7 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	check("without a host")
 }
 
-// The moment of the first read holds for all reads.
+// All reads of a Browser see the database as it was at the first read, even if a host writes in between.
 func TestBrowserSeesOneMoment(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)

@@ -47,8 +47,7 @@ type SessionReport struct {
 	History HistorySummary
 }
 
-// A BustRow is a bust of the journal. Resent and Removed are 0 for a pass that
-// added no edit.
+// A BustRow is a pass of the journal that was a bust. If the pass added no edit, Resent and Removed are 0.
 type BustRow struct {
 	Pass            int
 	At              int64

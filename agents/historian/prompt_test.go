@@ -142,8 +142,8 @@ func TestExamplesAreOfTheirBands(t *testing.T) {
 	}
 }
 
-// The choice goes by FNV-1a of session and chunk: bands from hash mod 5 on, and
-// within a band number hash + picks so far.
+// With hash h, the first example comes from band h mod 5, and each next one from the next band. In its
+// band of m examples, pick n (from 0) is the example (h + n) mod m. With h = 3: d1, e1, a1, b0.
 func TestExamplesAreChosenByHash(t *testing.T) {
 	letters := [][]string{{"a0", "a1"}, {"b0", "b1"}, {"c0", "c1"}, {"d0", "d1"}, {"e0", "e1", "e2"}}
 	for hash, want := range map[uint64]string{0: "a0 b1 c0 d1", 3: "d1 e1 a1 b0", 7: "c1 d0 e0 a0", 4294967295: "a1 b0 c1 d0"} {

@@ -119,8 +119,9 @@ func join(found []Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// joinEnd checks that the messages behind the last compartment are left to the
-// next run on purpose. Messages that cannot be read are covered by it.
+// joinEnd checks that an answer leaves the messages behind the last compartment to the
+// next run on purpose. If these messages cannot be read, joinEnd extends the last
+// compartment over them.
 func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(Range{next, chunk.End}) {

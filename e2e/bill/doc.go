@@ -1,17 +1,20 @@
-// Command bill tells the real OpenCode stories with five tool calls in each turn: 60 turns in a window of
-// 64 k tokens, and 80 turns in one of 200 k. It tells each of them twice: once with OpenCode's own
-// compaction, once with magicctx and a model that never asks for a drop. The same scripted summariser
-// answers OpenCode's compaction and magicctx's historian. It prints the costs of both with a simulated
-// prompt cache, or with -recall what the model can still read, and fails if magicctx exceeds its bounds.
+// Command bill compares the costs of long sessions with magicctx and with OpenCode's own compaction. It
+// plays two scripted sessions in the real OpenCode: 60 turns in a window of 64,000 tokens, and 80 turns in
+// one of 200,000. Each turn has five tool calls, and the scripted model never asks for a drop. Each session
+// is played twice, once with each program. One scripted summariser answers both OpenCode's compaction and
+// magicctx's historian, so that neither has the better model. The prompt cache is simulated.
 //
-//	go run ./e2e/bill              from the root of the repository
-//	go run ./e2e/bill -recall      counts the needles instead of the money
-//	go run ./e2e/bill -scene 64k   one of the two windows
+// Bill prints both costs, and fails if magicctx exceeds its bounds. With -recall it counts instead how many
+// details of the session the model can still read.
+//
+//	go run ./e2e/bill                      from the root of the repository
+//	go run ./e2e/bill -recall              counts the needles instead of the money
+//	go run ./e2e/bill -scene 64k           one of the two windows
 //	go run ./e2e/bill -without-historian   also magicctx without its historian
-//	go run ./e2e/bill -unbounded   also runs in a window that never fills
-//	go run ./e2e/bill -route openai   with a provider that caches by itself, without a fee
-//	go run ./e2e/bill -binding         with a model that binds its thinking to the prompt before it
-//	go run ./e2e/bill -only magicctx -trace traces
+//	go run ./e2e/bill -unbounded           also runs in a window that never fills
+//	go run ./e2e/bill -route openai        with a provider that caches by itself, without a fee
+//	go run ./e2e/bill -binding             with a model that binds its thinking to the prompt before it
+//	go run ./e2e/bill -only magicctx -trace traces   records traces of magicctx's runs to the directory
 //
 // It exits with 1 if a bound is exceeded, and with 2 if it could not measure. The same arguments give the
 // same figures, except for the times and for the examples in the historian's prompts, which depend on the

@@ -38,7 +38,8 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	own := checker{levels: []*level{{named: maps.Clone(user.named)}}, warnings: &warnings{}}
 	base := own.config(user.tree)
 	for _, name := range own.ignored {
-		// The project's values could hide the bad ones, and bring the user's block to life.
+		// The user's file has bad values in this block, so the whole block is ignored. A value of the project
+		// could replace a bad one, and the rest of the user's block would then count.
 		if _, ok := project.tree[name]; ok {
 			delete(project.tree, name)
 			delete(project.named, name)

@@ -18,8 +18,8 @@ type ShimProblem struct {
 	IsFatal bool
 }
 
-// A Harness is one harness, and the ways to look at its configuration. Functions that are nil are not
-// asked.
+// A Harness is one harness, with functions that look at its configuration. A check whose function is nil
+// is left out.
 type Harness struct {
 	ID schema.Harness
 	// Name is the name for people, and Program the one on the PATH.

@@ -249,8 +249,9 @@ type lineReader struct {
 	line   []byte
 }
 
-// next returns the next line without its end, which is valid until the next call, and its
-// offset. It returns io.EOF at the end and for a last line without an end.
+// next returns the next line without its line break, and the line's offset in the file. The line is valid
+// until the next call. At the end of the file, next returns io.EOF; a last line without a line break,
+// which Pi may still be writing, is not returned.
 func (r *lineReader) next() (line []byte, offset int64, err error) {
 	r.line, offset = r.line[:0], r.offset
 	for {

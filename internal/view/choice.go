@@ -21,7 +21,7 @@ type Choice struct {
 	// keys go into the filter.
 	Filter   string
 	IsTyping bool
-	// Harness keeps the sessions of one harness, empty those of all.
+	// Harness shows the sessions of this harness only. If it is empty, the sessions of all harnesses show.
 	Harness schema.Harness
 }
 

@@ -77,8 +77,8 @@ export function isRunOf(argv: readonly string[], name: string): boolean {
 }
 
 /**
- * Prints the result of a command and ends OpenCode. `opencode run` would wait for the turn of the model that a command
- * of its own starts, and for which there is no reason here.
+ * Prints the result of a command and ends OpenCode. Otherwise `opencode run` would wait for ever: it expects a turn of
+ * the model behind each command, and our commands start none.
  */
 async function printAndExit(message: string, sessionID: string, isFailure: boolean): Promise<never> {
   const args = process.argv
