@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Hooks, PluginInput } from "../../adapters/opencode-shim/src/opencode.ts"
+import { Author, type Kind } from "./author.ts"
+import { disturb, troubles } from "./disturb.ts"
 import { Judge, type Bound, type Verdict } from "./judge.ts"
 import { Machine, type Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
@@ -22,8 +24,6 @@ export interface Finding {
 const betweens = {
   nothing: 70, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
-/** The weights of disturbances during a request. */
-const troubles = { none: 93.1, killHost: 2, killBridge: 1, killBoth: 0.8, killBefore: 1, lock: 0.4, lockWhole: 0, lockAndKill: 0.2, hang: 0.5, outage: 1 }
 /** The weights of the model's kinds of answer. */
 const answers = { calls: 74, text: 18, aborted: 4, failed: 3, empty: 1 }
 
@@ -43,6 +43,7 @@ export class World {
   private readonly plugin: Plugin
   private readonly sessions = new Map<string, Session>()
   private readonly judges = new Map<string, Judge>()
+  private readonly author = new Author(() => [...this.judge.shown()])
   private readonly windows = new Map<Model, number>()
   private readonly bound = new Map<string, Bound>()
   private readonly scale: number
@@ -269,7 +270,7 @@ export class World {
     await this.plugin.has["chat.message"]?.({ sessionID: session.id }, { message: message.info, parts: message.parts })
     const part = (more: Partial<Part> & { type: string }) => message.parts.push({ id: this.ids.next("prt"), sessionID: session.id, messageID: message.info.id, ...more })
     const length = random.pick([40, 200, 200, 800, 3000])
-    part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.lead(random, 0.1)) : prose(random, length) })
+    part({ type: "text", text: random.chance(0.4) ? sectioned(random, length, this.author.lead(random, 0.1)) : prose(random, length) })
     if (random.chance(0.06)) part({ type: "file", mime: "image/png", filename: "a.png", url: `data:image/png;base64,${random.id(400)}` })
     if (random.chance(0.05)) part({ type: "text", text: prose(random, 300), synthetic: true })
     if (random.chance(0.05)) part({ type: "text", text: `<system-reminder>\n${prose(random, 200)}\n</system-reminder>`, synthetic: true })
@@ -341,7 +342,8 @@ export class World {
     if (this.outage > 0 && --this.outage === 0) this.machine.bringBack()
     const trouble = this.outage > 0 ? "none" : this.isUnsaved ? "lockWhole" : random.weighted(troubles)
     if (trouble !== "none") this.note(trouble)
-    const disturbed = this.disturb(trouble, random)
+    const disturbed = disturb(this.machine, trouble, random, this.isHasty)
+    if (disturbed.outage > 0) this.outage = disturbed.outage
     const wire = messages
     await this.guarded("messages.transform", this.plugin.has["experimental.chat.messages.transform"]!({}, { messages: wire }))
     if (this.isUnsaved || random.chance(0.7)) disturbed.end() // otherwise it lasts through the system prompt
@@ -352,63 +354,6 @@ export class World {
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome })
     // A pass that could not be stored in time, for example on a busy machine, may not drop anything either.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
-  }
-
-  /** Causes a disturbance of a request, now or in a moment. */
-  private disturb(trouble: keyof typeof troubles, random: Random): { end(): void } {
-    const timers: NodeJS.Timeout[] = []
-    const stopped: number[] = []
-    const later = (ms: number, what: () => void) => {
-      if (ms === 0) what()
-      else timers.push(setTimeout(what, ms))
-    }
-    const pids = (is?: "host" | "bridge") => this.machine.processes().flatMap((p) => (is === undefined || p.is === is ? [p.pid] : []))
-    const kill = (is: "host" | "bridge" | undefined, ms: number) => {
-      const found = pids(is)
-      later(ms, () => this.machine.kill(found))
-    }
-    const delay = random.pick([0, 1, 1, 2, 2, 3, 4, 6, 10])
-    switch (trouble) {
-      case "killHost":
-        kill("host", delay)
-        break
-      case "killBridge":
-        kill("bridge", delay)
-        break
-      case "killBoth":
-        kill(undefined, delay)
-        break
-      case "killBefore":
-        kill(random.pick(["host", undefined]), 0)
-        break
-      case "lock":
-        if (this.machine.lock()) later(random.pick([50, 1200, 3000]), () => this.machine.unlock())
-        break
-      case "lockWhole":
-        this.machine.lock()
-        break
-      case "lockAndKill":
-        if (!this.machine.lock()) break
-        kill("host", random.pick([3, 900, 1100]))
-        later(2500, () => this.machine.unlock()) // a host that starts waits for it as well
-        break
-      case "hang":
-        stopped.push(...pids("host"))
-        this.machine.kill(stopped, "SIGSTOP")
-        if (!this.isHasty) later(random.pick([20, 300, 700]), () => this.machine.kill(stopped, "SIGCONT"))
-        break
-      case "outage":
-        this.outage = random.int(1, 5)
-        this.machine.takeAway()
-        break
-    }
-    return {
-      end: () => {
-        for (const timer of timers.splice(0)) clearTimeout(timer)
-        this.machine.unlock()
-        this.machine.kill(stopped.splice(0), "SIGCONT")
-      },
-    }
   }
 
   private async guarded(hook: string, work: Promise<void> | undefined): Promise<void> {
@@ -522,7 +467,7 @@ export class World {
   }
 
   /** The answer of the model, piece by piece, as OpenCode stores it. */
-  private async answer(row: Row, kind: "calls" | "text" | "aborted" | "empty", random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
+  private async answer(row: Row, kind: Kind, random: Random, verdict: Verdict, usage: { input: number; read: number; write: number }, started: number): Promise<void> {
     const { session } = this
     const { info, parts } = row.message
     info.time.created = started
@@ -537,15 +482,15 @@ export class World {
     const time = () => ({ start: this.machine.now(), end: this.machine.now() })
     add({ type: "step-start" })
     const said: Block[] = [] // as the model wrote it, because thinking is bound to that
-    const shape = this.shape(kind, random)
+    const shape = this.author.shape(kind, random)
     const running: Promise<void>[] = []
     for (const piece of shape) {
       if (piece === "thinking" || piece === "redacted") {
-        const part = add({ type: "reasoning", time: time(), ...this.proof(random, piece) })
+        const part = add({ type: "reasoning", time: time(), ...this.author.proof(random, session.model.proof, piece) })
         said.push(blockOf("thinking", { text: part.text!, signature: JSON.stringify(part.metadata) }))
       } else if (piece === "text") {
         const length = random.pick([20, 150, 400, 1500])
-        const written = random.chance(0.5) ? sectioned(random, length, this.lead(random, 0.3)) : this.lead(random, 0.1) + prose(random, length)
+        const written = random.chance(0.5) ? sectioned(random, length, this.author.lead(random, 0.3)) : this.author.lead(random, 0.1) + prose(random, length)
         said.push(blockOf("text", { text: written }))
         const output = { text: written }
         const id = this.ids.next("prt")
@@ -557,7 +502,7 @@ export class World {
       } else if (piece === "blank") {
         add({ type: "text", text: "", time: time() })
       } else {
-        const { tool, input } = this.call(random)
+        const { tool, input } = this.author.call(random, this.isUnsaved, this.plugin.has.tool?.ctx_reduce !== undefined)
         const part = add({ type: "tool", tool, callID: `${session.model.family === "openai" ? "call_" : "toolu_"}${random.id(20)}`, state: { status: "pending", input: {} } })
         said.push(blockOf("call", { id: part.callID!, name: tool, input: JSON.stringify(input) }))
         running.push(this.run(row, part, input, Random.of(this.seed, "call", ++this.calls), kind === "aborted"))
@@ -587,37 +532,6 @@ export class World {
     this.plugin.updated(row)
   }
 
-  /** The pieces of an answer. */
-  private shape(kind: "calls" | "text" | "aborted" | "empty", random: Random): string[] {
-    const thinks = random.weighted({ none: 25, one: 45, two: 10, redacted: 5, mixed: 8, interleaved: 7 })
-    const head = { none: [], one: ["thinking"], two: ["thinking", "thinking"], redacted: ["redacted"], mixed: ["thinking", "redacted"], interleaved: ["thinking"] }[thinks]
-    const late = thinks === "interleaved" ? ["text", "thinking"] : []
-    const calls = Array<string>(random.weighted({ 1: 50, 2: 15, 3: 15, 4: 12, 5: 8 }) === "1" ? 1 : random.int(2, 5)).fill("call")
-    switch (kind) {
-      case "calls": {
-        const text = random.weighted({ before: 45, none: 40, after: 8, blank: 7 })
-        return [...head, ...late, ...(text === "before" ? ["text"] : text === "blank" ? ["blank"] : []), ...calls, ...(text === "after" ? ["text"] : [])]
-      }
-      case "text":
-        return [...head, ...late, "text", ...(random.chance(0.1) ? ["text"] : [])]
-      case "empty":
-        return random.chance(0.5) ? ["blank"] : head
-      case "aborted":
-        return random.pick([[], head, [...head, "text"], [...head, ...calls], [...head, "text", ...calls]])
-    }
-  }
-
-  /** A reasoning part, signed as the model's provider signs. */
-  private proof(random: Random, piece: "thinking" | "redacted"): { text: string; metadata?: Record<string, unknown> } {
-    const { proof } = this.session.model
-    const text = prose(random, random.pick([60, 300, 1200]))
-    const mark = random.id(random.pick([40, 200]))
-    if (!proof) return { text }
-    if (proof === "openai") return { text: random.chance(0.5) ? text : "", metadata: { openai: { itemId: `rs_${mark}`, reasoningEncryptedContent: random.id(200) } } }
-    if (piece === "redacted") return { text: "", metadata: { [proof]: { redactedData: mark } } }
-    return { text, metadata: { [proof]: { signature: mark } } }
-  }
-
   /** Records the binding of an answer's thinking. */
   private bind(said: Block[], { chain, rawChain, isGood }: Verdict): void {
     const { model } = this.session
@@ -629,51 +543,6 @@ export class World {
     })
     const [bound, rawBound] = [bindings(chain, proofs), bindings(rawChain, proofs)]
     proofs.forEach((block, i) => block.kind === "thinking" && this.bound.set(block.signature, { digest: bound[i]!, chain, rawDigest: rawBound[i]!, isKnown: isGood }))
-  }
-
-  /** A text that looks like a leading tag, mostly a tag that the model has seen. */
-  private lead(random: Random, probability: number): string {
-    if (!random.chance(probability)) return ""
-    const tags = this.visibleTags()
-    if (tags.length === 0) return ""
-    const tag = random.pick(tags)
-    return random.weighted({ exact: 6, twice: 1, imitation: 1, unknown: 1 }) === "exact" ? `§${tag}§ ` : random.pick([`§${tag}§ §${tag}§ `, `§${tag}§`, `§${tag}">§${tag}§ `, `§${tag + 5000}§ `])
-  }
-
-  private visibleTags(): number[] {
-    return [...this.judge.shown()]
-  }
-
-  private call(random: Random): { tool: string; input: Record<string, unknown> } {
-    const file = `/project/src/${random.pick(["main", "store", "wire", "pass", "rule", "text"])}${random.int(1, 4)}.ts`
-    if (this.isUnsaved && this.visibleTags().length > 0) return { tool: "ctx_reduce", input: { drop: String(Math.max(...this.visibleTags())) } }
-    const tools = { read: 30, bash: 20, grep: 8, write: 8, edit: 8, todowrite: 4, task: 3, webfetch: 3, ctx_reduce: 12 }
-    const tool = random.weighted(tools)
-    switch (tool) {
-      case "read":
-        return { tool, input: { filePath: file, ...(random.chance(0.3) && { offset: random.int(1, 500) }) } }
-      case "bash":
-        return { tool, input: { command: `go test ./${random.id(4)} # ${sectioned(random, 20)}`, description: "Runs tests" } }
-      case "grep":
-        return { tool, input: { pattern: random.pick(["§\\d+", "TODO", random.id(5)]), path: "/project" } }
-      case "write":
-        return { tool, input: { filePath: file, content: sectioned(random, random.pick([200, 1500, 5000])) } }
-      case "edit":
-        return { tool, input: { filePath: file, oldString: prose(random, 100), newString: sectioned(random, random.pick([100, 800])) } }
-      case "todowrite":
-        return { tool, input: { todos: Array.from({ length: random.int(1, 4) }, (_, i) => ({ content: `Do thing ${i} ${random.id(3)}`, status: random.pick(["pending", "in_progress", "completed"]), priority: "medium" })) } }
-      case "task":
-        return { tool, input: { description: "Look", prompt: prose(random, 400), subagent_type: "general" } }
-      case "webfetch":
-        return { tool, input: { url: `https://example.org/${random.id(5)}`, format: "markdown" } }
-      case "ctx_reduce": {
-        const tags = this.visibleTags().sort((a, b) => a - b)
-        if (!this.plugin.has.tool?.ctx_reduce || tags.length === 0) return { tool: "read", input: { filePath: file } }
-        const some = Array.from({ length: random.int(1, 5) }, () => (random.chance(0.7) ? tags[Math.floor(random.next() ** 2 * tags.length)]! : random.pick(tags)))
-        const low = random.int(1, Math.max(...tags))
-        return { tool, input: { drop: random.weighted({ list: 8, range: 2, wrong: 0.5 }) === "list" ? some.join(",") : random.chance(0.8) ? `${low}-${low + random.int(0, 4)}` : random.pick(["", "all", "99999", "§3§"]) } }
-      }
-    }
   }
 
   /** Runs a call as OpenCode does: between the two hooks, side by side with the other calls of the answer. */
@@ -708,18 +577,12 @@ export class World {
         return
       }
     } else {
-      output = this.output(random)
+      output = this.author.output(random)
     }
     const result = { title: "", output, metadata: { preview: output.slice(0, 200), truncated: false } }
     await this.guarded("tool.after", plugin.has["tool.execute.after"]?.({ ...call, args }, result))
     if (!result.output.startsWith(output)) this.find("tool-after", `the output ${excerpt(output)} became ${excerpt(result.output)}`)
     settle({ status: "completed", input: args, output: result.output, title: result.title, metadata: result.metadata, time: { start, end: this.machine.now() } })
-  }
-
-  private output(random: Random): string {
-    const length = random.pick([0, 30, 200, 600, 1500, 1500, 3000, 6000, 12_000])
-    if (length === 0) return random.chance(0.8) ? "" : "\n"
-    return random.chance(0.4) ? sectioned(random, length, this.lead(random, 0.1)) : prose(random, length)
   }
 }
 
