@@ -100,6 +100,7 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	for _, what := range p.unknown {
 		p.lacks("%s", what)
 	}
+	p.lackRuns()
 	p.report.finish()
 	p.report.unseen = p.recount.unseen
 	return p.report, nil
@@ -182,10 +183,12 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		os.RemoveAll(dir)
 		return nil, nil, err
 	}
+	p.store.HoldLeases()
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
 		LoadConfig:    p.loadConfig,
 		Taken:         p.taken.add,
+		Summarises:    t.cassette.hasTakes(), Agents: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
@@ -197,8 +200,9 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	}()
 	p.client = rpc.NewClient(near, p.answer, o.Log)
 	return p, func() {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
+		h.Stop(bye)             // the runs that the trace does not answer
 		_ = p.client.Close(bye) // nothing is left to write
 		<-served
 		_ = p.store.Close() // the store is removed together with its directory
@@ -233,6 +237,18 @@ func (p *player) play(ctx context.Context, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	p.clock.Set(max(s.at, p.clock.Now()))
+	if s.take != nil {
+		p.trace.cassette.play(s.take)
+	} else if err := p.request(ctx, s); err != nil {
+		return err
+	}
+	err := p.trace.cassette.settle(ctx)
+	p.noteRuns()
+	return err
+}
+
+// request sends the request or notification of a step.
+func (p *player) request(ctx context.Context, s step) error {
 	switch s.method {
 	case schema.MethodTransform:
 		return p.transform(ctx, s)
@@ -255,9 +271,7 @@ func (p *player) play(ctx context.Context, s step) error {
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
-	if s.notification {
-		return p.client.Notify(s.method, s.params)
-	}
+	// A notification is sent as a request as well, because the next step may only begin when the host has handled it.
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {

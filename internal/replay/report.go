@@ -90,6 +90,21 @@ type Publish struct {
 	schema.HistoryPublish
 }
 
+// A MissedRun is a question to a hidden agent that the trace does not hold. It failed in the replay. The host asks it
+// if it decides otherwise than the recorded host, for example because of another window or configuration.
+type MissedRun struct {
+	// Pass is the newest pass before the question.
+	Pass    int    `json:"pass"`
+	Session string `json:"session"`
+	Agent   string `json:"agent"`
+	// Model is "provider/model", empty for the harness's choice.
+	Model string `json:"model,omitempty"`
+	// Title says what the run was to do, for example "history 120-180".
+	Title string `json:"title"`
+	// PromptBytes is the size of both prompts.
+	PromptBytes int `json:"promptBytes"`
+}
+
 // A Finding is a violated invariant.
 type Finding struct {
 	Pass   int    `json:"pass"`
@@ -141,6 +156,10 @@ type Summary struct {
 	// Folds and Publishes are in the order of their passes.
 	Folds     []Fold    `json:"folds,omitempty"`
 	Publishes []Publish `json:"publishes,omitempty"`
+	// AskedRuns counts the questions of the host to hidden agents. MissedRuns are those of them that the trace does
+	// not hold, in their order.
+	AskedRuns  int         `json:"askedRuns,omitzero"`
+	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
 	// Marks holds the bills of the trace at the chosen water marks and their neighbours. It is filled
 	// only on request.
 	Marks  []MarksBill `json:"marks,omitempty"`
@@ -153,6 +172,8 @@ type Report struct {
 	InvariantViolations []Finding
 	ValidatorHits       []Finding
 	Missing             []string
+	AskedRuns           int
+	MissedRuns          []MissedRun
 	IsTruncated         bool
 	sessions            []func()
 	// unseen is the number of tokens of each prompt that the trace does not show.
@@ -168,8 +189,9 @@ func (r *Report) finish() {
 
 // Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns}
 	s.Missing = append(s.Missing, r.Missing...)
+	s.MissedRuns = append(s.MissedRuns, r.MissedRuns...)
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)
 	s.ValidatorHits = append(s.ValidatorHits, r.ValidatorHits...)
 	s.Prompts, s.Overflows = promptsOf(r.Passes, r.unseen)
