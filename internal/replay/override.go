@@ -55,6 +55,9 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
+// areNone reports whether the trace is replayed in its own mode, for its own provider and window.
+func (v *overrides) areNone() bool { return v.mode == nil && v.profile == nil && v.window == 0 }
+
 // configure sets the configuration keys that decide the mode. It also gives the historian time: its answers come
 // at their recorded place, and the time limit is that of the machine's clock.
 func (v *overrides) configure(c *schema.Config) {

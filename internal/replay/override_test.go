@@ -71,7 +71,7 @@ func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
 func usageOf(t *testing.T, r *recount, raw string, last *promptcache.Tokens) transcript.Usage {
 	t.Helper()
 	m := transcript.OpenCode{}.Decode(json.Value(raw))
-	patched, err := render.Apply(json.Value(raw), r.patch(transcript.OpenCode{}, &m, last))
+	patched, err := render.Apply(json.Value(raw), r.patch(transcript.OpenCode{}, &m, &session{counted: last}))
 	if err != nil {
 		t.Fatal(err)
 	}

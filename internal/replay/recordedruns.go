@@ -97,4 +97,3 @@ func (p *player) lackRuns() {
 		len(missed), format.Count(p.report.AskedRuns, "question"), first.Pass, first.Agent, model, first.Title, first.Session,
 		format.Count(first.PromptBytes, "byte"))
 }
-

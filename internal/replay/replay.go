@@ -141,8 +141,12 @@ type session struct {
 	// hasState is true once it is settled what the host knew of the session before the trace. isContinued
 	// is true if the session had passes then, and isSeen after the first pass in the trace.
 	hasState, isContinued, isSeen bool
-	before                        []render.Rendered
-	dropped                       map[string]bool
+	// isRecorded is true as long as each pass has sent the recorded prompt, in a trace with recorded runs. last is the
+	// newest pass.
+	isRecorded bool
+	last       *Pass
+	before     []render.Rendered
+	dropped    map[string]bool
 	// sent is the token of the newest wire.
 	sent string
 	// pending is the pass whose request has not received its system prompt yet.
@@ -186,9 +190,9 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	p.store.HoldLeases()
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
-		LoadConfig:    p.loadConfig,
-		Taken:         p.taken.add,
-		Summarises:    t.cassette.hasTakes(), Agents: t.cassette,
+		LoadConfig: p.loadConfig,
+		Taken:      p.taken.add,
+		Summarises: t.cassette.hasTakes(), Agents: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
@@ -319,10 +323,14 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	elapsed := time.Since(started)
+	if err := p.trace.cassette.settle(ctx); err != nil { // so that the pass is reported with the run that it has caused
+		return err
+	}
 	if p.answered != nil {
 		p.answered(w)
 	}
 	ses.sent = w.Wire
+	ses.isRecorded = ses.isRecorded && s.hasWire(w.Wire)
 	after, err := ses.mirror.apply(w)
 	if err != nil {
 		return err
@@ -407,7 +415,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	}
 	percent, _ := config.Threshold(p.configOf(t.params.Directory), model.Provider, model.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
-	ses.isSeen = true
+	ses.isSeen, ses.last = true, pass
 	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), model.Provider+"/"+model.ID
 	ses.wires = ses.wires[:0]
 	for _, r := range t.after {
@@ -464,7 +472,7 @@ func (p *player) settle(ses *session) {
 func (p *player) session(id string) *session {
 	ses, ok := p.sessions[id]
 	if !ok {
-		ses = &session{mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		ses = &session{isRecorded: p.trace.cassette.hasTakes() && p.overrides.areNone(), mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
 		p.sessions[id] = ses
 		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
 	}

@@ -55,13 +55,16 @@ type Pass struct {
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the pass before, oldest first.
+	// Published lists the publications of history since the pass before, oldest first. If no model is asked, a
+	// publication that the pass has caused is among them, although its wire does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
 	price schema.Price
+	// isAccepted is true if the provider has answered this very prompt in the recording, so that it fitted.
+	isAccepted bool
 }
 
 // A Bust is a pass whose wire did not extend the previous one.
@@ -83,7 +86,7 @@ type Fold struct {
 	Head    schema.HeadStatus `json:"head"`
 }
 
-// A Publish is a publication of history that the pass was the first to see.
+// A Publish is a publication of history, with the pass that reports it: see Pass.Published.
 type Publish struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`

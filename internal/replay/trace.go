@@ -40,6 +40,12 @@ type step struct {
 	isRefused bool
 }
 
+// hasWire reports whether the recorded host has answered the step with this wire.
+func (s *step) hasWire(wire string) bool {
+	var recorded schema.WireMutation
+	return len(s.answer) > 0 && json.Unmarshal(s.answer, &recorded) == nil && recorded.Wire == wire
+}
+
 // A trace is a recorded connection, in the order of its frames.
 type trace struct {
 	steps []step
