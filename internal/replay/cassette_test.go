@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
@@ -163,7 +164,7 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 		}
 		return nil
 	})
-	for _, c := range []struct {
+	cases := []struct {
 		name    string
 		trace   []byte
 		options Options
@@ -171,11 +172,53 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 		{"as it is", trace, Options{}},
 		{"with questions that the trace does not hold", trace, Options{Window: 30_000}},
 		{"with runs that the host withdraws", unanswered, Options{}},
-	} {
+	}
+	if isRace {
+		cases = cases[1:2] // the others take minutes
+	}
+	for _, c := range cases {
 		first := reportOf(t, mustRun(t, c.trace, c.options))
 		if second := reportOf(t, mustRun(t, c.trace, c.options)); first != second {
 			t.Errorf("%s (-first +second):\n%s", c.name, cmp.Diff(strings.Split(first, ","), strings.Split(second, ",")))
 		}
+	}
+}
+
+// A wrap-up asks the historian because of a command. The prompts hold what JSON has to escape.
+func TestReplayPlaysAWrapUp(t *testing.T) {
+	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
+		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))
+		return schema.AgentRunResult{Answers: []json.Value{json.Value(fmt.Sprintf(
+			`{"info":{"id":"msg_1","sessionID":"ses_child","role":"assistant","providerID":"p","modelID":"m","time":{"created":1,"completed":2},"finish":"stop","tokens":{"input":7,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"prt_1","type":"text","text":%s}]}`,
+			json.Quote(text)))}}
+	})
+	traced := w.connect(true)
+	c := &conversation{id: "ses_long"}
+	for _, prompt := range []string{"quotes \" and \u2028 <b>&", "three", "two", "one"} {
+		c.user(prompt)
+		c.turn()
+		traced.pass(c)
+	}
+	var said schema.CommandExecuteResult
+	command := schema.CommandExecuteParams{Session: c.id, Directory: "/p", Command: "ctx-wrapup", Arguments: "1"}
+	if err := traced.client.Call(t.Context(), schema.MethodCommandExecute, command, &said); err != nil || said.Variant != "info" {
+		t.Fatalf("%+v, %v", said, err)
+	}
+	if notice := <-w.shown; notice.Variant != "success" {
+		t.Fatalf("the wrap-up has failed: %+v", notice)
+	}
+	for range 2 {
+		c.turn()
+		traced.pass(c)
+	}
+	trace := traced.stop()
+	replayed, report := wires(t, trace)
+	if diff := cmp.Diff(gist(traced.answers), gist(replayed)); diff != "" {
+		t.Errorf("decisions (-recorded +replayed):\n%s", diff)
+	}
+	s := report.Summary()
+	if s.AskedRuns == 0 || len(s.Missing) > 0 || len(s.Publishes) == 0 || s.Publishes[0].Reason != "wrapup" || s.Publishes[0].Pass != 5 || len(s.Folds) == 0 {
+		t.Errorf("%d questions, missing %q, publications %+v, folds %+v", s.AskedRuns, s.Missing, s.Publishes, s.Folds)
 	}
 }
 
@@ -240,6 +283,9 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 
 // A trace may come from anywhere.
 func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
+	if isRace {
+		t.Skip("takes minutes under the race detector")
+	}
 	long := `{"answers":["` + strings.Repeat("a", maxAnswerBytes) + `"]}`
 	for name, body := range map[string]string{
 		"no result":          `"result":null`,

@@ -212,10 +212,13 @@ func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
 	if out := printed(t, s); strings.Contains(out, "incomplete") {
 		t.Errorf("a complete trace is called incomplete:\n%s", out)
 	}
-	s.Missing = []string{"the configuration", "the limits of \x1b[2Jmodel"}
+	s.Missing = []string{"the configuration", "the limits of \x1b[2Jmodel", strings.Repeat("the answers ", 10)}
 	out := printed(t, s)
 	if !strings.HasPrefix(out, "The trace is incomplete, so the replay may differ from the session. It lacks:\n- the configuration\n") {
 		t.Errorf("the report begins with %.200q", out)
+	}
+	if want := "\n- the answers" + strings.Repeat(" the answers", 5) + " the\n  answers"; !strings.Contains(out, want) {
+		t.Errorf("a long line is not broken into %q:\n%s", want, out)
 	}
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("text of the trace reaches the terminal: %q", out)
