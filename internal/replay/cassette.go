@@ -202,8 +202,8 @@ func (c *cassette) untilQuiet() <-chan struct{} {
 	return c.changed
 }
 
-// heard returns the questions that the trace does not hold, since the last call.
-func (c *cassette) heard() []MissedRun {
+// newMissed returns the questions since the last call that the trace does not hold.
+func (c *cassette) newMissed() []MissedRun {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	missed := c.missed

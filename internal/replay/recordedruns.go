@@ -75,7 +75,7 @@ func failureOf(recorded json.Value) string {
 
 // noteRuns takes the questions of the newest step into the report.
 func (p *player) noteRuns() {
-	for _, missed := range p.trace.cassette.heard() {
+	for _, missed := range p.trace.cassette.newMissed() {
 		missed.Pass = len(p.report.Passes)
 		p.report.MissedRuns = append(p.report.MissedRuns, missed)
 	}

@@ -275,7 +275,7 @@ func (p *player) request(ctx context.Context, s step) error {
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
-	// A notification is sent as a request as well, because the next step may only begin when the host has handled it.
+	// A recorded notification is sent as a request, too: the next step may only begin when the host has handled it.
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {

@@ -24,12 +24,10 @@ type message struct {
 
 // A step is one request or notification of the recorded shim, or its answer for a hidden agent.
 type step struct {
-	at     int64
-	method string
-	params json.Value
-	// notification is true if the shim expects no answer.
-	notification bool
-	attachment   json.Value
+	at         int64
+	method     string
+	params     json.Value
+	attachment json.Value
 	// answer is the recorded host's result, nil if the trace has none.
 	answer json.Value
 	// take is the recorded answer of a hidden agent, if this is the step at which the shim gave it. Such a step is
@@ -120,7 +118,7 @@ func read(r io.Reader) (*trace, error) {
 			if m.Method == schema.MethodTransform {
 				calls[string(m.ID)] = len(t.steps)
 			}
-			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, notification: m.ID == nil, attachment: frame.Attachment})
+			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, attachment: frame.Attachment})
 		}
 	}
 	if len(t.steps) > 0 && t.codec == nil {
