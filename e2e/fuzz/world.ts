@@ -6,9 +6,10 @@ import { disturb, troubles } from "./disturb.ts"
 import { Judge, type Bound, type Verdict } from "./judge.ts"
 import { Machine, type Tail } from "./machine.ts"
 import { fork, Ids, noTokens, Plugin, Row, Session, userMessage, type Info, type Message, type Part } from "./opencode.ts"
-import { bindings, models, refusal, shared, tokensOf, type Block, type Chain, type Model } from "./provider.ts"
+import { bindings, models, refusal, tokensOf, type Block, type Model } from "./provider.ts"
 import { prose, Random, sectioned } from "./random.ts"
 import { excerpt, mayStore } from "./rules.ts"
+import { Caches, floor } from "./usage.ts"
 
 export type Server = (input: PluginInput) => Promise<Hooks>
 
@@ -63,8 +64,7 @@ export class World {
   private isUnsaved = false
   /** For how many more requests there is no host. */
   private outage = 0
-  /** By model, the prompts that the provider saw last and may still have cached. */
-  private readonly cached = new Map<Model, { chain: Chain; at: number }>()
+  private readonly caches: Caches
 
   constructor(seed: number, root: string, host: string, server: Server, shimLog: Tail, say: (line: string) => void, dump = "") {
     this.dump = dump
@@ -79,6 +79,7 @@ export class World {
     this.machine = new Machine(root, host, `world-${seed}`, { protected_tags: protectedTags, historian: { disable: true }, ...deadlines })
     this.ids = new Ids(Random.of(seed, "ids"), this.machine)
     this.scale = random.pick([0.9, 1, 1.15])
+    this.caches = new Caches(this.machine, this.scale)
     const isSmall = random.chance(0.1)
     for (const model of models) this.windows.set(model, isSmall ? random.int(8_000, 19_000) : random.int(20_000, 40_000))
     this.most = random.int(40, 140)
@@ -304,7 +305,7 @@ export class World {
     if (verdict.tokens > window) return this.refuse(row, verdict, request.isDisturbed)
     this.refusals = 0
     if (verdict.isGood) judge.happened.lastUse = this.machine.now() // the host need not know about other requests
-    const usage = this.usage(model, verdict)
+    const usage = this.caches.use(model, verdict)
     const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
     if (kind === "failed") return this.fail(row, random)
     judge.happened.refused = false
@@ -394,19 +395,6 @@ export class World {
 
   // The provider's side.
 
-  private usage(model: Model, { chain, tokens }: Verdict): { input: number; read: number; write: number } {
-    const last = this.cached.get(model)
-    let read = 0
-    if (last && this.machine.now() - last.at <= model.cacheMS) {
-      const same = shared(last.chain, chain)
-      const rest = chain.blocks.slice(Math.max(0, same)).reduce((sum, { bytes }) => sum + bytes, 0)
-      if (same >= 0) read = Math.max(0, tokens - tokensOf(rest, this.scale))
-    }
-    this.cached.set(model, { chain, at: this.machine.now() })
-    const fresh = tokens - read
-    return model.cost.cache.write > 0 ? { input: 3, read, write: Math.max(0, fresh - 3) } : { input: fresh, read, write: 0 }
-  }
-
   private refuse(row: Row, verdict: Verdict, isDisturbed: boolean): Outcome {
     const { session, judge } = this
     const window = this.windows.get(session.model)!
@@ -414,8 +402,8 @@ export class World {
     this.note("refused")
     this.refusals = isDisturbed || judge.happened.reloaded ? 0 : this.refusals + 1
     if (this.refusals > 1) {
-      const floor = this.floor(verdict)
-      if (floor < 0.8 * window) this.find("refused-again", `prompt ${this.refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${floor} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
+      const least = floor(session, verdict, this.scale)
+      if (least < 0.8 * window) this.find("refused-again", `prompt ${this.refusals} in a row is refused: ${verdict.tokens} tokens in a window of ${window}, where ${least} could not have been dropped; ${JSON.stringify(verdict.passes.at(-1))}`)
     }
     judge.happened.refused = true
     row.message.info.error = error
@@ -434,26 +422,6 @@ export class World {
       session.model = models.find(({ provider, id }) => provider === asked?.providerID && id === asked.modelID)!
     }
     return "done"
-  }
-
-  /**
-   * Roughly the part of a prompt that the host cannot drop: the newest calls and messages, and the placeholders of
-   * the others.
-   */
-  private floor({ chain }: Verdict): number {
-    const { rows } = this.session
-    const newestUser = this.session.newestUser()!.id
-    const kept = new Set(rows.slice(-24).map(({ id }) => id)).add(newestUser)
-    const calls = chain.blocks.filter(({ block }) => block.kind === "call").slice(-6).map(({ block }) => block.id)
-    let bytes = chain.bytes
-    for (const { block, bytes: its } of chain.blocks) {
-      const isCall = block.kind === "result" || block.kind === "call"
-      if (isCall && !calls.includes(block.id) && block.message !== rows.at(-1)!.id) bytes -= Math.max(0, its - 200)
-      // An answer that stays keeps its signed thinking, and the text that stands for it keeps the answer.
-      const isSigned = block.kind === "thinking" && block.signature !== ""
-      if (!isCall && !isSigned && !kept.has(block.message)) bytes -= Math.max(0, its - 40)
-    }
-    return tokensOf(bytes, this.scale)
   }
 
   private fail(row: Row, random: Random): Outcome {
