@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 )
@@ -180,10 +181,8 @@ func mayBeError(line string) bool {
 
 // words takes paths, commits, numbers and symbols.
 func (c *collector) words(text string, ordinal int) {
-	for _, m := range path().FindAllString(text, -1) {
-		if m = strings.Trim(m, "./,;:"); len(m) <= maxPathText && strings.ContainsAny(m, "/.") {
-			c.add(PathAnchor, m, ordinal)
-		}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isInPath(r) }) {
+		c.paths(word, ordinal)
 	}
 	for _, m := range commit().FindAllStringSubmatch(text, -1) {
 		c.add(CommitAnchor, strings.ToLower(m[1]), ordinal)
@@ -194,6 +193,30 @@ func (c *collector) words(text string, ordinal int) {
 	for _, m := range symbol().FindAllStringSubmatch(text, -1) {
 		c.add(SymbolAnchor, m[1]+m[2], ordinal)
 	}
+}
+
+// paths takes the paths of a word that holds only characters of paths. A word that is too
+// long may be a list of paths, such as PATH. The pattern is not matched with long words,
+// because it looks for a slash up to the end of the word at each of its places.
+func (c *collector) paths(word string, ordinal int) {
+	if len(word) > maxPathText {
+		for _, piece := range strings.Split(word, ":") {
+			if len(piece) <= maxPathText {
+				c.paths(piece, ordinal)
+			}
+		}
+		return
+	}
+	for _, m := range path().FindAllString(word, -1) {
+		if m = strings.Trim(m, "./,;:"); strings.ContainsAny(m, "/.") {
+			c.add(PathAnchor, m, ordinal)
+		}
+	}
+}
+
+// isInPath reports whether the pattern of paths can match a character.
+func isInPath(r rune) bool {
+	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
 // todos takes the open items of the newest todo list. An older list is history.
