@@ -23,8 +23,8 @@ const historianSteps = 2
 
 // noTools are the tools of all hidden agents. Texts in the history are foreign: with a
 // tool that reads, one of them could make an agent put a file that the user has never shown
-// to a model into a summary. OpenCode allows the tool read without a question what the
-// session's own agent must ask for, and follows links out of the project.
+// to a model into a summary. A harness may allow a hidden agent what the session's own agent
+// must ask for, and may follow links out of the project.
 var noTools = []string{}
 
 // agentDefinitions returns the hidden agents that a harness registers. The
