@@ -35,6 +35,7 @@ const turnMessages = 3
 
 func testHead(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})
 	options := w.withPlugin()
