@@ -195,6 +195,26 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
+// F26: the model thought, and ended its turn without calls. In the pass that saw this, the
+// call before left. Then the model went on with another step, without a prompt in between.
+// Anthropic sees the answer and the step as one, so the last answer began with an older text.
+func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
+	for _, profile := range fusing {
+		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {
+			for _, drop := range []string{"drop 3\nflush", "pressure 120%"} {
+				s := begin(t, profile, 1)
+				s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\" | and\nassistant a2: " + answer + "\n" + drop)
+				if s.w.session.State.ByTag(3).Active() {
+					t.Errorf("%s: the test needs a pass that takes the result of c1", profile)
+				}
+				s.happen("assistant a3 (tool-calls): think signed \"r3\" | call bash d1 {} -> \"D\" | call bash d2 {} -> \"D\"")
+				s.lastAnswerIsJoined("a2", "a3")
+				s.steady("restart\nassistant a4 (10%): think signed \"x\" | so")
+			}
+		}
+	}
+}
+
 // lastAnswerIsJoined requires that the wire's last answer consists of these two messages,
 // and begins with thinking.
 func (s *story) lastAnswerIsJoined(first, second string) {

@@ -1,0 +1,157 @@
+package render
+
+import "github.com/magicctx/magicctx-host/pipeline/transcript"
+
+// reasoning leaves out the thinking that an edit has decided about, and then
+// the thinking that the provider would refuse. It runs after all other
+// removals, because it depends on the parts that stay.
+func (r *messageRenderer) reasoning() {
+	if r.unthought {
+		r.removeReasoning(r.Profile.LeavesOut)
+		if r.Profile.LeavesOutSpent(r.Foreign) && r.isSpent() {
+			r.removeReasoning(func(*transcript.Part) bool { return true })
+		}
+	}
+	switch {
+	case r.m.Role != transcript.Assistant:
+	case r.Binds:
+		r.removeUnbound()
+	case r.Profile.FusesAssistants:
+		r.removeFused()
+	}
+}
+
+// removeLoneReasoning leaves out each group of reasoning if no part that it led
+// to stays. OpenAI refuses a reasoning item without the item that followed it.
+// For example, if the call of `reasoning, text, reasoning, call` has left, the
+// second reasoning item has to leave as well.
+func (r *messageRenderer) removeLoneReasoning() {
+	leads := false
+	for i := len(r.m.Parts) - 1; i >= 0; i-- {
+		p := &r.m.Parts[i]
+		isGroupStart := i == 0 || r.m.Parts[i-1].Kind != transcript.Reasoning
+		switch {
+		case p.Kind == transcript.Reasoning:
+			r.removed[i] = r.removed[i] || !leads
+			if isGroupStart {
+				leads = false
+			}
+		case p.StartsStep:
+			leads = false
+		case !p.Hidden && !r.removed[i]:
+			leads = true
+		}
+	}
+}
+
+func (r *messageRenderer) removeReasoning(which func(*transcript.Part) bool) {
+	for i := range r.m.Parts {
+		if p := &r.m.Parts[i]; p.Kind == transcript.Reasoning && which(p) {
+			r.removed[i] = true
+		}
+	}
+}
+
+// thinksAfter reports whether signed thinking follows part i in its message.
+func (r *messageRenderer) thinksAfter(i int) bool {
+	for j := i + 1; j < len(r.m.Parts); j++ {
+		if p := &r.m.Parts[j]; p.Kind == transcript.Reasoning && p.Signature != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isSpent reports whether placeholders of texts and files are all that stays beside
+// the reasoning.
+func (r *messageRenderer) isSpent() bool {
+	for i := range r.m.Parts {
+		p, u := &r.m.Parts[i], r.units[i]
+		isGone := p.Hidden || r.removed[i] || p.Kind == transcript.Reasoning || p.Kind != transcript.Tool && u != nil && !u.Active()
+		if !isGone {
+			return false
+		}
+	}
+	return true
+}
+
+// removeUnbound leaves out the thinking whose prompt has changed. If something
+// in front of the message has changed, all thinking of the message leaves.
+// Otherwise only the thinking behind a changed part of the message leaves. If
+// the message holds a second answer, we cannot tell which prompt that answer
+// was produced for, so its thinking leaves as well.
+func (r *messageRenderer) removeUnbound() {
+	gone, steps := r.Unbound, 0
+	for i := range r.m.Parts {
+		p := &r.m.Parts[i]
+		if p.StartsStep {
+			steps++
+		}
+		gone = gone || steps > 1
+		if p.Kind == transcript.Reasoning && gone {
+			r.removed[i] = true
+		}
+		gone = gone || r.changed[i] || r.removed[i] && !p.Hidden
+	}
+}
+
+// removeFused leaves out the thinking of an answer if the provider merges that
+// answer with the one before it because we have removed the tool results
+// between them. The thinking would then stand behind a text, where the provider
+// refuses it. If the raw array already merges the two answers, the thinking
+// stays, because the harness sends it like that without us.
+func (r *messageRenderer) removeFused() {
+	continues, rawContinues := r.Fused, false
+	for start := 0; start < len(r.m.Parts); {
+		end := start + 1
+		for end < len(r.m.Parts) && !r.m.Parts[end].StartsStep {
+			end++
+		}
+		left, raw := r.answer(start, end)
+		if continues && !rawContinues {
+			for i := start; i < end; i++ {
+				r.removed[i] = r.removed[i] || r.m.Parts[i].Kind == transcript.Reasoning
+			}
+			left, _ = r.answer(start, end)
+		}
+		// An answer of which the provider sees nothing does not separate its
+		// neighbours.
+		if left != nothing {
+			continues = left == open
+		}
+		if raw != nothing {
+			rawContinues = raw == open
+		}
+		start = end
+	}
+}
+
+// An ending says how an answer ends from the provider's point of view.
+type ending uint8
+
+const (
+	nothing ending = iota // the provider sees nothing of the answer
+	open                  // the next answer continues this one
+	closed                // the results of the answer's calls follow
+)
+
+// answer returns two endings of the answer that consists of the parts from
+// start up to, but not including, end: left is its ending on the wire, raw its
+// ending in the raw array.
+func (r *messageRenderer) answer(start, end int) (left, raw ending) {
+	for i := start; i < end; i++ {
+		p := &r.m.Parts[i]
+		if p.Hidden {
+			continue
+		}
+		is := open
+		if p.Kind == transcript.Tool {
+			is = closed
+		}
+		raw = max(raw, is)
+		if !r.removed[i] {
+			left = max(left, is)
+		}
+	}
+	return left, raw
+}
