@@ -32,6 +32,13 @@ var (
 //go:embed query/lease_acquire.sql
 var leaseAcquireSQL string
 
+// HoldLeases lets each lease last until it is released. A replay calls it before its first
+// run: its clock leaps over the minutes in which a run renews its lease.
+func (s *Store) HoldLeases() { s.leaseTerm = heldTerm.Milliseconds() }
+
+// heldTerm is longer than any recorded session.
+const heldTerm = 100 * 365 * 24 * time.Hour
+
 // AcquireLease takes the lease of a session for holder, which is a random name of
 // one run. acquired is false if another run holds it, or if the session is
 // unknown. A holder that acquires its own lease again prolongs it.
@@ -41,7 +48,7 @@ func (s *Store) AcquireLease(ctx context.Context, key Key, holder string) (acqui
 			return err
 		}
 		now := s.clock.Now()
-		n, err := tx.exec(leaseAcquireSQL, key.Harness, key.Session, holder, now, now+LeaseTerm.Milliseconds())
+		n, err := tx.exec(leaseAcquireSQL, key.Harness, key.Session, holder, now, now+s.leaseTerm)
 		acquired = n > 0
 		return err
 	})
@@ -60,7 +67,7 @@ func (s *Store) RenewLease(ctx context.Context, key Key, holder string) (isHeld 
 			UPDATE histories
 			SET expires_at = ?5
 			WHERE harness = ?1 AND session_id = ?2 AND holder = ?3 AND holder <> '' AND expires_at > ?4`,
-			key.Harness, key.Session, holder, now, now+LeaseTerm.Milliseconds())
+			key.Harness, key.Session, holder, now, now+s.leaseTerm)
 		isHeld = n > 0
 		return err
 	})

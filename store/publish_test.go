@@ -315,6 +315,30 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 }
 
+// The clock of a replay leaps over the minutes in which a run would have renewed its lease.
+func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	s.HoldLeases()
+	must(t, s.CommitPass(t.Context(), commit(key, 1)))
+	manual := s.clock.(*clock.Manual)
+	for _, want := range []struct {
+		holder string
+		isHeld bool
+	}{{"a", true}, {"b", false}} {
+		if got, err := s.AcquireLease(t.Context(), key, want.holder); err != nil || got != want.isHeld {
+			t.Errorf("%q acquires the lease: %v, %v; want %v", want.holder, got, err, want.isHeld)
+		}
+		manual.Advance(1000 * LeaseTerm)
+	}
+	if isHeld, err := s.RenewLease(t.Context(), key, "a"); err != nil || !isHeld {
+		t.Errorf("the lease has expired: %v", err)
+	}
+	must(t, s.ReleaseLease(t.Context(), key, "a"))
+	if got, err := s.AcquireLease(t.Context(), key, "b"); err != nil || !got {
+		t.Errorf("a released lease is not free: %v", err)
+	}
+}
+
 // A killed host leaves its lease. The next host must not wait for its end.
 func TestLeasesEndWithTheirHost(t *testing.T) {
 	dir := t.TempDir()

@@ -35,6 +35,9 @@ type Store struct {
 	// statements belongs to the holder of the writer's connection.
 	statements statements
 
+	// leaseTerm is how long a lease lasts, in ms.
+	leaseTerm int64
+
 	// waits holds the keys of sessions that have a file of waiting units. Few have,
 	// and a pass must not ask the disk for it.
 	waits sync.Map
@@ -62,7 +65,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, error) {
-	s := &Store{log: o.Log, clock: o.Clock, statements: make(statements)}
+	s := &Store{log: o.Log, clock: o.Clock, statements: make(statements), leaseTerm: LeaseTerm.Milliseconds()}
 	var err error
 	s.file, err = file.Open(ctx, o, migrations, s.statements.close)
 	if err != nil {

@@ -1,10 +1,10 @@
 // Command record records the traces in testdata/traces for `magicctx-host replay`. The traces are
 // sessions of the real OpenCode and of the real Pi with the plugin, a scripted model and a simulated prompt
-// cache.
+// cache. One of them has a historian, whose answers a replay takes from the trace.
 //
 //	go run ./e2e/record            from the root of the repository
 //	go run ./e2e/record -only short
 //
-// It may import e2e/agent, e2e/script, e2e/stage, e2e/mockllm, e2e/opencodetest, schema and internal
-// helpers.
+// It may import agents/historian, e2e/agent, e2e/script, e2e/stage, e2e/mockllm, e2e/opencodetest, schema
+// and internal helpers.
 package main

@@ -29,16 +29,17 @@ func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("record", flag.ContinueOnError)
 	repo := flags.String("repo", ".", "root of the repository")
 	out := flags.String("out", filepath.Join("testdata", "traces"), "directory of the traces")
-	only := flags.String("only", "", "record only this trace: short, long, edge, pi-short, pi-long or pi-edge")
+	only := flags.String("only", "", "record only this trace: short, long, edge, history, pi-short, pi-long or pi-edge")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	dir, err := os.MkdirTemp("", "mcx")
-	if err != nil {
-		return err
+	// The directory is the same each time, because a trace with a historian keeps its project's path.
+	dir := filepath.Join(os.TempDir(), "mcx-record")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("directory for the recording: %w; if no other recording runs, remove it", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	product, err := stage.Build(ctx, *repo, dir)
@@ -48,7 +49,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return err
 	}
-	for _, s := range []session{short, long, edge, piShort, piLong, piEdge} {
+	for _, s := range []session{short, long, edge, history, piShort, piLong, piEdge} {
 		if *only != "" && *only != s.name {
 			continue
 		}

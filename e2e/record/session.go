@@ -28,6 +28,8 @@ type session struct {
 	steps []int
 	// dropEvery is the number of steps after which the model asks for drops again.
 	dropEvery int
+	// summarises gives the session a historian.
+	summarises bool
 }
 
 var (
@@ -40,7 +42,13 @@ var (
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
 
-	// The same two with Pi.
+	// history has a historian. Its answers come some passes after their questions.
+	history = session{
+		name: "history", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 36_000, Output: 4_000}, play: playHistory,
+		steps: slices.Repeat([]int{10}, 9), summarises: true,
+	}
+
+	// The first two with Pi.
 	piShort, piLong = short.with(schema.HarnessPi), long.with(schema.HarnessPi)
 )
 
@@ -80,8 +88,10 @@ func (r *recording) record(ctx context.Context) (trace []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := user.Configure(stage.WithoutHistorian); err != nil {
-		return nil, err
+	if !r.summarises {
+		if err := user.Configure(stage.WithoutHistorian); err != nil {
+			return nil, err
+		}
 	}
 	r.mock = mockllm.Start()
 	defer r.mock.Close()

@@ -15,6 +15,10 @@ func TestTraceNamesNoPathOfThisMachine(t *testing.T) {
 	if got := string(r.scrub([]byte(trace))); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
+	r.summarises = true
+	if got, want := string(r.scrub([]byte(trace))), strings.ReplaceAll(want, "/project", "/tmp/mcx1/long/project"); got != want {
+		t.Errorf("with a historian\n got %s\nwant %s", got, want)
+	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {
 		if got := string(r.scrub([]byte(home + "/.config"))); strings.Contains(got, home) && home != scrubbedHome {
 			t.Errorf("the home directory is left in %s", got)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,36 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	h.restart()
 	if got := h.drop("call-2", "6"); !strings.HasPrefix(got, "Marked for later") {
 		t.Errorf("the unit of the busy pass was not stored: %q", got)
+	}
+}
+
+// F27: another program locked the database while the user's instructions changed. The pass
+// could not be stored, but the changed system prompt was, and its bust was journalled with
+// the stored pass before, which had kept its prefix. The pass that lost it had no bust.
+func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
+	h := turn(t)
+	h.ask("A")
+	unlock := h.lockDatabase()
+	h.tool("a3", "three", "stop", 7000)
+	h.user("u3", "go on")
+	h.pass()
+	unlock()
+	if got := h.ask("B"); got != "B" {
+		t.Errorf("the system prompt is %q", got)
+	}
+	h.user("u4", "go on")
+	h.pass()
+	h.ask("B")
+	h.user("u5", "go on")
+	h.pass()
+	h.ask("B")
+	var busts []string
+	rows := h.journal()
+	for _, r := range rows {
+		busts = append(busts, r.BustCause)
+	}
+	if want := []string{"", pipeline.BustSystem, ""}; !slices.Equal(busts[len(busts)-3:], want) {
+		t.Errorf("the busts of the passes are %q, want %q at the end", busts, want)
 	}
 }
 

@@ -224,7 +224,7 @@ func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
 	s.work.running = e.plan
 	h.errands.set(s.key, e)
 	h.Log.Info("the historian begins", "session", s.key.Session, "cause", e.reason, "from", e.next, "to", e.scope.End)
-	h.background.Go(func() {
+	h.goAsking(func() {
 		defer end(nil)
 		h.background.Go(func() { h.renew(running, func() { end(store.ErrLeaseLost) }, e.plan) })
 		h.carryOut(running, e)
@@ -255,7 +255,7 @@ func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
 		return historian.SeriesResult{Next: e.next}, err
 	}
 	job := historian.SeriesJob{Job: e.job, Range: historian.Range{Start: e.next, End: e.scope.End}, Budget: history.ChunkBudget(limit)}
-	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: historian.Ports{Asker: e}, Chunk: e.read, Save: e.keep})
+	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: e.host.ports(e), Chunk: e.read, Save: e.keep})
 }
 
 // reasonOf returns an error in words for the user.

@@ -88,7 +88,7 @@ func (h *Host) considerHistorian(c Client, ps *pass) {
 	w.askedAt, w.askedLevel = counter, level
 	key, load := s.key, w.workload
 	h.summarising.Add(1) // before the answer leaves, so that a status after it counts the run
-	h.background.Go(func() {
+	h.goAsking(func() {
 		defer h.summarising.Add(-1)
 		h.summarise(key, load)
 	})
@@ -240,7 +240,7 @@ func (h *Host) run(ctx context.Context, p *plan) (historian.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h.background.Go(func() { h.renew(ctx, cancel, p) })
-	return historian.Run(ctx, p.job, historian.Ports{Asker: h.askerOf(p)})
+	return historian.Run(ctx, p.job, h.ports(h.askerOf(p)))
 }
 
 // askerOf returns the way to ask the hidden agents of a plan.

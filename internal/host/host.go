@@ -38,8 +38,11 @@ type Options struct {
 	// 0 means one second. A pass whose decisions were not stored in time leaves
 	// them to the next pass.
 	CommitTimeout time.Duration
-	// Summarises lets the historian run. A replay has no harness that could run it.
+	// Summarises lets the historian run. A replay of a trace without recorded runs has no
+	// historian.
 	Summarises bool
+	// Agents answers in place of the harness's hidden agents; nil asks the harness.
+	Agents Agents
 	// Taken is called after each stored pass that has added edits, with the number
 	// of the pass and its edits. A replay uses it to show them; nil calls nothing.
 	Taken func(session string, pass int, taken []pipeline.Taken)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -409,6 +410,28 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	p.pass()
 	rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
 	if err != nil || len(rows) != 2 || rows[0].Bust || !rows[1].Bust || rows[1].BustCause != "system-changed" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// F27: if the pass behind the changed prompt cannot be stored, the next stored pass has the
+// bust.
+func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
+	p := newPi(t)
+	p.system("A")
+	p.user("find it")
+	p.pass()
+	p.answer("there", 1000)
+	p.system("B")
+	unlock := p.lockDatabase()
+	p.user("go on")
+	p.pass()
+	unlock()
+	p.answer("there", 1000)
+	p.user("go on")
+	p.pass()
+	rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
+	if err != nil || len(rows) != 2 || rows[0].Bust || rows[1].BustCause != pipeline.BustSystem {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }

@@ -66,6 +66,9 @@ type session struct {
 	// systemChanged says that the next request leaves with another system prompt than
 	// the last one. The next pass is then a bust.
 	systemChanged bool
+	// isUnstored says that the newest pass could not be stored, because the database was
+	// busy. So the journal has no line for its request.
+	isUnstored bool
 	// answeredAt is when the harness last told of an answer, in Unix ms.
 	answeredAt int64
 	// bytes is the size of the session's messages. It may be read without the lock.
@@ -81,7 +84,7 @@ func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
 	s.nudging, s.nudged = nudging{}, nil
-	s.pause, s.wireTokens, s.systemChanged = nil, 0, false
+	s.pause, s.wireTokens, s.systemChanged, s.isUnstored = nil, 0, false, false
 	s.sampling = sampling{}
 	s.chronicle = chronicle{}
 }

@@ -77,17 +77,33 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 		return h.frozenSystem(ctx, s, r)
 	}
 	state, changed := nextSystemState(s.row, r)
-	if err := h.saveSystem(ctx, s, state); err != nil {
+	if err := h.noteSystem(ctx, s, state, changed, words.ComesFirst); err != nil {
 		return unchanged, err
 	}
+	r.prompt[0] = words.Date.ReplaceAllLiteralString(r.prompt[0], state.StickyDate)
+	return schema.SystemResult{System: r.prompt}, nil
+}
+
+// noteSystem stores the state after a request's system prompt. If the prompt has changed, a
+// pass has lost its prefix: the newest one, or the next one where the system prompt comes
+// first.
+//
+// If the newest pass could not be stored, the journal has no line for its bust. So noteSystem
+// leaves a change to the next request: it sends the same prompt, and finds the same change.
+func (h *Host) noteSystem(ctx context.Context, s *session, state store.SystemState, changed, comesFirst bool) error {
+	if changed && s.isUnstored && !comesFirst {
+		return nil
+	}
+	if err := h.saveSystem(ctx, s, state); err != nil {
+		return err
+	}
 	switch {
-	case changed && words.ComesFirst:
+	case changed && comesFirst:
 		s.systemChanged = true
 	case changed:
 		h.noteBust(ctx, s, pipeline.BustSystem)
 	}
-	r.prompt[0] = words.Date.ReplaceAllLiteralString(r.prompt[0], state.StickyDate)
-	return schema.SystemResult{System: r.prompt}, nil
+	return nil
 }
 
 // A systemRequest is a system prompt as the harness wants to send it, with what decides

@@ -54,7 +54,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	}
 	done = true
 	h.withdraw(ctx, s)
-	if s.systemChanged {
+	if s.systemChanged && !s.isUnstored {
 		s.systemChanged = false
 		s.sampling = sampling{answered: s.pipe.Measured()}
 		h.noteBust(ctx, s, pipeline.BustSystem)
@@ -212,10 +212,12 @@ func (ps *pass) run(ctx context.Context) error {
 		// wait for another program's lock, so the pass becomes steady and answers.
 		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
 		ps.keepUnits()
+		s := ps.s
+		s.isUnstored = true
 		ps.retreat(pipeline.CauseBusy)
-		ps.s.pipe.Sent(ps.wire)
-		ps.s.pipe.Meta.Gauge = ps.decision.Gauge
-		ps.s.wireTokens = ps.wire.Tokens
+		s.pipe.Sent(ps.wire)
+		s.pipe.Meta.Gauge = ps.decision.Gauge
+		s.wireTokens = ps.wire.Tokens
 		return nil
 	}
 	return err
@@ -368,7 +370,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
 	}
-	s.unsaved, s.inherited = nil, nil
+	s.unsaved, s.inherited, s.isUnstored = nil, nil, false
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
 	if w.Bust {
 		s.sampling = sampling{answered: s.pipe.Measured()}

@@ -118,11 +118,18 @@ type world struct {
 	store  *store.Store
 	server *rpc.Server
 	config schema.Config
+	// agent answers for the hidden agents of the harnesses, nil for harnesses without agents. shown receives the
+	// notices to the user.
+	agent func(schema.AgentRunParams) schema.AgentRunResult
+	shown chan schema.NotifyShowParams
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldWith(t, nil) }
+
+// newWorldWith returns a world with a historian, unless agent is nil.
+func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRunResult) *world {
 	t.Helper()
-	w := &world{t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
+	w := &world{agent: agent, shown: make(chan schema.NotifyShowParams, 10), t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
 	w.config.ProtectedTags = 1
 	w.config.ExecuteThresholdPercentage = map[string]float64{"default": 40}
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: discard, Clock: w.clock})
@@ -132,7 +139,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { db.Close() })
 	w.store = db
 	h := host.New(host.Options{
-		Store: db, Clock: w.clock, Log: discard, CommitTimeout: callTimeout,
+		Store: db, Clock: w.clock, Log: discard, CommitTimeout: callTimeout, Summarises: agent != nil,
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return w.config, nil },
 	})
 	w.server = rpc.NewServer(rpc.Always(h), rpc.Options{Log: discard, Clock: w.clock})
@@ -173,8 +180,18 @@ func (w *world) connect(isTraced bool) *fakeShim {
 	if isTraced {
 		conn, stop = w.trace(conn)
 	}
-	answer := func(_ context.Context, method string, _ json.Value) (any, error) {
-		if method == schema.MethodModelLimits {
+	answer := func(_ context.Context, method string, params json.Value) (any, error) {
+		switch method {
+		case schema.MethodAgentRun:
+			var p schema.AgentRunParams
+			err := json.Unmarshal(params, &p)
+			return w.agent(p), err
+		case schema.MethodNotifyShow:
+			var p schema.NotifyShowParams
+			err := json.Unmarshal(params, &p)
+			w.shown <- p
+			return schema.Empty{}, err
+		case schema.MethodModelLimits:
 			return schema.ModelLimits{ContextTokens: 12_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}}, nil
 		}
 		return schema.Empty{}, nil

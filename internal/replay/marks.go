@@ -46,6 +46,9 @@ type MarksBill struct {
 	Busts  int     `json:"busts"`
 	Tokens Tokens  `json:"tokens"`
 	Bill   float64 `json:"bill"`
+	// MissedRuns counts the questions to hidden agents that the trace does not hold. At other marks than the recorded
+	// ones the historian is asked at other times.
+	MissedRuns int `json:"missedRuns,omitzero"`
 }
 
 // chosen returns the marks of a configuration.
@@ -131,7 +134,7 @@ func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summa
 }
 
 func billAt(m Marks, s Summary) MarksBill {
-	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill}
+	return MarksBill{Marks: m, Busts: len(s.Busts), Tokens: s.Tokens, Bill: s.Bill, MissedRuns: len(s.MissedRuns)}
 }
 
 func runOnce(ctx context.Context, open func() (io.ReadCloser, error), o Options) (Summary, error) {

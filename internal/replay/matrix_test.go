@@ -30,12 +30,15 @@ var whole = flag.Bool("whole", false, "replay every trace in every mode for ever
 // anyways lists the combinations to replay. With -whole these are all traces in all modes with all
 // profiles. Otherwise they are all combinations of the short trace, every second one of the edge trace,
 // and two of the long trace. Of the traces of Pi, they are every fourth combination of the edge trace and
-// one of the long trace. The windows are so small that pressure rises again and again.
+// one of the long trace. Of the trace with a historian, they are two, whose questions the trace does not
+// hold. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
 		{"long.jsonl.gz", "subagent-no-reduce", "openai", 64_000},
 		{"pi-long.jsonl.gz", "primary", "anthropic", 32_000},
+		{historyTrace, "primary", "anthropic", 28_000},
+		{historyTrace, "primary-no-reduce", "openai", 36_000},
 	}
 	for i, profile := range render.Profiles {
 		for j, name := range mode.Names() {

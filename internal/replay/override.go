@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/mode"
@@ -18,6 +19,9 @@ func Profiles() []string {
 	}
 	return names
 }
+
+// agentTimeout bounds a question to a hidden agent in a replay.
+const agentTimeout = 24 * time.Hour
 
 // replayedParent is the parent id given to a session that had no parent when it was recorded.
 const replayedParent = "ses_replayed"
@@ -51,8 +55,13 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
-// configure sets the configuration keys that decide the mode.
+// areNone reports whether the trace is replayed in its own mode, for its own provider and window.
+func (v *overrides) areNone() bool { return v.mode == nil && v.profile == nil && v.window == 0 }
+
+// configure sets the configuration keys that decide the mode. It also gives the historian time: its answers come
+// at their recorded place, and the time limit is that of the machine's clock.
 func (v *overrides) configure(c *schema.Config) {
+	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	if v.mode != nil {
 		c.CtxReduceEnabled = v.mode.Reduces
 	}

@@ -71,7 +71,7 @@ func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
 func usageOf(t *testing.T, r *recount, raw string, last *promptcache.Tokens) transcript.Usage {
 	t.Helper()
 	m := transcript.OpenCode{}.Decode(json.Value(raw))
-	patched, err := render.Apply(json.Value(raw), r.patch(transcript.OpenCode{}, &m, last))
+	patched, err := render.Apply(json.Value(raw), r.patch(transcript.OpenCode{}, &m, &session{counted: last}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +99,14 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	}
 	if got := usageOf(t, r, answer("a3", "4", "0"), second); got != (transcript.Usage{Output: 7}) {
 		t.Errorf("an answer that is not there yet has %+v", got)
+	}
+	// The recorded prompt has the recorded usage, also when the answer comes once more behind other prompts.
+	m := transcript.OpenCode{}.Decode(json.Value(answer("a4", "5", "4321")))
+	if p := r.patch(transcript.OpenCode{}, &m, &session{counted: second, isRecorded: true}); len(p) != 1 {
+		t.Errorf("a recorded prompt: %v", p)
+	}
+	if got := usageOf(t, r, answer("a4 in a fork", "5", "4321"), second); got != (transcript.Usage{Input: 4321, Output: 7}) {
+		t.Errorf("a recorded prompt has %+v", got)
 	}
 	if got := usageOf(t, newRecount(false), answer("a1", "2", "3000"), second); got.Input != 3000 {
 		t.Errorf("switched off: %+v", got)

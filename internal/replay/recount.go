@@ -13,6 +13,9 @@ import (
 // A recount replaces the usage that a trace reports by the usage that the simulated provider counts in
 // the replay. The recorded usage belongs to other prompts: those made by the rules, window and mode at
 // the time of the recording.
+//
+// While a replay of recorded runs sends the recorded prompts, it keeps the recorded usage: the historian begins at a
+// pressure, and at another pressure it would ask another question than the recorded one.
 type recount struct {
 	on bool
 	// counted is the usage of each answer, by the time at which the answer began. The time is the key
@@ -35,9 +38,10 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// patch replaces the usage of an answer by last, the usage of its pass. An answer that began before the
-// trace keeps its recorded usage.
-func (r *recount) patch(codec transcript.Codec, m *transcript.Message, last *promptcache.Tokens) schema.Patch {
+// patch replaces the usage of an answer by that of the session's newest pass. An answer that began before the trace
+// keeps its recorded usage.
+func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *session) schema.Patch {
+	last := ses.counted
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {
 		return nil
 	}
@@ -48,7 +52,9 @@ func (r *recount) patch(codec transcript.Codec, m *transcript.Message, last *pro
 		}
 		r.learn(m, last)
 		t = *last
-		if t.Read > 0 { // definitions of tools come first in a prompt, so they are read if anything is
+		if ses.isRecorded {
+			t = promptcache.Tokens{Fresh: m.Usage.Input, Write: m.Usage.CacheWrite, Read: m.Usage.CacheRead}
+		} else if t.Read > 0 { // definitions of tools come first in a prompt, so they are read if anything is
 			t.Read += r.unseen
 		} else {
 			t.Write += r.unseen
@@ -74,7 +80,7 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	for i, raw := range messages {
 		m := codec.Decode(raw)
 		p.recount.learn(&m, ses.counted)
-		patched, err := render.Apply(raw, append(p.overrides.patch(paths, &m), p.recount.patch(codec, &m, ses.counted)...))
+		patched, err := render.Apply(raw, append(p.overrides.patch(paths, &m), p.recount.patch(codec, &m, ses)...))
 		if err != nil {
 			return nil, fmt.Errorf("message %s: %w", m.Key, err)
 		}
@@ -90,7 +96,7 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 // in this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
-	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on {
+	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on && !p.trace.cassette.hasTakes() {
 		return params, err
 	}
 	codec := p.trace.codec
@@ -101,7 +107,13 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	}
 	ses := p.session(e.Session)
 	m := &event.Message
-	patch := p.recount.patch(codec, m, ses.counted)
+	if ses.isRecorded && ses.last != nil && !m.Errored && m.Usage.Prompt() > 0 {
+		ses.last.isAccepted = true
+	}
+	if !p.recount.on {
+		return params, nil
+	}
+	patch := p.recount.patch(codec, m, ses)
 	isUnknown := patch == nil && m.Usage.Prompt() > 0 // the answer to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
 		// A recorded answer proves nothing about the window of this replay.

@@ -100,6 +100,7 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	for _, what := range p.unknown {
 		p.lacks("%s", what)
 	}
+	p.lackRuns()
 	p.report.finish()
 	p.report.unseen = p.recount.unseen
 	return p.report, nil
@@ -140,8 +141,12 @@ type session struct {
 	// hasState is true once it is settled what the host knew of the session before the trace. isContinued
 	// is true if the session had passes then, and isSeen after the first pass in the trace.
 	hasState, isContinued, isSeen bool
-	before                        []render.Rendered
-	dropped                       map[string]bool
+	// isRecorded is true as long as each pass has sent the recorded prompt, in a trace with recorded runs. last is the
+	// newest pass.
+	isRecorded bool
+	last       *Pass
+	before     []render.Rendered
+	dropped    map[string]bool
 	// sent is the token of the newest wire.
 	sent string
 	// pending is the pass whose request has not received its system prompt yet.
@@ -182,10 +187,12 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		os.RemoveAll(dir)
 		return nil, nil, err
 	}
+	p.store.HoldLeases()
 	h := host.New(host.Options{
 		Store: p.store, Clock: p.clock, Log: o.Log,
-		LoadConfig:    p.loadConfig,
-		Taken:         p.taken.add,
+		LoadConfig: p.loadConfig,
+		Taken:      p.taken.add,
+		Summarises: t.cassette.hasTakes(), Agents: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
 	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
@@ -197,8 +204,9 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	}()
 	p.client = rpc.NewClient(near, p.answer, o.Log)
 	return p, func() {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
+		h.Stop(bye)             // the runs that the trace does not answer
 		_ = p.client.Close(bye) // nothing is left to write
 		<-served
 		_ = p.store.Close() // the store is removed together with its directory
@@ -233,6 +241,18 @@ func (p *player) play(ctx context.Context, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	p.clock.Set(max(s.at, p.clock.Now()))
+	if s.take != nil {
+		p.trace.cassette.play(s.take)
+	} else if err := p.request(ctx, s); err != nil {
+		return err
+	}
+	err := p.trace.cassette.settle(ctx)
+	p.noteRuns()
+	return err
+}
+
+// request sends the request or notification of a step.
+func (p *player) request(ctx context.Context, s step) error {
 	switch s.method {
 	case schema.MethodTransform:
 		return p.transform(ctx, s)
@@ -255,9 +275,7 @@ func (p *player) play(ctx context.Context, s step) error {
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
-	if s.notification {
-		return p.client.Notify(s.method, s.params)
-	}
+	// A recorded notification is sent as a request, too: the next step may only begin when the host has handled it.
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {
@@ -305,10 +323,14 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	elapsed := time.Since(started)
+	if err := p.trace.cassette.settle(ctx); err != nil { // so that the pass is reported with the run that it has caused
+		return err
+	}
 	if p.answered != nil {
 		p.answered(w)
 	}
 	ses.sent = w.Wire
+	ses.isRecorded = ses.isRecorded && s.hasWire(w.Wire)
 	after, err := ses.mirror.apply(w)
 	if err != nil {
 		return err
@@ -393,7 +415,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	}
 	percent, _ := config.Threshold(p.configOf(t.params.Directory), model.Provider, model.ID, st.ContextTokens)
 	pass.ThresholdTokens = int(percent / 100 * float64(st.ContextTokens))
-	ses.isSeen = true
+	ses.isSeen, ses.last = true, pass
 	ses.before, ses.pending, ses.at, ses.model = t.after, pass, p.clock.Now(), model.Provider+"/"+model.ID
 	ses.wires = ses.wires[:0]
 	for _, r := range t.after {
@@ -450,7 +472,7 @@ func (p *player) settle(ses *session) {
 func (p *player) session(id string) *session {
 	ses, ok := p.sessions[id]
 	if !ok {
-		ses = &session{mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
+		ses = &session{isRecorded: p.trace.cassette.hasTakes() && p.overrides.areNone(), mirror: newMirror(p.trace.codec), dropped: make(map[string]bool), ours: newBiller(), plain: newBiller()}
 		p.sessions[id] = ses
 		p.report.sessions = append(p.report.sessions, func() { p.settle(ses) })
 	}

@@ -55,13 +55,16 @@ type Pass struct {
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the pass before, oldest first.
+	// Published lists the publications of history since the pass before, oldest first. If no model is asked, a
+	// publication that the pass has caused is among them, although its wire does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
 	price schema.Price
+	// isAccepted is true if the provider has answered this very prompt in the recording, so that it fitted.
+	isAccepted bool
 }
 
 // A Bust is a pass whose wire did not extend the previous one.
@@ -83,11 +86,26 @@ type Fold struct {
 	Head    schema.HeadStatus `json:"head"`
 }
 
-// A Publish is a publication of history that the pass was the first to see.
+// A Publish is a publication of history, with the pass that reports it: see Pass.Published.
 type Publish struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	schema.HistoryPublish
+}
+
+// A MissedRun is a question to a hidden agent that the trace does not hold. It failed in the replay. The host asks it
+// if it decides otherwise than the recorded host, for example because of another window or configuration.
+type MissedRun struct {
+	// Pass is the newest pass before the question.
+	Pass    int    `json:"pass"`
+	Session string `json:"session"`
+	Agent   string `json:"agent"`
+	// Model is "provider/model", empty for the harness's choice.
+	Model string `json:"model,omitempty"`
+	// Title says what the run was to do, for example "history 120-180".
+	Title string `json:"title"`
+	// PromptBytes is the size of both prompts.
+	PromptBytes int `json:"promptBytes"`
 }
 
 // A Finding is a violated invariant.
@@ -141,6 +159,10 @@ type Summary struct {
 	// Folds and Publishes are in the order of their passes.
 	Folds     []Fold    `json:"folds,omitempty"`
 	Publishes []Publish `json:"publishes,omitempty"`
+	// AskedRuns counts the questions of the host to hidden agents. MissedRuns are those of them that the trace does
+	// not hold, in their order.
+	AskedRuns  int         `json:"askedRuns,omitzero"`
+	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
 	// Marks holds the bills of the trace at the chosen water marks and their neighbours. It is filled
 	// only on request.
 	Marks  []MarksBill `json:"marks,omitempty"`
@@ -153,6 +175,8 @@ type Report struct {
 	InvariantViolations []Finding
 	ValidatorHits       []Finding
 	Missing             []string
+	AskedRuns           int
+	MissedRuns          []MissedRun
 	IsTruncated         bool
 	sessions            []func()
 	// unseen is the number of tokens of each prompt that the trace does not show.
@@ -168,8 +192,9 @@ func (r *Report) finish() {
 
 // Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns}
 	s.Missing = append(s.Missing, r.Missing...)
+	s.MissedRuns = append(s.MissedRuns, r.MissedRuns...)
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)
 	s.ValidatorHits = append(s.ValidatorHits, r.ValidatorHits...)
 	s.Prompts, s.Overflows = promptsOf(r.Passes, r.unseen)

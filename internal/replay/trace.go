@@ -22,26 +22,35 @@ type message struct {
 	Error  json.Value `json:"error"`
 }
 
-// A step is one request or notification of the recorded shim.
+// A step is one request or notification of the recorded shim, or its answer for a hidden agent.
 type step struct {
-	at     int64
-	method string
-	params json.Value
-	// notification is true if the shim expects no answer.
-	notification bool
-	attachment   json.Value
+	at         int64
+	method     string
+	params     json.Value
+	attachment json.Value
 	// answer is the recorded host's result, nil if the trace has none.
 	answer json.Value
+	// take is the recorded answer of a hidden agent, if this is the step at which the shim gave it. Such a step is
+	// no request, and has a time only.
+	take *take
 	// isRefused is true for a transform that made no pass, because the recorded host did
 	// not hold its base. The shim has sent the whole array behind it.
 	isRefused bool
 }
 
+// hasWire reports whether the recorded host has answered the step with this wire.
+func (s *step) hasWire(wire string) bool {
+	var recorded schema.WireMutation
+	return len(s.answer) > 0 && json.Unmarshal(s.answer, &recorded) == nil && recorded.Wire == wire
+}
+
 // A trace is a recorded connection, in the order of its frames.
 type trace struct {
 	steps []step
-	// answers holds the shim's answers to requests of the host, by method and params.
-	answers map[string][]json.Value
+	// answers holds the shim's answers to requests of the host, by method and params. cassette has those of hidden
+	// agents.
+	answers  map[string][]json.Value
+	cassette *cassette
 	// limits holds the limits of models that the shim has told, and asked the models for whose limits
 	// the host has asked.
 	limits map[schema.Model]json.Value
@@ -59,10 +68,11 @@ type trace struct {
 
 // read reads a trace. If the trace breaks off, read returns the complete part.
 func read(r io.Reader) (*trace, error) {
-	t := &trace{answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
+	t := &trace{cassette: newCassette(), answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
 	asked := make(map[string]string)        // from the id of a host's request to its method and params
 	models := make(map[string]schema.Model) // from the id of a host's request for limits to the model
 	calls := make(map[string]int)           // from the id of a shim's request to its step
+	runs := newRecordedRuns(t)
 	frames := 0
 	for frame, err := range rpc.ReadTrace(r) {
 		if err != nil {
@@ -79,6 +89,7 @@ func read(r io.Reader) (*trace, error) {
 		switch {
 		case frame.From == rpc.FromRecorder:
 			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: frame.Body})
+		case runs.read(frame, &m):
 		case frame.From == rpc.FromHost && m.Method != "" && m.ID != nil:
 			asked[string(m.ID)] = question(m.Method, m.Params)
 			var p schema.ModelLimitsParams
@@ -107,7 +118,7 @@ func read(r io.Reader) (*trace, error) {
 			if m.Method == schema.MethodTransform {
 				calls[string(m.ID)] = len(t.steps)
 			}
-			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, notification: m.ID == nil, attachment: frame.Attachment})
+			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, attachment: frame.Attachment})
 		}
 	}
 	if len(t.steps) > 0 && t.codec == nil {

@@ -37,7 +37,7 @@ func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 		if p.WindowTokens == 0 {
 			continue
 		}
-		if own+unseen > p.WindowTokens {
+		if own+unseen > p.WindowTokens && !p.isAccepted {
 			overflows = append(overflows, Overflow{p.Pass, own + unseen, p.WindowTokens})
 		}
 		if raw > p.WindowTokens && sizes.RawRefusedAt == 0 {

@@ -29,6 +29,16 @@ func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	}
 }
 
+// The provider knows better than the simulation what fits.
+func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
+	accepted, own := sized(1100, 1100, 1000), sized(1100, 1100, 1000)
+	accepted.isAccepted = true
+	s := (&Report{Passes: numbered(accepted, own)}).Summary()
+	if diff := cmp.Diff([]Overflow{{Pass: 2, Prompt: 1100, Window: 1000}}, s.Overflows); diff != "" {
+		t.Errorf("overflows (-want +got):\n%s", diff)
+	}
+}
+
 func TestUnknownWindowIsNotExceeded(t *testing.T) {
 	s := (&Report{Passes: numbered(sized(9000, 9000, 0), sized(9000, 9000, 10_000))}).Summary()
 	if !s.IsClean() || s.Prompts.Window != 0 || s.Prompts.RawRefusedAt != 0 {

@@ -18,6 +18,9 @@ func (p *printer) marks(bills []replay.MarksBill) {
 		if m.Chosen {
 			line += "  chosen"
 		}
+		if m.MissedRuns > 0 {
+			line += "  " + format.Count(m.MissedRuns, "answer") + " missing"
+		}
 		fmt.Fprintln(p.w, line)
 	}
 	fmt.Fprintln(p.w)

@@ -56,7 +56,9 @@ func (p *printer) missing(all []string) {
 	}
 	fmt.Fprintln(p.w, p.Paint(view.Alarm, "The trace is incomplete, so the replay may differ from the session. It lacks:"))
 	for _, what := range all {
-		fmt.Fprintf(p.w, "- %s\n", format.Clean(what))
+		for i, line := range wrap(format.Clean(what), columns-2) {
+			fmt.Fprintf(p.w, "%s %s\n", []string{"-", " "}[min(i, 1)], line)
+		}
 	}
 	fmt.Fprintln(p.w)
 }

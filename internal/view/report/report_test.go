@@ -94,12 +94,12 @@ func TestTimelineTellsPrices(t *testing.T) {
 func TestMarksAreATable(t *testing.T) {
 	out := printed(t, replay.Summary{Marks: []replay.MarksBill{
 		{Marks: replay.Marks{High: 65, Low: 50, Chosen: true}, Busts: 2, Tokens: replay.Tokens{Read: 41_600, Written: 1000, Fresh: 700}, Bill: 1.5},
-		{Marks: replay.Marks{High: 70}, Busts: 1, Bill: 0.25},
+		{Marks: replay.Marks{High: 70}, Busts: 1, Bill: 0.25, MissedRuns: 2},
 	}})
 	for _, want := range []string{
 		"  high    low   busts       read    written         bill\n",
 		"   65%    50%       2      41.6k       1.7k        $1.50  chosen\n",
-		"   70%   auto       1          0          0        $0.25\n",
+		"   70%   auto       1          0          0        $0.25  2 answers missing\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
@@ -212,10 +212,13 @@ func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
 	if out := printed(t, s); strings.Contains(out, "incomplete") {
 		t.Errorf("a complete trace is called incomplete:\n%s", out)
 	}
-	s.Missing = []string{"the configuration", "the limits of \x1b[2Jmodel"}
+	s.Missing = []string{"the configuration", "the limits of \x1b[2Jmodel", strings.Repeat("the answers ", 10)}
 	out := printed(t, s)
 	if !strings.HasPrefix(out, "The trace is incomplete, so the replay may differ from the session. It lacks:\n- the configuration\n") {
 		t.Errorf("the report begins with %.200q", out)
+	}
+	if want := "\n- the answers" + strings.Repeat(" the answers", 5) + " the\n  answers"; !strings.Contains(out, want) {
+		t.Errorf("a long line is not broken into %q:\n%s", want, out)
 	}
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("text of the trace reaches the terminal: %q", out)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+)
+
+// playHistory plays a script while the historian summarises its oldest messages.
+func playHistory(ctx context.Context, r *recording) error {
+	r.mock.AddRule(mockllm.Rule{
+		Name:   "historian",
+		Match:  func(q *mockllm.Request) bool { return historiantest.RangeOf(promptOf(q)) != historian.Range{} },
+		Answer: func(q *mockllm.Request) mockllm.Step { return summary(promptOf(q)) },
+	})
+	return playScript(ctx, r)
+}
+
+// promptOf returns the first text of a request.
+func promptOf(q *mockllm.Request) string {
+	if len(q.Messages) == 0 || len(q.Messages[0].Content) == 0 {
+		return ""
+	}
+	return q.Messages[0].Content[0].Text
+}
+
+const (
+	// compartmentMessages is the number of messages of a compartment.
+	compartmentMessages = 8
+	// historianTakes is long enough for some passes of the scripted model, and much shorter than a real run.
+	historianTakes = 400 * time.Millisecond
+)
+
+var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
+
+// summary answers a question to the historian. It names every second file, so that the receipts find some of what they
+// look for.
+func summary(prompt string) mockllm.Step {
+	r := historiantest.RangeOf(prompt)
+	told := "Comments were added"
+	for i, file := range goFile.FindAllString(prompt[strings.LastIndex(prompt, "=== BEGIN DATA"):], -1) {
+		if i%2 == 0 && !strings.Contains(told, file) {
+			told += ", " + file + " was read"
+		}
+	}
+	var parts []string
+	for from := r.Start; from <= r.End; from += compartmentMessages {
+		part := historian.Range{Start: from, End: min(from+compartmentMessages-1, r.End)}
+		parts = append(parts, historiantest.Compartment(part, told))
+	}
+	step := mockllm.Say(historiantest.Output(parts...))
+	step.Delay = historianTakes
+	return step
+}

@@ -1,0 +1,212 @@
+package replay
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// These bound what a cassette takes from a trace, which may come from anywhere. A session of months has some
+// thousand runs, and no shim can send an answer that is longer than a frame.
+const (
+	maxTakes       = 1 << 14
+	maxAnswerBytes = schema.MaxBodyBytes
+)
+
+// A takeKey identifies a question to a hidden agent: the same agent, model and prompts are the same question. The
+// name, the title and the time limit of a run are not part of it.
+type takeKey [sha256.Size]byte
+
+// keyOf returns the key of the params of an agent/run.
+func keyOf(params json.Value) (takeKey, error) {
+	var p schema.AgentRunParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return takeKey{}, fmt.Errorf("question to a hidden agent: %w", err)
+	}
+	h := sha256.New()
+	for _, part := range []string{p.Agent, p.Model, p.System, p.Prompt} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return takeKey(h.Sum(nil)), nil
+}
+
+// A take is a recorded question to a hidden agent, with its answer.
+type take struct {
+	// result is the recorded result. failure is the error that the shim has answered instead, "" for none.
+	result  json.Value
+	failure string
+	// isWithdrawn is true if the recorded host has sent agent/abort.
+	isWithdrawn bool
+	// due is closed when the replay reaches the answer. It stays open if the trace ends before.
+	due chan struct{}
+}
+
+// answer returns the recorded answer, for a replay that has reached it.
+func (t *take) answer() (schema.AgentRunResult, error) {
+	var r schema.AgentRunResult
+	switch {
+	case t.failure != "":
+		return r, errors.New(t.failure)
+	case len(t.result) > maxAnswerBytes:
+		return r, fmt.Errorf("the recorded answer has %d bytes, at most %d", len(t.result), maxAnswerBytes)
+	}
+	if err := json.Unmarshal(t.result, &r); err != nil {
+		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
+	}
+	// A host withdraws a run because of a pass or a command, which the replay repeats, or because its time is over.
+	// In the first case the host of the replay has withdrawn it as well, and does not wait for this answer.
+	if t.isWithdrawn && r.Failure.Reason != "" {
+		r.Failure.Reason = "timeout"
+	}
+	return r, nil
+}
+
+// A cassette holds the recorded answers of hidden agents, and plays each of them at its recorded place among the
+// steps of the shim. So a publication of history lies between the same passes as in the recording.
+type cassette struct {
+	mu sync.Mutex // guards all fields below
+	// takes are the recorded questions that the host has not asked yet, equal ones in their order.
+	takes map[takeKey][]*take
+	// working counts the works of the host that may ask. waiting holds the contexts of the questions that are not
+	// due yet.
+	working int
+	waiting map[*take]context.Context
+	// changed is closed, and replaced, when working or waiting change.
+	changed chan struct{}
+	// asked counts the questions of the host. missed are those that the trace does not hold.
+	asked  int
+	missed []MissedRun
+}
+
+var _ host.Agents = (*cassette)(nil)
+
+func newCassette() *cassette {
+	return &cassette{takes: make(map[takeKey][]*take), waiting: make(map[*take]context.Context), changed: make(chan struct{})}
+}
+
+// hasTakes reports whether the trace has recorded questions to hidden agents.
+func (c *cassette) hasTakes() bool { return len(c.takes) > 0 }
+
+// stir wakes settle. The caller holds mu.
+func (c *cassette) stir() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Begin implements host.Agents.
+func (c *cassette) Begin() { c.work(1) }
+
+// End implements host.Agents.
+func (c *cassette) End() { c.work(-1) }
+
+func (c *cassette) work(change int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working += change
+	c.stir()
+}
+
+// errNotRecorded does not name the question: a host tells by the words of an error whether the provider was
+// overloaded, and a name may contain such a word.
+var errNotRecorded = errors.New("the trace does not hold this question")
+
+// Run implements host.Agents. It waits until the replay reaches the recorded answer.
+func (c *cassette) Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
+	t, err := c.ask(ctx, p)
+	if err != nil {
+		return schema.AgentRunResult{}, err
+	}
+	select {
+	case <-t.due:
+		return t.answer()
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, t)
+		c.stir()
+		return schema.AgentRunResult{}, context.Cause(ctx)
+	}
+}
+
+// ask returns the take of a question.
+func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, error) {
+	params, err := json.Marshal(p) // as in the trace: what is no UTF-8 does not survive a frame
+	if err != nil {
+		return nil, err
+	}
+	key, err := keyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	if len(c.takes[key]) == 0 {
+		c.missed = append(c.missed, MissedRun{Session: p.Session, Agent: p.Agent, Model: p.Model, Title: p.Title, PromptBytes: len(p.System) + len(p.Prompt)})
+		return nil, errNotRecorded
+	}
+	t := c.takes[key][0]
+	c.takes[key] = c.takes[key][1:]
+	select {
+	case <-t.due:
+	default:
+		c.waiting[t] = ctx
+		c.stir()
+	}
+	return t, nil
+}
+
+// play makes an answer due.
+func (c *cassette) play(t *take) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, t)
+	close(t.due)
+}
+
+// settle waits until the host can do no more in the background before the replay goes on: each of its works has
+// ended, or waits for an answer that is not due yet.
+func (c *cassette) settle(ctx context.Context) error {
+	for {
+		changed := c.untilQuiet()
+		if changed == nil {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the historian: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// untilQuiet returns nil if all works of the host wait, otherwise a channel that is closed at the next change.
+func (c *cassette) untilQuiet() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := 0
+	for _, ctx := range c.waiting {
+		if ctx.Err() == nil { // a question that was withdrawn is about to return
+			waiting++
+		}
+	}
+	if waiting == c.working {
+		return nil
+	}
+	return c.changed
+}
+
+// newMissed returns the questions since the last call that the trace does not hold.
+func (c *cassette) newMissed() []MissedRun {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	missed := c.missed
+	c.missed = nil
+	return missed
+}

@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"cmp"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// recordedRuns fills the cassette of a trace from its frames.
+type recordedRuns struct {
+	trace *trace
+	takes int
+	// asked holds the open questions by the id of the request, and named by the name of the run.
+	asked, named map[string]*take
+}
+
+func newRecordedRuns(t *trace) *recordedRuns {
+	return &recordedRuns{trace: t, asked: make(map[string]*take), named: make(map[string]*take)}
+}
+
+// read takes what a frame says of a hidden agent. It returns false for any other frame.
+func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
+	switch {
+	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentRun && m.ID != nil:
+		r.ask(m)
+	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentAbort:
+		var p schema.AgentAbortParams
+		_ = json.Unmarshal(m.Params, &p) // garbage names no run
+		if t := r.named[p.Run]; t != nil {
+			t.isWithdrawn = true
+		}
+	case frame.From == rpc.FromShim && m.Method == "" && r.asked[string(m.ID)] != nil:
+		r.answer(frame.At, m)
+	default:
+		return false
+	}
+	return true
+}
+
+// ask notes a question. A question that is garbage, or one too many, is none that the replay will ask.
+func (r *recordedRuns) ask(m *message) {
+	var p schema.AgentRunParams
+	key, err := keyOf(m.Params)
+	if err != nil || json.Unmarshal(m.Params, &p) != nil || r.takes == maxTakes {
+		return
+	}
+	r.takes++
+	t := &take{due: make(chan struct{})}
+	r.trace.cassette.takes[key] = append(r.trace.cassette.takes[key], t)
+	r.asked[string(m.ID)], r.named[p.Run] = t, t
+}
+
+// answer completes a question, and adds the step at which its answer is due.
+func (r *recordedRuns) answer(at int64, m *message) {
+	t := r.asked[string(m.ID)]
+	delete(r.asked, string(m.ID))
+	t.result = m.Result
+	if m.Error != nil {
+		t.failure = failureOf(m.Error)
+	}
+	r.trace.steps = append(r.trace.steps, step{at: at, take: t})
+}
+
+// failureOf returns the message of an error of the shim.
+func failureOf(recorded json.Value) string {
+	var e struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(recorded, &e) // an error of another form has no message
+	return cmp.Or(e.Message, "the shim could not run the agent")
+}
+
+// noteRuns takes the questions of the newest step into the report.
+func (p *player) noteRuns() {
+	for _, missed := range p.trace.cassette.newMissed() {
+		missed.Pass = len(p.report.Passes)
+		p.report.MissedRuns = append(p.report.MissedRuns, missed)
+	}
+}
+
+// lackRuns names the questions to hidden agents that the trace does not hold.
+func (p *player) lackRuns() {
+	p.report.AskedRuns = p.trace.cassette.asked
+	missed := p.report.MissedRuns
+	if len(missed) == 0 {
+		return
+	}
+	first := missed[0]
+	model := ""
+	if first.Model != "" {
+		model = " with " + first.Model
+	}
+	p.lacks("the answers to %d of %s to hidden agents. The first is asked after pass %d: %s%s, %q of session %s, with a prompt of %s",
+		len(missed), format.Count(p.report.AskedRuns, "question"), first.Pass, first.Agent, model, first.Title, first.Session,
+		format.Count(first.PromptBytes, "byte"))
+}
