@@ -80,15 +80,26 @@ func callsForEver(historian.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
 
-// turns returns how many turns the session has. The window is full after eight.
+// turns returns how many turns the session has. The window is full after eight, with an endless loop after two.
 func (b badHistorian) turns() int {
 	switch {
 	case suite.All():
 		return 60
 	case b.name == endlessLoop: // each of its runs has many requests
-		return 9
+		return 3
 	}
 	return 12
+}
+
+// words returns the length of a message, with which the window is full in time.
+func (b badHistorian) words() int {
+	switch {
+	case b.isLate: // its turns have three steps
+		return 1_500
+	case b.name == endlessLoop && !suite.All():
+		return 8_000
+	}
+	return 2_500
 }
 
 // With each bad historian, prompts go out and history is not lost. The status names the cause.
@@ -107,9 +118,9 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 		t.Run(bad.name+"/play", func(t *testing.T) {
 			k := w.in(t).talk(a, strings.ReplaceAll(bad.name, " ", "-"), bad.answer)
 			steps := 1 // after which the run ends before the next prompt
-			k.words, k.lines = 2_500, 150
+			k.words, k.lines = bad.words(), 150
 			if bad.isLate {
-				steps, k.words = 3, 1_500
+				steps = 3
 			}
 			for range bad.turns() {
 				k.turn(steps)
@@ -144,6 +155,7 @@ func (k *talk) checkMadeBy(bad badHistorian) {
 	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))
 	}
+	k.t.Logf("the historian was asked %d times in %d runs, %d compartments are published", k.asked, len(k.runs), len(k.rows))
 	isTaken := bad.cause == ""
 	for i, row := range k.rows {
 		if i > 0 && isTaken && bad.isLate {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magicctx/magicctx-host/e2e/agent"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
@@ -35,6 +36,7 @@ const turnMessages = 3
 
 func testHead(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})
 	options := w.withPlugin()
@@ -206,10 +208,30 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
+// awaitHost waits until a host with a store serves. A host that has started while the test held the store has none:
+// it refuses commands, so awaitHost kills it.
+func (w *world) awaitHost() {
+	w.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		status, err := w.user.Status(w.ctx)
+		switch {
+		case err == nil && status.Enabled:
+			return
+		case err == nil:
+			w.killHost()
+		case !errors.Is(err, stage.ErrNoHost): // the shim starts one
+			w.t.Error(err)
+			return
+		}
+	}
+	w.t.Error("no host serves")
+}
+
 // publish stores a compartment for each of these turns.
 func (k *headKeeper) publish(turns ...int) {
 	k.t.Helper()
 	s := k.openStore()
+	defer k.awaitHost()
 	defer s.Close()
 	key := store.Key{Harness: string(k.harness), Session: k.session}
 	snap, _, err := s.Load(k.ctx, key)

@@ -14,13 +14,31 @@ import (
 // window, and each message is in the request or in a summary.
 func TestLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessOpenCode) }
 
+// A longHistory is the size of the session.
+type longHistory struct {
+	turns, steps int // a turn has that many steps
+	words, lines int // of a message
+	publishes    int // the smallest number
+}
+
+// longHistoryIn returns the size of the session in a harness. Without -all, OpenCode has fewer and longer messages,
+// because each of its requests takes four times as long as one of Pi.
+func longHistoryIn(h schema.Harness) longHistory {
+	if h == schema.HarnessOpenCode && !suite.All() {
+		return longHistory{turns: 6, steps: 7, words: 2_200, lines: 60, publishes: 4}
+	}
+	return longHistory{turns: 20, steps: 20, words: 100, lines: 30, publishes: 6}
+}
+
 func testLongHistory(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	k := w.talk(w.launch(w.withHistorian()), "long", tellsInParts)
-	for range 20 {
-		k.turn(20)
+	size := longHistoryIn(h)
+	k.words, k.lines = size.words, size.lines
+	for range size.turns {
+		k.turn(size.steps)
 		k.settle()
 	}
 	k.flush()
@@ -30,12 +48,13 @@ func testLongHistory(t *testing.T, h schema.Harness) {
 	k.read()
 	k.checkHistory()
 
-	if n := k.messages(); n < 400 {
+	if n := k.messages(); n < size.turns*(1+size.steps) {
 		t.Errorf("the session has %d messages", n)
 	}
-	if n := len(k.publishes()); n < 6 {
+	if n := len(k.publishes()); n < size.publishes {
 		t.Errorf("%d publishes", n)
 	}
+	t.Logf("%d messages, %d publishes", k.messages(), len(k.publishes()))
 	for _, row := range k.rows {
 		if row.MadeBy != string(historian.ByModel) {
 			t.Errorf("the messages %d to %d were summarised in the way %s", row.Start, row.End, row.MadeBy)
@@ -51,11 +70,16 @@ func testLongHistory(t *testing.T, h schema.Harness) {
 }
 
 // tellsInParts is a good historian, which makes a compartment of each 12 messages.
-func tellsInParts(r historian.Range) mockllm.Step {
-	var parts []string
-	for from := r.Start; from <= r.End; from += 12 {
-		part := historian.Range{Start: from, End: min(from+11, r.End)}
-		parts = append(parts, historiantest.Compartment(part, "Told of "+part.String()+", long after the fact"))
+func tellsInParts(r historian.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
+
+// tellsInPartsOf returns such a historian, whose summaries begin with a word.
+func tellsInPartsOf(word string) func(historian.Range) mockllm.Step {
+	return func(r historian.Range) mockllm.Step {
+		var parts []string
+		for from := r.Start; from <= r.End; from += 12 {
+			part := historian.Range{Start: from, End: min(from+11, r.End)}
+			parts = append(parts, historiantest.Compartment(part, word+" of "+part.String()+", long after the fact"))
+		}
+		return mockllm.Say(historiantest.Output(parts...))
 	}
-	return mockllm.Say(historiantest.Output(parts...))
 }

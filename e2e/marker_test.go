@@ -15,6 +15,7 @@ import (
 // and the requests stay the same. Switched off, it goes.
 func TestMarker(t *testing.T) {
 	needs(t, schema.HarnessOpenCode)
+	t.Parallel()
 	w := newWorldOf(t, schema.HarnessOpenCode, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
 	w.mock.AddRule(mockllm.Rule{Name: "title", Match: mockllm.Model("claude-mini-5-0"), Answer: mockllm.Always(mockllm.Say("A question"))})
 	w.configure(`{"compaction_markers": true}`)

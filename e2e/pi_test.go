@@ -30,6 +30,8 @@ func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) 
 
 func TestPiLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessPi) }
 
+func TestPiErrands(t *testing.T) { testErrands(t, schema.HarnessPi) }
+
 func TestPiHead(t *testing.T) { testHead(t, schema.HarnessPi) }
 
 func TestPiExpand(t *testing.T) { testExpand(t, schema.HarnessPi) }

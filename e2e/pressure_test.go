@@ -50,16 +50,16 @@ type pressureCase struct {
 	check func(*testing.T, *drive, []*mockllm.Request, []store.PassRow)
 }
 
-// dialects returns the dialects in which a harness plays the session. Without -all, OpenCode plays only the
+// dialectsIn returns the dialects in which a harness plays a session. Without -all, OpenCode plays only the
 // first one, and Pi all of them, because its sessions take a quarter of the time.
-func (c pressureCase) dialects(h schema.Harness) []dialectCase {
+func dialectsIn(h schema.Harness, of []dialectCase) []dialectCase {
 	switch {
 	case suite.All():
 		return dialects
 	case h == schema.HarnessOpenCode:
-		return c.in[:1]
+		return of[:1]
 	}
-	return c.in
+	return of
 }
 
 // pressures are the sessions that every harness can have.
@@ -88,7 +88,7 @@ func testPressure(t *testing.T, h schema.Harness, cases []pressureCase) {
 	}
 	var sessions []played
 	for _, tc := range cases {
-		for _, d := range tc.dialects(h) {
+		for _, d := range dialectsIn(h, tc.in) {
 			name := fmt.Sprintf("%s, %s", tc.name, d.dialect)
 			t.Run(name+"/play", func(t *testing.T) {
 				in := w.in(t)
@@ -389,7 +389,7 @@ func testOverflow(t *testing.T, h schema.Harness) {
 	w.thinks = true
 	oc := w.launch(w.withWindows())
 	var drives []*drive
-	for _, c := range dialects {
+	for _, c := range dialectsIn(h, dialects) {
 		d := &drive{world: w, dialectCase: c, oc: oc, worker: w.worker(c.dialect)}
 		drives = append(drives, d)
 		d.worker.window = smallWindow

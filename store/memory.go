@@ -92,9 +92,17 @@ var memoryLearnSQL string
 //go:embed query/memory_select.sql
 var memorySelectSQL string
 
+//go:embed query/memory_trim.sql
+var memoryTrimSQL string
+
+// maxMemories bounds what the historian has learned of one project. The head has room for
+// about a hundred.
+const maxMemories = 1_000
+
 // promoteFacts makes the facts of a publication memories of its project. A memory
 // with the same content is counted as seen again; it keeps its status. Facts
-// without content are left out.
+// without content are left out. Above maxMemories, those go that were not seen for the
+// longest time.
 func promoteFacts(tx *transaction, p Publication, now int64) error {
 	if len(p.Facts) > 0 && p.Project == "" {
 		return errors.New("its facts belong to no project")
@@ -113,7 +121,11 @@ func promoteFacts(tx *transaction, p Publication, now int64) error {
 			return fmt.Errorf("fact %d: %w", i, err)
 		}
 	}
-	return nil
+	if len(p.Facts) == 0 {
+		return nil
+	}
+	_, err := tx.exec(memoryTrimSQL, p.Project, maxMemories)
+	return err
 }
 
 // Memories returns the memories of a project that are neither archived nor expired

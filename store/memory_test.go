@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,6 +38,34 @@ func memories(t *testing.T, s *Store, at int64) (contents []string) {
 		contents = append(contents, r.Content)
 	}
 	return contents
+}
+
+// A project has a bounded number of memories, however many facts its sessions tell. Those
+// that were not seen for the longest time go, and none that a user has kept.
+func TestMemoriesOfAProjectAreBounded(t *testing.T) {
+	s := openIn(t, t.TempDir())
+	begin(t, s)
+	facts := func(from, to int) (all []FactRow) {
+		for n := from; n < to; n++ {
+			all = append(all, FactRow{Category: "NAMING", Content: fmt.Sprint("fact ", n)})
+		}
+		return all
+	}
+	learn(t, s, facts(0, maxMemories)...)
+	must(t, s.update(t.Context(), func(tx *transaction) error {
+		_, err := tx.exec(`UPDATE memories SET status = 'permanent' WHERE content = 'fact 0'`)
+		return err
+	}))
+	s.clock.(*clock.Manual).Advance(time.Minute)
+	learn(t, s, facts(1, 2)...) // seen again
+	s.clock.(*clock.Manual).Advance(time.Minute)
+	learn(t, s, facts(maxMemories, maxMemories+10)...)
+	got := memories(t, s, s.clock.Now())
+	want := []string{"fact 0", "fact 1"}
+	for n := range maxMemories - 1 {
+		want = append(want, fmt.Sprint("fact ", n+11))
+	}
+	same(t, "memories", got, want)
 }
 
 func TestFactsBecomeMemoriesOnce(t *testing.T) {

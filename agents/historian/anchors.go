@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 )
@@ -65,7 +66,7 @@ const (
 // ordinal and text. It asks no model. Texts and arguments give all kinds; outputs
 // give error lines only, because a listing would drown the rest.
 func Anchors(messages []Message) []Anchor {
-	c := collector{seen: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
+	c := collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 	for i := range messages {
 		c.message(&messages[i])
 	}
@@ -87,10 +88,15 @@ type collector struct {
 	count map[AnchorKind]int
 	// texts and outputs are the bytes that may still be searched.
 	texts, outputs int
+	// lines are the lines in which an error was looked for. Logs repeat themselves.
+	lines map[string]bool
 }
 
+// isFull reports whether no more anchors of a kind count, so that none has to be looked for.
+func (c *collector) isFull(kind AnchorKind) bool { return c.count[kind] >= anchorKinds[kind].most }
+
 func (c *collector) add(kind AnchorKind, text string, ordinal int) {
-	if c.count[kind] >= anchorKinds[kind].most {
+	if c.isFull(kind) {
 		return
 	}
 	text = cut(oneLine(text), maxAnchorText)
@@ -122,14 +128,22 @@ func (c *collector) message(m *Message) {
 	for _, text := range m.Texts {
 		text = scan(text, &c.texts)
 		if m.Role == User {
-			for _, s := range sentences(text) {
-				if isRule(s) {
-					c.add(RuleAnchor, s, m.Ordinal)
-				}
-			}
+			c.rules(text, m.Ordinal)
 		}
 		c.errors(text, m.Ordinal)
 		c.words(text, m.Ordinal)
+	}
+}
+
+// rules takes the sentences of a user that say how things must be.
+func (c *collector) rules(text string, ordinal int) {
+	for _, s := range sentences(text) {
+		if c.isFull(RuleAnchor) {
+			return
+		}
+		if isRule(s) {
+			c.add(RuleAnchor, s, ordinal)
+		}
 	}
 }
 
@@ -158,7 +172,14 @@ func (c *collector) call(call *Call, ordinal int) {
 // errors takes the lines that report a failure.
 func (c *collector) errors(text string, ordinal int) {
 	for line := range strings.Lines(text) {
-		if len(line) <= maxSentence && isErrorLine(line) {
+		if c.isFull(ErrorAnchor) {
+			return
+		}
+		if len(line) > maxSentence || c.lines[line] {
+			continue
+		}
+		c.lines[line] = true
+		if isErrorLine(line) {
 			c.add(ErrorAnchor, line, ordinal)
 		}
 	}
@@ -180,20 +201,48 @@ func mayBeError(line string) bool {
 
 // words takes paths, commits, numbers and symbols.
 func (c *collector) words(text string, ordinal int) {
-	for _, m := range path().FindAllString(text, -1) {
-		if m = strings.Trim(m, "./,;:"); len(m) <= maxPathText && strings.ContainsAny(m, "/.") {
+	if !c.isFull(PathAnchor) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isInPath(r) }) {
+			c.paths(word, ordinal)
+		}
+	}
+	c.matches(CommitAnchor, commit(), text, ordinal)
+	c.matches(NumberAnchor, number(), text, ordinal)
+	c.matches(SymbolAnchor, symbol(), text, ordinal)
+}
+
+// matches takes the groups of each match of a pattern. Of several groups, one has text.
+func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
+	if c.isFull(kind) {
+		return
+	}
+	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+		c.add(kind, strings.Join(m[1:], ""), ordinal)
+	}
+}
+
+// paths takes the paths of a word that holds only characters of paths. A word that is too
+// long may be a list of paths, such as PATH. The pattern is not matched with long words,
+// because it looks for a slash up to the end of the word at each of its places.
+func (c *collector) paths(word string, ordinal int) {
+	if len(word) > maxPathText {
+		for _, piece := range strings.Split(word, ":") {
+			if len(piece) <= maxPathText {
+				c.paths(piece, ordinal)
+			}
+		}
+		return
+	}
+	for _, m := range path().FindAllString(word, -1) {
+		if m = strings.Trim(m, "./,;:"); strings.ContainsAny(m, "/.") {
 			c.add(PathAnchor, m, ordinal)
 		}
 	}
-	for _, m := range commit().FindAllStringSubmatch(text, -1) {
-		c.add(CommitAnchor, strings.ToLower(m[1]), ordinal)
-	}
-	for _, m := range number().FindAllStringSubmatch(text, -1) {
-		c.add(NumberAnchor, m[1], ordinal)
-	}
-	for _, m := range symbol().FindAllStringSubmatch(text, -1) {
-		c.add(SymbolAnchor, m[1]+m[2], ordinal)
-	}
+}
+
+// isInPath reports whether the pattern of paths can match a character.
+func isInPath(r rune) bool {
+	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
 // todos takes the open items of the newest todo list. An older list is history.

@@ -88,14 +88,14 @@ func (e *extract) readText(role Role, all []string) {
 		s = cut(oneLine(s), maxListedItem)
 		switch {
 		case role == User:
-			if (i == 0 || isRule(s)) && len(e.said) < maxSaid && !slices.Contains(e.said, s) {
+			if len(e.said) < maxSaid && (i == 0 || isRule(s)) && !slices.Contains(e.said, s) {
 				e.said = append(e.said, s)
 			}
 		case i == 0:
 			e.outcome = s
 			fallthrough
 		default:
-			if decision().MatchString(s) && len(e.decisions) < maxDecisions && !slices.Contains(e.decisions, s) {
+			if len(e.decisions) < maxDecisions && decision().MatchString(s) && !slices.Contains(e.decisions, s) {
 				e.decisions = append(e.decisions, s)
 			}
 		}

@@ -33,8 +33,17 @@ func System() string { return strings.TrimSpace(historianSystem) }
 // EditorSystem returns the system prompt of the editor.
 func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 
-// maxReferences is how many of the newest compartments the historian sees.
-const maxReferences = 6
+// Bounds of what the historian is told beside the messages. A summary and a list of facts
+// that are hostile could otherwise make each later prompt too long for its model.
+const (
+	// maxReferences is how many of the newest compartments the historian sees.
+	maxReferences = 6
+	// maxReferenceText bounds each of their tiers, in runes. A first tier has about 1,300
+	// on average.
+	maxReferenceText = 8_000
+	// maxMemoryText bounds the memories, in bytes. The head shows about half as many.
+	maxMemoryText = 32 << 10
+)
 
 // Prompt returns the question to the historian. The same job gives the same
 // prompt, so a repeated question finds it in the provider's cache.
@@ -88,7 +97,7 @@ func references(all []Reference) string {
 		fmt.Fprintf(&b, " importance=\"%d\">\n", r.Importance)
 		for tier, text := range r.Tiers {
 			if text != "" {
-				fmt.Fprintf(&b, "<p%d>\n%s\n</p%d>\n", tier+1, escape(text), tier+1)
+				fmt.Fprintf(&b, "<p%d>\n%s\n</p%d>\n", tier+1, escape(cut(text, maxReferenceText)), tier+1)
 			}
 		}
 		b.WriteString("</compartment>")
@@ -96,12 +105,12 @@ func references(all []Reference) string {
 	return b.String()
 }
 
-// memories lists the facts by category: the known categories in their order,
-// others behind them as they come.
+// memories lists the newest facts by category: the known categories in their order,
+// others behind them as they come. The newest fact is the last one of all.
 func memories(all []Memory) string {
 	order := slices.Clone(Categories[:])
 	lines := map[string][]string{}
-	for _, m := range all {
+	for _, m := range newestMemories(all) {
 		if !slices.Contains(order, m.Category) {
 			order = append(order, m.Category)
 		}
@@ -114,6 +123,17 @@ func memories(all []Memory) string {
 		}
 	}
 	return strings.Join(groups, "\n")
+}
+
+// newestMemories returns the newest facts that fit into the prompt, oldest first.
+func newestMemories(all []Memory) []Memory {
+	left := maxMemoryText
+	for i := range slices.Backward(all) {
+		if left -= len(all[i].Content); left < 0 {
+			return all[i+1:]
+		}
+	}
+	return all
 }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")

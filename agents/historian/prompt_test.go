@@ -164,3 +164,25 @@ func TestExamplesAreChosenByHash(t *testing.T) {
 		t.Errorf("only %d choices", len(seen))
 	}
 }
+
+// One answer can leave hundreds of long facts and summaries as long as their messages.
+// Whatever is known, the prompt stays short enough for a model, or no run would ever
+// succeed again. The newest memories are shown.
+func TestWhatIsKnownLeavesRoomForTheMessages(t *testing.T) {
+	j := Job{Session: "s", Chunk: chunkOf(1, 2)}
+	short := len(Prompt(&j))
+	for n := range 5_000 {
+		j.Memories = append(j.Memories, Memory{Category: "NAMING", Content: fmt.Sprintf("%d %s", n, strings.Repeat("日", maxItemText))})
+	}
+	for range 2 * maxReferences {
+		long := strings.Repeat("日<", 100_000)
+		j.References = append(j.References, Reference{Range: Range{1, 2}, Title: strings.Repeat("t", maxTitle), Tiers: [4]string{long, long}})
+	}
+	prompt := Prompt(&j)
+	if n := len(prompt) - short; n > maxMemoryText+maxReferences*2*8*maxReferenceText {
+		t.Errorf("%d bytes of what is known", n)
+	}
+	if !strings.Contains(prompt, "- 4999 日") || strings.Contains(prompt, "- 0 日") {
+		t.Error("not the newest memories are shown")
+	}
+}

@@ -271,6 +271,28 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
+// A search for paths takes time in proportion to the text. With the pattern that looked
+// for a slash up to the end of the word at each of its places, this text took minutes.
+func TestHostileWordIsSearchedOnce(t *testing.T) {
+	var messages []Message
+	for n := range 2 * scannedTexts / scannedText {
+		messages = append(messages, Message{Ordinal: n + 1, Role: User, Texts: []string{strings.Repeat("a.go.", scannedText)}})
+	}
+	last := Message{Ordinal: len(messages) + 1, Role: User, Texts: []string{"PATH is C:\\tools\\x.go:/usr/local/bin:" + strings.Repeat("/opt/lib/long:", 20) + "cmd/main.go and see https://example.com/docs/a.html"}}
+	messages = append([]Message{last}, messages...)
+	var paths []string
+	for _, a := range Anchors(messages) {
+		if a.Kind == PathAnchor {
+			paths = append(paths, a.Text)
+		}
+	}
+	want := []string{"cmd/main.go", "example.com/docs/a.html", "opt/lib/long", "tools\\x.go", "usr/local/bin"}
+	slices.Sort(paths)
+	if !slices.Equal(paths, want) {
+		t.Errorf("paths %q, want %q", paths, want)
+	}
+}
+
 // Any text can be measured, with the same result each time, and an extractive
 // compartment of it can be written.
 func FuzzMeasure(f *testing.F) {

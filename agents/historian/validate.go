@@ -37,7 +37,7 @@ func invalid(class Class, format string, args ...any) error {
 }
 
 // summarySlack is how many bytes the first tiers of an answer may be longer than
-// the chunk. A short chunk may need more words than it has; a summary that is
+// the chunk. The same is true of each lower tier. A short chunk may need more words than it has; a summary that is
 // much longer than its source saves nothing.
 const summarySlack = 4_096
 
@@ -141,13 +141,17 @@ func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
 	}
 }
 
+// checkLength checks each tier, because each one is shown at some age. A reminder of a
+// megabyte would take the place of all other history.
 func checkLength(found []Compartment, chunk *Chunk) error {
-	length := 0
-	for i := range found {
-		length += len(found[i].Tiers[0])
-	}
-	if limit := len(chunk.Text) + summarySlack; length > limit {
-		return invalid(TooLong, "the p1 tiers have %d bytes together; a summary may have %d at most", length, limit)
+	for tier := range found[0].Tiers {
+		length := 0
+		for i := range found {
+			length += len(found[i].Tiers[tier])
+		}
+		if limit := len(chunk.Text) + summarySlack; length > limit {
+			return invalid(TooLong, "the p%d tiers have %d bytes together; a summary may have %d at most", tier+1, length, limit)
+		}
 	}
 	return nil
 }

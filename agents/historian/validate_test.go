@@ -183,6 +183,20 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 	}
 }
 
+// A lower tier that is longer than the messages would take the place of all older
+// compartments in the head as soon as its compartment decays to it.
+func TestNoTierIsLongerThanItsMessages(t *testing.T) {
+	chunk := chunkOf(1, 10)
+	for tier := range 4 {
+		d := draftOf(0, Range{1, 10})
+		d.Compartments[0].Tiers[tier] = strings.Repeat("x", summarySlack+1)
+		var invalid *Invalid
+		if _, err := Validate(d, &chunk); !errors.As(err, &invalid) || invalid.Class != TooLong {
+			t.Errorf("tier %d: %v", tier+1, err)
+		}
+	}
+}
+
 func TestDiscardLast(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for _, test := range []struct {

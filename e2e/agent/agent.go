@@ -23,8 +23,8 @@ type Agent interface {
 	// Interject sends a prompt while the model works.
 	Interject(ctx context.Context, session string, p opencodetest.Prompt) error
 	Abort(ctx context.Context, session string) error
-	// Command runs a command of the host.
-	Command(ctx context.Context, session, name string) error
+	// Command runs a command of the host, for example "ctx-wrapup 2".
+	Command(ctx context.Context, session, line string) error
 	// GoBack takes the session to the point before the newest prompt that begins with text.
 	GoBack(ctx context.Context, session, text string) error
 	// Copy returns a new session with all messages of this one.

@@ -63,8 +63,9 @@ func (o *OpenCode) Interject(ctx context.Context, session string, p opencodetest
 	return o.PromptAsync(ctx, session, p)
 }
 
-func (o *OpenCode) Command(ctx context.Context, session, name string) error {
-	body := map[string]string{"command": name, "arguments": ""}
+func (o *OpenCode) Command(ctx context.Context, session, line string) error {
+	name, arguments, _ := strings.Cut(line, " ")
+	body := map[string]string{"command": name, "arguments": arguments}
 	return o.Call(ctx, http.MethodPost, "/session/"+session+"/command", body, nil)
 }
 

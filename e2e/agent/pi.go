@@ -149,11 +149,11 @@ func (p *Pi) Interject(ctx context.Context, _ string, prompt opencodetest.Prompt
 
 func (p *Pi) Abort(ctx context.Context, _ string) error { return p.Pi.Abort(ctx) }
 
-func (p *Pi) Command(ctx context.Context, session, name string) error {
+func (p *Pi) Command(ctx context.Context, session, line string) error {
 	if err := p.enter(ctx, session); err != nil {
 		return err
 	}
-	return p.Pi.Command(ctx, "/"+name)
+	return p.Pi.Command(ctx, "/"+line)
 }
 
 func (p *Pi) GoBack(ctx context.Context, session, text string) error {

@@ -47,6 +47,7 @@ func TestPiHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.Har
 
 func testHandoverUnderLoad(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	root := suite.Root(t)
 
 	quiet := newWorld(t, h, root)
@@ -125,6 +126,7 @@ func TestOlderReleaseOfPiJoinsNewerHost(t *testing.T) {
 
 func testOlderReleaseJoinsNewerHost(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	t.Parallel()
 	w := newWorld(t, h, suite.Root(t))
 	seats := w.seats(newer, "project", sessionsUnderLoad-1)
 	old := w.start(older, "other")

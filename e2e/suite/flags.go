@@ -11,12 +11,12 @@ import (
 //
 //	go test ./e2e ./e2e/fault ./e2e/skew -args -all -pi=0.74
 var (
-	all       = flag.Bool("all", false, "play every session in both harnesses and both dialects, and check that a harness repeats itself (minutes)")
+	all       = flag.Bool("all", false, "play every session in both harnesses and both dialects, at its full length, and check that a harness repeats itself (minutes)")
 	piVersion = flag.String("pi", string(pitest.V087), "version of Pi for the tests: 0.87 or 0.74")
 )
 
 // All reports whether the tests repeat each session in the other harness and the other dialect, even if
-// the session does not depend on them.
+// the session does not depend on them, and play each at its full length.
 func All() bool { return *all }
 
 // Pi is the version of all Pis that the tests start.

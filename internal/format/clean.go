@@ -13,9 +13,11 @@ import (
 // sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"),
 // OSC, DCS and other strings with their terminator ("\x1b]0;title\a"), and short
 // ones ("\x1bc"). Of a string without a terminator in its line only the
-// beginning is taken out, so that what follows stays visible.
+// beginning is taken out, so that what follows stays visible. A string ends before the
+// next string begins: otherwise each of many unfinished ones would be followed to the end
+// of the text.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
-	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)" +
+	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u0090\u0098\u009c-\u009f\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
 // Clean makes foreign text safe to print on one line of a terminal. A project

@@ -125,6 +125,17 @@ func TestCleanJSONKeepsItsMeaning(t *testing.T) {
 	})
 }
 
+// The time for a text is in proportion to its length. Where each unfinished sequence was
+// followed to the end of the text, this one took hours.
+func TestHostileSequencesAreReadOnce(t *testing.T) {
+	const n = 50_000
+	for start, left := range map[string]string{"\x1b]": "a", "\u009d": "?a", "\u0090": "?a", "\u0098": "?a", "\u009e": "?a", "\u009f": "?a"} {
+		if got := Clean(strings.Repeat(start+"\u009b1ma", n)); got != strings.Repeat(left, n) {
+			t.Errorf("%q: %.40q, want %q again and again", start, got, left)
+		}
+	}
+}
+
 // Whatever the text, a clean one is fit for a terminal, and cleaning it again
 // changes nothing.
 func TestCleanTextIsFit(t *testing.T) {

@@ -17,13 +17,15 @@ const (
 	editorAgent    = "magicctx-historian-editor"
 )
 
-// historianSteps bounds the steps of a historian. A historian needs one step,
-// and some more if it looks into files.
-const historianSteps = 40
+// historianSteps bounds the steps of a historian. It answers in one step. A second one is
+// for a model that calls a tool although it has none.
+const historianSteps = 2
 
-// historianTools only read. The tools with the prefix aft_ come from a plugin
-// that many users have; they read the outline of source files.
-var historianTools = []string{"read", "aft_outline", "aft_zoom", "aft_search"}
+// noTools are the tools of all hidden agents. Texts in the history are foreign: with a
+// tool that reads, one of them could make an agent put a file that the user has never shown
+// to a model into a summary. A harness may allow a hidden agent what the session's own agent
+// must ask for, and may follow links out of the project.
+var noTools = []string{}
 
 // agentDefinitions returns the hidden agents that a harness registers. The
 // prompt of a definition stays as it was when the harness started, so a run
@@ -32,11 +34,11 @@ func agentDefinitions() []schema.AgentDefinition {
 	return []schema.AgentDefinition{
 		{
 			Name: historianAgent, Description: "Summarises the history of a session for magicctx.",
-			Prompt: prompt("agent.md"), Tools: historianTools, Steps: historianSteps,
+			Prompt: prompt("agent.md"), Tools: noTools, Steps: historianSteps,
 		},
 		{
 			Name: editorAgent, Description: "Revises a summary for magicctx.",
-			Prompt: prompt("agent.md"), Tools: []string{}, Steps: 1,
+			Prompt: prompt("agent.md"), Tools: noTools, Steps: 1,
 		},
 	}
 }
@@ -83,8 +85,7 @@ const abortGrace = 8 * time.Second
 // answer holds the usage of the run, if it is known. If ctx ends, RunAgent ends
 // the run in the harness, and waits for that no longer than abortGrace.
 //
-// A run has no tools beyond those of its definition, and none of the host's: a
-// hidden agent cannot start another one.
+// A run has no tools: a hidden agent reads no file, and cannot start another agent.
 func (h *Host) RunAgent(ctx context.Context, r AgentRun) (AgentAnswer, error) {
 	p, err := h.agentParams(r)
 	if err != nil {
@@ -133,18 +134,13 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	if r.Timeout < time.Millisecond {
 		return schema.AgentRunParams{}, fmt.Errorf("run %s: it has no time (%v)", r.Agent, r.Timeout)
 	}
-	codec, err := codecOf(string(r.Harness))
-	if err != nil {
+	if _, err := codecOf(string(r.Harness)); err != nil {
 		return schema.AgentRunParams{}, err
 	}
 	cfg := h.config(string(r.Harness), r.Directory)
-	tools := definition.Tools
-	if !codec.Vocabulary().ConfinesTools {
-		tools = []string{}
-	}
 	return schema.AgentRunParams{
 		Directory: r.Directory, Session: r.Session, Run: fmt.Sprintf("run_%d", h.revision.Add(1)), Agent: r.Agent, Title: r.Title,
-		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: tools, Steps: definition.Steps,
+		Model: r.Model, System: r.System, Prompt: r.Prompt, Tools: definition.Tools, Steps: definition.Steps,
 		TimeoutMS: int(r.Timeout.Milliseconds()), Keep: cfg.KeepSubagents,
 	}, nil
 }

@@ -106,22 +106,35 @@ func TestAgentAnswers(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	p := c.asked[0]
-	if !slices.Equal(p.Tools, historianTools) || p.Steps != historianSteps || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
+	if p.Steps != historianSteps || p.TimeoutMS != 60_000 || p.Session != "ses_1" || p.Model != "p/m/1" {
 		t.Errorf("asked for %+v", p)
 	}
 }
 
-// Pi's tools can read every file of the user.
-func TestAgentInPiHasNoTools(t *testing.T) {
-	c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
-	h := agentHost(t)
-	if _, err := h.Initialize(t.Context(), c, schema.InitializeParams{Harness: schema.HarnessPi, Directory: "/p"}); err != nil {
-		t.Fatal(err)
-	}
-	r := aRun(c)
-	r.Harness = schema.HarnessPi
-	if err := runError(t, h, r); err != nil || len(c.asked[0].Tools) != 0 {
-		t.Errorf("tools %q, %v", c.asked[0].Tools, err)
+// A text in the history could make a hidden agent read a file: ".env", for which OpenCode
+// asks the user, or a link of a repository to a private key. The file would become a part of
+// a summary, and nobody would see the call. So no hidden agent has a tool.
+func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
+	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
+		h := agentHost(t)
+		opened, err := h.Initialize(t.Context(), c, schema.InitializeParams{Harness: harness, Directory: "/p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range opened.Agents {
+			r := aRun(c)
+			r.Harness, r.Agent = harness, d.Name
+			if err := runError(t, h, r); err != nil {
+				t.Fatal(err)
+			}
+			if asked := c.asked[len(c.asked)-1].Tools; len(d.Tools) > 0 || asked == nil || len(asked) > 0 {
+				t.Errorf("%s of %s: defined with the tools %q, asked with %q", d.Name, harness, d.Tools, asked)
+			}
+		}
+		if len(c.asked) == 0 {
+			t.Errorf("%s has no hidden agents", harness)
+		}
 	}
 }
 

@@ -30,11 +30,14 @@ type sideSession struct {
 	last     schema.WireMutation
 }
 
-// fork copies the first n messages as OpenCode does. All ids of messages and
-// parts are new and sort differently; times, texts, usage and call ids are the
-// same.
+// fork copies the first n messages as the harness does. Pi keeps them as they are. In OpenCode all ids of
+// messages and parts are new and sort differently; times, texts, usage and call ids are the same.
 func (h *harness) fork(id string, n int) *sideSession {
 	f := &sideSession{h: h, id: id}
+	if h.kind == schema.HarnessPi {
+		f.messages = slices.Clone(h.messages[:n])
+		return f
+	}
 	for i, raw := range h.messages[:n] {
 		f.messages = append(f.messages, copied(h.t, raw, id, i))
 	}
@@ -85,7 +88,7 @@ func (f *sideSession) transform(parent string) (schema.WireMutation, error) {
 	if err != nil {
 		f.h.t.Fatal(err)
 	}
-	m, err := f.h.host.Transform(context.Background(), f.h, schema.TransformParams{Session: f.id, Directory: "/p", Parent: parent, Messages: all})
+	m, err := f.h.host.Transform(context.Background(), f.h, schema.TransformParams{Session: f.id, Directory: "/p", Parent: parent, Messages: all, Model: f.h.askedModel()})
 	if err == nil {
 		f.last, f.patches = m, m.Edits
 	}

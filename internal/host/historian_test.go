@@ -19,16 +19,20 @@ import (
 
 // answering is a harness whose hidden agents answer each prompt with the answer of f.
 func answering(t *testing.T, f func(p schema.AgentRunParams) (string, error)) *harness {
-	h := newHarness(t)
+	return answeringIn(t, schema.HarnessOpenCode, f)
+}
+
+func answeringIn(t *testing.T, kind schema.Harness, f func(p schema.AgentRunParams) (string, error)) *harness {
+	h := newHarnessOf(t, kind)
 	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 		text, err := f(p)
 		if err != nil {
 			return schema.AgentRunResult{Failure: schema.AgentFailure{Reason: "error", Error: json.Quote(err.Error())}}, nil
 		}
 		provider, model, _ := strings.Cut(p.Model, "/")
-		return schema.AgentRunResult{Answers: []json.Value{json.Value(fmt.Sprintf(
+		return schema.AgentRunResult{Answers: []json.Value{h.inFormat(json.Value(fmt.Sprintf(
 			`{"info":{"id":"x","role":"assistant","providerID":%q,"modelID":%q,"finish":"stop","tokens":{"input":1000,"output":100,"cache":{"read":0,"write":0}}},"parts":[{"type":"text","text":%s}]}`,
-			provider, model, json.Quote(text)))}}, nil
+			provider, model, json.Quote(text))))}}, nil
 	}
 	h.abortAgent = func(string) {}
 	h.limits = schema.ModelLimits{ContextTokens: 64_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}}

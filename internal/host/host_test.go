@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/pipeline/transcript/transcripttest"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -22,6 +23,8 @@ import (
 // harness is a shim in miniature, in front of a real host with a real store.
 type harness struct {
 	t        testing.TB
+	kind     schema.Harness
+	codec    transcript.Codec // of the kind
 	dir      string
 	clock    *clock.Manual
 	config   schema.Config
@@ -53,8 +56,14 @@ const testSession = "ses_1"
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
+	return newHarnessOf(t, schema.HarnessOpenCode)
+}
+
+func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
+	t.Helper()
+	codec, _ := transcript.CodecOf(string(kind))
 	h := &harness{
-		t: t, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
+		t: t, kind: kind, codec: codec, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
 		// If reading costs as much as writing, any bust pays off.
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
@@ -77,9 +86,22 @@ func (h *harness) start() {
 		LoadConfig: func(schema.Harness, string) (schema.Config, []config.Warning) { return h.config, nil },
 		Summarises: h.runAgent != nil,
 	})
-	if _, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"}); err != nil {
+	if _, err := h.host.Initialize(context.Background(), h, schema.InitializeParams{Harness: h.kind, Directory: "/p"}); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// bothHarnesses runs a test for each harness.
+func bothHarnesses(t *testing.T, run func(t *testing.T, kind schema.Harness)) {
+	t.Helper()
+	for _, kind := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+		t.Run(string(kind), func(t *testing.T) { run(t, kind) })
+	}
+}
+
+// key names a session of the harness in the store.
+func (h *harness) key(session string) store.Key {
+	return store.Key{Harness: string(h.kind), Session: session}
 }
 
 func (h *harness) restart() {
@@ -116,8 +138,29 @@ func (h *harness) AbortAgent(_ context.Context, p schema.AgentAbortParams) error
 
 func (h *harness) SessionChanged(s schema.SessionStatus) { h.changes = append(h.changes, s) }
 
+// add adds a message, which is written in OpenCode's format.
 func (h *harness) add(format string, args ...any) {
-	h.messages = append(h.messages, json.Value(fmt.Sprintf(format, args...)))
+	h.messages = append(h.messages, h.inFormat(json.Value(fmt.Sprintf(format, args...))))
+}
+
+// inFormat returns a message of OpenCode in the format of the harness.
+func (h *harness) inFormat(message json.Value) json.Value {
+	if h.kind != schema.HarnessPi {
+		return message
+	}
+	step, err := transcripttest.ToPi(message)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return step
+}
+
+// askedModel is the model that the shim names with a pass: Pi's messages do not name it.
+func (h *harness) askedModel() *schema.Model {
+	if h.kind != schema.HarnessPi {
+		return nil
+	}
+	return &schema.Model{Provider: "anthropic", ID: "m"}
 }
 
 func (h *harness) user(id, text string) {
@@ -166,6 +209,7 @@ func (h *harness) send(p schema.TransformParams) (schema.WireMutation, error) {
 	if p.Messages, err = json.Marshal(h.messages[p.Keep:]); err != nil {
 		h.t.Fatal(err)
 	}
+	p.Model = h.askedModel()
 	return h.host.Transform(h.ctx, h, p)
 }
 
@@ -184,12 +228,11 @@ func (h *harness) wire() string {
 	h.t.Helper()
 	var b strings.Builder
 	for _, raw := range slices.Concat(h.head, h.messages[h.cut:]) {
-		codec := transcript.OpenCode{}
-		patched, err := render.Apply(raw, h.patches[codec.Decode(raw).Key])
+		patched, err := render.Apply(raw, h.patches[h.codec.Decode(raw).Key])
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		m := codec.Decode(patched)
+		m := h.codec.Decode(patched)
 		w := render.WireMessageOf(&m)
 		for _, block := range w.Blocks {
 			if block.Kind != render.CallBlock {

@@ -9,15 +9,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
 // Whatever happens between publications, each message is in the tail, or in a compartment that the head shows:
 // after restarts, reverts, flushes and pauses, and in a fork.
 func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
+	bothHarnesses(t, testInvariant14)
+}
+
+func testInvariant14(t *testing.T, kind schema.Harness) {
 	heads, forks := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		h := answering(t, good)
+		h := answeringIn(t, kind, good)
 		defer func() { h.settle(); h.store.Close() }()
 		n, size := 19, 40_000
 		h.talk(0, n+1, 950, size) // so much that the historian begins
@@ -48,7 +53,7 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 			}
 			h.pass()
 			h.settle() // so that a failure can be repeated
-			h.checkTail(rt, testKey)
+			h.checkTail(rt)
 			if h.cut > 0 {
 				heads++
 			}
@@ -59,8 +64,8 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 		m := f.pass()
 		if m.Start > 0 {
 			forks++
-			rows, _, err := h.store.CompartmentsOf(t.Context(), store.Key{Harness: "opencode", Session: "ses_2"})
-			if err != nil || len(rows) == 0 || !endsAt(rows, m.Start, transcript.OpenCode{}.Decode(f.messages[m.Start-1]).Key) {
+			rows, _, err := h.store.CompartmentsOf(t.Context(), h.key("ses_2"))
+			if err != nil || len(rows) == 0 || !endsAt(rows, m.Start, h.codec.Decode(f.messages[m.Start-1]).Key) {
 				rt.Fatalf("the fork's head covers %d messages, its compartments are %+v, %v", m.Start, rows, err)
 			}
 		}
@@ -72,18 +77,18 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 
 // checkTail asserts that stored compartments follow each other from the first message to the last one that is cut
 // off, and that the head shows them.
-func (h *harness) checkTail(rt *rapid.T, key store.Key) {
+func (h *harness) checkTail(rt *rapid.T) {
 	if h.cut == 0 {
 		if len(h.head) > 0 {
 			rt.Fatalf("a head without covered messages")
 		}
 		return
 	}
-	rows, _, err := h.store.CompartmentsOf(h.t.Context(), key)
+	rows, _, err := h.store.CompartmentsOf(h.t.Context(), h.key(testSession))
 	if err != nil {
 		rt.Fatal(err)
 	}
-	last := transcript.OpenCode{}.Decode(h.messages[h.cut-1]).Key
+	last := h.codec.Decode(h.messages[h.cut-1]).Key
 	if !endsAt(rows, h.cut, last) {
 		rt.Fatalf("%d messages are cut off, the last one is %s: %+v", h.cut, last, rows)
 	}
@@ -101,7 +106,7 @@ func (h *harness) checkTail(rt *rapid.T, key store.Key) {
 		}
 	}
 	for _, raw := range h.messages[h.cut:] { // a step can leave by a rule, a prompt stays
-		m := transcript.OpenCode{}.Decode(raw)
+		m := h.codec.Decode(raw)
 		if m.Role == transcript.User && !strings.Contains(wire, m.Key+": ") {
 			rt.Fatalf("the tail lacks the prompt %s", m.Key)
 		}

@@ -115,6 +115,18 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
+// A file with a zero byte is no text. Some providers refuse every prompt that holds one,
+// and the head would hold it in every prompt of an epoch.
+func TestHostileCloneBinaryDocumentIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "ARCHITECTURE.md", "# Text\n\x00\n")
+	write(t, dir, "STRUCTURE.md", "s")
+	docs := read(t, dir)
+	if contents(docs) != "STRUCTURE.md=s" || len(docs.Refused) != 1 || !errors.Is(docs.Refused[0], ErrBinary) {
+		t.Errorf("%s, refused %v", contents(docs), docs.Refused)
+	}
+}
+
 func TestDirectoryIsNoDocument(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "ARCHITECTURE.md"), 0o700))

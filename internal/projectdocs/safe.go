@@ -1,6 +1,7 @@
 package projectdocs
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,9 @@ import (
 
 // ErrTooLarge is the error for a document of more than 256 KiB.
 var ErrTooLarge = errors.New("more than 256 KiB; move a part of it to another file")
+
+// ErrBinary is the error for a file that is no text.
+var ErrBinary = errors.New("it holds a zero byte, so it is no text; replace it by a text")
 
 // readFile reads the regular file that expected describes. The next fold reads a file
 // that was replaced meanwhile.
@@ -30,6 +34,9 @@ func readFile(root *os.Root, name string, expected fs.FileInfo) ([]byte, error) 
 	}
 	if len(content) > maxSize {
 		return nil, ErrTooLarge
+	}
+	if bytes.IndexByte(content, 0) >= 0 {
+		return nil, ErrBinary
 	}
 	return content, nil
 }

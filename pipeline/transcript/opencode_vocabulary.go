@@ -20,7 +20,6 @@ var openCodeVocabulary = Vocabulary{
 	}),
 	TodoTool:       "todowrite",
 	SendsEmptyText: true,
-	ConfinesTools:  true,
 	System: SystemVocabulary{
 		Date: regexp.MustCompile(`Today's date: .+`),
 		OwnPrompts: []string{

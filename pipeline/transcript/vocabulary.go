@@ -21,10 +21,6 @@ type Vocabulary struct {
 	// ToolsFollowEvent says that the event of an answer's end comes before the answer's
 	// tools run. Otherwise it comes after them.
 	ToolsFollowEvent bool
-	// ConfinesTools says that the harness can keep the tools of a hidden agent inside
-	// the project. Otherwise a hidden agent gets no tools: a text in the history could
-	// make it read the user's keys.
-	ConfinesTools bool
 	// System says how to read the harness's system prompts.
 	System SystemVocabulary
 	// Paths lead to facts of a raw message.

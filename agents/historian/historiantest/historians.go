@@ -106,6 +106,9 @@ func Bad() []Case {
 		{"longer than its source", Answers(func(r historian.Range) string {
 			return Output(Compartment(r, strings.Repeat("and then ", 60_000)))
 		}), none},
+		{"a reminder longer than its source", Answers(func(r historian.Range) string {
+			return strings.Replace(Output(Compartment(r, "short")), "<p4/>", "<p4>"+strings.Repeat("and then ", 60_000)+"</p4>", 1)
+		}), none},
 		{"endless text", says(strings.Repeat("<compartment start=\"1\" end=\"2\" title=\"", 60_000)), none},
 		{"broken provider", fails(errors.New("500 internal server error")), none},
 		{"wrong key", fails(errors.New("401 unauthorized")), none},

@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magicctx/magicctx-host/agents/historian"
+	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/suite"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// The user has a session summarised, and then summarised again. Either can be cancelled. No message is lost, and
+// only a bust changes a request.
+func TestErrands(t *testing.T) {
+	suite.OnlyWithAll(t, "Pi has this session")
+	testErrands(t, schema.HarnessOpenCode)
+}
+
+// wrappedUp is the number of messages that the wrap-up of the test summarises: those of its first six turns, each of
+// which has a prompt and two answers.
+const wrappedUp = 6 * 3
+
+func testErrands(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	t.Parallel()
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	e := &errands{}
+	e.talk = w.talk(w.launch(w.withHistorian()), "errands", func(r historian.Range) mockllm.Step { return e.historian(r) })
+	for range 8 {
+		e.turn(2)
+	}
+
+	e.cancel("ctx-wrapup 2", "ctx-wrapup cancel", "wrapup")
+	e.turn(2)
+	e.wantHead("after a cancelled wrap-up", 0, "")
+	e.wantUnchanged("a cancelled wrap-up")
+
+	e.carryOut("ctx-wrapup 3", "Old") // of nine turns
+	e.turn(2)
+	e.wantHead("after a wrap-up", wrappedUp, "Old")
+
+	e.cancel("ctx-recomp", "ctx-recomp cancel", "recomp")
+	e.carryOut("ctx-recomp", "New")
+	e.turn(2)
+	e.wantHead("before the bust that shows a recomp", wrappedUp, "Old")
+	e.wantUnchanged("a recomp")
+	e.flush()
+	e.turn(2)
+	e.wantHead("after a recomp", wrappedUp, "New")
+
+	w.stop(e.agent)
+	w.stopHost()
+	e.read()
+	e.checkHistory()
+	e.checkRecord()
+}
+
+// An errands is a session whose user has its history summarised.
+type errands struct {
+	*talk
+	// word begins the summaries of the historian. While it is empty, the historian does not answer. The mutex of
+	// the talk guards it.
+	word string
+}
+
+func (e *errands) historian(r historian.Range) mockllm.Step {
+	if e.word == "" {
+		return mockllm.Step{Hang: true}
+	}
+	return tellsInPartsOf(e.word)(r)
+}
+
+// begin runs a command, and waits until its historian is asked. The historian's summaries begin with word.
+func (e *errands) begin(command, word string) {
+	e.t.Helper()
+	e.mu.Lock()
+	e.word = word
+	before := e.asked
+	e.mu.Unlock()
+	if err := e.agent.Command(e.ctx, e.session, command); err != nil {
+		e.t.Fatalf("/%s: %v", command, err)
+	}
+	e.await("a question to the historian after /"+command, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.asked > before
+	})
+}
+
+// carryOut runs a command, and waits until its errand is done.
+func (e *errands) carryOut(command, word string) {
+	e.t.Helper()
+	e.begin(command, word)
+	e.await("the end of /"+command, func() bool { return e.running() == "" })
+}
+
+// cancel runs a command, and cancels its errand while the historian works on it.
+func (e *errands) cancel(command, cancel, kind string) {
+	e.t.Helper()
+	abandoned := e.mock.Abandoned()
+	e.begin(command, "")
+	if got := e.running(); got != kind {
+		e.t.Errorf("/%s: the status shows a run of kind %q, want %q", command, got, kind)
+	}
+	if err := e.agent.Command(e.ctx, e.session, cancel); err != nil {
+		e.t.Fatalf("/%s: %v", cancel, err)
+	}
+	e.wait(abandoned, "the historian's request to end")
+	e.await("the end of /"+cancel, func() bool { return e.running() == "" })
+}
+
+// running returns the kind of the run under way, empty if there is none.
+func (e *errands) running() string {
+	e.t.Helper()
+	status, err := e.user.Status(e.ctx)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for _, s := range status.Sessions {
+		if s.Session == e.session && s.History != nil && s.History.Running != nil {
+			return s.History.Running.Kind
+		}
+	}
+	return ""
+}
+
+func (e *errands) await(what string, isSo func() bool) {
+	e.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !isSo(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			e.t.Fatal("waited in vain for " + what)
+		}
+	}
+}
+
+// wantHead asserts that the newest request covers the messages up to this one, with summaries that begin with word,
+// and shows all messages behind it.
+func (e *errands) wantHead(when string, through int, word string) {
+	e.t.Helper()
+	r := e.last(e.session)
+	head := headOf(r)
+	if head.through != through {
+		e.t.Fatalf("%s, the head ends at message %d, want %d", when, head.through, through)
+	}
+	for _, w := range []string{"Old", "New"} {
+		if got := strings.Contains(head.baseline+head.delta, w+" of "); got != (w == word) {
+			e.t.Errorf("%s, the head shows the summary %q: %v", when, w, got)
+		}
+	}
+	// The last answer is not in its own request.
+	if shown, want := len(marksBehind(r, head)), e.messages()-1-through; shown != want {
+		e.t.Errorf("%s, the newest request shows %d messages behind the head, want %d", when, shown, want)
+	}
+}
+
+// wantUnchanged asserts that the newest turn extends the one before.
+func (e *errands) wantUnchanged(by string) {
+	e.t.Helper()
+	requests := e.requests(e.session)
+	for i := len(requests) - 2; i < len(requests); i++ {
+		if where, ok := extends(requests[i-1], requests[i]); !ok {
+			e.t.Errorf("%s has changed request %d: %s", by, i, where)
+		}
+	}
+}
+
+// checkRecord asserts what the store holds: the compartments are the new ones, and nothing but the errands has made
+// any.
+func (e *errands) checkRecord() {
+	e.t.Helper()
+	next := 1
+	for _, row := range e.rows {
+		if row.Start != next || !strings.HasPrefix(row.Tiers[1], "New of ") {
+			e.t.Errorf("the messages %d to %d are summarised as %q, want those from %d on", row.Start, row.End, row.Tiers[1], next)
+		}
+		next = row.End + 1
+	}
+	if next != wrappedUp+1 {
+		e.t.Errorf("the compartments end at message %d, want %d", next-1, wrappedUp)
+	}
+	var kinds []string
+	for _, r := range e.publishes() {
+		kinds = append(kinds, r.Kind)
+	}
+	if got := strings.Join(kinds, " "); got != "wrapup recomp" {
+		e.t.Errorf("the runs that published are %q", got)
+	}
+}
