@@ -258,6 +258,7 @@ export class World {
         if (state?.status === "completed" && !state.time!.compacted) {
           state.time!.compacted = this.machine.now()
           row.changed()
+          this.judge.happened.pruned = true
         }
       }
     }
@@ -493,6 +494,7 @@ export class World {
     add({ type: "step-finish", reason: finish, cost: 0.01, tokens })
     info.tokens = tokens
     info.finish = finish
+    this.judge.happened.pruned = false
     row.changed()
     this.plugin.updated(row)
     info.time.completed = this.machine.now()
