@@ -87,6 +87,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 // has their messages, or begins behind them.
 func (s *Session) standing(h *History, now frozen.Head) []history.Compartment {
 	all := h.Compartments
+	if len(all) == 0 {
+		return nil
+	}
 	for i, c := range slices.Backward(all) {
 		if s.Has(c.EndKey) {
 			return all[:i+1]

@@ -99,7 +99,7 @@ func (s *Session) gauge(i, own int) Gauge {
 		}
 	case stands && at <= i: // the usage answers a request that was sent later
 		g.Base = min(g.Base, reported)
-		if expected := last.estimate(own); s.leftUnchanged(reported, expected, last.estimate(s.raw(i))) {
+		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
 			g.Tokens = expected
 		}
 	default: // the last measured answer is gone, so this usage is older than the edits
@@ -108,13 +108,11 @@ func (s *Session) gauge(i, own int) Gauge {
 	return g
 }
 
-// leftUnchanged reports whether the newest request left as the raw array, so that its
-// usage, reported, says nothing about a wire. The harness sends it so while there is no
-// host and its plugin has no patches yet. The usage is then nearer to the estimate for the
-// raw messages than to that for the wire.
-func (s *Session) leftUnchanged(reported, wire, raw int) bool {
-	return s.sentToken == "" && raw*3 > wire*4 && 2*reported > wire+raw
-}
+// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to that
+// for the wire. If the host knows no wire with which the newest request left, the harness may
+// have sent the raw array: it does so while there is no host and its plugin has no patches
+// yet. Such a usage says nothing about a wire.
+func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
 // raw returns the host's count of the first n messages with nothing dropped.
 func (s *Session) raw(n int) int {

@@ -96,13 +96,16 @@ func (s *Session) collect(w *Wire, isHeadNew bool) {
 	for _, i := range slices.Sorted(maps.Keys(w.anew)) {
 		w.Rendered = append(w.Rendered, w.anew[i])
 	}
-	isVisible := func(e entry) bool { return e.hash != (render.Hash{}) }
-	_, w.Position.First = w.anew[slices.IndexFunc(s.entries, isVisible)]
-	if s.head.of.Exists() {
-		w.Position.First = isHeadNew
+	isVisible := func(i int) bool { return s.entries[i].hash != (render.Hash{}) }
+	if w.Position.First = isHeadNew; !s.head.of.Exists() {
+		first := 0
+		for first < len(s.entries) && !isVisible(first) {
+			first++
+		}
+		_, w.Position.First = w.anew[first]
 	}
 	last := len(s.entries) - 1
-	for last >= 0 && !isVisible(s.entries[last]) {
+	for last >= 0 && !isVisible(last) {
 		last--
 	}
 	_, w.Position.Last = w.anew[last]

@@ -91,7 +91,7 @@ func (h *harness) steadyPass(b *testing.B) time.Duration {
 	i := len(h.messages)
 	h.messages = append(h.messages, benchMessage(i, h.clock.Now()))
 	attachment := slices.Concat([]byte("["), h.messages[i], []byte("]"))
-	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: i, Messages: attachment}
+	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: i, Messages: attachment, Sent: h.lastWire}
 	b.StartTimer()
 	started := time.Now()
 	m, err := h.host.Transform(b.Context(), h, p)
@@ -99,7 +99,7 @@ func (h *harness) steadyPass(b *testing.B) time.Duration {
 	if err != nil || m.Verdict != schema.Steady {
 		b.Fatal(m.Verdict, err)
 	}
-	h.revision = m.Revision
+	h.revision, h.lastWire = m.Revision, m.Wire
 	return took
 }
 
