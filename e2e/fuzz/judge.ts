@@ -340,9 +340,12 @@ export class Judge {
     }
   }
 
-  /** In a pass without the host, each unchanged message must go out as it was sent last. */
-  private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected }: Verdict): void {
-    if (!this.good || this.happened.reloaded) return
+  /**
+   * In a pass without the host, each unchanged message must go out as it was sent last. The shim may have learned a bust
+   * from the answer to a wrong guess, before the host was gone (-seed 100182).
+   */
+  private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected, isBust }: Verdict): void {
+    if (!this.good || this.happened.reloaded || isBust) return
     for (const { info: { id } } of raw) {
       const [last, now] = [this.good.rows.get(id), rows.get(id)!]
       if (!last || last.raw !== now.raw || last.substance === now.substance) continue

@@ -52,7 +52,9 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 // could not be stored, but the changed system prompt was, and its bust was journalled with
 // the stored pass before, which had kept its prefix. The pass that lost it had no bust.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
-	h := turn(t)
+	h := newHarness(t)
+	h.user("u1", "find it")
+	h.pass()
 	h.ask("A")
 	unlock := h.lockDatabase()
 	h.tool("a3", "three", "stop", 7000)
@@ -69,12 +71,26 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	h.pass()
 	h.ask("B")
 	var busts []string
-	rows := h.journal()
-	for _, r := range rows {
+	for _, r := range h.journal() {
 		busts = append(busts, r.BustCause)
 	}
-	if want := []string{"", pipeline.BustSystem, ""}; !slices.Equal(busts[len(busts)-3:], want) {
-		t.Errorf("the busts of the passes are %q, want %q at the end", busts, want)
+	if want := []string{"", pipeline.BustSystem, ""}; !slices.Equal(busts, want) {
+		t.Errorf("the busts of the passes are %q, want %q", busts, want)
+	}
+}
+
+// F28: the host was killed before it had made the system prompt of a session's first request,
+// which left without the guidance. The next request had it, and the journal had no bust.
+func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "find it")
+	h.pass()
+	h.restart()
+	h.tool("a1", found, "tool-calls", 1000)
+	h.pass()
+	h.ask("A")
+	if rows := h.journal(); len(rows) != 2 || rows[0].Bust || rows[1].BustCause != pipeline.BustSystem {
+		t.Errorf("%+v", rows)
 	}
 }
 

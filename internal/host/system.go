@@ -234,7 +234,9 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	state = row.System
 	sum := sha256.Sum256([]byte(words.Date.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	changed = state.SystemHash != "" && state.SystemHash != hash
+	// If no prompt is known, the requests of earlier passes left without the guidance.
+	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
+	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.Date.FindString(system[0])
 	if state.SystemHash == "" || changed || r.isPrefixGone {
 		state.StickyDate, state.StickyDateEpoch = date, row.Epoch
