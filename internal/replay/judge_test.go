@@ -19,7 +19,7 @@ var judgeWhole = flag.Bool("judge", false, "let the judge see every committed tr
 // judgedEvery tells for each trace how often the judge sees a pass that changes nothing, for example
 // every fifth. Such passes differ only by their tail.
 var judgedEvery = map[string]int{
-	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25,
+	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25, historyTrace: 25,
 	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25,
 }
 
