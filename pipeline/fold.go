@@ -22,8 +22,8 @@ type History struct {
 	Updates  []history.MemoryUpdate
 	// BudgetTokens is the budget of the compartments in the baseline, 0 for the default.
 	BudgetTokens int
-	// Marker is the message with which the harness's array begins, because a compaction
-	// marker of ours hides the messages in front of it. It is zero without a marker.
+	// Marker is the first message of the harness's array, if a compaction marker of ours
+	// hides the messages in front of it. Without a marker it is zero.
 	Marker history.CoveredEnd
 	// Refold asks the next bust for a fold, because the compartments were made anew.
 	Refold bool

@@ -97,7 +97,8 @@ func (s *Session) collect(w *Wire, isHeadNew bool) {
 		w.Rendered = append(w.Rendered, w.anew[i])
 	}
 	isVisible := func(i int) bool { return s.entries[i].hash != (render.Hash{}) }
-	if w.Position.First = isHeadNew; !s.head.of.Exists() {
+	w.Position.First = isHeadNew
+	if !s.head.of.Exists() {
 		first := 0
 		for first < len(s.entries) && !isVisible(first) {
 			first++

@@ -118,9 +118,9 @@ func (c *chronicle) published() *pipeline.History {
 }
 
 // firstGone returns the ordinal of the first message that a revert has taken from the
-// compartments or from the run under way, 0 if there is none. Of a compartment, only the keys
-// of its first and its last message are known. So if the last one is gone, the whole
-// compartment counts as gone.
+// compartments or from the run under way. If the revert has taken none, it returns 0. The host
+// knows only the keys of a compartment's first and last message. So if the last one is gone,
+// the whole compartment counts as gone.
 func (s *session) firstGone() int {
 	all := s.chronicle.compartments
 	if standing := s.standing(); standing < len(all) {

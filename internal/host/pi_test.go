@@ -398,14 +398,21 @@ func TestPiDateIsRenewedAfterAPause(t *testing.T) {
 	}
 }
 
-// A prompt that changes without a binding is a bust of the pass behind it.
-func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
+// changedPi returns a session of Pi with one turn, behind which the system prompt has changed.
+func changedPi(t *testing.T) *piSession {
+	t.Helper()
 	p := newPi(t)
 	p.system("A")
 	p.user("find it")
 	p.pass()
 	p.answer("there", 1000)
 	p.system("B")
+	return p
+}
+
+// A prompt that changes without a binding is a bust of the pass behind it.
+func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
+	p := changedPi(t)
 	p.user("go on")
 	p.pass()
 	rows, err := p.store.Passes(t.Context(), p.key(), 0, 10)
@@ -417,12 +424,7 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 // F27: if the pass behind the changed prompt cannot be stored, the next stored pass has the
 // bust.
 func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
-	p := newPi(t)
-	p.system("A")
-	p.user("find it")
-	p.pass()
-	p.answer("there", 1000)
-	p.system("B")
+	p := changedPi(t)
 	unlock := p.lockDatabase()
 	p.user("go on")
 	p.pass()
