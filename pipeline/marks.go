@@ -56,9 +56,8 @@ func (m marks) bill(low int) float64 {
 	return reading + writing
 }
 
-// EstimateLowMark returns about the low mark that a pass would choose. It needs no
-// messages of the session, so it assumes that the rules can take everything behind
-// the prefix.
+// EstimateLowMark estimates the low mark that a pass would choose. It needs no messages
+// of the session, so it assumes that the rules can take everything behind the prefix.
 func EstimateLowMark(high, prefix, growth int, price schema.Price) int {
 	return marks{high: high, floor: prefix, prefix: prefix, growth: growth, price: price}.low()
 }

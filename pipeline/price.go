@@ -49,8 +49,8 @@ type bust struct {
 	breakpoints int
 }
 
-// firstChanged returns the index of the first message with another prompt in front of it,
-// or with another content.
+// firstChanged returns the index of the first message for which the content changes, or
+// the prompt before it.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0
@@ -58,11 +58,11 @@ func (b bust) firstChanged() int {
 	return b.firstMessage
 }
 
-// price estimates what the bust b costs and gains. On a route with breakpoints, the provider looks for a cached prefix only some
-// blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
-// breakpoints on the system prompt and the newest messages only. So if the change is
-// further back, only the system prompt is read from the cache, and the baseline if there
-// is one, because the acknowledgement has a breakpoint.
+// price estimates the cost and the gain of the bust b. On a route with breakpoints, the provider looks for a
+// cached prefix only some blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
+// breakpoints on the system prompt and the newest messages only. So if the change is further back, the
+// provider reads only the system prompt from the cache. If there is a head, it also reads the baseline,
+// because the acknowledgement has a breakpoint.
 func (s *Session) price(b bust, r Readings) BustPrice {
 	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
 	switch lookback := r.Route.Lookback; {

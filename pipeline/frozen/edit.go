@@ -104,8 +104,8 @@ const (
 	shortInputTokens  = 125
 )
 
-// Left returns how many tokens of the unit are still on the wire. It estimates
-// edited units, because nobody has counted their share of the wire.
+// Left returns how many tokens of the unit are still on the wire. For edited units this
+// is an estimate, because the host counts only whole units.
 func (u *Unit) Left() int {
 	short := min(u.InputTokens, shortInputTokens)
 	switch {

@@ -24,8 +24,9 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update of one
-	// at the time of the fold. The delta shows those with higher ids.
+	// MemoryMark is the highest id of a memory at the time of the fold, UpdateMark the
+	// highest id of a memory update. The delta shows memories and updates with higher
+	// ids.
 	MemoryMark, UpdateMark int64
 	// FoldedAt is the time of the fold in Unix milliseconds.
 	FoldedAt int64

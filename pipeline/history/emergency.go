@@ -13,11 +13,12 @@ const (
 	proactiveRange = 2
 )
 
-// A Level is a range of usage in which the trigger has other reasons.
+// A Level is a range of usage. At a higher level the trigger has more reasons for a
+// run.
 type Level uint8
 
-// LevelOf returns the level of a usage: 0 as long as only much text is a reason, 1 near the
-// execute threshold, 2 from ForceUsage.
+// LevelOf returns the level of a usage: 0 while usage itself is no reason for a run, 1 near
+// the execute threshold, 2 from ForceUsage.
 func LevelOf(usage, threshold float64) Level {
 	switch {
 	case usage >= ForceUsage:
@@ -28,8 +29,8 @@ func LevelOf(usage, threshold float64) Level {
 	return 0
 }
 
-// Scale returns the part of the protected tail's usual size that is left to it if
-// nothing is eligible with the usual size.
+// Scale returns the factor by which the protected tail shrinks if nothing is eligible
+// at its usual size, for example 0.5 from ForceUsage on.
 func Scale(usage float64) float64 {
 	switch {
 	case usage >= EmergencyUsage:

@@ -127,7 +127,7 @@ func profileBlock(name string, profile []string, budget int, count func(string) 
 	return element(name, lines...)
 }
 
-// A MemoryChange is what happened to a memory after it was stored.
+// A MemoryChange says how a memory has changed after it was stored.
 type MemoryChange string
 
 const (
