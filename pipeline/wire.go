@@ -33,8 +33,8 @@ type Wire struct {
 	// wire, the client returns the token with the next pass.
 	Token string
 	// Lost holds the keys of the messages whose thinking this pass removes for good,
-	// because the prompt in front of it has changed. LostBlocks counts their thinking
-	// blocks. LostTokens estimates their size.
+	// because the prompt before the message has changed. LostBlocks counts their
+	// thinking blocks. LostTokens estimates their size.
 	Lost                   []string
 	LostBlocks, LostTokens int
 

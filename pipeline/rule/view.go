@@ -75,8 +75,8 @@ type Message struct {
 	// answer if this one ended the array and vanished, and that the provider may
 	// want a last answer with calls to begin with thinking.
 	HidesCalls bool
-	// KeepsCall says that a call of the message has to stay on the wire, because
-	// of the messages behind it (Frame.KeepsCall in pipeline/render).
+	// KeepsCall says that a call of the message has to stay on the wire, because of the
+	// messages after it (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
 	// HasUndroppable says that the message holds a part that is neither a unit
 	// nor reasoning that may be left out. Such a message is never an empty shell.
@@ -220,17 +220,17 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest one,
-// in the same turn. One of their results has to stay between the two steps.
-// Otherwise a provider that merges consecutive assistant messages would see the
-// text of the older step in front of the newest step's thinking, and refuse the
-// request. So these arcs become skeletons instead of leaving. The newest step
-// includes the answers without calls directly before it, because the provider
-// joins them with it. Such an answer at the end of the transcript counts as well,
-// because the model may go on with calls. If the newest step has no signed thinking,
-// or the user has answered it and it calls no tool, separating returns nothing,
-// because such a step may follow anything. A message that the provider does not see
-// separates nothing. Where a turn ends with calls, see lastCalls.
+// separating returns the tool arcs of the step directly before the newest one, in the
+// same turn. One of their results has to stay between the two steps. Otherwise a
+// provider that merges consecutive assistant messages would see the text of the older
+// step before the newest step's thinking, and refuse the request. So these arcs become
+// skeletons instead of leaving. The newest step includes the answers without calls
+// directly before it, because the provider joins them with it. Such an answer at the
+// end of the transcript counts as well, because the model may go on with calls. If the
+// newest step has no signed thinking, or the user has answered it and it calls no tool,
+// separating returns nothing, because such a step may follow anything. A message that
+// the provider does not see separates nothing. Where a turn ends with calls, see
+// lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

@@ -10,7 +10,7 @@ const (
 	pauses       = ",;:"
 	closers      = ")]}>\"”’»*|"
 	openers      = "([{<\"“‘«*|"
-	// framers may stand in front of a whole statement: "> Sure."
+	// framers may stand before a whole statement: "> Sure."
 	framers = openers + ":-–—+>#"
 )
 

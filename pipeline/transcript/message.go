@@ -19,16 +19,16 @@ type Message struct {
 	// message could not be read; such a message passes through untouched.
 	Key  string
 	Role Role
-	// Created and Completed are Unix milliseconds, 0 when unknown. Created lasts: a copy
-	// of the session has the same.
+	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
+	// keeps the value of Created.
 	Created, Completed int64
 	// KeyLasts says that a copy of the session has the message under the same key.
 	KeyLasts bool
-	// Model is the model that wrote an assistant message, or that a user
-	// message asks.
+	// Model is the model that wrote an assistant message, or that a user message asks
+	// to answer it.
 	Model schema.Model
-	// Agent is the harness's agent that a user message asks. It is empty if the
-	// harness does not say. Another agent has another system prompt and other
+	// Agent is the harness's agent that a user message asks to answer it. It is empty
+	// if the harness does not say. Another agent has another system prompt and other
 	// tools.
 	Agent string
 	// Finish says how an assistant message ended.
@@ -36,8 +36,8 @@ type Message struct {
 	// Errored says that the harness attached an error to the message.
 	Errored bool
 	// Summary says that the harness made this message as a summary of the messages
-	// in front of it. If it is an answer, it answers a prompt of the harness, and its
-	// usage measures that prompt.
+	// before it. If it is an answer, it answers a prompt of the harness, and its usage
+	// measures that prompt.
 	Summary bool
 	// Hidden says that the harness itself keeps the message from the provider.
 	Hidden bool
