@@ -96,8 +96,8 @@ type Assessment struct {
 	perToken float64
 }
 
-// Additions are what a pass adds to the frozen state, and what follows from that for
-// the next passes. A steady pass has the zero value.
+// Additions hold everything that a pass adds to the frozen state, and the consequences
+// for the next passes, for example the relief. A steady pass has the zero value.
 type Additions struct {
 	frozen.Additions
 	// Reasons holds the reason of each edit, in the order of Edits. Reasons never show

@@ -108,9 +108,9 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Next is the key of the answer directly behind the copy of the original's newest
-	// message, empty if there is none. The original finished that answer but made no
-	// pass afterwards, so it has no units for it.
+	// Next is the key of the answer directly after the copy of the original's newest
+	// message. It is empty if no answer follows. The original finished that answer but
+	// made no pass afterwards, so it has no units for it.
 	Next string
 }
 
