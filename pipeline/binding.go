@@ -41,10 +41,10 @@ func (s *Session) TookBack() bool {
 	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether the thinking of entry i still stands behind the prompt that it
-// was produced for. The argument before is the chain of everything that the request
-// sends before the entry. If the entry answers the newest request and is seen for the
-// first time, holds binds its thinking to that prompt.
+// holds reports whether the thinking of entry i still follows the prompt that it was
+// produced for. The argument before is the chain of everything that the request sends
+// before the entry. If the entry answers the newest request and is seen for the first
+// time, holds binds its thinking to that prompt.
 func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {

@@ -194,14 +194,14 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	lost := s.lostWith(setup, measured)
 	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
 	found.Size.Current -= lost
-	left := found // the wire as the rules find it, behind the new head
+	left := found // the wire as the rules find it, with the new head
 	covered := int(a.perToken * float64(change.freed))
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the bust still goes down to the low mark:
-	// everything behind the head is sent again anyway.
+	// everything after the head is sent again anyway.
 	v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	p := rule.Propose(v, r.Knobs)
 	freed := covered + int(a.perToken*float64(p.Freed))

@@ -32,7 +32,8 @@ type History struct {
 // FoldReason says why a pass has rendered a new baseline, for example "first-head".
 type FoldReason string
 
-// The reasons of a fold, beside those of history.NeedsFold and the causes of a hard pass.
+// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
+// hard pass.
 const (
 	// FoldFirst: the session had no head.
 	FoldFirst FoldReason = "first-head"

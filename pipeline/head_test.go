@@ -148,7 +148,7 @@ func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	}
 }
 
-// A revert behind the end of a compartment takes that compartment, and nothing else.
+// A revert takes each compartment whose last message it removes, and no other one.
 func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(9, 50)

@@ -531,7 +531,7 @@ func TestWildLivesKnowEveryProfile(t *testing.T) {
 // D1: in an emergency, the step before the newest one lost its calls. Its text fused
 // with the newest step, whose thinking then followed a text or was removed.
 //
-// D4: a text behind a call counted as joined to the next step, which lost its thinking
+// D4: a text after a call counted as joined to the next step, which lost its thinking
 // on a steady pass.
 //
 // D8: of two thinking blocks in one answer, the second was removed.

@@ -26,9 +26,9 @@ func (s *Session) sparedOf(i int) spared {
 }
 
 // reviewEnd compares sparedOf with the rendered messages, and marks the messages for
-// rendering where the two differ. New messages can change the result for a message only
-// as long as fewer than two messages after it end an answer. So reviewEnd looks at the
-// last two rendered messages that do, and at all messages between and after these two.
+// rendering where the two differ. The result of sparedOf depends at most on the next
+// two messages that end an answer. So reviewEnd looks at the last two rendered messages
+// that end an answer, and at all messages between and after them.
 func (s *Session) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -69,7 +69,7 @@ func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 }
 
 // hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
-// that has become the last answer of its turn, behind other answers with calls. If it
+// that has become the last answer of its turn, after other answers with calls. If it
 // vanished, one of these would be the last answer, and it would have to begin with
 // thinking. The host does not know whether the next request switches thinking on.
 //
@@ -112,7 +112,7 @@ func (s *Session) isJoinable(i int) bool {
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether the user speaks directly behind entry i, and the entry
+// endsTurnThinking reports whether the user speaks directly after entry i, and the entry
 // has signed thinking, or an answer that the provider joins with it.
 func (s *Session) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {

@@ -57,7 +57,7 @@ func (m marks) bill(low int) float64 {
 }
 
 // EstimateLowMark estimates the low mark that a pass would choose. It needs no messages
-// of the session, so it assumes that the rules can take everything behind the prefix.
+// of the session, so it assumes that the rules can take everything after the prefix.
 func EstimateLowMark(high, prefix, growth int, price schema.Price) int {
 	return marks{high: high, floor: prefix, prefix: prefix, growth: growth, price: price}.low()
 }

@@ -12,7 +12,7 @@ import (
 func (s *Session) AskModel(m schema.Model) { s.askedModel = m }
 
 // Model returns the model that the next request goes to: the one of AskModel, or the one
-// that the newest user message asks for. If nobody names a model, it is the last pass's
+// that the newest user message asks for. If neither is known, it is the last pass's
 // model.
 func (s *Session) Model() schema.Model {
 	if s.askedModel.ID != "" {

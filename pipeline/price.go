@@ -4,7 +4,7 @@ import "github.com/magicctx/magicctx-host/schema"
 
 // A BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
-	// Resent is the number of tokens behind the first changed byte, which the provider
+	// Resent is the number of tokens after the first changed byte, which the provider
 	// must write to its cache again. Removed is the number of tokens that the wire
 	// loses.
 	Resent, Removed int
@@ -49,8 +49,8 @@ type bust struct {
 	breakpoints int
 }
 
-// firstChanged returns the index of the first message for which the content changes, or
-// the prompt before it.
+// firstChanged returns the index of the first message that the bust affects. If the
+// head changes, that is 0, because the prompt before every message changes.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0

@@ -80,8 +80,8 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	return size, g
 }
 
-// gauge returns our belief about the usage of entry i. The host counts that usage's
-// prompt as own tokens.
+// gauge returns our belief about the usage of entry i. own is the host's count of that
+// usage's prompt.
 func (s *Session) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
@@ -127,8 +127,8 @@ func (s *Session) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the expected size of a prompt whose messages the host counts as own
-// tokens.
+// estimate returns the expected size of a prompt. own is the host's count of the
+// prompt's messages.
 func (g Gauge) estimate(own int) int {
 	return max(0, g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
@@ -237,8 +237,8 @@ func (s *Session) grown() Gauge {
 const leastCount = 100
 
 // isMeasured reports whether the provider reported the size of the session's prompt
-// with this message. A summary does not count: the harness requested it with a prompt
-// of its own.
+// with this message. A summary does not count: the harness requested it with a separate
+// prompt.
 func (e *entry) isMeasured() bool {
 	return e.header.role == transcript.Assistant && !e.header.summary && e.header.usage.Prompt() > 0
 }

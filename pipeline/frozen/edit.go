@@ -66,7 +66,7 @@ type Treatment struct {
 	// Stripped, Unthought and IsShell each say that an edit of that kind
 	// exists.
 	Stripped, Unthought, IsShell bool
-	// Covered says that the head stands for the unit's message. It is no edit: it
+	// Covered says that the head stands for the unit's message. It is not an edit: it
 	// follows from the head's ThroughTag.
 	Covered bool
 }

@@ -4,7 +4,7 @@ package frozen
 // that the head covers, which no longer reach the provider themselves. The zero Head
 // covers nothing and has no messages.
 type Head struct {
-	// Fold numbers the folds of the session. A fold renders the baseline anew.
+	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
 	// Through is the key of the newest covered message, Ordinal its ordinal.
 	Through string
@@ -15,7 +15,7 @@ type Head struct {
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
 	// InBaseline and InDelta count the compartments that each of them shows: the
-	// session's first InBaseline ones, and the InDelta ones behind them.
+	// session's first InBaseline ones, and the InDelta ones after them.
 	InBaseline, InDelta int
 	// BaselineTokens includes the acknowledgement.
 	BaselineTokens, DeltaTokens int

@@ -17,8 +17,8 @@ type spans []span
 // result yet, its arc reaches to the end of the session, because the result is still to
 // come. An older call without result will never get one, so it makes no span.
 //
-// Part of an arc that began in front of the first uncovered message is summarised already.
-// So the arc only binds the messages from there.
+// If an arc began before the first uncovered message, its first messages are summarised
+// already. So such an arc only binds its messages from the first uncovered one on.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {

@@ -5,7 +5,7 @@ package history
 const (
 	// ForceUsage: the historian runs even inside the live turn, and may take more.
 	ForceUsage = 80
-	// EmergencyUsage: the next request may not fit. No model can be waited for, so the pass
+	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it
 	// publishes an extract.
 	EmergencyUsage = 95
 	// proactiveRange is how far below the execute threshold a run may begin, so that
@@ -13,8 +13,7 @@ const (
 	proactiveRange = 2
 )
 
-// A Level is a range of usage. At a higher level the trigger has more reasons for a
-// run.
+// A Level is a range of usage. The trigger has other reasons for a run at each level.
 type Level uint8
 
 // LevelOf returns the level of a usage: 0 while usage itself is no reason for a run, 1 near

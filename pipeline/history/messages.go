@@ -77,9 +77,8 @@ func (m *Messages) key(ordinal int) string {
 	return ""
 }
 
-// suffixStart returns the ordinal at which the newest messages begin that together have
-// at least the given number of tokens. It returns 1 if all messages together have
-// fewer.
+// suffixStart returns the greatest ordinal from which on the messages have at least the
+// given number of tokens together. It returns 1 if all messages together have fewer.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {

@@ -76,8 +76,8 @@ type TriggerResult struct {
 const (
 	// leastTokens is the least size of the text that the trigger reads.
 	leastTokens = 6000
-	// sizeFactor says from which size of the condensed text a run begins: from 3
-	// trigger budgets.
+	// sizeFactor is the size of the condensed text, in trigger budgets, from which a
+	// run begins.
 	sizeFactor = 3
 	// dropsSuffice is a part of the execute threshold. If drops bring the usage down to
 	// it, no run is needed.

@@ -14,8 +14,8 @@ import (
 // Options are the settings that stay the same for a whole session.
 type Options struct {
 	Codec transcript.Codec
-	// Prefixes says whether each active unit shows its tag to the model, for
-	// example `§12§ ` in front of a text.
+	// Prefixes says whether each active unit shows its tag to the model, for example
+	// `§12§ ` before a text.
 	Prefixes bool
 }
 

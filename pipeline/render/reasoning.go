@@ -2,9 +2,9 @@ package render
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// reasoning leaves out the thinking that an edit has decided about, and then
-// the thinking that the provider would refuse. It runs after all other
-// removals, because it depends on the parts that stay.
+// reasoning leaves out the thinking that an edit removes, and then the thinking that
+// the provider would refuse. It runs after all other removals, because it depends on
+// the parts that stay.
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)

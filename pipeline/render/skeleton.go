@@ -45,8 +45,8 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
-// longOver is the length in UTF-16 units above which ClampLong shortens an
-// argument. Paths, patterns and commands are shorter as a rule, so they stay.
+// longOver is the length in UTF-16 units above which ClampLong shortens an argument.
+// Paths, patterns and commands are usually shorter, so they stay.
 const longOver = 200
 
 // ClampLong returns the arguments with every long member shortened, or nil if

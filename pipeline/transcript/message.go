@@ -98,10 +98,10 @@ type Part struct {
 	// TextPath leads to the string that Text was read from. It is empty if
 	// there is none, for example for a tool without a result.
 	TextPath string
-	// Replaced says that the harness sends a sentence of its own in place of a
-	// tool's result. Text is that sentence. TextPath is empty then, because a
-	// patch of the result would never reach the provider. Original is the result
-	// itself, if the harness still holds it.
+	// Replaced says that the harness sends its own sentence in place of a tool's
+	// result, for example "[Old tool result content cleared]". Text is that sentence.
+	// TextPath is empty then, because a patch of the result would never reach the
+	// provider. Original is the result itself, if the harness still holds it.
 	Replaced bool
 	Original string
 	// Hidden says that the harness keeps the part from the provider.

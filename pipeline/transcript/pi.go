@@ -113,7 +113,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	case "":
-		// The message was taken off the wire, or this is no step.
+		// The message was taken off the wire, or raw is not a step.
 		msg.Role = ""
 		if len(m.Content) > 0 {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
