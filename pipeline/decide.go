@@ -83,8 +83,8 @@ type Assessment struct {
 	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
 	// edit.
 	Price BustPrice
-	// Gauge is the size that the pass believed, and Stuck says whether the pressure
-	// episode is stuck.
+	// Gauge holds the size that the pass assumed for the newest measured prompt. Stuck
+	// says whether the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
 	// ReclaimUpTo is the highest tag that this pass or an earlier one could have

@@ -18,8 +18,8 @@ type marks struct {
 	price  schema.Price
 }
 
-// lowMarkSlack is how much more than the cheapest low mark the chosen one may cost.
-// Near the optimum the bill is flat, and a higher mark leaves more content for the
+// lowMarkSlack says how much more the chosen low mark may cost than the cheapest one: 5
+// %. Near the optimum the bill is flat, and a higher mark leaves more content for the
 // model to see.
 const lowMarkSlack = 1.05
 

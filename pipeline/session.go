@@ -27,7 +27,7 @@ type Meta struct {
 	// output is reclaimed only after such a pass, so that the model gets a chance to
 	// use it first.
 	ReclaimUpTo int
-	// Gauge is the size that the last pass believed of the newest measured prompt.
+	// Gauge holds the size that the last pass assumed for the newest measured prompt.
 	Gauge Gauge
 }
 
@@ -73,7 +73,8 @@ type Session struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// freshFrom is the first tag that the newest Update could give.
+	// freshFrom is the lowest tag that the newest Update could give. Units with lower
+	// tags were known before.
 	freshFrom int
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
@@ -300,8 +301,8 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// show makes the next rendering show the frozen state with a laid over it. The
-// additions that the last rendering showed are refused, unless they were committed.
+// show makes the next rendering use the frozen state with the additions a. It refuses
+// the additions of the last rendering, unless they were committed.
 func (s *Session) show(a frozen.Additions) {
 	s.markStale(s.proposed.Edits)
 	s.proposed, s.shown = a, s.State.With(a)

@@ -23,8 +23,8 @@ type DeltaInput struct {
 	Shown []int64
 	// Memories holds the memories stored since the fold.
 	Memories []Memory
-	// Profile is the whole profile of the user if it has changed since the fold,
-	// else nil.
+	// Profile is the whole profile of the user if it has changed since the fold.
+	// Otherwise it is nil.
 	Profile []string
 
 	MemoryBudget, ProfileBudget int

@@ -36,7 +36,7 @@ type Demand struct {
 type Way uint8
 
 const (
-	// Wait: not on this pass.
+	// Wait: this pass makes no compartment.
 	Wait Way = iota
 	// ByModel: a model summarises.
 	ByModel
@@ -127,8 +127,9 @@ func (t Throttle) Begun(pass int, g Grant) Throttle {
 	return t
 }
 
-// Failed returns the throttle after that run has ended on a pass without a result of a
-// model. It counts the tokens that the models have really read, and their price.
+// Failed returns the throttle after a run with grant g has ended on a pass without a
+// model's result. It replaces the granted tokens by the tokens that the models have
+// really read, and adds their price.
 func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
 	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
 	return t

@@ -29,7 +29,7 @@ func LevelOf(usage, threshold float64) Level {
 }
 
 // Scale returns the factor by which the protected tail shrinks if nothing is eligible
-// at its usual size, for example 0.5 from ForceUsage on.
+// at its usual size, for example 0.5 at ForceUsage.
 func Scale(usage float64) float64 {
 	switch {
 	case usage >= EmergencyUsage:

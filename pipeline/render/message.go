@@ -142,8 +142,8 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that the provider sees in another form than the
-	// one that the model wrote.
+	// changed marks the parts that reach the provider in a different form from the one
+	// that the model wrote.
 	changed []bool
 	patch   schema.Patch
 }

@@ -12,8 +12,8 @@ import (
 // the strictest demands.
 type Profile struct {
 	Name string
-	// Packages lists the names of the code with which a harness reaches such providers:
-	// npm packages, or the API names of Pi.
+	// Packages lists the npm packages, or for Pi the API names, with which a harness
+	// reaches such providers.
 	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.

@@ -20,7 +20,8 @@ const (
 	minReclaim = 2000
 )
 
-// lastTier is the tier of the tools that nobody has ranked. It is dropped first.
+// lastTier is the tier of all tools without a rank (Facts.Tier is 0). It is dropped
+// first.
 const lastTier = 3
 
 func (f *Facts) tier() int {

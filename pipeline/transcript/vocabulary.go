@@ -37,7 +37,7 @@ type ToolClass struct {
 	// File says what the tool does with the file in its arguments.
 	File FileUse
 	// Tier ranks the tool by the model's loss if its output goes: 1 is the greatest
-	// loss, and 0 means that nobody has ranked the tool.
+	// loss, and 0 means that the tool has no rank.
 	Tier int
 }
 
