@@ -249,7 +249,7 @@ func idList(ids []int64) string {
 	return strings.Join(words, ",")
 }
 
-// ids reads what idList has written.
+// ids reads a list that idList has written.
 func ids(list string) []int64 {
 	var all []int64
 	for word := range strings.SplitSeq(list, ",") {

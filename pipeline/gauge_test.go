@@ -228,7 +228,7 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 
 // F16: after a lost database the size of the prompt is the host's estimate, in the
 // provider's tokens, and a bust frees most of it. The bust was subtracted in the host's
-// own tokens: The host believed 18,822 tokens when it sent 7,876.
+// own tokens: the host believed 18,822 tokens when it sent 7,876.
 func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)

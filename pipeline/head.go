@@ -65,8 +65,9 @@ func (m *headMemo) render(codec transcript.Codec) {
 }
 
 // breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets
-// one on each block of the system prompt and two on the newest messages, so ours is one
-// too many if the system prompt has several blocks: the newest message would lose its own.
+// one on each block of the system prompt and two on the newest messages, so if the system
+// prompt has several blocks, ours is one too many, and the newest message would lose its
+// breakpoint.
 func (s *Session) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {

@@ -66,7 +66,7 @@ func (w *world) askModel() {
 	}
 }
 
-// setUsage makes an answer report a prompt of so many tokens.
+// setUsage makes an answer report a prompt of this many tokens.
 func (w *world) setUsage(i, tokens int) {
 	codec := w.codec
 	usage := codec.UsageValue(transcript.Usage{Input: tokens})

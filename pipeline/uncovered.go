@@ -64,7 +64,7 @@ func (s *Session) rawTokens(i int) int {
 	return tokens
 }
 
-// callTokens is about the size of a call in the historian's text, which shows only its
+// callTokens estimates the size of a call in the historian's text, which shows only its
 // beginning (docs/history.md).
 const callTokens = 20
 

@@ -12,8 +12,8 @@ const EmptyDelta = "<session-history-since>(no new content since last materializ
 // updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds what has changed since the fold. Budgets are those of the
-// baseline, in tokens; 0 stands for the default.
+// A DeltaInput holds everything that has changed since the fold. The budgets are those
+// of the baseline, in tokens; 0 stands for the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []Compartment

@@ -8,8 +8,9 @@ const (
 	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it
 	// publishes an extract.
 	EmergencyUsage = 95
-	// proactiveRange is how far below the execute threshold a run may begin, so that
-	// its result is there when the threshold is reached.
+	// proactiveRange is the distance below the execute threshold, in percent of the
+	// limit, at which a run may begin, so that its result is there when the threshold
+	// is reached.
 	proactiveRange = 2
 )
 

@@ -34,7 +34,7 @@ const (
 	unjudged = 50
 	// wrapperTokens is the size of the tags around a list of memories.
 	wrapperTokens = 6
-	// bulletTokens is the size of what surrounds a line of the user's profile.
+	// bulletTokens is the number of tokens around a line of the user's profile.
 	bulletTokens = 4
 )
 

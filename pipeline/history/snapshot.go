@@ -79,7 +79,7 @@ type Snapshot struct {
 	// Oversize says that Reads exceeds Cap, because a message or a tool arc cannot be
 	// divided.
 	Oversize bool
-	// Limit and Usage are those of the situation.
+	// Limit and Usage are copied from the situation.
 	Limit int
 	Usage float64
 }

@@ -50,7 +50,7 @@ type TriggerFacts struct {
 // WaitingDrops is the part of the prompt that the next bust takes away anyway, in tokens:
 // published history that the head does not show yet, and queued drops.
 type WaitingDrops struct {
-	// Active is the size of the prompt, Going that of the part that leaves it.
+	// Active is the size of the prompt, Going the size of the part that leaves it.
 	Active, Going int
 }
 

@@ -52,8 +52,8 @@ const (
 // asked from Pressure on, but comes after the rules of the force level, so that it takes texts only if the
 // tools were not enough.
 //
-// A proposed drop is not yet what the provider sees. It passes these places, in
-// this order:
+// The provider does not always see a drop as a rule has proposed it. These places can
+// change it, in this order:
 //
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
 //     tools (SkeletonWindow). QueuedDrops also does so for results that the
