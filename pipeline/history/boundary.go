@@ -60,7 +60,7 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk makes the tail of the newest messages that have the target's size together. If
+// walk begins the tail where the newest messages reach the target's size together. If
 // the first of them is huge, walk leaves it out, because the tail would be several
 // times its target.
 func (d *division) walk() {

@@ -16,9 +16,9 @@ const (
 
 // remove takes a word out of its sentence, together with the blanks before it and the
 // punctuation that belonged to it: "this, please." becomes "this.", and "well; clearly,
-// it" becomes "well; it". Lines stay lines. A word stays if it is emphasised, quoted or
-// negated, or a whole sentence. A courtesy such as "Sure!" goes even if it is a whole
-// sentence.
+// it" becomes "well; it". It never joins lines. A word stays if it is emphasised,
+// quoted or negated, or a whole sentence. A courtesy such as "Sure!" goes even if it is
+// a whole sentence.
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)

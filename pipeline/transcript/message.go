@@ -24,12 +24,11 @@ type Message struct {
 	Created, Completed int64
 	// KeyLasts says that a copy of the session has the message under the same key.
 	KeyLasts bool
-	// Model is the model that wrote an assistant message, or that a user message asks
-	// to answer it.
+	// Model is the model that wrote an assistant message, or that is to answer a user
+	// message.
 	Model schema.Model
-	// Agent is the harness's agent that a user message asks to answer it. It is empty
-	// if the harness does not say. Another agent has another system prompt and other
-	// tools.
+	// Agent is the harness's agent that is to answer a user message. It is empty if the
+	// harness does not say. Another agent has another system prompt and other tools.
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
