@@ -180,11 +180,12 @@ func (s *Session) ForgetClient() {
 	}
 }
 
-// Update keeps the leading messages (their number is unchanged), replaces all others by
-// raws, and returns the units that it saw for the first time, with their new tags. It
-// gives tags in the order of the transcript. So a restarted host that lost the newest
-// tags gives the same ones again. Sent is the token (Wire.Token) of the newest request.
-// It is empty if that request left without a wire of this host.
+// Update keeps the first messages of the array, as many as the argument unchanged says.
+// It replaces all others by raws, and returns the units that it saw for the first time,
+// with their new tags. It gives tags in the order of the transcript. So a restarted
+// host that lost the newest tags gives the same ones again. Sent is the token
+// (Wire.Token) of the newest request. It is empty if that request left without a wire
+// of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
 	for _, e := range s.entries[unchanged:] {
