@@ -10,11 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking
-// block only behind the exact prompt that the block was produced for. The number of
-// the preamble and the hash chain of the wire stand for that prompt. So the host keeps
-// no list of changes that invalidate thinking: if the chain in front of a message
-// changes, the thinking of that message is lost, and nothing else takes it away.
+// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block
+// only behind the exact prompt that the block was produced for. The number of the
+// preamble and the hash chain of the wire stand for that prompt. So the host keeps no
+// list of changes that invalidate thinking: if the chain before a message changes, the
+// thinking of that message is lost. Nothing else makes it lose its thinking.
 
 // promptID names a prompt by its preamble and the chain of its messages, for example
 // "3.9f86d0…".
@@ -41,10 +41,10 @@ func (s *Session) TookBack() bool {
 	return s.sentToken != "" && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether the thinking of entry i still stands behind the prompt that it
-// was produced for. The chain before covers everything that is sent in front of the
-// entry. If the entry answers the newest request and is seen for the first time, holds
-// binds its thinking to that prompt.
+// holds reports whether the thinking of entry i still follows the prompt that it was
+// produced for. The argument before is the chain of everything that the request sends
+// before the entry. If the entry answers the newest request and is seen for the first
+// time, holds binds its thinking to that prompt.
 func (s *Session) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
@@ -110,8 +110,9 @@ func (s *Session) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b)
 // Unstored returns the bindings made since the last committed pass.
 func (s *Session) Unstored() []frozen.Binding { return s.unstored }
 
-// lostWith estimates how many tokens of thinking leave the first n messages of the wire
-// with a new setup. If the model binds its thinking, a new preamble takes all of it.
+// lostWith estimates how many tokens of thinking the first n messages of the wire lose
+// if the setup becomes after. If the model binds its thinking, a new preamble
+// invalidates all of it.
 func (s *Session) lostWith(after frozen.Setup, n int) int {
 	before := s.State.Setup
 	if !after.Binds || after.Preamble == before.Preamble {
@@ -129,8 +130,9 @@ func (s *Session) lostWith(after frozen.Setup, n int) int {
 	return tokens
 }
 
-// sendsThinking reports whether the thinking of e has not left with its content: thinking
-// leaves with the last call that it led to, with an empty shell, and if an edit names it.
+// sendsThinking reports whether the wire still holds the thinking of e. Thinking leaves
+// the wire with its message (if the head covers it, or it is a shell), with an unthink
+// edit, and with the last of the message's calls.
 func (s *Session) sendsThinking(e *entry) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
@@ -150,7 +152,7 @@ func (s *Session) sendsThinking(e *entry) bool {
 }
 
 // thinkingIn estimates how many tokens of reasoning the first n messages send. The host's
-// count of them does not include it.
+// count of these messages does not include reasoning.
 func (s *Session) thinkingIn(n int) int {
 	tokens := 0
 	for i := range n {

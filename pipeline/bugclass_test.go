@@ -39,9 +39,9 @@ func TestBugA10IdleBustsOncePerTurn(t *testing.T) {
 	}
 }
 
-// A10 again: an idle session bust on every pass until the answer came, even if only a
-// moment lay between two passes. The second bust then dropped outputs that had had
-// their grace on the first.
+// A10 again: an idle session bust on every pass until the answer came, even if the
+// passes came within a moment. The second bust then dropped outputs, because the first
+// one had counted as their grace.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -215,7 +215,7 @@ func TestBugA7HardPassDrainsInTheSameBust(t *testing.T) {
 }
 
 // A8: a lost prefix was stored like a user's request for a bust. That suppressed the
-// condition that ends the request, so the next passes bust again.
+// condition that ends the request, so the next passes made further busts.
 func TestBugA8HardPassEndsItself(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: and?")
@@ -317,7 +317,7 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// A29 (and the case of reference vector V06 in which a usage is used twice): a second
+// A29 (and, in reference vector V06, the case in which a usage is read twice): a second
 // pass on the same measurement dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
@@ -402,7 +402,7 @@ func TestBugB1ThinkingStandsFirst(t *testing.T) {
 		for _, reasoning := range []string{"r1", "r1b", "r2", "r3", "r5"} {
 			s.shows(fmt.Sprintf("reasoning %q", reasoning), true)
 		}
-		s.happen("drop 3\nflush") // c1; its text x stays in front of a2
+		s.happen("drop 3\nflush") // c1; its text x stays before a2
 		s.shows(`reasoning "r2"`, !profile.FusesAssistants)
 		s.shows(`reasoning "r3"`, true)
 		s.shows(`reasoning "r5"`, true)
@@ -423,15 +423,15 @@ func TestBugB2UserMessageIsNeverEmptied(t *testing.T) {
 	s.steady("")
 }
 
-// B3: other providers were treated like Anthropic. They missed the reasoning, or
-// refused empty texts.
+// B3: other providers were treated like Anthropic. They refused requests without the
+// reasoning, or with empty texts.
 func TestBugB3OtherProvidersKeepTheirReasoning(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
 		s.w.readings.Knobs.ReasoningAge = 1
 		s.happen("user u0: q\nassistant a0: think signed \"r0\" | <think>z</think> w\nuser u1: q\nassistant a1: think \"r1\" | <think>z</think> x | call read c1 {} -> \"A\"\nassistant a2: think \"r2\" | y\nassistant a3 (10%): think \"r3\" | z\nuser u2: n\nassistant a4 (10%): v\nuser u3: m")
 		s.happen("flush\ndrop 6")
-		s.shows("<think>", false) // thinking inside a text is needed by no provider
+		s.shows("<think>", false) // no provider needs thinking inside a text
 		s.shows(`reasoning "r0"`, true)
 		for _, reasoning := range []string{"r1", "r2", "r3"} {
 			s.shows(fmt.Sprintf("reasoning %q", reasoning), !p.ForgetsReasoning)
@@ -527,8 +527,9 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	}
 }
 
-// B9: models imitate tags, and the imitated tags piled up in front of their texts. The
-// test also has texts that only look like tags, which lost a half of themselves (D2).
+// B9: models imitate tags, and the imitated tags piled up at the start of the texts.
+// The test also has texts that only look like tags. They lost a half of themselves
+// (D2).
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")
@@ -555,8 +556,8 @@ func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	}
 }
 
-// B11: providers reuse call ids, and a result was attributed to a call of another turn. In
-// Pi, where results are messages of their own, two steps may even have equal ids in one array.
+// B11: providers reuse call ids, and a result was attributed to a call of another turn. In Pi,
+// where results are separate messages, two steps may even have equal ids in one array.
 func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		s := begin(t, "anthropic", 1)
@@ -640,8 +641,8 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 }
 
 // After a revert, the reverted units counted as the newest ones, so age protected no
-// unit that was still there. The pass dropped a result that the model had not read,
-// and the request ended with an answer of the model.
+// unit that was still in the array. The pass dropped a result that the model had not
+// read, and the request ended with an answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

@@ -138,8 +138,8 @@ var bugIndex = []struct{ class, in, test, why string }{
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
-// Every class has an entry. A test that the index names must exist. A class without a
-// test, because it is put off or impossible, must give its reason.
+// Every class has an entry. Each test that the index names must exist. If a class has
+// no test, because the test is put off or impossible, the entry must give the reason.
 func TestBugIndex(t *testing.T) {
 	tests := map[string]map[string]bool{}
 	for _, dir := range []string{".", "rule", "nudge", "history", "../internal/host", "../internal/projectdocs", "../store", "../agents/historian"} {

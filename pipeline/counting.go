@@ -19,7 +19,8 @@ func (r TokenRatio) value() float64 {
 	return min(max(leastRatio, float64(r)), mostRatio)
 }
 
-// OwnTokens returns how many tokens of the host's count are n tokens of the provider.
+// OwnTokens converts n tokens of the provider to tokens of the host's count. For
+// example, if the ratio is 1.5, 3,000 tokens of the provider are 2,000 of the host's.
 func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 
 // Counting holds the token ratios that a pass needs to estimate a prompt that no usage
@@ -31,18 +32,18 @@ type Counting struct {
 	Model, Measured TokenRatio
 }
 
-// tokens returns the tokens of the provider in own tokens of the host's count.
+// tokens converts own tokens of the host's count to tokens of the provider.
 func (c Counting) tokens(own int) int { return int(c.Model.value() * float64(own)) }
 
-// translate turns a prompt size that the measuring model's provider has reported into the
-// tokens of the pass's model. Tools and system prompt are counted with the same
-// vocabulary as the messages, so that the whole prompt is scaled.
+// translate converts a prompt size from tokens of the model that measured it to tokens of
+// the pass's model. Tools and system prompt are counted with the same vocabulary as the
+// messages, so translate scales the whole prompt.
 func (c Counting) translate(prompt int) int {
 	return int(float64(prompt) * min(max(leastRatio, c.Model.value()/c.Measured.value()), mostRatio))
 }
 
-// MeasuredBy returns the model that wrote the newest answer with a usage, the zero Model
-// if there is none.
+// MeasuredBy returns the model that wrote the newest answer with a usage. If no answer
+// has one, it returns the zero Model.
 func (s *Session) MeasuredBy() schema.Model {
 	if i := s.newestMeasured(); i >= 0 {
 		return s.entries[i].header.wrote
@@ -60,8 +61,9 @@ func (s *Session) newestMeasured() int {
 	return -1
 }
 
-// Measured returns the key of the newest answer if its usage is that of a wire. It is empty
-// if there is none, for example because the newest request left without the host.
+// Measured returns the key of the newest answer with a usage, if that usage measures a wire
+// of the host. Otherwise it returns "", for example because the newest request left without
+// the host.
 func (s *Session) Measured() (messageKey string) {
 	if i := s.newestMeasured(); i >= 0 && s.sentToken != "" && s.entries[i].isTrueMeasurement() {
 		return s.entries[i].header.key
@@ -69,9 +71,9 @@ func (s *Session) Measured() (messageKey string) {
 	return ""
 }
 
-// isTrueMeasurement reports whether the usage is that of a whole prompt. Every prompt has
-// new tokens, so a usage that names only tokens of the cache is incomplete. A failed
-// answer may report the usage of a part of its prompt.
+// isTrueMeasurement reports whether the usage of e is the size of a whole prompt. Every
+// prompt has new tokens, so a usage that names only tokens read from the cache is
+// incomplete. A failed answer may report the usage of a part of its prompt.
 func (e *entry) isTrueMeasurement() bool {
 	u := e.header.usage
 	return e.isMeasured() && !e.header.errored && u.Input+u.CacheWrite > 0
@@ -79,11 +81,11 @@ func (e *entry) isTrueMeasurement() bool {
 
 // Bounds of a sample of the token ratio.
 const (
-	// leastSample is the least number of tokens of text that a sample compares. Fewer tell
-	// little: a reminder or the frame of a few messages would weigh too much.
+	// leastSample is the least number of tokens of text that a sample compares. In a
+	// smaller sample, a reminder or the frame of a few messages would distort the ratio.
 	leastSample = 4000
-	// mostUncounted is the part of a sample, relative to its text, that may be content
-	// whose size the host only estimates: files and thinking.
+	// mostUncounted limits the content of a sample whose size the host only estimates:
+	// files and thinking. It may be at most a fifth of the sample's text.
 	mostUncounted = 0.2
 )
 
@@ -91,14 +93,16 @@ const (
 type TokenSample struct {
 	Model schema.Model
 	// Ratio is 0 if the comparison tells nothing: the answers are of different models, too
-	// much of the content is no text, or the sizes cannot be of the same content.
+	// much of the content is not text, or the ratio is below leastRatio or above
+	// mostRatio.
 	Ratio TokenRatio
 }
 
-// SampleTokens compares two reported prompts: those of the answers with these keys, older
-// first. No pass between them may have busted. Then the second prompt is the first one
-// with the messages between them at its end, and the growth of the reported size is the
-// provider's count of these messages. ok is false while they hold too little text.
+// SampleTokens compares the prompts that two answers report. older and newer are the keys
+// of these answers. No pass between them may have busted. Then the second prompt is the
+// first one with the messages between them at its end, and the growth of the reported
+// size is the provider's count of these messages. ok is false while these messages hold
+// too little text.
 func (s *Session) SampleTokens(older, newer string) (sample TokenSample, ok bool) {
 	from, found := s.index[older]
 	to, foundToo := s.index[newer]

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Two prompts show the ratio by which their provider counts, as long as the second one
-// only extends the first one.
+// If the second of two prompts only extends the first one, their reported sizes show
+// the provider's token ratio.
 func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.5, 1.9} {
 		p := newProvider(t, 3000, perToken)
@@ -30,7 +30,7 @@ func TestSampleTokensFindsTheProvidersRatio(t *testing.T) {
 	}
 }
 
-// Nothing is learned from reports that cannot be of the same content.
+// If two reports cannot be about the same content, no ratio is learned from them.
 func TestSampleTokensRefusesWhatProvesNothing(t *testing.T) {
 	usage := func(input, read int) obj {
 		return obj{"tokens": obj{"input": input, "cache": obj{"read": read, "write": 0}}}
@@ -61,7 +61,8 @@ func TestSampleTokensRefusesWhatProvesNothing(t *testing.T) {
 	}
 }
 
-// A message of the user that no usage reports yet is as large as the model counts it.
+// A user message that no usage reports yet gets the size that the model's provider
+// would count.
 func TestSizeUsesTheLearnedRatio(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tokens := rapid.IntRange(1000, 20_000).Draw(rt, "tokens of the tail")
@@ -96,7 +97,7 @@ func drawRatio(rt *rapid.T, label string) TokenRatio {
 	return TokenRatio(rapid.SampledFrom([]float64{0, 0.5, 0.8, 1, 1.3, 1.5, 2}).Draw(rt, label))
 }
 
-// A ratio cannot leave its bounds, whatever is stored.
+// A ratio stays within its bounds, even if the stored number is outside.
 func TestTokenRatioIsBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := TokenRatio(rapid.Float64().Draw(rt, "ratio"))
@@ -115,7 +116,8 @@ func TestTokenRatioIsBounded(t *testing.T) {
 }
 
 // If a model counts twice as much as the one before, the same session is twice as full.
-// Its first pass makes room, and does not wait until the provider refuses the prompt.
+// The first pass for the new model makes room, and does not wait until the provider
+// refuses the prompt.
 func TestModelSwitchMakesRoomForTheNewVocabulary(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		p := newProvider(t, 500, 1)
@@ -137,8 +139,8 @@ func TestModelSwitchMakesRoomForTheNewVocabulary(t *testing.T) {
 	}
 }
 
-// The ratio is a belief of the moment and no part of the frozen state: whatever it
-// becomes, a steady pass only appends.
+// The ratio is not part of the frozen state. If it changes, a steady pass still only
+// appends.
 func TestTokenRatioChangesNoSteadyWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, 500, 1)

@@ -19,8 +19,8 @@ type Readings struct {
 	// Threshold is the execute threshold in percent of the limit, for example 65: the
 	// high mark. LowMark is the low mark in percent. If it is 0, the pass chooses one.
 	Threshold, LowMark float64
-	// TTL is how long the provider keeps an unused prefix. Route describes how its
-	// cache behaves otherwise.
+	// TTL is how long the provider keeps an unused prefix. Route describes the other
+	// properties of its cache.
 	TTL      time.Duration
 	Route    route.Route
 	Subagent bool
@@ -45,16 +45,16 @@ type Readings struct {
 	// SystemPending says that the harness's system prompt differs from the one that
 	// the session sends. The session adopts it when a turn begins.
 	SystemPending bool
-	// SystemIsNew says that the request leaves with another system prompt than the
-	// last one, whatever the pass decides.
+	// SystemIsNew says that the request leaves with a different system prompt from the
+	// last request, no matter how the pass decides.
 	SystemIsNew bool
 	// SystemIsOld says that the session adopted its system prompt on an earlier day,
 	// so the date in it is wrong. The prompt is renewed once the prefix is lost for
 	// another reason.
 	SystemIsOld bool
 	Knobs       rule.Knobs
-	// History is what the head can be made of. It is nil if the session has none, for
-	// example because the historian is switched off.
+	// History holds everything that the head can be made of. It is nil if the session
+	// cannot have a head, for example because the historian is switched off.
 	History *History
 }
 
@@ -83,25 +83,25 @@ type Assessment struct {
 	// Price is the estimated cost and gain of the bust, zero if no rule proposed an
 	// edit.
 	Price BustPrice
-	// Gauge is the size that the pass believed, and Stuck says whether the pressure
-	// episode is stuck.
+	// Gauge holds the size that the pass assumed for the newest measured prompt. Stuck
+	// says whether the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
 	// ReclaimUpTo is the highest tag that this pass or an earlier one could have
 	// dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
-	// perToken is the number of provider tokens that are freed with one token of the
-	// host's count. As long as the provider has measured the prompt itself, and has not
-	// refused it, it is the learned token ratio of the model.
+	// perToken is the number of provider tokens that a bust frees with each token of
+	// the host's count. If the provider has measured the prompt itself, and has not
+	// refused it, perToken is the model's learned token ratio.
 	perToken float64
 }
 
-// Additions are what a pass adds to the frozen state, and what follows from that for
-// the next passes. A steady pass has the zero value.
+// Additions hold everything that a pass adds to the frozen state, and the consequences
+// for the next passes, for example the relief. A steady pass has the zero value.
 type Additions struct {
 	frozen.Additions
-	// Reasons holds the reason of each edit, in the order of Edits. It shows nowhere on
-	// the wire; a person may ask for it.
+	// Reasons holds the reason of each edit, in the order of Edits. Reasons never show
+	// on the wire; a person may ask for them.
 	Reasons []rule.Reason
 	// Relief is the relief after the bust. It is nil if the relief stays as it is.
 	Relief *Relief
@@ -194,14 +194,14 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	lost := s.lostWith(setup, measured)
 	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
 	found.Size.Current -= lost
-	left := found // as the new head leaves it to the rules
+	left := found // the wire as the rules find it, with the new head
 	covered := int(a.perToken * float64(change.freed))
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the bust still goes down to the low mark:
-	// everything behind the head is sent again anyway.
+	// everything after the head is sent again anyway.
 	v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	p := rule.Propose(v, r.Knobs)
 	freed := covered + int(a.perToken*float64(p.Freed))
@@ -238,8 +238,8 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 }
 
 // setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
-// change. But a new preamble invalidates all bound thinking. So the preamble is
-// numbered anew only if the request's system prompt, tools or model really change.
+// change. But a new preamble invalidates all bound thinking. So the preamble gets a new
+// number only if the request's system prompt, tools or model really change.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps

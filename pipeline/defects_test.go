@@ -176,8 +176,8 @@ func TestPauseAfterAnImpossibleTimeIsNotShown(t *testing.T) {
 // anyTime matches the times of a message of OpenCode.
 var anyTime = regexp.MustCompile(`("(?:created|completed)":)\d+`)
 
-// C5: marks of pauses could not be switched on or off for content that was tagged
-// already. They now change when the prefix is gone anyway.
+// C5: marks of pauses could not be switched on or off for content that already had a
+// tag. Now they change on a pass that finds the prefix gone.
 func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Gaps = false
@@ -240,7 +240,7 @@ func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s.shows(`u2 user: other "{\"content\":\"A\"`, true)
 }
 
-// C15: blanks in front of an imitated tag kept it from being removed.
+// C15: blanks before an imitated tag kept it from being removed.
 func TestDefectC15BlanksDoNotProtectImitatedTags(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "  §1§ hi")))
@@ -302,7 +302,7 @@ func TestDefectC17RunningToolSurvivesAnEmergency(t *testing.T) {
 }
 
 // C19: a drop that came after the strips of its pass sent the reasoning's signature
-// with another text. The next pass left the signature out.
+// with a changed text. The next pass left the signature out.
 func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: think signed \"why\"\nassistant a1: think signed \"r1\" | call read c1 {} -> \"A\" | call read c2 {} -> \"B\"\n" +
@@ -320,7 +320,7 @@ func TestDefectC19DroppedCallTakesItsReasoningWhole(t *testing.T) {
 	s.steady("restart")
 }
 
-// A revert is an action of the harness, and the journal says so.
+// A revert is an action of the harness, and the bust's cause in the journal says so.
 func TestRevertIsAnExplainedBust(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -346,8 +346,8 @@ func tagsOf(queue []frozen.QueuedDrop) string {
 }
 
 // OpenAI refuses a text whose reasoning item is gone, and a reasoning item that no
-// other item follows. So reasoning stays as long as its text, and goes with the last
-// item that it led to.
+// other item follows. So reasoning stays as long as its text stays, and leaves with the
+// last item that it led to.
 func TestReasoningStaysWithItsTextWhereItIsMissed(t *testing.T) {
 	for profile, want := range map[string]string{
 		"anthropic": "a1 assistant: text \"§2§ so\"\n",
@@ -394,7 +394,8 @@ func TestClampedArgumentsDoNotComeBack(t *testing.T) {
 }
 
 // F17: a small window of a local model was full of reasoning whose texts had been dropped.
-// Such a provider misses the reasoning beside calls, so none of it ever left.
+// Such a provider requires the reasoning beside calls, so the host never removed any
+// reasoning.
 func TestSpentReasoningLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name, profile, answer, drops string

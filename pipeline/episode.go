@@ -24,7 +24,8 @@ type Relief struct {
 }
 
 // Stuck describes how a stuck episode ended. It is zero if no episode is stuck. The
-// next attempt waits for a new tag, a moved grace, a higher band or a queued drop.
+// next attempt waits for a new tag, another Grace, a higher band, a queued drop, or a
+// compartment that the head does not show yet.
 type Stuck struct {
 	// Tag was the highest tag, Grace the highest tag that the two-pass reclaim could
 	// take, Band the band of pressure.
@@ -90,7 +91,7 @@ func forcedAt(a Assessment, limit int) int {
 }
 
 // minEmergency is the least number of freed tokens that justifies a bust at the
-// emergency level. The next step would use up less space than that, so the prefix
+// emergency level. The next step would use up a smaller gain at once, so the prefix
 // would be sent again for almost nothing. A smaller bust is made only if the prompt
 // then falls below the emergency level.
 const minEmergency = 2000
@@ -112,8 +113,8 @@ func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 
 // isRelief reports whether the bust puts the next episode far off. It does if the size
 // gets at least half way from the high mark down to the low one, or a tenth of the
-// window below the high mark. The tenth counts because age protects most of the rest.
-// docs/decisions.md has the measurements.
+// window below the high mark. A tenth of the window is enough because most of the
+// remaining content is protected by its age. docs/decisions.md has the measurements.
 func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)
@@ -148,7 +149,8 @@ func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	return &Relief{Of: size.Measurement, Tokens: freed}
 }
 
-// stuckIf returns what to remember of the episode at a pressure in percent.
+// stuckIf returns the Stuck to store if the episode is stuck at this pressure in
+// percent, and the zero Stuck if it is not.
 func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 	if !isStuck {
 		return Stuck{}
@@ -156,9 +158,9 @@ func (s *Session) stuckIf(isStuck bool, percent float64) Stuck {
 	return Stuck{Tag: s.State.TagCounter, Grace: s.Meta.ReclaimUpTo, Band: band(percent)}
 }
 
-// isStuck reports whether a pass under pressure would find only what the last one
-// found, or would act on the same measurement twice. News are compartments that the head
-// does not show yet.
+// isStuck reports whether a pass under pressure should add nothing, because it would
+// find the same content as the last one or would act on the same measurement twice.
+// hasNews says that the session has compartments that the head does not show yet.
 func (s *Session) isStuck(a Assessment, hasNews bool) bool {
 	if a.Cause != CausePressure && a.Cause != CauseForce {
 		return false

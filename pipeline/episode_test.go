@@ -10,8 +10,8 @@ import (
 func TestIsWorthIt(t *testing.T) {
 	pays, not := BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
 	// The window is 100,000 tokens and the high mark 65,000. With a goal of 30,000,
-	// half way between the two is 47,500. A tenth of the window below the high mark is
-	// 55,000.
+	// half way between the two is 47,500. The size a tenth of the window below the high
+	// mark is 55,000.
 	at := func(current int, cause Cause, price BustPrice) Assessment {
 		return Assessment{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}
@@ -143,7 +143,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 		}
 	}
 	step(70, CauseNothingToDo)
-	step(70, CauseNothingToDo) // the grace of the tools has moved
+	step(70, CauseNothingToDo) // more tools have had their grace
 	step(70, CauseNoProgress)
 	w.restart()
 	step(71, CauseNoProgress)
@@ -151,7 +151,7 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(86, CauseNoProgress)
 	w.add(said("u3", "user", 10, 0))
 	step(86, CauseNothingToDo)
-	step(86, CauseNothingToDo) // the grace has moved
+	step(86, CauseNothingToDo) // more tools have had their grace
 	step(86, CauseNoProgress)
 	step(64, CauseNone)
 	if e := w.session.Meta.Episode; e.Stuck != (Stuck{}) {

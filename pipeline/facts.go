@@ -80,9 +80,9 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// Traits are the facts about a message that later passes need, for example
-// whether it has signed reasoning. They are noted when the message arrives, because
-// storing them costs less than decoding the message again.
+// Traits are the facts about a message that later passes need, for example whether it
+// has signed reasoning. The session notes them when the message arrives, because
+// keeping them costs less than decoding the message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
@@ -94,8 +94,9 @@ type traits struct {
 	// thought is the size of all reasoning in bytes, thoughts the number of signed
 	// blocks.
 	thought, thoughts int
-	// silent says that the provider sees no part of the message. empty says that it is
-	// silent, but that the harness sends an empty text of it to some providers.
+	// silent says that the provider sees no part of the message. empty says that the
+	// message is silent, but that the harness still sends an empty text for it to some
+	// providers.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value

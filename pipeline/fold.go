@@ -13,7 +13,7 @@ import (
 // A History holds everything that the head can be made of, as it is at the beginning of a
 // pass.
 type History struct {
-	// Compartments are those that are published, ordered by Seq.
+	// Compartments holds the published compartments, ordered by Seq.
 	Compartments []history.Compartment
 	Docs         []history.Doc
 	Profile      []string
@@ -22,23 +22,24 @@ type History struct {
 	Updates  []history.MemoryUpdate
 	// BudgetTokens is the budget of the compartments in the baseline, 0 for the default.
 	BudgetTokens int
-	// Marker is the first message of the harness's array, if a compaction marker of ours
-	// hides the messages in front of it. Without a marker it is zero.
+	// Marker is the first message of the harness's array, if the host's compaction
+	// marker hides the messages before it. Without a marker it is zero.
 	Marker history.CoveredEnd
-	// Refold asks the next bust for a fold, because the compartments were made anew.
+	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
 }
 
-// FoldReason says why a pass has rendered the baseline anew, for example "first-head".
+// FoldReason says why a pass has rendered a new baseline, for example "first-head".
 type FoldReason string
 
-// The reasons of a fold, beside those of history.NeedsFold and the causes of a hard pass.
+// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a
+// hard pass.
 const (
 	// FoldFirst: the session had no head.
 	FoldFirst FoldReason = "first-head"
 	// FoldReverted: a revert has taken messages that the head covered.
 	FoldReverted FoldReason = "reverted"
-	// FoldRefold: the compartments were made anew.
+	// FoldRefold: the compartments were made again.
 	FoldRefold FoldReason = "refold"
 )
 
@@ -56,9 +57,9 @@ type headChange struct {
 
 func (c headChange) isFold() bool { return c.reason != "" }
 
-// nextHead proposes the head of a pass that may bust. A pass that finds the prefix gone
-// folds. Any other pass renders only the delta anew, which leaves the baseline in the
-// provider's cache, unless the delta has become too large.
+// nextHead proposes the head of a pass that may bust. If the prefix is gone, the pass
+// folds. Otherwise it renders only a new delta, which leaves the baseline in the
+// provider's cache. If that delta would be too large, the pass folds after all.
 func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	now := s.State.Head
 	unchanged := headChange{covered: s.coveredBy(now)}
@@ -84,7 +85,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 }
 
 // standing returns the leading compartments that no revert has reached: the array still
-// has their messages, or begins behind them.
+// has their messages, or begins after them.
 func (s *Session) standing(h *History, now frozen.Head) []history.Compartment {
 	all := h.Compartments
 	if len(all) == 0 {
@@ -100,7 +101,7 @@ func (s *Session) standing(h *History, now frozen.Head) []history.Compartment {
 	}
 	if len(s.entries) > 0 && s.entries[0].header.key == h.Marker.Key {
 		// A revert has taken the end of the compartment that the marker stands in. The
-		// ones that end in front of the marker are hidden, and not reverted.
+		// compartments that end before the marker are hidden, not reverted.
 		return all[:countWhile(all, func(c history.Compartment) bool { return c.End < h.Marker.Ordinal })]
 	}
 	if len(s.entries) > 0 && !s.beginsBehind(now.ThroughTag) {
@@ -109,8 +110,7 @@ func (s *Session) standing(h *History, now frozen.Head) []history.Compartment {
 	return all
 }
 
-// Standing returns how many of the compartments a revert has left. It counts from the
-// first one.
+// Standing returns the number of leading compartments that no revert has reached.
 func (s *Session) Standing(h *History) int {
 	return len(s.standing(h, s.State.Head))
 }
@@ -123,8 +123,8 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 	return len(all)
 }
 
-// fold proposes a new baseline of all these compartments, with an empty delta. Without
-// compartments, the head goes.
+// fold proposes a new baseline with the compartments in shown, and an empty delta. If
+// shown is empty, it proposes to have no head.
 func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
@@ -172,8 +172,8 @@ func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 	return change
 }
 
-// cover makes h cover everything up to the end of c. If the array begins behind c, no
-// message of it is covered.
+// cover makes h cover everything up to the end of c. If the array begins after c, the
+// head covers no message of the array.
 func (s *Session) cover(h *frozen.Head, c history.Compartment) {
 	end, ok := s.index[c.EndKey]
 	if !ok {
@@ -187,7 +187,7 @@ func (s *Session) cover(h *frozen.Head, c history.Compartment) {
 	h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = c.EndKey, c.End, 0, frozen.Covered{}
 	for i := range end + 1 {
 		if s.entries[i].header.summary {
-			continue // the harness wrote it later than the messages behind it
+			continue // the harness wrote the summary later than the messages that follow it
 		}
 		for _, it := range s.entries[i].items {
 			h.ThroughTag = max(h.ThroughTag, it.Tag)
@@ -249,7 +249,7 @@ func idList(ids []int64) string {
 	return strings.Join(words, ",")
 }
 
-// ids reads what idList has written.
+// ids reads a list that idList has written.
 func ids(list string) []int64 {
 	var all []int64
 	for word := range strings.SplitSeq(list, ",") {

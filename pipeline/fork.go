@@ -11,11 +11,11 @@ import (
 )
 
 // fingerprint identifies a unit across copies of its session. A fork gives new ids to
-// messages and parts. It keeps each message's time, the order, the content and the
-// call ids. Tool outputs are not included, because the harness may later prune them in
-// one of the two sessions. Where the message has no time, its key stands for it if the
-// harness keeps keys in a fork. Otherwise the message could be mistaken for another one, so
-// fingerprint returns 0, which matches nothing.
+// messages and parts. It keeps each message's time, the order, the content and the call
+// ids. Tool outputs are not included, because the harness may later prune them in one of
+// the two sessions. If a message has no time, its key takes the place of the time, provided
+// that the harness keeps keys in a fork. If the harness does not, the unit could be
+// mistaken for another one. Then fingerprint returns 0, which matches nothing.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
@@ -108,17 +108,17 @@ type Copy struct {
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Next is the key of the answer directly behind the copy of the original's newest
-	// message, empty if there is none. The original finished that answer but made no
-	// pass afterwards, so it has no units for it.
+	// Next is the key of the answer directly after the copy of the original's newest
+	// message. It is empty if no answer follows. The original finished that answer but
+	// made no pass afterwards, so it has no units for it.
 	Next string
 }
 
 // CopyOf finds how many messages at the beginning of the array are copies from the
 // session that units belong to. Units must ascend by tag. The copy ends before the
-// first message that has a unit which the original lacks or has in another place. The
-// place does not count for a message that has its key in both, as in Pi: its compaction
-// puts a new message in front of older ones.
+// first message that has a unit which the original lacks or has in another place. If a
+// message has the same key in both sessions, its place does not matter. Pi needs this,
+// because its compaction puts a new message before older ones.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {

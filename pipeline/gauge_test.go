@@ -11,8 +11,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A provider counts the wires of a world in its own way: base tokens beside the
-// messages, and perToken tokens for each token that the host counts.
+// A provider counts the wires of a world with other numbers than the host: base tokens
+// for the prompt without its messages, and perToken tokens for each token that the host
+// counts.
 type provider struct {
 	w        *world
 	base     int
@@ -67,8 +68,8 @@ func (p *provider) revert(n int) {
 	p.w.changed = true
 }
 
-// forget loses the database. The same happens in a copy of the session that got no
-// edits.
+// forget loses the database. A copy of the session without the original's edits is in
+// the same state.
 func (p *provider) forget() {
 	p.w.store = stored{}
 	p.w.restart()
@@ -86,8 +87,8 @@ func (p *provider) wantSize(t *testing.T, real int) {
 func percentOf(tokens int) float64 { return float64(tokens) / 200 } // the window has 20,000 tokens
 
 // busted returns a session that has filled its window and made room. The array still
-// contains the usages from before the bust and all messages. Before is the number of
-// messages before the step that brought the bust.
+// contains all messages, and the usages from before the bust. The result before is the
+// number of messages before the step that caused the bust.
 func busted(t *testing.T, base int, perToken float64) (p *provider, before int) {
 	t.Helper()
 	p = newProvider(t, base, perToken)
@@ -103,8 +104,8 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// D5: after a revert to before a bust, the newest usage in the array reported the
-// whole prompt. The host believed 84 % where 25 % was real, and bust once more.
+// D5: after a revert to before a bust, the newest usage in the array reported the whole
+// prompt. The host believed 84 % when the real size was 25 %, and made one more bust.
 func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, restarts := range []bool{false, true} {
@@ -133,9 +134,9 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 	}
 }
 
-// D5: a fork copies the usages of its original, which report small prompts. If the
-// fork lacks the original's edits, its wire has all the content: the host believed 58
-// % where 337 % was real. A lost database has the same effect.
+// D5: a fork copies the usages of its original, which report small prompts. If the fork
+// lacks the original's edits, its wire has all the content: the host believed 58 % when
+// the real size was 337 %. A lost database has the same effect.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -186,8 +187,8 @@ func TestDefectD5AUsageOfThisWireIsBelieved(t *testing.T) {
 	}
 }
 
-// D5: when a harness summarises a session, it sends a prompt of its own. The usage of
-// the summary says nothing about the array that begins with it.
+// D5: when a harness summarises a session, it sends a separate prompt. The usage of the
+// summary says nothing about the array that begins with it.
 func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	for p.prompt() < 11_000 {
@@ -203,10 +204,10 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// After the database is lost, nothing says that the newest prompt was made without
-// the dropped output. Only the array has grown since the prompt before it, and the
-// prompt has not. The host believed that prompt, and the next revert left it with 44
-// tokens instead of 1,135.
+// After the database is lost, nothing says that the newest prompt was made without the
+// dropped output. The only sign is that since the previous prompt the array has grown,
+// but the prompt has not. The host believed that prompt, and the next revert left it
+// with 44 tokens instead of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -227,7 +228,7 @@ func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 
 // F16: after a lost database the size of the prompt is the host's estimate, in the
 // provider's tokens, and a bust frees most of it. The bust was subtracted in the host's
-// own tokens: 18,822 tokens were believed where 7,876 were sent.
+// own tokens: the host believed 18,822 tokens when it sent 7,876.
 func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -247,9 +248,9 @@ func TestBustOfAnEstimatedPromptFreesTheProvidersTokens(t *testing.T) {
 	}
 }
 
-// F20: without a host, a new fork's requests left unchanged, with everything that its
-// original had dropped. Once the host was there again, it believed their usage: 27,036
-// tokens where 10,012 were to be sent.
+// F20: while no host ran, the requests of a new fork left unchanged, with everything
+// that the original had dropped. Once the host ran again, it believed their usage:
+// 27,036 tokens, when the next wire had 10,012.
 func TestUsageOfAnUnchangedRequestIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		for _, isUnchanged := range []bool{true, false} {
@@ -289,7 +290,7 @@ func TestTheBelievedSizeIsNearTheRealOne(t *testing.T) {
 		p.w.readings.Knobs.ProtectedTags = rapid.IntRange(1, 10).Draw(rt, "protected")
 		check := func(after string) {
 			if !slices.Contains([]Cause{CauseNone, CauseMidTurn, CauseNothingToDo, CauseNoProgress, CausePrice}, p.w.decision.Cause) || len(p.w.decision.Edits) > 0 {
-				return // the pass changed the wire, so the provider counts another prompt
+				return // the pass changed the wire, so the provider counts a different prompt
 			}
 			got, real := float64(p.w.decision.Size.Current), float64(p.prompt())
 			if got == 0 && p.w.decision.Size == (Size{}) {

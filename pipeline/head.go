@@ -18,8 +18,8 @@ type headMemo struct {
 	point    transcript.Breakpoint
 	raws     []json.Value
 	rendered []render.Rendered
-	// end holds the chain and the sums behind the head's messages. The first entry
-	// continues them.
+	// end holds the chain and the sums after the head's messages. The first entry
+	// continues from there.
 	end entry
 }
 
@@ -65,8 +65,9 @@ func (m *headMemo) render(codec transcript.Codec) {
 }
 
 // breakpoint returns the breakpoint that the acknowledgement may carry. The harness sets
-// one on each block of the system prompt and two on the newest messages, so ours is one
-// too many if the system prompt has several blocks: the newest message would lose its own.
+// one on each block of the system prompt and two on the newest messages, so if the system
+// prompt has several blocks, ours is one too many, and the newest message would lose its
+// breakpoint.
 func (s *Session) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -75,13 +76,13 @@ func (s *Session) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// harnessBreakpoints is the number of breakpoints that a harness sets behind the system
+// harnessBreakpoints is the number of breakpoints that a harness sets after the system
 // prompt: two on the newest messages, or one there and one on the tools.
 const harnessBreakpoints = 2
 
 // coveredBy returns how many messages at the beginning of the array the head covers. It
-// is 0 if the array begins behind them, as after a compaction of the harness, and if a
-// revert has taken the newest of them.
+// returns 0 if a revert has taken the newest covered message, or if the array begins
+// after that message, for example because the harness has compacted.
 func (s *Session) coveredBy(h frozen.Head) int {
 	if i, ok := s.index[h.Through]; ok && h.Exists() {
 		return i + 1
@@ -94,7 +95,7 @@ func (s *Session) isReverted(h frozen.Head) bool {
 	return h.Exists() && len(s.entries) > 0 && !s.Has(h.Through) && !s.beginsBehind(h.ThroughTag)
 }
 
-// beginsBehind reports whether the array begins behind the unit with this tag, because the
+// beginsBehind reports whether the array begins after the unit with this tag, because the
 // harness has cut it, for example at a compaction. Such an array has units of earlier
 // passes, or a summary. After a revert of everything, all of its units are new.
 func (s *Session) beginsBehind(tag int) bool {

@@ -55,7 +55,7 @@ func TestInvariant14NothingIsInNeitherPlace(t *testing.T) {
 			t.Fatalf("the tail begins behind %s, number %d; the head covers everything through %s, number %d", last.Key, w.start, head.Through, head.Ordinal)
 		}
 		if w.busy {
-			return // a revert may wait
+			return // while the store is busy, the effects of a revert may wait
 		}
 		next := 1
 		for _, c := range w.readings.History.Compartments[:head.Shows()] {
@@ -148,7 +148,7 @@ func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	}
 }
 
-// A revert behind the end of a compartment takes that compartment, and nothing else.
+// A revert takes each compartment whose last message it removes, and no other one.
 func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(9, 50)
@@ -171,8 +171,8 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// If the harness cuts the array behind the head, for example at a compaction marker, the
-// head still stands for all of its history.
+// If the harness cuts the array after the covered messages, for example at a compaction
+// marker, the head still stands for all of its history.
 func TestArrayThatBeginsBehindTheHeadKeepsIt(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 6, 4)
 	wire := w.text()
@@ -183,8 +183,8 @@ func TestArrayThatBeginsBehindTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// The head takes the covered messages off the prompt at once, so the rules leave the rest
-// alone.
+// The head takes the covered messages off the prompt at once, so the rules do not take
+// more than is still needed.
 func TestFoldCountsBeforeTheRules(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40
@@ -208,7 +208,7 @@ func TestFoldCountsBeforeTheRules(t *testing.T) {
 	}
 }
 
-// A bust under pressure sends everything behind the head again. So it goes down to the low
+// A bust under pressure sends everything after the head again. So it goes down to the low
 // mark, even if the head alone gets below the high one.
 func TestFoldUnderPressureReachesTheLowMark(t *testing.T) {
 	w := newWorld(t, true, 1)

@@ -52,7 +52,7 @@ type life struct {
 	n     int
 	model string
 	agent string
-	// isShared leaves out what only one of the harnesses has.
+	// isShared leaves out the events that only one of the harnesses has.
 	isShared bool
 	// twin is the same session in the other harness, nil in most tests.
 	twin *world
@@ -252,8 +252,8 @@ func (h *life) revert() {
 	h.w.held = min(h.w.held, n)
 	h.w.changed = true
 	// Pi leaves a blank prompt out. The array could then end with an answer whose calls
-	// have left, and no provider answers that. Such a pass fails, and Pi's own array is
-	// sent (docs/pi.md).
+	// have left, and no provider answers such a request. The pass fails, and Pi's own
+	// array is sent (docs/pi.md).
 	h.prompt(!h.isShared && !h.w.isPi())
 }
 

@@ -50,7 +50,7 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	if w.isPi() {
 		c.Harness = string(schema.HarnessPi)
 		if profile == "google" || profile == "bedrock" {
-			return // the judge cannot convert for them as Pi does
+			return // the judge cannot convert messages for these providers as Pi does
 		}
 	}
 	must(w.t, j.Send(c))
@@ -141,7 +141,7 @@ func (s *softTB) run(f func() int) (n int, err string) {
 }
 
 // A wildLife is a random session with every event that harness and model can cause:
-// parallel calls, several thinking blocks in an answer, texts behind calls, aborts,
+// parallel calls, several thinking blocks in an answer, texts after calls, aborts,
 // images, empty and pruned outputs, reminders, pressure up to refused prompts, drops,
 // published compartments, reverts, restarts, and a store that refuses writes.
 type wildLife struct {
@@ -197,7 +197,7 @@ func (h *wildLife) anyModel() string {
 }
 
 // modelID returns the id of the provider's model. On Bedrock, where other models cannot
-// cache, it is one of Claude.
+// cache, it is a Claude model.
 func modelID(provider string) string {
 	if provider == "amazon-bedrock" {
 		return "anthropic.claude"
@@ -529,9 +529,9 @@ func TestWildLivesKnowEveryProfile(t *testing.T) {
 // In these sessions the judge once found a wire that its provider refuses.
 //
 // D1: in an emergency, the step before the newest one lost its calls. Its text fused
-// with the newest step, whose thinking then stood behind a text or was removed.
+// with the newest step, whose thinking then followed a text or was removed.
 //
-// D4: a text behind a call counted as joined to the next step, which lost its thinking
+// D4: a text after a call counted as joined to the next step, which lost its thinking
 // on a steady pass.
 //
 // D8: of two thinking blocks in one answer, the second was removed.

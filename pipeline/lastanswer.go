@@ -10,8 +10,8 @@ import (
 
 // While thinking is on, Claude refuses a request whose last answer has calls and does not
 // begin with thinking. Any answer may become the last one: when the user speaks in the
-// middle of a turn, when a turn is aborted, and after a revert. So some contents of an
-// answer stay because of the messages behind it. That is a property of the transcript and
+// middle of a turn, when a turn is aborted, and after a revert. So an answer has to keep
+// some contents because of the messages after it. This is a property of the transcript and
 // not an edit, because a revert changes it on a pass that may not edit. While the array
 // only grows, it changes no wire: the rules spare the newest answer and the results before
 // it (View.unread and View.separating in pipeline/rule).
@@ -25,10 +25,10 @@ func (s *Session) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd marks the newest rendered messages that have to keep a call or a text, or no
-// longer have to, because of the messages behind them. That depends on the next two
-// messages that end an answer, so the last two rendered ones may be affected, and what
-// stands between and behind them.
+// reviewEnd compares sparedOf with the rendered messages, and marks the messages for
+// rendering where the two differ. The result of sparedOf depends at most on the next
+// two messages that end an answer. So reviewEnd looks at the last two rendered messages
+// that end an answer, and at all messages between and after them.
 func (s *Session) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -41,19 +41,19 @@ func (s *Session) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether one call of entry i has to stay on the wire, because
-// the turn ends with calls and signed thinking: either in this answer or in the one
-// directly behind it. Such an answer may be the last one of the array, after a revert at
-// the latest. Anthropic wants it to begin with its thinking. If this answer vanished, an
-// answer without thinking could become the last one. If the answer before it kept no
-// result, the two would fuse, and the last answer would lose its thinking.
+// hasToKeepCall reports whether one call of entry i has to stay on the wire, because the
+// turn ends with calls and signed thinking: either in this answer or in the one directly
+// after it. Such an answer may be the last one of the array, for example after a revert.
+// Anthropic wants it to begin with its thinking. If this answer vanished, an answer
+// without thinking could become the last one. If the answer before it kept no result,
+// the two would fuse, and the last answer would lose its thinking.
 //
-// The provider joins an answer without calls with the one behind it, so the thinking may
+// The provider joins an answer without calls with the one after it, so the thinking may
 // stand in a message before the one with the calls.
 //
 // The rules know such answers (Message.KeepsCall), and leave one of their calls on the wire
-// as a skeleton. Frame.KeepsCall brings a call back where all calls had left before the
-// answer had to keep one.
+// as a skeleton. Frame.KeepsCall brings a call back if all calls had left before the answer
+// had to keep one.
 func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	if binds || !p.WantsThinkingFirst || !s.isStep(i) {
 		return false
@@ -69,11 +69,11 @@ func (s *Session) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 }
 
 // hasToKeepText reports whether entry i is an empty shell, or an answer with an empty text,
-// that has become the last answer of its turn, behind other answers with calls. If it
+// that has become the last answer of its turn, after other answers with calls. If it
 // vanished, one of these would be the last answer, and it would have to begin with
 // thinking. The host does not know whether the next request switches thinking on.
 //
-// An empty answer gets its text only once the user has spoken behind it. At the end of the
+// An empty answer gets its text only once a user message follows it. At the end of the
 // array, a text would ask the provider to continue an answer.
 func (s *Session) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
@@ -106,13 +106,13 @@ func (s *Session) isStep(i int) bool {
 }
 
 // isJoinable reports whether entry i is an answer without calls, which the provider joins
-// with an answer behind it.
+// with an answer after it.
 func (s *Session) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether the user speaks directly behind entry i, and the entry
+// endsTurnThinking reports whether the user speaks directly after entry i, and the entry
 // has signed thinking, or an answer that the provider joins with it.
 func (s *Session) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
@@ -128,7 +128,7 @@ func (s *Session) endsTurnThinking(i int) bool {
 	return true
 }
 
-// nextSeen returns the index of the first entry behind entry i that reaches the provider. If
+// nextSeen returns the index of the first entry after entry i that reaches the provider. If
 // there is none, it returns the number of entries.
 func (s *Session) nextSeen(i int) int {
 	for i++; i < len(s.entries) && s.entries[i].traits.silent; i++ {

@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// J9: the calls of three steps were dropped, so their thinking left with them or because
-// the step fused with the one before it. Then the user reverted the rest of the turn, and
-// one of these steps became the last answer. Anthropic refuses a last answer that has
-// calls and does not begin with its thinking.
+// J9: the calls of three steps were dropped. The thinking of these steps left with the
+// calls, or because the step fused with the one before it. Then the user reverted the
+// rest of the turn, and one of these steps became the last answer. Anthropic refuses a
+// last answer that has calls and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -59,8 +59,8 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	}
 }
 
-// J11: a status for the user only stood behind the newest step, so the step's results
-// counted as read. The emergency dropped them before the model had seen them.
+// J11: a status that only the user sees stood after the newest step, so the step's
+// results counted as read. The emergency dropped them before the model had seen them.
 func TestResultsBehindAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -75,8 +75,8 @@ func TestResultsBehindAStatusAreUnread(t *testing.T) {
 }
 
 // J12: the host had removed every step around an empty answer. OpenCode sends an empty text to most
-// providers, and the SDK for Claude makes a message without content of it, which the
-// provider refuses.
+// providers, and the SDK for Claude turns that into a message without content, which the provider
+// refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
@@ -111,8 +111,8 @@ func TestTodoListStandsBehindCallsOnly(t *testing.T) {
 }
 
 // J15: a turn ended with a notice, which left as an empty shell. The step before it became
-// the last answer. It did not begin with thinking, because the model did not think in this
-// session so far.
+// the last answer. It did not begin with thinking, because the model had not thought in
+// this session so far.
 func TestAnswerBehindCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -152,7 +152,7 @@ func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {
 		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r\" | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): call bash c2 {} -> \"B\"")
 		s.w.add(message("a3", "assistant", s.w.now, obj{"finish": "stop"}, textPart("p1", "")))
 		s.happen("")
-		s.shows("a3 assistant", false) // nobody has spoken behind it, and the provider does not continue an answer
+		s.shows("a3 assistant", false) // no message follows it, and the provider does not continue an answer
 		s.steady("user u2: n")
 		s.shows(`a3 assistant: text "[dropped]"`, true)
 		s.steady("restart\nassistant a4 (10%): so")
@@ -160,10 +160,10 @@ func TestEmptyAnswerBehindCallsKeepsAText(t *testing.T) {
 }
 
 // F24: the model ended its turn, and went on without a prompt: an answer with thinking and
-// a text, and directly behind it a step with calls. The provider sees them as one answer,
-// which begins with the thinking of the first. The rules looked at the step alone, which
-// has no thinking of its own. So the call before the two left, the answer fused with the
-// text that was beside that call, and lost its thinking.
+// a text, and directly after it a step with calls. The provider sees them as one answer,
+// which begins with the thinking of the first. The rules looked only at the step, which
+// has no thinking. So the call before the two left. The answer then fused with the text
+// beside that call, and lost its thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -185,7 +185,7 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 			s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 		}
 
-		// The user speaks directly behind the step.
+		// The user speaks directly after the step.
 		s = begin(t, profile, 1)
 		s.happen(turn + "assistant a3 (tool-calls): go on | call bash d1 {} -> \"D\"\nuser u2: n\n" +
 			"assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n")
@@ -196,8 +196,9 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 }
 
 // F26: the model thought, and ended its turn without calls. In the pass that saw this, the
-// call before left. Then the model went on with another step, without a prompt in between.
-// Anthropic sees the answer and the step as one, so the last answer began with an older text.
+// call before that answer left. Then the model went on with another step, without a prompt in
+// between. Anthropic sees the answer and the step as one, so the last answer began with an
+// older text.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {

@@ -1,8 +1,9 @@
 package pipeline
 
 // Leaving estimates how many tokens, by the host's count, the next bust takes off the wire:
-// the messages of the published compartments that the head does not show yet, less these
-// compartments, and the queued drops. The historian need not make that room again.
+// the messages of the published compartments that the head does not show yet, minus the
+// size of these compartments, and the queued drops. The historian need not make that room
+// again.
 func (s *Session) Leaving(published *History) int {
 	shown := s.standing(published, s.State.Head)
 	from := s.coveredBy(s.State.Head)

@@ -6,7 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The next bust takes away what is published and not shown yet, and the queued drops behind that.
+// The next bust takes away the messages of published compartments that the head does not show
+// yet, and the queued drops after them.
 func TestLeavingIsWhatTheNextBustTakes(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := talked(t, codec, 8, 4)

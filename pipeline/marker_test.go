@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// markedAt returns the array that OpenCode delivers with a marker of ours at message i: the
-// message, the marker's summary, and everything behind the message.
+// markedAt returns the array that OpenCode delivers with the host's marker at message i:
+// the message, the marker's summary, and everything after the message.
 func markedAt(w *world, i int) []mjson.Value {
 	boundary := w.codec.Decode(w.raw[i]).Key
 	summary := message("marker-"+boundary, "assistant", w.now, obj{
@@ -61,8 +61,9 @@ func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	return text
 }
 
-// A marker hides messages that the head stands for. So wherever it stands, the wire and the
-// ordinals stay the same, also after a restart, and the next fold covers what it should.
+// A marker hides messages that the head stands for. So the wire and the ordinals are the
+// same for every place of the marker, even after a restart, and the next fold covers
+// exactly the newly published messages as well.
 func TestMarkerChangesNoWire(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		turns := rapid.IntRange(3, 10).Draw(rt, "turns")
@@ -114,8 +115,8 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// A revert removes the compartments that it reaches, and none of those that end in front of
-// the marker: their messages are hidden, and nobody has reverted them.
+// A revert removes the compartments that it reaches, but not the ones that end before the
+// marker: their messages are hidden, not reverted.
 func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)

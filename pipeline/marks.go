@@ -18,8 +18,8 @@ type marks struct {
 	price  schema.Price
 }
 
-// lowMarkSlack is how much more than the cheapest low mark the chosen one may cost.
-// Near the optimum the bill is flat, and a higher mark leaves more content for the
+// lowMarkSlack says how much more the chosen low mark may cost than the cheapest one: 5
+// %. Near the optimum the bill is flat, and a higher mark leaves more content for the
 // model to see.
 const lowMarkSlack = 1.05
 
@@ -56,9 +56,8 @@ func (m marks) bill(low int) float64 {
 	return reading + writing
 }
 
-// EstimateLowMark returns about the low mark that a pass would choose. It needs no
-// messages of the session, so it assumes that the rules can take everything behind
-// the prefix.
+// EstimateLowMark estimates the low mark that a pass would choose. It needs no messages
+// of the session, so it assumes that the rules can take everything after the prefix.
 func EstimateLowMark(high, prefix, growth int, price schema.Price) int {
 	return marks{high: high, floor: prefix, prefix: prefix, growth: growth, price: price}.low()
 }

@@ -11,9 +11,9 @@ import (
 // name it. The zero Model leaves the answer to the messages.
 func (s *Session) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model that the next request goes to: the one of AskModel, or the one
-// that the newest user message asks for. If nobody names a model, it is the last pass's
-// model.
+// Model returns the model that the next request goes to: the model given to AskModel, or
+// else the model that the newest user message names. If neither is known, it returns the
+// last pass's model.
 func (s *Session) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel

@@ -66,7 +66,7 @@ func (w *world) askModel() {
 	}
 }
 
-// setUsage makes an answer report a prompt of so many tokens.
+// setUsage makes an answer report a prompt of this many tokens.
 func (w *world) setUsage(i, tokens int) {
 	codec := w.codec
 	usage := codec.UsageValue(transcript.Usage{Input: tokens})
@@ -78,8 +78,8 @@ func (w *world) setUsage(i, tokens int) {
 }
 
 // The same conversation in both harnesses gives the same units, tags, token counts,
-// decisions and journal. Left out is what the harnesses do not share: Pi has no todo tool,
-// no agents, and no messages that nobody sends.
+// decisions and journal. The test leaves out everything that the harnesses do not share:
+// Pi has no todo tool, no agents, and no messages that nobody sends.
 func TestBothHarnessesDecideAlike(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newLife(rt, t, transcript.OpenCode{}, true)
@@ -122,7 +122,7 @@ type journal struct {
 	Decision Decision
 	Setup    frozen.Setup
 	Queue    []int
-	// These are of the wire.
+	// These fields describe the wire.
 	Messages, Tokens, Bytes, PrefixTokens, LostBlocks, LostTokens int
 	Bust                                                          bool
 	BustCause                                                     string

@@ -4,7 +4,7 @@ import "github.com/magicctx/magicctx-host/schema"
 
 // A BustPrice is the estimated cost and gain of a bust.
 type BustPrice struct {
-	// Resent is the number of tokens behind the first changed byte, which the provider
+	// Resent is the number of tokens after the first changed byte, which the provider
 	// must write to its cache again. Removed is the number of tokens that the wire
 	// loses.
 	Resent, Removed int
@@ -49,8 +49,8 @@ type bust struct {
 	breakpoints int
 }
 
-// firstChanged returns the index of the first message with another prompt in front of it,
-// or with another content.
+// firstChanged returns the index of the first message that the bust affects. If the
+// head changes, that is 0, because the prompt before every message changes.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0
@@ -58,11 +58,11 @@ func (b bust) firstChanged() int {
 	return b.firstMessage
 }
 
-// price estimates what the bust b costs and gains. On a route with breakpoints, the provider looks for a cached prefix only some
-// blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
-// breakpoints on the system prompt and the newest messages only. So if the change is
-// further back, only the system prompt is read from the cache, and the baseline if there
-// is one, because the acknowledgement has a breakpoint.
+// price estimates the cost and the gain of the bust b. On a route with breakpoints, the provider looks for a
+// cached prefix only some blocks back from each breakpoint (docs/cache-routes.md). The harness sets its
+// breakpoints on the system prompt and the newest messages only. So if the change is further back, the
+// provider reads only the system prompt from the cache. If there is a head, it also reads the baseline,
+// because the acknowledgement has a breakpoint.
 func (s *Session) price(b bust, r Readings) BustPrice {
 	from, resent, removed := max(b.firstMessage, b.head.covered), b.head.resent-b.edited, b.edited+b.head.freed
 	switch lookback := r.Route.Lookback; {

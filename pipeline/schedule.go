@@ -109,7 +109,7 @@ type Signals struct {
 //
 //   - A steady pass adds nothing to the frozen state except the tags of new units. It
 //     leaves the cached prefix as it is.
-//   - A soft pass may add edits to a live prefix, and everything behind the first edit
+//   - A soft pass may add edits to a live prefix, and everything after the first edit
 //     is then sent again. It asks the rules of rule.Table up to its occasion
 //     (occasionOf in episode.go): those of any bust always; those that make room from
 //     the threshold on; more of them at ForcePercent, and all of them at
@@ -118,9 +118,9 @@ type Signals struct {
 //     units, and may place the synthetic todo list. It must not change the rest of the
 //     setup, for example the provider profile.
 //   - A hard pass may do all of this and change the setup, and it applies the queued
-//     drops of protected units, too. It makes room already half way between the low mark
-//     and the threshold. A pass is hard exactly if the prefix is lost before the pass
-//     touches it, so there is no reason to put the work off.
+//     drops of protected units, too. It makes room from half way between the low mark
+//     and the threshold on. A pass is hard if and only if the prefix is lost before the
+//     pass touches it, so there is no reason to put the work off.
 //
 // No pass drops a call that is still running. If pressure below the force level is the
 // only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's

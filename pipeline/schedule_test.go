@@ -35,7 +35,7 @@ func TestSchedulerVectors(t *testing.T) {
 }
 
 // Reference vector V05: the soft passes that wait for the end of a turn. Its first
-// case, a scheduler that defers at 90 %, cannot happen here. The threshold is 80 % at
+// case, a scheduler that defers at 90 %, cannot occur here: the threshold is 80 % at
 // most (A28 in docs/defects.md), and Schedule itself decides about the force level.
 func TestMidTurnStaysStill(t *testing.T) {
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ type Meta struct {
 	// output is reclaimed only after such a pass, so that the model gets a chance to
 	// use it first.
 	ReclaimUpTo int
-	// Gauge is the size that the last pass believed of the newest measured prompt.
+	// Gauge holds the size that the last pass assumed for the newest measured prompt.
 	Gauge Gauge
 }
 
@@ -73,7 +73,8 @@ type Session struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// freshFrom is the first tag that the newest Update could give.
+	// freshFrom is the lowest tag that the newest Update could give. Units with lower
+	// tags were known before.
 	freshFrom int
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
@@ -96,8 +97,8 @@ type Session struct {
 	frame frozen.Setup
 	// framedFor is the model that the memo was rendered for.
 	framedFor schema.Model
-	// proposed are the additions that the memo shows beside the frozen state: those of
-	// the last rendering, until they are committed.
+	// proposed holds the additions of the last rendering until they are committed. The
+	// memo shows the frozen state with these additions.
 	proposed frozen.Additions
 	// shown is the frozen state with the proposed additions laid over it.
 	shown *frozen.Overlay
@@ -117,11 +118,11 @@ type entry struct {
 	// message before it. fusesWithNext says that the next assistant message
 	// would continue this one.
 	fused, fusesWithNext bool
-	// spared says which contents of the message its place in the turn has protected in
-	// this rendering.
+	// spared says which contents of the message have stayed in this rendering because
+	// of its place in the turn.
 	spared spared
 	// unbound says that the message was rendered without its thinking, because the
-	// prompt in front of it has changed.
+	// prompt before it has changed.
 	unbound bool
 	// rawFusesWithNext is fusesWithNext for the raw message.
 	rawFusesWithNext bool
@@ -179,11 +180,12 @@ func (s *Session) ForgetClient() {
 	}
 }
 
-// Update leaves the first unchanged messages, replaces the rest by raws, and returns the
-// units that it saw for the first time, with their new tags. It gives tags in the
-// order of the transcript. So a restarted host that lost the newest tags gives the
-// same ones again. Sent is the token (Wire.Token) of the newest request. It is empty
-// if that request left without a wire of this host.
+// Update keeps the first messages of the array, as many as the argument unchanged says.
+// It replaces all others by raws, and returns the units that it saw for the first time,
+// with their new tags. It gives tags in the order of the transcript. So a restarted
+// host that lost the newest tags gives the same ones again. Sent is the token
+// (Wire.Token) of the newest request. It is empty if that request left without a wire
+// of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
 	for _, e := range s.entries[unchanged:] {
@@ -231,7 +233,7 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	var fresh []frozen.Unit
 	keys := newUnitKeys(m)
 	gap := s.gapBefore(m)
-	if e.isMarker() { // it is written between old messages, so a tag of its own would be out of order
+	if e.isMarker() { // the host writes a marker between old messages, so a new tag would be out of order
 		e.traits.facts = nil
 		return e, nil
 	}
@@ -300,8 +302,8 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// show makes the next rendering show the frozen state with a laid over it. The
-// additions that the last rendering showed are refused, unless they were committed.
+// show makes the next rendering use the frozen state with the additions a. It refuses
+// the additions of the last rendering, unless they were committed.
 func (s *Session) show(a frozen.Additions) {
 	s.markStale(s.proposed.Edits)
 	s.proposed, s.shown = a, s.State.With(a)
@@ -335,8 +337,9 @@ func (s *Session) After(d Decision, w Wire, at int64) Meta {
 	return m
 }
 
-// Commit tells the session that a pass is stored, with the decision and wire of the
-// last rendering and this Meta. Their additions become part of the frozen state.
+// Commit tells the session that a pass is stored. d and w are the decision and the wire
+// of the last rendering, m is the Meta after the pass. The additions of d become part
+// of the frozen state.
 func (s *Session) Commit(d Decision, w Wire, m Meta) {
 	s.State.Commit(d.Additions.Additions)
 	s.State.Lose(w.Lost)

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// BytesPerToken is our estimate for content that nobody has counted, such as reasoning,
-// or an output that no pass has seen yet.
+// BytesPerToken is our estimate for content that the host has not counted, for example
+// reasoning, or an output that no pass has seen yet.
 const BytesPerToken = 4
 
 // A Size is the expected size of the next prompt, in tokens.
@@ -80,8 +80,8 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	return size, g
 }
 
-// gauge returns our belief about the usage of entry i. The host counts that usage's
-// prompt as own tokens.
+// gauge returns our belief about the usage of entry i. own is the host's count of that
+// usage's prompt.
 func (s *Session) gauge(i, own int) Gauge {
 	last := s.Meta.Gauge
 	reported := s.entries[i].header.usage.Prompt()
@@ -108,10 +108,10 @@ func (s *Session) gauge(i, own int) Gauge {
 	return g
 }
 
-// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to that
-// for the wire. If the host knows no wire with which the newest request left, the harness may
-// have sent the raw array: it does so while there is no host and its plugin has no patches
-// yet. Such a usage says nothing about a wire.
+// isOfRaw reports whether a usage is nearer to the estimate for the raw messages than to the
+// estimate for the wire. If the host knows no wire with which the newest request left, the
+// harness may have sent the raw array: it does so while there is no host and its plugin has
+// no patches yet. Such a usage says nothing about a wire.
 func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
 
 // raw returns the host's count of the first n messages with nothing dropped.
@@ -127,8 +127,8 @@ func (s *Session) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the expected size of a prompt whose messages the host counts as own
-// tokens.
+// estimate returns the expected size of a prompt. own is the host's count of the
+// prompt's messages.
 func (g Gauge) estimate(own int) int {
 	return max(0, g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
@@ -169,9 +169,9 @@ func (s *Session) refused(size *Size, g *Gauge, limit, named int, c Counting) (p
 	return ratio(size.Current-g.Base-s.thinkingIn(len(s.entries)), s.counted())
 }
 
-// measuredUpTo returns how many leading messages the size's measurement covers, and all
-// if there is no measurement. The host counts the later messages itself, so their edits
-// and their thinking show in its count.
+// measuredUpTo returns how many leading messages the size's measurement covers. If
+// there is no measurement, it returns the number of all messages. The host counts the
+// later messages itself, so their edits and their thinking show in its count.
 func (s *Session) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i
@@ -237,8 +237,8 @@ func (s *Session) grown() Gauge {
 const leastCount = 100
 
 // isMeasured reports whether the provider reported the size of the session's prompt
-// with this message. A summary does not count: the harness requested it with a prompt
-// of its own.
+// with this message. A summary does not count: the harness requested it with a separate
+// prompt.
 func (e *entry) isMeasured() bool {
 	return e.header.role == transcript.Assistant && !e.header.summary && e.header.usage.Prompt() > 0
 }

@@ -146,7 +146,7 @@ func TestGrowth(t *testing.T) {
 
 // F11: the user went on with a model that binds its thinking. All thinking of the session
 // left the wire, but the pass made room for it, and the next passes believed that it was
-// still there. In the second case the model had bound its thinking before, and the
+// still on the wire. In the second case the model had bound its thinking before, and the
 // preamble changed. In the third, a call had left already, and its thinking with it. The
 // thinking of a3 is in none of the measured prompts.
 func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
@@ -181,7 +181,8 @@ func TestLostThinkingIsTakenOffTheSize(t *testing.T) {
 
 // F14: an answer without a usage called a tool, and a bust dropped its output. The next
 // pass subtracted the output twice: it was no longer among the messages since the
-// measurement, and it counted as relief. 674 tokens were believed and 10,949 sent.
+// measurement, and it counted as relief. The host believed 674 tokens when it sent
+// 10,949.
 func TestDropBehindTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string

@@ -13,12 +13,12 @@ type Taken struct {
 	Unit frozen.UnitKind
 	Tool string
 	// Label names the content, for example the file of a call. It comes from the
-	// transcript as it is, so nobody may show it without cleaning.
+	// transcript as it is, so a caller must clean it before it shows it.
 	Label string
 }
 
 // Taken describes the edits of a decision. It decodes the edited messages once more, so
-// it is not for every pass.
+// it is too slow for every pass.
 func (s *Session) Taken(d Decision) []Taken {
 	decoded := make(map[string]map[string]string) // labels by unit key, by message key
 	taken := make([]Taken, 0, len(d.Edits))

@@ -12,9 +12,9 @@ import (
 // messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// D1: an emergency dropped the only call of the step before the newest one. That
-// step's text fused with the newest step, whose thinking then stood behind a text, or
-// was removed. Anthropic refuses both.
+// D1: an emergency dropped the only call of the step before the newest one. That step's
+// text fused with the newest step, whose thinking then followed a text, or was removed.
+// Anthropic refuses both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {
@@ -55,7 +55,7 @@ func TestDefectD1NewestStepKeepsItsThinkingOnAnIdlePass(t *testing.T) {
 	}
 }
 
-// D4: the text behind a call counted as the end of its message. So the next step lost
+// D4: the text after a call counted as the end of its message. So the next step lost
 // its signed thinking, although the call's result stands between the two.
 func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	for _, profile := range fusing {
@@ -110,8 +110,8 @@ func TestDefectD8ThinkingOfOneAnswerGoesWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The validator knows this rule: the newest step of a tool loop starts with the
-// thinking that its answer started with.
+// The validator knows this rule: if the newest step of a tool loop started with
+// thinking, it still does.
 func TestValidatorWantsThinkingFirstInTheNewestStep(t *testing.T) {
 	raw := render.WireMessage{Key: "a1", Role: "assistant", Blocks: []render.Block{
 		{Kind: render.ReasoningBlock, Text: "r", Signature: []byte(`{"anthropic":{"signature":"s"}}`)},

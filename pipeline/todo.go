@@ -11,12 +11,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// nextTodo returns the synthetic todo list that the wire shows from this bust on. It
-// shows the newest list if that list still has an open item and the call that wrote it
-// has been dropped. The list goes to the end of the newest answer that may carry it. A
-// list that is already shown keeps its place for as long as that place is allowed.
-// Newest is the index of the newest answer that the provider sees, covered the number of leading
-// messages that the head covers. After is the state with the edits of the bust.
+// nextTodo returns the synthetic todo list that the wire shows from this bust on. It shows the
+// newest list if that list still has an open item and the call that wrote it has been dropped.
+// The list goes to the end of the newest answer that may carry it. A list that is already shown
+// keeps its place for as long as that place is allowed. The argument newest is the index of the
+// newest answer that the provider sees, covered the number of leading messages that the head
+// covers, and after the state with the edits of the bust.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}

@@ -6,16 +6,16 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Uncovered are the messages behind the newest compartment, for the historian.
+// Uncovered holds the messages after the newest compartment, for the historian.
 type Uncovered struct {
 	Messages *history.Messages
 	// Decoded holds the messages by ordinal.
 	Decoded map[int]*transcript.Message
 }
 
-// Uncovered returns the messages behind the end of the newest
-// compartment. ok is false if the array does not contain that end. It decodes the
-// messages again, so a pass must not call it.
+// Uncovered returns the messages after the end of the newest compartment. ok is false
+// if the array does not contain that end. It decodes the messages again, so a pass must
+// not call it.
 func (s *Session) Uncovered(covered history.CoveredEnd) (u Uncovered, ok bool) {
 	ordinals, total, ok := history.Number(s.numbered(), covered)
 	if !ok {
@@ -42,7 +42,7 @@ func (s *Session) Uncovered(covered history.CoveredEnd) (u Uncovered, ok bool) {
 	return u, true
 }
 
-// numbered returns what history.Number needs of each message.
+// numbered returns the entry of each message for history.Number.
 func (s *Session) numbered() []history.Entry {
 	all := make([]history.Entry, len(s.entries))
 	for i := range s.entries {
@@ -64,7 +64,7 @@ func (s *Session) rawTokens(i int) int {
 	return tokens
 }
 
-// callTokens is about the size of a call in the historian's text, which shows only its
+// callTokens estimates the size of a call in the historian's text, which shows only its
 // beginning (docs/history.md).
 const callTokens = 20
 
@@ -83,8 +83,9 @@ func (s *Session) readTokens(i int) int {
 	return tokens
 }
 
-// UncoveredTokens returns the size of the messages behind the message with this key, and
-// of all messages if the key is empty or unknown. It is cheap enough for a pass.
+// UncoveredTokens returns the size of the messages after the message with this key. If
+// the key is empty or unknown, it returns the size of all messages. It is cheap enough
+// for a pass.
 func (s *Session) UncoveredTokens(key string) int {
 	first := 0
 	if i, ok := s.index[key]; ok {

@@ -75,12 +75,12 @@ func (m vectorMessage) raw(role, provider string) []byte {
 // harness would send nothing, while our wire leaves the part out. The provider sees no
 // difference, so the test compares both as the provider sees them.
 //
-// In five vectors we expect something else than the reference. V15: a user's text
-// keeps content that looks like a tag. V18: an answer that ends a turn stays as a
-// placeholder in a session with reasoning, because it may be the last answer one day
-// (rule.EmptyShells says why). V21: a request that the harness makes by itself
-// is accepted, but the newest step may not lack signed thinking. V22: duplicates are
-// found across messages. V26: the pass after a bust sends the same wire.
+// In five vectors our result differs from the reference. V15: a user's text keeps
+// content that looks like a tag. V18: in a session with reasoning, an answer that ends
+// a turn stays as a placeholder, because it may become the last answer
+// (rule.EmptyShells says why). V21: a request that the harness would make without us is
+// accepted, but the newest step may not lack signed thinking. V22: duplicates are found
+// across messages. V26: the pass after a bust sends the same wire.
 func TestPassVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/vectors.json")
 	must(t, err)

@@ -39,7 +39,7 @@ func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View 
 	return v
 }
 
-// isForeign reports whether another model wrote the answer than the one that the next
+// isForeign reports whether the answer was not written by the model that the next
 // request is for.
 func (s *Session) isForeign(e *entry) bool {
 	wrote, asked := e.header.wrote, s.Model()

@@ -33,8 +33,8 @@ type Wire struct {
 	// wire, the client returns the token with the next pass.
 	Token string
 	// Lost holds the keys of the messages whose thinking this pass removes for good,
-	// because the prompt in front of it has changed. LostBlocks counts their thinking
-	// blocks. LostTokens estimates their size.
+	// because the prompt before the message has changed. LostBlocks counts their
+	// thinking blocks. LostTokens estimates their size.
 	Lost                   []string
 	LostBlocks, LostTokens int
 
@@ -141,9 +141,9 @@ func (s *Session) reframe() {
 
 // settle visits the messages from entry i on, in order, and completes the results that
 // depend on earlier messages. These are: whether the provider fuses a message with the
-// one before it, whether its thinking still stands behind the prompt that it was
-// produced for, and the chains and sums. It returns the index of the first entry whose
-// wire bytes changed.
+// one before it, whether its thinking still follows the prompt that it was produced
+// for, and the chains and sums. It returns the index of the first entry whose wire
+// bytes changed.
 func (s *Session) settle(i int, w *Wire) int {
 	firstChanged := len(s.entries)
 	fuses := !s.frame.Binds && render.ProfileNamed(s.frame.Profile).FusesAssistants

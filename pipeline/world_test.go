@@ -34,7 +34,8 @@ type world struct {
 	session  *Session
 	store    stored
 	patches  map[string]schema.Patch
-	// head and start are the newest ones that the client has received.
+	// head and start are the newest head messages and start that the client has
+	// received.
 	head     []mjson.Value
 	start    int
 	now      int64
@@ -82,7 +83,7 @@ type stored struct {
 }
 
 // bind stores bindings and losses in a copy of the map, because a crash returns to the
-// earlier one.
+// earlier map.
 func (s *stored) bind(bound []frozen.Binding, lost []string) {
 	all := maps.Clone(s.bound)
 	if all == nil {
@@ -204,7 +205,7 @@ func (w *world) pass() {
 	w.store.bind(w.session.Unstored(), r.Lost)
 	w.session.Commit(d, r, w.session.After(d, r, w.now))
 	w.store.setup, w.store.meta, w.store.head = w.session.State.Setup, w.session.Meta, w.session.State.Head
-	if h := w.readings.History; h != nil { // what a revert has taken is deleted with the pass
+	if h := w.readings.History; h != nil { // the pass deletes the compartments that a revert has taken
 		h.Compartments = h.Compartments[:w.session.Standing(h)]
 	}
 	w.store.counter = w.session.State.TagCounter

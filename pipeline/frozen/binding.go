@@ -14,8 +14,8 @@ type Binding struct {
 	Lost bool
 }
 
-// Binding returns the binding of a message's thinking. If it returns nil,
-// nobody knows the prompt, and the caller must treat the thinking as lost.
+// Binding returns the binding of a message's thinking. It returns nil if the prompt of
+// that thinking is not known. Then the caller must treat the thinking as lost.
 func (s *State) Binding(messageKey string) *Binding { return s.bindings[messageKey] }
 
 // Bind adds bindings. A message that already has one keeps it.

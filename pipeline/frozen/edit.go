@@ -66,7 +66,7 @@ type Treatment struct {
 	// Stripped, Unthought and IsShell each say that an edit of that kind
 	// exists.
 	Stripped, Unthought, IsShell bool
-	// Covered says that the head stands for the unit's message. It is no edit: it
+	// Covered says that the head stands for the unit's message. It is not an edit: it
 	// follows from the head's ThroughTag.
 	Covered bool
 }
@@ -104,8 +104,8 @@ const (
 	shortInputTokens  = 125
 )
 
-// Left returns how many tokens of the unit are still on the wire. It estimates
-// edited units, because nobody has counted their share of the wire.
+// Left returns how many tokens of the unit are still on the wire. For edited units this
+// is an estimate, because the host counts only whole units.
 func (u *Unit) Left() int {
 	short := min(u.InputTokens, shortInputTokens)
 	switch {

@@ -4,7 +4,7 @@ package frozen
 // that the head covers, which no longer reach the provider themselves. The zero Head
 // covers nothing and has no messages.
 type Head struct {
-	// Fold numbers the folds of the session. A fold renders the baseline anew.
+	// Fold numbers the folds of the session. A fold renders a new baseline.
 	Fold int
 	// Through is the key of the newest covered message, Ordinal its ordinal.
 	Through string
@@ -15,7 +15,7 @@ type Head struct {
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
 	// InBaseline and InDelta count the compartments that each of them shows: the
-	// session's first InBaseline ones, and the InDelta ones behind them.
+	// session's first InBaseline ones, and the InDelta ones after them.
 	InBaseline, InDelta int
 	// BaselineTokens includes the acknowledgement.
 	BaselineTokens, DeltaTokens int
@@ -24,8 +24,9 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark and UpdateMark are the highest ids of a memory and of an update of one
-	// at the time of the fold. The delta shows those with higher ids.
+	// MemoryMark is the highest id of a memory at the time of the fold, UpdateMark the
+	// highest id of a memory update. The delta shows memories and updates with higher
+	// ids.
 	MemoryMark, UpdateMark int64
 	// FoldedAt is the time of the fold in Unix milliseconds.
 	FoldedAt int64

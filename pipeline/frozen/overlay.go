@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// Additions are what one busting pass adds to the frozen state. The zero value adds
-// nothing.
+// Additions holds everything that one busting pass adds to the frozen state. The zero
+// value adds nothing.
 type Additions struct {
 	Edits []Edit
 	// Setup is the session's setup from this pass on. It is nil if the setup stays as

@@ -23,8 +23,8 @@ type Setup struct {
 // A Todo is a todo list that the wire shows again at the end of a message,
 // because the call that wrote the list is no longer on the wire.
 type Todo struct {
-	// MessageKey names the assistant message that carries the list; empty for
-	// none.
+	// MessageKey names the assistant message that carries the list. It is empty if
+	// there is no list.
 	MessageKey string
 	// State is the list as JSON, in the exact form that the call's id is hashed
 	// from.

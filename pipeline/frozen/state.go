@@ -21,9 +21,9 @@ type Unit struct {
 	Kind       UnitKind
 	// Tool is the tool's name. Only tool units have one.
 	Tool string
-	// Bytes and Tokens measure the content; for a tool that is the result.
-	// InputBytes and InputTokens measure a tool's arguments. Neither pair
-	// includes the other.
+	// Bytes and Tokens measure the content; for a tool unit, the content is the result.
+	// InputBytes and InputTokens measure a tool's arguments. Neither pair includes the
+	// other.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
 	// GapSeconds is the pause before the unit's message. Only the text that

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// A span is a run of messages that must not be separated: no cut may lie behind message
-// first and at or in front of message last. A cut is the ordinal of the first message
-// behind it.
+// A span is a run of messages that must not be separated: no cut may lie between them.
+// A cut is the ordinal of the first message after it. For example, the span from 3 to 5
+// forbids the cuts 4 and 5.
 type span struct{ first, last int }
 
 // spans are sorted and do not overlap.
 type spans []span
 
-// spansOf returns the spans of all tool arcs. An arc whose call is at or behind liveFrom
-// and that has no result yet reaches up to the end of the session, because its result is
-// still to come. An older call without result will never get one; it binds nothing.
+// spansOf returns the spans of all tool arcs. If a call at liveFrom or later has no
+// result yet, its arc reaches to the end of the session, because the result is still to
+// come. An older call without result will never get one, so it makes no span.
 //
-// Part of an arc that began in front of the first uncovered message is summarised already.
-// So the arc only binds the messages from there.
+// If an arc began before the first uncovered message, its first messages are summarised
+// already. So such an arc only binds its messages from the first uncovered one on.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {
@@ -50,9 +50,9 @@ func (s spans) around(cut int) (span, bool) {
 	return span{}, false
 }
 
-// outside moves a cut out of the span that it would separate: behind the span, or in
-// front of it if nothing comes behind it. A call that waits for its result therefore
-// never moves a cut forward.
+// outside moves a cut out of the span that it would separate: to the message after the
+// span, or to the first message of the span if the span ends the session. A call that
+// waits for its result therefore never moves a cut forward.
 func (s spans) outside(cut, total int) int {
 	switch around, ok := s.around(cut); {
 	case !ok:
@@ -64,7 +64,7 @@ func (s spans) outside(cut, total int) int {
 	}
 }
 
-// before moves a cut in front of the span that it would separate.
+// before moves a cut to the first message of the span that it would separate.
 func (s spans) before(cut int) int {
 	if around, ok := s.around(cut); ok {
 		return around.first
@@ -75,7 +75,7 @@ func (s spans) before(cut int) int {
 // An arc is a tool call and its result, by the ordinals of their messages.
 type arc struct{ first, last int }
 
-// open is the last message of an arc without result.
+// open is the value of arc.last while the call has no result.
 const open = 0
 
 // arcsOf returns the arcs of all messages. A result answers the oldest open call with

@@ -1,7 +1,8 @@
 package history
 
-// smallRest is the size in tokens up to which messages in front of the protected tail
-// are not worth a compartment of their own. They stay until more have come.
+// smallRest is a size in tokens. If the messages before the protected tail are no
+// larger than that, they are not worth a compartment, and the tail takes them until
+// more have come.
 const smallRest = 256
 
 // Snapshot divides the session for a request. docs/history.md describes each step.
@@ -59,8 +60,9 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk begins the tail with the newest messages that have the target's size. A single
-// huge message at its front goes, because the tail would be a multiple of its target.
+// walk begins the tail where the newest messages reach the target's size together. If
+// the first of them is huge, walk leaves it out, because the tail would be several
+// times its target.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk
@@ -83,7 +85,7 @@ func (d *division) leaveArcs() {
 
 // snapToPrompt moves the start of the tail back to a place where a thought begins: a
 // prompt of the user or a step with tool calls. It moves over a limited number of tokens
-// only. Under pressure it leaves something to summarise in front of the tail.
+// only. Under pressure it leaves something to summarise before the tail.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
 	to := d.thoughtBefore(start)

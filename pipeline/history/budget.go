@@ -35,8 +35,9 @@ func ChunkBudget(historianLimit int) int {
 }
 
 // HistorianLimit returns the prompt limit to plan a run for: the smallest known limit of
-// the models that may have to read the chunk. Each of them must be able to, because the
-// chunk is not read again for a fallback. An unknown limit is 0 in limits.
+// the models that may have to read the chunk. Each of these models must be able to read
+// it, because no smaller chunk is made for a fallback model. In limits, 0 stands for an
+// unknown limit.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -88,5 +89,5 @@ func runCap(room, tail int, usage float64) int {
 	return min(250_000, max(2*tail, part(0.25, 100_000)))
 }
 
-// round rounds halves up, also those below zero.
+// round rounds halves up, including negative ones: -2.5 becomes -2.
 func round(x float64) int { return int(math.Floor(x + 0.5)) }

@@ -23,8 +23,8 @@ func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 	}
 }
 
-// H7: an open call behind the start of the protected tail moved the start forward, up to
-// the call. The tail shrank by as much as lay between them.
+// H7: an open call after the start of the protected tail moved the start forward, up to
+// the call. The tail lost all messages between the two.
 func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	for open := 1; open <= 10; open++ {
 		without := at(calls(session("uauauauaua", 4000), 0), 50).Snapshot(Request{})
@@ -96,7 +96,7 @@ func TestBugH10ChangedSnapshotIsRenewedOnce(t *testing.T) {
 }
 
 // H13: the number of the array's messages was compared with ordinals. In an array that
-// begins behind a compartment, there always seemed to be more.
+// begins after a compartment, there always seemed to be more messages.
 func TestBugH13ArrayBehindACompartmentEnds(t *testing.T) {
 	var list []Message
 	for n := 101; n <= 110; n++ {
@@ -108,8 +108,8 @@ func TestBugH13ArrayBehindACompartmentEnds(t *testing.T) {
 	}
 }
 
-// H14: tables were as long as the list of readable messages. Behind an unreadable
-// message, the last messages had no place in them and were lost.
+// H14: tables were as long as the list of readable messages. After an unreadable
+// message, the last messages had no place in the tables and were lost.
 func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	m := session("uauaua", 100)
 	m = NewMessages(append(m.list[:2:2], m.list[3:]...), 6) // the third is unreadable

@@ -16,7 +16,7 @@ var telling = []argument{
 	{"symbol", false},
 	{"module", false},
 	{"action", false},
-	// Pi's bash has no description, and a fetch has neither.
+	// Calls of Pi's bash, and fetches, have no description.
 	{"command", true},
 	{"url", true},
 }
@@ -32,7 +32,7 @@ const maxArgument = 60
 // summary describes a call in a chunk's text, for example "TC: List files" or
 // "TC: grep(func main)". Results are never part of the text.
 func (c *Call) summary() string {
-	tool, args := collapse(c.Tool), c.arguments() // a name with a line end could pass for a block
+	tool, args := collapse(c.Tool), c.arguments() // a name with a line end could look like a block
 	if d := collapse(args["description"]); d != "" {
 		return "TC: " + d
 	}

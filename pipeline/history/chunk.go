@@ -32,7 +32,7 @@ type Chunk struct {
 	// Lines has one entry for each ordinal of the range. The key of an unreadable
 	// message is empty.
 	Lines []Line
-	// ToolOnly lists the ranges in which nobody says anything and tools are called.
+	// ToolOnly lists the ranges whose messages hold tool calls and no words.
 	ToolOnly []Range
 	// Tokens is the size of the text.
 	Tokens int
@@ -56,7 +56,7 @@ type Line struct {
 	Key     string
 }
 
-// Text returns the text of the chunk, empty if nobody says anything in its range.
+// Text returns the text of the chunk, empty if its range holds only noise.
 func (c *Chunk) Text() string {
 	lines := make([]string, len(c.Blocks))
 	for i := range c.Blocks {
@@ -65,13 +65,13 @@ func (c *Chunk) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// ReadChunk condenses the messages from start up to end, without end, to a text of at
+// ReadChunk condenses the messages from start up to end (exclusive) to a text of at
 // most budget tokens. The first block is taken even if it is larger (see Truncate).
 //
 // A message without text and calls is noise, for example one that only holds reasoning.
-// Its ordinal belongs to the next block. At the end, it belongs to the last block, so
-// that noise never looks like unread messages. A range that holds only noise is covered
-// and has no blocks.
+// Its ordinal belongs to the next block. If no block follows, it belongs to the last
+// block, so that noise never looks like unread messages. A range that holds only noise
+// is covered and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
 	r.chunk.Range = Range{start, start - 1}
@@ -96,12 +96,13 @@ type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers, noise the last one that is noise.
+	// next is the first ordinal that no block covers, noise the ordinal of the last
+	// message that is noise.
 	next, noise int
 	current     *block
 	isFull      bool
-	// inCluster says that the model's work in the last blocks has counted as a commit
-	// cluster. lastRole is the role of the last block.
+	// inCluster says that the current stretch of the model's blocks is already counted
+	// as a commit cluster. lastRole is the role of the last block.
 	inCluster bool
 	lastRole  string
 }
@@ -155,7 +156,7 @@ func (c *block) nameCommits(parts []string) []string {
 }
 
 // flush ends the current block. If it does not fit into the budget, the chunk is full
-// and ends in front of it.
+// and ends before this block.
 func (r *reader) flush() {
 	c := r.current
 	r.current = nil
@@ -190,7 +191,8 @@ func (r *reader) addToolOnly(b Range) {
 	r.chunk.ToolOnly = append(r.chunk.ToolOnly, b)
 }
 
-// countCluster counts a stretch of the model's blocks once if one of them names commits.
+// countCluster counts a commit cluster if the block names commits. Consecutive blocks of
+// the model count as one cluster.
 func (r *reader) countCluster(c *block) {
 	if c.role != r.lastRole {
 		r.inCluster = false
@@ -202,7 +204,8 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// finish completes the chunk. The messages are all that could be read.
+// finish completes the chunk. messages are the readable messages of the range that was
+// asked for.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk
 	c.HasMore = r.isFull
@@ -230,7 +233,7 @@ func (r *reader) finish(messages []Message) {
 	}
 }
 
-// widen lets the block cover noise behind it.
+// widen lets the block cover the noise after it.
 func (b *Block) widen(end int) {
 	_, rest, _ := strings.Cut(b.Text, "]")
 	b.End = end
@@ -288,9 +291,9 @@ func fitting(s string, budget int, count func(string) int) string {
 	return strings.ToValidUTF8(s[:fits], "")
 }
 
-// condense returns the letter and the parts of a message in a chunk's text. A message
-// that says something is represented by its words. Otherwise its calls stand for it, as
-// the model's work.
+// condense returns the letter and the parts of a message in a chunk's text. If the
+// message has words, they represent it. Otherwise its calls do. They are the model's
+// work, so the letter is "A" even in a message of the user.
 func condense(m *Message) (role string, parts []string, hasWords bool) {
 	for _, t := range m.Texts {
 		if t = collapse(t); t != "" {

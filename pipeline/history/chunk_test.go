@@ -68,7 +68,7 @@ func TestCallSummary(t *testing.T) {
 	}
 }
 
-// A summary is one line of valid text, however the arguments look.
+// A summary is one line of valid text for any arguments.
 func FuzzCallSummary(f *testing.F) {
 	for _, seed := range []string{`{"description":"a\nb"}`, `{"path":"\ud800"}`, `{"path":1,"path":"x"}`, `{"query":`, `[]`, "null"} {
 		f.Add("tool", seed)

@@ -36,7 +36,8 @@ func commitsIn(text string, hashes []string) []string {
 }
 
 // withoutCommits takes the listed hashes out of a text that speaks of commits. A text
-// that does not, keeps them: they may be anything.
+// that does not speak of commits keeps the words, because they may not be hashes at
+// all.
 func withoutCommits(text string, listed []string) string {
 	if len(listed) == 0 || !commitWord.MatchString(text) {
 		return text

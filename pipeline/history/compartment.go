@@ -23,8 +23,8 @@ type Compartment struct {
 	// Content is the only text of a compartment without tiers. Old databases have
 	// such compartments, and a historian may write one.
 	Content string
-	// Flat marks a compartment that was stored before there were tiers. It does
-	// not take part in decay, because its size says nothing about that of tiers.
+	// Flat marks a compartment that was stored before there were tiers. It does not
+	// take part in decay, because its size says nothing about the size of a tier.
 	Flat bool
 	// Importance says how long the details are worth keeping, from 1 to 100.
 	Importance int
@@ -104,8 +104,8 @@ func (c *Compartment) flatText(tier int) string {
 	}
 }
 
-// flatTier returns the tier at which the baseline starts with a flat compartment:
-// one that quotes the user keeps its beginning.
+// flatTier returns the tier at which the baseline starts with a flat compartment. If
+// the compartment quotes the user, its beginning stays (tier 3).
 func (c *Compartment) flatTier() int {
 	for line := range strings.Lines(c.Content) {
 		if strings.HasPrefix(line, "U:") {

@@ -44,7 +44,7 @@ func TestRenderCompartmentVectors(t *testing.T) {
 }
 
 // Bug class H6: a row that does not claim to be flat, and has no tiers, rendered as
-// nothing. Its content is rendered.
+// nothing. Now its content is rendered.
 func TestBugH6CompartmentWithoutTiersShowsItsContent(t *testing.T) {
 	c := history.Compartment{Start: 1, End: 10, Title: "t", Content: "flat"}
 	const want = "<compartment start=\"1\" end=\"10\" title=\"t\">\nflat\n</compartment>"
@@ -88,8 +88,8 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 	}
 }
 
-// Whatever a compartment says, its element has one start tag and one end tag, and
-// a reader gets the text back.
+// For any text of a compartment, its element has one start tag and one end tag, and a
+// reader gets the text back.
 func checkOneElement(t interface{ Fatalf(string, ...any) }, c history.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")

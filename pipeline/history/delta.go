@@ -12,19 +12,19 @@ const EmptyDelta = "<session-history-since>(no new content since last materializ
 // updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds what has changed since the fold. Budgets are those of the
-// baseline, in tokens; 0 stands for the default.
+// A DeltaInput holds everything that has changed since the fold. The budgets are those
+// of the baseline, in tokens; 0 stands for the default.
 type DeltaInput struct {
-	// Compartments are those that were published since the fold, ordered by Seq.
+	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []Compartment
 	// Updates is the log of changed memories since the fold.
 	Updates []MemoryUpdate
 	// Shown are the memories of the baseline (BaselineText.Memories).
 	Shown []int64
-	// Memories are those that were stored since the fold.
+	// Memories holds the memories stored since the fold.
 	Memories []Memory
-	// Profile is the whole profile of the user if it has changed since the fold,
-	// else nil.
+	// Profile is the whole profile of the user if it has changed since the fold.
+	// Otherwise it is nil.
 	Profile []string
 
 	MemoryBudget, ProfileBudget int
@@ -111,10 +111,10 @@ const (
 	leastBaseline    = 500
 )
 
-// NeedsFold reports whether the delta should be folded into a new baseline, and
-// why. A pass asks after it has rendered the delta anew. Without this bound the
-// delta would grow for as long as nothing else ends the epoch. The sizes are in
-// tokens; a history budget of 0 stands for the default.
+// NeedsFold reports whether the delta should be folded into a new baseline, and why. A
+// pass asks after it has rendered a new delta. Without this bound the delta would grow
+// until something else ends the epoch. The sizes are in tokens; a history budget of 0
+// stands for the default.
 func NeedsFold(delta DeltaText, baselineTokens, historyBudget int) (FoldReason, bool) {
 	budget := float64(cmp.Or(historyBudget, DefaultHistoryBudget))
 	size := float64(delta.Tokens)

@@ -21,14 +21,15 @@ func TestEmptyDelta(t *testing.T) {
 	if got := deltaOf(history.DeltaInput{}); got.Text != want || got.Tokens != tokens.Count(want) {
 		t.Errorf("%+v", got)
 	}
-	// Changes of memories that the baseline does not show are no change.
+	// If the baseline does not show a memory, the delta leaves out the changes of that
+	// memory.
 	if got := deltaOf(history.DeltaInput{Updates: []history.MemoryUpdate{{ID: 1, Change: history.MemoryArchived, Memory: 9}}}); got.Text != want {
 		t.Errorf("%s", got.Text)
 	}
 }
 
-// Reference vector, but for the quote in the title, which the reference leaves
-// alone (see TestRenderCompartmentVectors).
+// Reference vector, except for the quote in the title, which the reference leaves alone
+// (see TestRenderCompartmentVectors).
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []history.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},
@@ -155,7 +156,7 @@ func TestGoneMemoriesStayGone(t *testing.T) {
 	})
 }
 
-// The bounds are strict, but for the size from which a baseline counts.
+// All bounds are exclusive, except the least size of a baseline (500 tokens).
 func TestNeedsFold(t *testing.T) {
 	delta := func(tokens, updates int) history.DeltaText {
 		return history.DeltaText{Text: "<session-history-since>…", Tokens: tokens, MemoryUpdates: updates}

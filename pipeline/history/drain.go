@@ -7,13 +7,14 @@ package history
 // A compartment of a model resets the throttle. Published runs need no limit, because each
 // message is summarised once.
 type Throttle struct {
-	// Runs, Tokens and Money are those of the runs since the last publish. Tokens are
-	// those that the models have read. Money is in the unit of the prices.
+	// Runs counts the runs since the last reset. Tokens is the number of tokens that
+	// the models have read in these runs, and Money their price, in the unit of the
+	// prices.
 	Runs, Tokens int
 	Money        float64
 	// Pass is the number of the pass on which the newest of these runs began or ended.
 	Pass int
-	// Waited is the number of passes on which the trigger fired and no run was begun or
+	// Waited counts the passes on which the trigger fired, but no run began or was
 	// under way.
 	Waited int
 }
@@ -35,7 +36,7 @@ type Demand struct {
 type Way uint8
 
 const (
-	// Wait: not on this pass.
+	// Wait: this pass makes no compartment.
 	Wait Way = iota
 	// ByModel: a model summarises.
 	ByModel
@@ -109,8 +110,8 @@ func (t Throttle) RetryPass(d Demand) int {
 	return t.Pass + backoff(t.Runs)
 }
 
-// Waits returns the throttle after a pass on which the trigger fired and no run was begun
-// or under way.
+// Waits returns the throttle after a pass on which the trigger fired, but no run began or
+// was under way.
 func (t Throttle) Waits() Throttle {
 	t.Waited++
 	return t
@@ -126,8 +127,9 @@ func (t Throttle) Begun(pass int, g Grant) Throttle {
 	return t
 }
 
-// Failed returns the throttle after that run has ended on a pass without a result of a
-// model. It counts the tokens that the models have really read, and their price.
+// Failed returns the throttle after a run with grant g has ended on a pass without a
+// model's result. It replaces the granted tokens by the tokens that the models have
+// really read, and adds their price.
 func (t Throttle) Failed(pass int, g Grant, tokens int, money float64) Throttle {
 	t.Tokens, t.Money, t.Pass = max(0, t.Tokens-g.Tokens)+tokens, t.Money+money, pass
 	return t
@@ -143,8 +145,8 @@ func (t Throttle) Published(w Way) Throttle {
 	return t
 }
 
-// RetryIn returns for how many passes behind the given one no run begins by itself, because
-// the newest runs had no result.
+// RetryIn returns the number of passes after the given one on which no run begins
+// automatically, because the newest runs had no result.
 func (t Throttle) RetryIn(pass int) int {
 	if t.Runs == 0 || pass-t.Pass >= forgotten {
 		return 0

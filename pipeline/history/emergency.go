@@ -5,19 +5,20 @@ package history
 const (
 	// ForceUsage: the historian runs even inside the live turn, and may take more.
 	ForceUsage = 80
-	// EmergencyUsage: the next request may not fit. No model can be waited for, so the pass
+	// EmergencyUsage: the next request may not fit. The pass cannot wait for a model, so it
 	// publishes an extract.
 	EmergencyUsage = 95
-	// proactiveRange is how far below the execute threshold a run may begin, so that
-	// its result is there when the threshold is reached.
+	// proactiveRange is the distance below the execute threshold, in percent of the
+	// limit, at which a run may begin, so that its result is there when the threshold
+	// is reached.
 	proactiveRange = 2
 )
 
-// A Level is a range of usage in which the trigger has other reasons.
+// A Level is a range of usage. The trigger has other reasons for a run at each level.
 type Level uint8
 
-// LevelOf returns the level of a usage: 0 as long as only much text is a reason, 1 near the
-// execute threshold, 2 from ForceUsage.
+// LevelOf returns the level of a usage: 0 while usage itself is no reason for a run, 1 near
+// the execute threshold, 2 from ForceUsage.
 func LevelOf(usage, threshold float64) Level {
 	switch {
 	case usage >= ForceUsage:
@@ -28,8 +29,8 @@ func LevelOf(usage, threshold float64) Level {
 	return 0
 }
 
-// Scale returns the part of the protected tail's usual size that is left to it if
-// nothing is eligible with the usual size.
+// Scale returns the factor by which the protected tail shrinks if nothing is eligible
+// at its usual size, for example 0.5 at ForceUsage.
 func Scale(usage float64) float64 {
 	switch {
 	case usage >= EmergencyUsage:

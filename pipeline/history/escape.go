@@ -2,9 +2,9 @@ package history
 
 import "strings"
 
-// The head marks its structure with tags, for example <compartment>. Foreign
-// text (titles, summaries, memories, documents) must not look like such a tag,
-// so each "<", ">" and "&" of it is escaped.
+// The head marks its structure with tags, for example <compartment>. Foreign text
+// (titles, summaries, memories, documents) must not look like such a tag, so the
+// package escapes each "<", ">" and "&" in it.
 var (
 	contentEscapes   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")

@@ -2,7 +2,7 @@ package history
 
 import "crypto/sha256"
 
-// fingerprint identifies the messages from start up to end, without end, by their
+// fingerprint identifies the messages from start up to end (exclusive) by their
 // ordinals, keys and contents. It compares contents and not lengths, because an edit may
 // keep the length of a text.
 func fingerprint(m *Messages, start, end int) uint64 {

@@ -18,9 +18,9 @@ const (
 	deltaShare = 0.25
 )
 
-// HistoryBudget returns the size in tokens that the history may have in the
-// baseline: a share (0..1) of the window below the execute threshold (in percent
-// of the limit). It is 0 if it is unknown, because the limit or the share is 0.
+// HistoryBudget returns the size in tokens that the history may have in the baseline: a
+// share (0..1) of the window below the execute threshold (in percent of the limit). If
+// the limit or the share is 0, the budget is unknown, and HistoryBudget returns 0.
 //
 // The limit must be the model's, and never one that is derived from the last
 // prompt: right after a restart there is no last prompt, and the budget would

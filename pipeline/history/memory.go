@@ -34,7 +34,7 @@ const (
 	unjudged = 50
 	// wrapperTokens is the size of the tags around a list of memories.
 	wrapperTokens = 6
-	// bulletTokens is the size of what surrounds a line of the user's profile.
+	// bulletTokens is the number of tokens around a line of the user's profile.
 	bulletTokens = 4
 )
 
@@ -127,7 +127,7 @@ func profileBlock(name string, profile []string, budget int, count func(string) 
 	return element(name, lines...)
 }
 
-// A MemoryChange is what happened to a memory after it was stored.
+// A MemoryChange says how a memory has changed after it was stored.
 type MemoryChange string
 
 const (

@@ -35,7 +35,7 @@ func TestMemoriesAreChosenByWorth(t *testing.T) {
 		{105, nil},
 		{106, []int64{3}},
 		{206, []int64{2, 3}},
-		{306, []int64{2, 3, 4}}, // of two with the same importance, the newer one
+		{306, []int64{2, 3, 4}}, // of two memories with the same importance, the newer one is chosen
 		{406, []int64{1, 2, 3, 4}},
 		{506, []int64{1, 2, 3, 4, 5}},
 	} {
@@ -125,7 +125,7 @@ func TestProfileSkipsWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Lists keep to their budgets, whatever is in them.
+// Lists keep to their budgets for any content.
 func TestListsKeepToTheirBudgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.BaselineInput{

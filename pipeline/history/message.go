@@ -22,10 +22,10 @@ type Message struct {
 	// still has to be summarised.
 	Tokens int
 	// Reads is the number of tokens that the historian reads of the message: its words
-	// and the beginning of its calls, and no results.
+	// and the beginning of its calls, but not their results.
 	Reads int
-	// Texts are the texts that somebody said. Words that a harness or a plugin has put
-	// into a user's text are not among them, for example a system reminder.
+	// Texts holds the words of the message's author. It leaves out words that a harness
+	// or a plugin has put into a user's text, for example a system reminder.
 	Texts []string
 	Calls []Call
 	// Digest identifies the content. It does not depend on ids and times of parts, so

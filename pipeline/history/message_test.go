@@ -52,7 +52,7 @@ func TestExcludedCommandStaysPrivate(t *testing.T) {
 	}
 }
 
-// The digest is of the content alone, and of all content.
+// The digest depends on all content, and on nothing else.
 func TestDigest(t *testing.T) {
 	const first = `{"info":{"id":"m","role":"assistant","time":{"created":1}},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`
 	digest := func(raw string) uint64 { return MessageOf(decode(raw), 1, 1).Digest }

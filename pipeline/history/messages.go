@@ -3,7 +3,7 @@ package history
 import "sort"
 
 // Messages are the messages of a session that the trigger can see, in order. They may
-// begin behind ordinal 1, and ordinals may be missing: an unreadable message has an
+// begin after ordinal 1, and ordinals may be missing: an unreadable message has an
 // ordinal and no element.
 type Messages struct {
 	list  []Message
@@ -11,7 +11,7 @@ type Messages struct {
 	// sums[n] is the size in tokens of all messages up to ordinal n. It is indexed by
 	// ordinal, not by position: with a missing ordinal, the two differ.
 	sums []int
-	// reads are the same sums of what the historian reads.
+	// reads holds the same sums of the tokens that the historian reads.
 	reads []int
 }
 
@@ -36,7 +36,7 @@ func NewMessages(list []Message, total int) *Messages {
 // Total returns the ordinal of the session's newest message.
 func (m *Messages) Total() int { return m.total }
 
-// Between returns the messages with ordinals from start up to end, without end.
+// Between returns the messages with ordinals from start up to end (exclusive).
 func (m *Messages) Between(start, end int) []Message {
 	return m.list[m.find(start):max(m.find(start), m.find(end))]
 }
@@ -49,14 +49,14 @@ func (m *Messages) At(ordinal int) *Message {
 	return nil
 }
 
-// Tokens returns the size of the messages from start up to end, without end.
+// Tokens returns the size of the messages from start up to end (exclusive).
 func (m *Messages) Tokens(start, end int) int {
 	start, end = m.clamp(start), m.clamp(end)
 	return max(0, m.sums[end-1]-m.sums[start-1])
 }
 
-// Reads returns how many tokens the historian reads of the messages from start up to end,
-// without end.
+// Reads returns how many tokens the historian reads of the messages from start up to end
+// (exclusive).
 func (m *Messages) Reads(start, end int) int {
 	start, end = m.clamp(start), m.clamp(end)
 	return max(0, m.reads[end-1]-m.reads[start-1])
@@ -77,8 +77,8 @@ func (m *Messages) key(ordinal int) string {
 	return ""
 }
 
-// suffixStart returns where the newest messages begin that together have at least the
-// given number of tokens. It is 1 if all have fewer.
+// suffixStart returns the greatest ordinal from which on the messages have at least the
+// given number of tokens together. It returns 1 if all messages together have fewer.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {
@@ -92,7 +92,7 @@ func (m *Messages) suffixStart(tokens int) int {
 
 // prefixEnd returns the largest end, at most the given one, for which the messages from
 // start up to that end have no more tokens to read than allowed. It takes at least one
-// message: a message that is too large goes alone.
+// message: if the first one is too large, it is taken alone.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start
@@ -102,7 +102,7 @@ func (m *Messages) prefixEnd(start, end, tokens int) int {
 }
 
 // newestPrompt returns the ordinal of the n-th newest prompt of the user, counted from
-// 1. It is 0 if there are fewer.
+// 1. It returns 0 if there are fewer than n.
 func (m *Messages) newestPrompt(n int) int {
 	for i := len(m.list) - 1; i >= 0; i-- {
 		if m.list[i].IsPrompt() {

@@ -28,14 +28,15 @@ type CoveredEnd struct {
 // returns the number of messages that the session has so far, which is the ordinal of
 // the newest message.
 //
-// Without a compartment the array begins with ordinal 1. Otherwise it may begin anywhere
-// up to the covered end, for example after a compaction marker: that message has its
-// known ordinal, the messages behind it continue from there, and the messages in front of
-// it are left out. If the array does not contain it, ok is false, and the caller has to
-// read the history from the harness's own store.
+// Without a compartment the array begins with ordinal 1. With a compartment, the array
+// may begin anywhere up to the covered end, for example because of a compaction marker.
+// The message at the covered end keeps its known ordinal, the messages after it continue
+// from there, and the messages before it get none. If the array does not contain the
+// message at the covered end, ok is false, and the caller has to read the history from
+// the harness's own store.
 //
-// An unreadable message keeps its place, so that the ordinals behind it stay the same
-// when it becomes readable. A summary of the harness has no place.
+// An unreadable message keeps its place, so that the ordinals after it stay the same
+// when the message becomes readable. A summary of the harness has no place.
 func Number(array []Entry, covered CoveredEnd) (ordinals []int, total int, ok bool) {
 	first, next := 0, 1
 	if covered.Ordinal > 0 {

@@ -67,7 +67,7 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// No cut of a snapshot lies between a call and its result, or behind a call of the tail
+// No cut of a snapshot lies between a call and its result, or after a call of the tail
 // whose result is still to come.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,8 +146,8 @@ func TestTailStartIsMonotone(t *testing.T) {
 	})
 }
 
-// From 80 % on, a run is possible as soon as there is more in front of the tail than the
-// small rest that is not worth a run.
+// From 80 % on, a run is possible as soon as the messages before the tail exceed
+// smallRest, the size that is not worth a run.
 func TestPressureAlwaysFindsSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)
@@ -172,7 +172,7 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	})
 }
 
-// waitsBefore reports whether a call in front of a message has no result.
+// waitsBefore reports whether a call before a message has no result.
 func waitsBefore(m *Messages, ordinal int) bool {
 	for _, a := range arcsOf(m) {
 		if a.last == open && a.first < ordinal {
@@ -213,7 +213,7 @@ func TestSnapshotNoticesEveryChange(t *testing.T) {
 	})
 }
 
-// Chunk after chunk, every message is covered once, in order, and all words are there.
+// A series of chunks covers every message once, in order, and contains all words.
 func TestChunksCoverEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := genMessages(t, true)
@@ -267,8 +267,9 @@ func TestTruncatedTextFits(t *testing.T) {
 	})
 }
 
-// While usage is above the low mark, some way is found after a few passes, however often
-// the models fail. And models that fail do not read more than the allowance and one run.
+// While usage is above the low mark, Throttle.Next finds a way after a few passes, no
+// matter how often the models fail. Models that fail read at most the allowance and one
+// run.
 func TestThrottleNeverStallsUnderPressure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var throttle Throttle

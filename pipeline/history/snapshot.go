@@ -20,13 +20,13 @@ type Situation struct {
 // docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
-// A Mode says which part of the history somebody wants summarised.
+// A Mode says which part of the history to summarise.
 type Mode uint8
 
 const (
-	// Incremental: the messages in front of the protected tail.
+	// Incremental: the messages before the protected tail.
 	Incremental Mode = iota
-	// WrapUp: all messages in front of the newest turns, now.
+	// WrapUp: all messages before the newest turns, now.
 	WrapUp
 )
 
@@ -65,8 +65,8 @@ type Snapshot struct {
 	// this run may not summarise. TailStart begins the protected tail. Last is the
 	// newest message.
 	Start, End, TailStart, Last int
-	// The keys of the messages at Start, End-1, TailStart and Last, empty without a
-	// message.
+	// The keys of the messages at Start, End-1, TailStart and Last. A key is empty if
+	// there is no such message.
 	StartKey, EndKey, TailKey, LastKey string
 	// Fingerprint identifies the content of the eligible messages.
 	Fingerprint uint64
@@ -79,7 +79,7 @@ type Snapshot struct {
 	// Oversize says that Reads exceeds Cap, because a message or a tool arc cannot be
 	// divided.
 	Oversize bool
-	// Limit and Usage are those of the situation.
+	// Limit and Usage are copied from the situation.
 	Limit int
 	Usage float64
 }
@@ -87,7 +87,8 @@ type Snapshot struct {
 // IsRunnable reports whether there is anything to summarise that is worth a run.
 func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Start && s.End > s.Start }
 
-// A Staleness says why a snapshot no longer holds. It is empty for one that holds.
+// A Staleness says why a snapshot no longer holds. It is empty if the snapshot still
+// holds.
 type Staleness string
 
 // The reasons why a snapshot no longer holds.

@@ -3,7 +3,7 @@ package history
 import "testing"
 
 // The reference had a quota for ten minutes: the second demand waited until the clock had
-// moved on. Ours waits without pressure only, and counts passes.
+// moved on. Ours waits only if there is no pressure, and it counts passes.
 func TestThrottleCountsNoTime(t *testing.T) {
 	demand := func(pass int, usage float64) Demand {
 		s := Snapshot{Usage: usage, Reads: 60_000, Cap: 49_920}
@@ -64,13 +64,13 @@ func TestThrottleBacksOff(t *testing.T) {
 
 func TestThrottleCountsMoney(t *testing.T) {
 	d := Demand{Pass: 9, Snapshot: Snapshot{Usage: 70, Reads: 1000, Cap: 20_000}, Room: 83_200, LowMark: 40, Price: 2}
-	// A fallback that costs ten times as much as the planned model: 4,000 tokens have
+	// The fallback costs ten times as much as the planned model, so 4,000 tokens have
 	// cost as much as 40,000.
 	dear := Throttle{Runs: 1, Tokens: 4000, Money: 80_000, Pass: 1}
 	if g := dear.Next(d); g.Way != Extractive {
 		t.Errorf("money is spent: %+v", g)
 	}
-	d.Price = 0 // nobody knows the price
+	d.Price = 0 // the price is unknown
 	if g := dear.Next(d); g.Way != ByModel {
 		t.Errorf("without a price: %+v", g)
 	}

@@ -21,10 +21,10 @@ const (
 	NoRunBesideAnother TriggerReason = "running"
 	// NoRunNothingNew: compartments cover all messages.
 	NoRunNothingNew TriggerReason = "nothing-new"
-	// NoRunSmall: all messages without compartment are fewer tokens than the trigger
+	// NoRunSmall: the messages without a compartment have fewer tokens than the trigger
 	// budget.
 	NoRunSmall TriggerReason = "small"
-	// NoRunAllTail: all of it is protected tail.
+	// NoRunAllTail: all messages without a compartment belong to the protected tail.
 	NoRunAllTail TriggerReason = "nothing-eligible"
 	// NoRunDropsSuffice: the next bust drops enough.
 	NoRunDropsSuffice TriggerReason = "drops-suffice"
@@ -50,7 +50,7 @@ type TriggerFacts struct {
 // WaitingDrops is the part of the prompt that the next bust takes away anyway, in tokens:
 // published history that the head does not show yet, and queued drops.
 type WaitingDrops struct {
-	// Active is the size of the prompt, Going that of the part that leaves it.
+	// Active is the size of the prompt, Going the size of the part that leaves it.
 	Active, Going int
 }
 
@@ -68,24 +68,25 @@ type TriggerResult struct {
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot
-	// ChunkTokens and CommitClusters describe the condensed text of the messages in front
-	// of the tail, as far as the trigger has read it.
+	// ChunkTokens and CommitClusters describe the condensed text of the messages before
+	// the tail, as far as the trigger has read it.
 	ChunkTokens, CommitClusters int
 }
 
 const (
 	// leastTokens is the least size of the text that the trigger reads.
 	leastTokens = 6000
-	// sizeFactor is the size of the condensed text that begins a run, in trigger
-	// budgets.
+	// sizeFactor is the size of the condensed text, in trigger budgets, from which a
+	// run begins.
 	sizeFactor = 3
-	// dropsSuffice is the part of the execute threshold down to which drops must bring
-	// the usage, so that no run is needed.
+	// dropsSuffice is a part of the execute threshold. If drops bring the usage down to
+	// it, no run is needed.
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports, from the size in tokens of all messages without compartment, that the
-// trigger cannot fire. It needs no messages, so a pass can ask it first.
+// IsSmall reports whether the trigger cannot fire because the messages without a
+// compartment are too small. tokens is their size. IsSmall needs no messages, so a pass
+// can ask it first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
@@ -126,10 +127,10 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides without pressure, by the condensed text of all messages in front of the
-// tail. Their raw size says little: a few files that were read are large, and a summary of
-// them is short. The cap of a run does not matter here: with a small window it is less
-// than the text that begins a run, and then none would ever begin for size.
+// weigh decides without pressure, by the condensed text of all messages before the tail.
+// Their raw size says little: a few files that were read are large, and a summary of them
+// is short. The cap of a run does not limit this text. In a small window the cap is
+// smaller than the text that begins a run, so no run would ever begin for its size.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail
@@ -150,7 +151,7 @@ func (r *TriggerResult) weigh(f TriggerFacts) {
 	case f.dropsSuffice():
 		r.Reason = NoRunDropsSuffice
 		return
-	case c.Tokens < budget: // each run reads instructions and references as well
+	case c.Tokens < budget: // a run also reads instructions and references, so a short text is not worth one
 		r.Reason = NoRunLittleToSay
 		return
 	default:

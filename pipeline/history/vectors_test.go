@@ -177,7 +177,7 @@ func TestProtectedTail(t *testing.T) {
 }
 
 // calls replaces the texts of the assistant's messages by one call each, whose result has
-// come except in one message.
+// come. The call in the message waiting has no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -191,7 +191,7 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	for _, c := range []struct {
 		open, start, end int
 	}{
-		{2, 7, 7}, // died long ago
+		{2, 7, 7}, // the call died long ago
 		// The reference moved the start of the tail forward to the open call, up to 8
 		// and 9. Ours never moves forward (class H7).
 		{8, 7, 7},
@@ -315,7 +315,7 @@ func TestChunk(t *testing.T) {
 	}
 }
 
-// The window and the sizes of these sessions are those of the reference's examples.
+// The window and the sizes of these sessions come from the reference's examples.
 func TestTrigger(t *testing.T) {
 	said := func(role transcript.Role, words int) Message {
 		text := strings.TrimSpace(strings.Repeat("word ", words))

@@ -95,9 +95,9 @@ func TestRemindersOnlyBecomeGraver(t *testing.T) {
 	})
 }
 
-// Bug class B19 (docs/defects.md): models were reminded of output that they
-// could not drop, for example at 25,000 tokens of a window of 272,000. A
-// reminder could also keep the tone for a pile that had been dropped.
+// Bug class B19 (docs/defects.md): models were reminded of output that they could not
+// drop, for example at 25,000 tokens of a window of 272,000. The tone of a reminder
+// could also be the tone for a pile that had been dropped.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {

@@ -100,9 +100,9 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether so much could be dropped that it deserves a
-// message of its own: at least a third of the space that the session may still
-// use. Usable shrinks as the window fills, so it already accounts for pressure.
+// WantsMessage reports whether so much could be dropped that it deserves a separate
+// message: at least a third of the space that the session may still use. Usable shrinks
+// as the window fills, so it already accounts for pressure.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

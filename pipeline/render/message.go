@@ -14,13 +14,13 @@ import (
 // Options are the settings that stay the same for a whole session.
 type Options struct {
 	Codec transcript.Codec
-	// Prefixes says whether each active unit shows its tag to the model, for
-	// example `§12§ ` in front of a text.
+	// Prefixes says whether each active unit shows its tag to the model, for example
+	// `§12§ ` before a text.
 	Prefixes bool
 }
 
-// Frame holds the facts about a message's surroundings on which its rendering
-// depends, beside its own content and units.
+// Frame holds the facts about a message's surroundings on which its rendering depends,
+// besides its own content and units.
 type Frame struct {
 	Profile Profile
 	// Gaps says whether the model is shown the pauses before messages.
@@ -37,27 +37,26 @@ type Frame struct {
 	// Todo holds the operations that append the synthetic todo list to the
 	// message. It is nil for most messages.
 	Todo schema.Patch
-	// Binds says that the model accepts thinking only behind the exact prompt
-	// that it was produced for. So nothing in front of a thinking block may
-	// change (docs/preserved-thinking.md).
+	// Binds says that the model accepts thinking only behind the exact prompt that it
+	// was produced for. So nothing before a thinking block may change
+	// (docs/preserved-thinking.md).
 	Binds bool
-	// Foreign says that another model wrote the message than the one that the
-	// request is for.
+	// Foreign says that the message was not written by the model that the request is
+	// for.
 	Foreign bool
-	// Unbound says that the prompt in front of the message has changed since
-	// the message's thinking was produced. That thinking is invalid and must
-	// not be sent.
+	// Unbound says that the prompt before the message has changed since the message's
+	// thinking was produced. That thinking is invalid and must not be sent.
 	Unbound bool
 }
 
 // UnitOf returns the frozen unit of a part, or nil if the part has none.
 type UnitOf func(p *transcript.Part) *frozen.Unit
 
-// Patch returns the operations that turn the raw message of m into its share of
-// the wire. It edits contents first and notes which parts leave. Only then does
-// it leave out reasoning, because that depends on the parts that stay. The
-// remove operations come behind the edits and run from the end of the message,
-// so that no operation shifts the path of a later one.
+// Patch returns the operations that turn the raw message of m into its share of the
+// wire. It edits contents first and notes which parts leave. Only then does it leave
+// out reasoning, because that depends on the parts that stay. The remove operations
+// come after the edits and run from the end of the message, so that no operation shifts
+// the path of a later one.
 func (o Options) Patch(m *transcript.Message, unitOf UnitOf, f Frame) schema.Patch {
 	if m.Hidden {
 		// The harness may hide the message only because it has no text. A
@@ -143,8 +142,8 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts that the provider sees in another form than the
-	// one that the model wrote.
+	// changed marks the parts that reach the provider in a different form from the one
+	// that the model wrote.
 	changed []bool
 	patch   schema.Patch
 }
@@ -181,10 +180,9 @@ func (r *messageRenderer) contents() {
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
 		// When the last arc of a message leaves, its reasoning leaves as well:
 		// providers reject thinking without the call that it led to, and signed
-		// thinking may only be left out whole. If the provider misses reasoning
-		// that is left out (ForgetsReasoning is false), it also wants the
-		// reasoning with the text that it led to. So there the reasoning stays
-		// if a text stays.
+		// thinking may only be left out whole. If the provider requires the reasoning
+		// of earlier turns (ForgetsReasoning is false), it also wants it beside the
+		// text that it led to. For such a provider the reasoning stays if a text stays.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 	if lostArc && !r.Profile.ForgetsReasoning {
@@ -203,12 +201,12 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness takes an answer off the wire if nothing visible stays of it. Many
-// providers get such an answer from the harness, as a message with an empty
-// text. In the raw array that text may stand between two steps, which the
-// provider's SDK merges with it. Once the steps have left, it would be a message
-// without content, and the provider refuses the request. With Frame.KeepsText the
-// empty text says that something is missing.
+// emptiness takes an answer off the wire if nothing visible stays of it. The harness
+// sends such an answer to many providers, as a message with an empty text. In the raw
+// array that text may stand between two steps, which the provider's SDK merges with it.
+// Once the steps have left, it would be a message without content, and the provider
+// refuses the request. With Frame.KeepsText the empty text says that something is
+// missing.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -278,14 +276,13 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText stands for a message that has nothing left worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has nothing left worth sending. If the
-// provider's steps leave whole and the message has calls, it vanishes. It also
-// vanishes if the harness leaves out empty messages for this provider.
-// Otherwise a text stays, because the messages around it must not touch. A
-// message with signed thinking, or with Frame.KeepsText, keeps a text even where
-// the harness leaves out empty messages: it may be the last answer, after a
-// revert at the latest. Without it an older step with calls would be the last
-// one, and that step's thinking may be missing.
+// shell renders a message that has nothing left worth sending. If the provider's steps
+// leave whole and the message has calls, it vanishes. It also vanishes if the harness
+// leaves out empty messages for this provider. Otherwise a text stays, because the
+// messages around it must not touch. A message with signed thinking, or with
+// Frame.KeepsText, keeps a text even where the harness leaves out empty messages: it
+// may be the last answer, for example after a revert. Without that text an older step
+// with calls would be the last one, and that step's thinking may be missing.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()

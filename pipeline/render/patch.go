@@ -77,9 +77,9 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and
-// "0". The empty pointer addresses the whole message. No patch of ours replaces
-// a whole message, so it is rejected.
+// pointer splits a JSON Pointer into its tokens: /parts/0 gives "parts" and "0". The
+// empty pointer addresses the whole message. None of our patches replaces a whole
+// message, so the empty pointer is rejected.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {

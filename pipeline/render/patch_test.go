@@ -109,8 +109,7 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Apply does not panic, whatever the message and the patch are, and it keeps
-// valid JSON valid.
+// Apply does not panic for any message and patch, and it keeps valid JSON valid.
 func FuzzApply(f *testing.F) {
 	f.Add(`{"parts":[{"text":"a"}]}`, "prepend", "/parts/0/text", `"x"`)
 	f.Add(` {"a" : [ 1 , 2 ] } `, "add", "/a/-", `{}`)

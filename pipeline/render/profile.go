@@ -12,8 +12,8 @@ import (
 // the strictest demands.
 type Profile struct {
 	Name string
-	// Packages lists the names of the code with which a harness reaches such providers:
-	// npm packages, or the API names of Pi.
+	// Packages lists the npm packages, or for Pi the API names, with which a harness
+	// reaches such providers.
 	Packages []string
 	// DropsEmptyText: the harness leaves out empty text blocks for this
 	// provider. All other providers get them and answer 400.
@@ -40,18 +40,19 @@ type Profile struct {
 	// calls, the dropped ones as skeletons, or the whole step leaves with its
 	// text.
 	StepsLeaveWhole bool
-	// ForgetsReasoning: reasoning of earlier turns may be left out. Other
-	// providers miss it, for example Moonshot its reasoning_content and OpenAI
-	// its reasoning items, so for them it stays.
+	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
+	// require it, for example Moonshot its reasoning_content and OpenAI its reasoning
+	// items, so for them it stays.
 	ForgetsReasoning bool
 	// TakesSyntheticCalls: the provider accepts a separate answer with a call
 	// that the model never made. Google does not, because it wants a signature
 	// with each call.
 	TakesSyntheticCalls bool
-	// Breakpoints is the number of cache breakpoints that a request may carry.
-	// It is 0 if the provider caches by itself.
+	// Breakpoints is the number of cache breakpoints that a request may carry. It is 0
+	// if the provider caches without breakpoints.
 	Breakpoints int
-	// Breakpoint is the provider option by which a message of ours carries one.
+	// Breakpoint is the provider option by which one of our messages carries a
+	// breakpoint.
 	Breakpoint transcript.Breakpoint
 }
 
@@ -94,7 +95,7 @@ var Profiles = []Profile{
 	},
 }
 
-// BreakpointFor returns the provider option by which a message of ours carries a
+// BreakpointFor returns the provider option by which one of our messages carries a
 // breakpoint in a request to that model. Bedrock sells the models of many makers, and
 // refuses a breakpoint for a model that cannot cache. So only a model with "claude" or
 // "anthropic" in its id gets one there, which is also the rule of the harnesses.
@@ -112,15 +113,15 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the provider accepts an answer without its
-// reasoning, signed or not, if only placeholders of texts are left of that answer.
-// Moonshot and DeepSeek miss the reasoning beside calls only; where an answer has
-// none, the harness sends DeepSeek an empty one. If another model wrote the answer (it is
-// foreign), the harness sends its reasoning as a plain text, which no provider misses.
+// LeavesOutSpent reports whether the provider accepts an answer without its reasoning,
+// signed or not, if only placeholders of texts are left of that answer. Moonshot and
+// DeepSeek require the reasoning only beside calls; if an answer has no reasoning, the
+// harness sends DeepSeek an empty one. If another model wrote the answer (it is foreign),
+// the harness sends its reasoning as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
-// DropsStaleReduceCalls reports whether old calls of ctx_reduce are dropped for
-// the provider. They are if nothing has to stay in their place.
+// DropsStaleReduceCalls reports whether old calls of ctx_reduce are dropped for the
+// provider. They are dropped if nothing has to stay in their place.
 func (p Profile) DropsStaleReduceCalls() bool { return p.DropsEmptyText }
 
 // ProfileNamed returns the profile with that name, or the fallback.

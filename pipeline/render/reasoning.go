@@ -2,9 +2,9 @@ package render
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// reasoning leaves out the thinking that an edit has decided about, and then
-// the thinking that the provider would refuse. It runs after all other
-// removals, because it depends on the parts that stay.
+// reasoning leaves out the thinking that an edit removes, and then the thinking that
+// the provider would refuse. It runs after all other removals, because it depends on
+// the parts that stay.
 func (r *messageRenderer) reasoning() {
 	if r.unthought {
 		r.removeReasoning(r.Profile.LeavesOut)
@@ -75,11 +75,11 @@ func (r *messageRenderer) isSpent() bool {
 	return true
 }
 
-// removeUnbound leaves out the thinking whose prompt has changed. If something
-// in front of the message has changed, all thinking of the message leaves.
-// Otherwise only the thinking behind a changed part of the message leaves. If
-// the message holds a second answer, we cannot tell which prompt that answer
-// was produced for, so its thinking leaves as well.
+// removeUnbound leaves out the thinking whose prompt has changed. If something before
+// the message has changed, all thinking of the message leaves. Otherwise only the
+// thinking after a changed part of the message leaves. If the message holds a second
+// answer, we cannot tell which prompt that answer was produced for, so its thinking
+// leaves as well.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -95,11 +95,11 @@ func (r *messageRenderer) removeUnbound() {
 	}
 }
 
-// removeFused leaves out the thinking of an answer if the provider merges that
-// answer with the one before it because we have removed the tool results
-// between them. The thinking would then stand behind a text, where the provider
-// refuses it. If the raw array already merges the two answers, the thinking
-// stays, because the harness sends it like that without us.
+// removeFused leaves out the thinking of an answer if the provider merges that answer
+// with the one before it because we have removed the tool results between them. The
+// thinking would then follow a text, where the provider refuses it. If the raw array
+// already merges the two answers, the thinking stays, because the harness sends it like
+// that without us.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {

@@ -9,10 +9,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// If the arguments of a call have at most clampOver UTF-16 units, a skeleton
-// keeps them whole. Otherwise it keeps clampKeep units of each string:
-// "/a/b/c.txt" becomes "/a/b/...[truncated]". The lengths are in UTF-16 units
-// because the harness's own JavaScript counts so.
+// If the arguments of a call have at most clampOver UTF-16 units, a skeleton keeps them
+// whole. Otherwise it keeps clampKeep units of each string: "/a/b/c.txt" becomes
+// "/a/b/...[truncated]". The lengths are in UTF-16 units because the harness's own
+// JavaScript counts in them.
 const (
 	clampOver = 500
 	clampKeep = 5
@@ -45,8 +45,8 @@ func clampInput(input json.Value) json.Value {
 	return n.append(nil)
 }
 
-// longOver is the length in UTF-16 units above which ClampLong shortens an
-// argument. Paths, patterns and commands are shorter as a rule, so they stay.
+// longOver is the length in UTF-16 units above which ClampLong shortens an argument.
+// Paths, patterns and commands are usually shorter, so they stay.
 const longOver = 200
 
 // ClampLong returns the arguments with every long member shortened, or nil if

@@ -16,20 +16,18 @@ func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSi
 // because a text that depended on the content would change with the content.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
 
-// CutImitations returns text without the tags that it starts with: `§12§ hi`
-// becomes `hi` if isGiven(12). A model that reads a tag in front of each piece
-// sometimes writes one in front of its own answer, and each such tag invites
-// the next.
+// CutImitations returns text without the tags that it starts with: `§12§ hi` becomes
+// `hi` if isGiven(12). A model that reads a tag before each piece of content sometimes
+// writes one before its own answer, and each such tag invites the next.
 //
-// Only the model's own text may be passed. Users and tools never see our tags,
-// so a tag at the start of their texts is content.
+// Callers pass only the model's own text. Users and tools never see our tags, so a tag
+// at the start of their texts is content.
 //
-// Section signs are frequent in legal and mathematical texts. So a tag counts
-// only if it has the exact form of Prefix, blank included, and isGiven accepts
-// its number. All other text stays as it is: `§823 BGB`, `§12`, `§12§hi`, `see
-// §12§ there`. Blanks in front of the first tag stay as well. If a text
-// consists of tags alone, it is returned whole, because providers refuse blank
-// text.
+// Section signs are frequent in legal and mathematical texts. So a tag counts only if
+// it has the exact form of Prefix, blank included, and isGiven accepts its number. All
+// other text stays as it is: `§823 BGB`, `§12`, `§12§hi`, `see §12§ there`. Blanks
+// before the first tag stay as well. If a text consists of tags alone, it is returned
+// whole, because providers refuse blank text.
 func CutImitations(text string, isGiven func(tag int) bool) string {
 	body := strings.TrimLeftFunc(text, isJSSpace)
 	blanks := text[:len(text)-len(body)]
@@ -54,8 +52,8 @@ func StartsWithTag(text string) bool {
 	return ok
 }
 
-// cutPrefix splits text behind the tag at its start. It accepts only the exact
-// form that Prefix writes.
+// cutPrefix splits text after the tag at its start. It accepts only the exact form that
+// Prefix writes.
 func cutPrefix(text string) (tag int, rest string, ok bool) {
 	inner, ok := strings.CutPrefix(text, sectionSign)
 	if !ok {

@@ -57,8 +57,8 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// A text goes out as the prefix and the same bytes, whatever it says. The one
-// exception is an answer that starts with a given tag: it loses that tag.
+// Any text goes out as the prefix and the same bytes. The one exception is an answer
+// that starts with a given tag: it loses that tag.
 func TestContentIsNeverTakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -96,8 +96,8 @@ func startsWithGiven(text string, highest int) bool {
 	return false
 }
 
-// If an answer starts with a prefix that we write, exactly this prefix comes
-// off, whatever the content is.
+// If an answer starts with a prefix that we write, exactly this prefix comes off, for
+// any content.
 func TestPrefixComesOffAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`[a-zA-Z§][§0-9$.a-z ]{0,10}`).Draw(t, "content")

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// text renders a text unit. If isBare is true, signed thinking follows the text
-// and is bound to its exact bytes. Then the text gets no tag, and tags that the
-// model itself wrote in front of it stay.
+// text renders a text unit. If isBare is true, signed thinking follows the text and is
+// bound to its exact bytes. Then the text gets no tag, and tags that the model itself
+// wrote before the text stay.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(Placeholder(u.Tag)))
@@ -19,11 +19,11 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	}
 	body := p.Text
 	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
-		// The host takes imitated tags off an answer before the harness stores
-		// it. This answer was stored while the host was away. Every number up
-		// to the unit's own tag was given before the answer was sent back for
-		// the first time, so those tags come off. Later numbers never count:
-		// otherwise the wire would change when the session reaches them.
+		// The host takes imitated tags off an answer before the harness stores it. This
+		// answer was stored while no host ran. Every number up to the unit's own tag
+		// was given before the answer was sent back for the first time, so those tags
+		// come off. Later numbers never count: otherwise the wire would change when the
+		// session reaches them.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {
@@ -33,8 +33,8 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 		body = unlessBlank(text.StripInlineThinking(body), body)
 	}
 	if u.Level > 0 {
-		// Compression always starts from the whole text, so that the result
-		// does not depend on the levels before.
+		// Compression always starts from the whole text, so that the result does not
+		// depend on earlier levels.
 		body = unlessBlank(text.Compress(body, text.Level(u.Level)), body)
 	}
 	lead := ""

@@ -140,8 +140,8 @@ func keepsSignatures(raw, wire *WireMessage) bool {
 	return true
 }
 
-// check returns every rule that the messages break, apart from those that
-// compare a wire with its raw array.
+// check returns every rule that the messages break, apart from the rules that compare a
+// wire with its raw array.
 func check(p Profile, msgs []WireMessage, at Position) []Violation {
 	var hits []Violation
 	hit := func(rule, key string) { hits = append(hits, Violation{rule, key}) }

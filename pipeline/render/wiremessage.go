@@ -52,7 +52,7 @@ type WireMessage struct {
 	hash Hash // the remembered result of Hash; copies of the message keep it
 }
 
-// Wire reads the blocks of a patched message.
+// WireMessageOf reads the blocks of a patched message.
 func WireMessageOf(m *transcript.Message) WireMessage {
 	w := WireMessage{Key: m.Key, Role: m.Role}
 	if m.Hidden {
@@ -86,10 +86,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 }
 
 // FusesWithNext reports whether a provider that merges consecutive assistant messages
-// sees the next assistant message as a continuation of w. The results of an
-// answer's calls follow the whole answer, so one call anywhere in the last
-// answer of w keeps the two apart. For example, in `thinking, tool, text` the
-// result comes behind the text.
+// sees the next assistant message as a continuation of w. The results of an answer's
+// calls follow the whole answer, so one call anywhere in the last answer of w keeps the
+// two apart. For example, in `thinking, tool, text` the result comes after the text.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false
@@ -150,8 +149,8 @@ func (c Hash) Next(message Hash) Hash {
 	return Hash(sum[:16])
 }
 
-// write adds strings to h, each behind its length, so that two different lists
-// never feed the same bytes: "ab", "c" and "a", "bc" differ.
+// write adds strings to h, each after its length, so that two different lists never
+// feed the same bytes: "ab", "c" and "a", "bc" differ.
 func write(h hash.Hash, fields ...string) {
 	var n [8]byte
 	for _, f := range fields {

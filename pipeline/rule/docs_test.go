@@ -10,8 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// docs/rules.md has one row for each rule, in the order of the table: the first of its tables
-// the rules that every bust asks, the second the rules that make room, each with its pressure.
+// docs/rules.md has one row for each rule, in the order of the table. Its first table lists
+// the rules that every bust asks. Its second table lists the rules that make room, each with
+// its pressure.
 func TestDocsDescribeEachRule(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {

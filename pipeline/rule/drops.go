@@ -2,7 +2,7 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// drops collects drops until they free as many tokens as a rule was asked for.
+// drops collects drops until they free as many tokens as the rule has to free.
 type drops struct {
 	edits []frozen.Edit
 	// need is the number of tokens that are still to be freed.

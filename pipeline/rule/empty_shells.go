@@ -6,14 +6,14 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// EmptyShells marks assistant messages that have nothing left worth sending:
-// they hold only placeholders, or an old notice of the harness. It is the last
-// rule, because it looks at the result of all others. User messages are never
-// marked: without one, the answers around it would become one answer (bug class
-// B2 in docs/defects.md). In a session with reasoning, or behind calls, an answer
-// that ends a turn is not marked either. It may be the last answer, after a revert or
-// a switch of the model at the latest. Without it, a step with calls would become the
-// last one, and Anthropic wants thinking at the start of a last answer with calls.
+// EmptyShells marks assistant messages that have nothing left worth sending: they hold
+// only placeholders, or an old notice of the harness. It is the last rule, because it
+// looks at the result of all others. User messages are never marked: without one, the
+// answers around it would become one answer (bug class B2 in docs/defects.md). In a
+// session with reasoning, or after calls, an answer that ends a turn is not marked
+// either. It may become the last answer, for example after a revert or a switch of the
+// model. Without it, a step with calls would become the last one, and Anthropic wants
+// thinking at the start of a last answer with calls.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
@@ -30,7 +30,8 @@ func EmptyShells(v View, k Knobs) []frozen.Edit {
 	return edits
 }
 
-// endsTurn reports whether the user speaks after message i, or nobody does.
+// endsTurn reports whether the next visible message after message i is the user's, or
+// there is none.
 func (v View) endsTurn(i int) bool {
 	for _, m := range v.Messages[i+1:] {
 		if !m.Silent {

@@ -2,10 +2,10 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentReasoning leaves out the reasoning of answers whose texts are placeholders
-// and whose calls are gone. It is for providers that miss the reasoning of other
-// answers (Message.LosesSpentThought): without this rule, in a session of many
-// turns, reasoning that led to nothing fills the window, and nothing can drop it.
+// SpentReasoning leaves out the reasoning of answers whose texts are placeholders and
+// whose calls are gone. It is for providers that require the reasoning of all other
+// answers (Message.LosesSpentThought): without this rule, in a session of many turns,
+// reasoning that led to nothing fills the window, and nothing can drop it.
 func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	drops := v.dropsUntilEnough()
 	for i := range v.Messages {
@@ -21,8 +21,9 @@ func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// isSpent reports whether placeholders are all that is left of the message's units. Of a
-// message that had calls only, nothing is left, and its reasoning is gone as well.
+// isSpent reports whether placeholders are all that is left of the message's units. A
+// message that had only calls leaves no placeholder, and its reasoning has left with the
+// calls.
 func (v View) isSpent(m *Message) bool {
 	placeholders := 0
 	for _, it := range m.Items {

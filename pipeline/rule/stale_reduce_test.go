@@ -7,9 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// Reference vector V14, as far as it is about detection.
-// TestBugA1OldReduceCallGoesOnABustOnly of package pipeline checks that a pass
-// that may not bust detects nothing.
+// The part of reference vector V14 that is about detection.
+// TestBugA1OldReduceCallGoesOnABustOnly of package pipeline checks that a pass that may
+// not bust detects nothing.
 func TestStaleReduceCalls(t *testing.T) {
 	reduce := call(rule.ReduceTool, 5)
 	four := func() rule.View {

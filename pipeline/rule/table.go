@@ -36,24 +36,24 @@ const (
 // order matters.
 //
 //  1. QueuedDrops is first, because it alone decides how a marked unit goes.
-//     Rules that look at what is dropped (ProcessedImages) come behind it.
+//     Rules that look at what is dropped (ProcessedImages) come after it.
 //  2. The other rules of AnyBust follow. They take nothing that the model
 //     needs, so their tokens count before anything is taken. A rule that drops
 //     a call precedes a rule that only shortens it.
 //  3. The rules that make room come next: tool output that has had its grace,
 //     then skeletons, then other tool output. Texts beside dropped calls go
-//     only behind all of these.
+//     only after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
 //     protects, then texts and files.
 //  5. EmptyShells is last, because it looks at the result of all others.
 //
-// A rule that makes room (any occasion above AnyBust) is skipped once the rules
-// before it have freed enough. The occasion of a rule need not rise along the table. For example, the rule
-// "spent narration" is asked from Pressure on, but stands behind the rules of
-// the force level, so that it takes texts only if the tools were not enough.
+// A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed
+// enough. The occasion of a rule need not rise along the table. For example, the rule "spent narration" is
+// asked from Pressure on, but comes after the rules of the force level, so that it takes texts only if the
+// tools were not enough.
 //
-// A proposed drop is not yet what the provider sees. It passes these places, in
-// this order:
+// The provider does not always see a drop as a rule has proposed it. These places can
+// change it, in this order:
 //
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
 //     tools (SkeletonWindow). QueuedDrops also does so for results that the
@@ -79,11 +79,11 @@ const (
 //     dropped text or file is always the placeholder, unless its message is an
 //     empty shell.
 //
-// Thinking also leaves without a rule and without an edit, because the provider
-// would refuse it: with the last call of its message, behind a message whose
-// results have left (fused), and, for a model that binds its thinking, once
-// anything before it has changed (Session.holds). messageRenderer.reasoning and
-// messageRenderer.contents in pipeline/render decide that in each rendering.
+// Thinking also leaves without a rule and without an edit, because the provider would
+// refuse it: with the last call of its message, after a message whose results have left
+// (fused), and, for a model that binds its thinking, once anything before it has
+// changed (Session.holds). messageRenderer.reasoning and messageRenderer.contents in
+// pipeline/render decide that in each rendering.
 var Table = []Rule{
 	{"queued drops", AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},

@@ -8,9 +8,9 @@ import (
 
 // The constants of the tiered drop.
 const (
-	// tierTarget is the share that may stay of the room between the irreducible
-	// part of the prompt and the ceiling. For example, with 40,000 irreducible
-	// tokens and a ceiling of 78,000, the target is 51,400.
+	// tierTarget is the share of the room between the irreducible part of the prompt
+	// and the ceiling that may stay in use. For example, with 40,000 irreducible tokens
+	// and a ceiling of 78,000, the target is 51,400.
 	tierTarget = 0.30
 	// tierReserve is the share of the tools of tiers 1 and 2 that is spared. It
 	// spares the newest tools.
@@ -20,7 +20,8 @@ const (
 	minReclaim = 2000
 )
 
-// lastTier is the tier of the tools that nobody has ranked. It is dropped first.
+// lastTier is the tier of all tools without a rank (Facts.Tier is 0). It is dropped
+// first.
 const lastTier = 3
 
 func (f *Facts) tier() int {

@@ -201,8 +201,8 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the tiers jump over lower tags, and a cursor would count those
-// as done.
+// Bug class A30: the choice by tier skips lower tags, and a cursor would count the
+// skipped tags as done.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1

@@ -15,8 +15,8 @@ type View struct {
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone says that the provider has nothing cached of the session (a
-	// hard pass), so that waiting saves nothing.
+	// PrefixIsGone says that the provider has no prefix of the session in its cache, as
+	// on every hard pass. Then waiting saves nothing.
 	PrefixIsGone bool
 	// Occasion is the gravest occasion of the pass. Rules of this occasion and
 	// of all milder ones are asked.
@@ -71,12 +71,12 @@ type Message struct {
 	Reasons bool
 	// Signed says that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls says that an older answer with calls would become the last
-	// answer if this one ended the array and vanished, and that the provider may
-	// want a last answer with calls to begin with thinking.
+	// HidesCalls says that this message keeps an older answer with calls from being the
+	// last answer. If the message ended the array and vanished, the provider might want
+	// that older answer to begin with thinking.
 	HidesCalls bool
-	// KeepsCall says that a call of the message has to stay on the wire, because
-	// of the messages behind it (Frame.KeepsCall in pipeline/render).
+	// KeepsCall says that a call of the message has to stay on the wire, because of the
+	// messages after it (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
 	// HasUndroppable says that the message holds a part that is neither a unit
 	// nor reasoning that may be left out. Such a message is never an empty shell.
@@ -113,8 +113,8 @@ type Facts struct {
 	// units. Writes says that the call replaces the whole content of the file.
 	Path   string
 	Writes bool
-	// Tier ranks the tool of a call by the model's loss if its output goes. 1 is
-	// the greatest loss; 0 means that nobody has ranked the tool.
+	// Tier ranks the tool of a call by the model's loss if its output goes. 1 is the
+	// greatest loss; 0 means that the tool has no rank.
 	Tier int
 	// LongInput says that a Clamp edit would shorten the arguments.
 	LongInput bool
@@ -220,17 +220,17 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest one,
-// in the same turn. One of their results has to stay between the two steps.
-// Otherwise a provider that merges consecutive assistant messages would see the
-// text of the older step in front of the newest step's thinking, and refuse the
-// request. So these arcs become skeletons instead of leaving. The newest step
-// includes the answers without calls directly before it, because the provider
-// joins them with it. Such an answer at the end of the transcript counts as well,
-// because the model may go on with calls. If the newest step has no signed thinking,
-// or the user has answered it and it calls no tool, separating returns nothing,
-// because such a step may follow anything. A message that the provider does not see
-// separates nothing. Where a turn ends with calls, see lastCalls.
+// separating returns the tool arcs of the step directly before the newest one, in the
+// same turn. One of their results has to stay between the two steps. Otherwise a
+// provider that merges consecutive assistant messages would see the text of the older
+// step before the newest step's thinking, and refuse the request. So these arcs become
+// skeletons instead of leaving. The newest step includes the answers without calls
+// directly before it, because the provider joins them with it. Such an answer at the
+// end of the transcript counts as well, because the model may go on with calls. If the
+// newest step has no signed thinking, or the user has answered it and it calls no tool,
+// separating returns nothing, because such a step may follow anything. A message that
+// the provider does not see separates nothing. Where a turn ends with calls, see
+// lastCalls.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

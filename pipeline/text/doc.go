@@ -2,9 +2,9 @@
 // render uses them to apply edits: they compress, remove injections and inline
 // thinking, mark gaps in time, and write the list of todos.
 //
-// A frozen edit stores only its name, for example "strip", and every pass
-// computes its result anew. So if a function here returns another text than
-// before, the wires of running sessions change.
+// A frozen edit stores only its name, for example "strip", and every pass computes its
+// result again. So if a function here returns a different text from before, the wires
+// of running sessions change.
 //
 // It may import internal/json.
 package text

@@ -58,6 +58,6 @@ func GapMarker(seconds float64) string {
 	return "<!-- " + gap + " -->\n"
 }
 
-// StartsWithGap reports whether text starts with a marker of GapMarker. Such a
-// text gets no second marker, even if its own names another gap.
+// StartsWithGap reports whether text starts with a marker of GapMarker. Such a text
+// gets no second marker, even if the marker that it already has names another gap.
 func StartsWithGap(text string) bool { return gapMarker.MatchString(text) }

@@ -48,7 +48,7 @@ func TestStartsWithGap(t *testing.T) {
 		"":                        false,
 		"<!-- +5m -->\nhi":        true,
 		"<!-- +1w 1d -->\nhi":     true,
-		"§9§ <!-- +1w 1d -->\nhi": false, // a tag in front makes the marker ordinary content
+		"§9§ <!-- +1w 1d -->\nhi": false, // a tag before it makes the marker ordinary content
 		"<!-- +5m --> hi":         false,
 		"<!-- +5y -->\nhi":        false,
 		"hi\n<!-- +5m -->\nhi":    false,

@@ -5,18 +5,18 @@ import (
 	"unicode/utf16"
 )
 
-// imageURLUnits is the length of a data URL, in UTF-16 units, that is still too
-// short to be worth removing.
+// imageURLUnits is the length, in UTF-16 units, up to which a data URL is too short to
+// be worth removing.
 const imageURLUnits = 200
 
-// IsProcessableImage reports whether a file part carries its image within its
-// URL. Such an image may leave the wire once the model has answered to it.
+// IsProcessableImage reports whether a file part carries its image within its URL. Such
+// an image may leave the wire once the model has answered it.
 func IsProcessableImage(mime, url string) bool {
 	return strings.HasPrefix(mime, "image/") && strings.HasPrefix(url, "data:") && exceedsUTF16(url, imageURLUnits)
 }
 
-// exceedsUTF16 reports whether s has more than limit UTF-16 units. It stops
-// reading at the limit, because an image may have megabytes.
+// exceedsUTF16 reports whether s has more than limit UTF-16 units. It stops reading at
+// the limit, because an image may be megabytes long.
 func exceedsUTF16(s string, limit int) bool {
 	if len(s) <= limit {
 		return false // each unit takes at least one byte

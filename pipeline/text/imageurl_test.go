@@ -20,7 +20,7 @@ func TestIsProcessableImage(t *testing.T) {
 		{"image/png", url(200, "A"), false},
 		{"image/png", url(200, "é"), false},
 		{"image/png", url(201, "é"), true},
-		{"image/png", url(111, "😀"), false}, // 22 units of head, then two for each emoji
+		{"image/png", url(111, "😀"), false}, // 22 units before the data, then two for each emoji
 		{"image/png", url(112, "😀"), true},
 		{"image/png", "https://" + strings.Repeat("a", 300), false},
 		{"application/pdf", url(300, "A"), false},

@@ -98,8 +98,8 @@ func IsInjectedOnly(text string) bool {
 			return true
 		}
 	}
-	// The pattern matches up to the first closing tag: between two reminder
-	// blocks somebody may have said something.
+	// The pattern matches up to the first closing tag: there may be other text between
+	// two reminder blocks.
 	at := reminder.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }

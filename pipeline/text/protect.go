@@ -10,8 +10,8 @@ import (
 // never becomes part of a word.
 const hole = '\xFF'
 
-// A guarded is a text with holes, and the regions that belong into them, in
-// order. Code that edits the text must not reorder or remove holes.
+// A guarded is a text with holes, and the regions that belong in these holes, in order.
+// Code that edits the text must not reorder or remove holes.
 type guarded struct {
 	text    string
 	regions []string
@@ -23,8 +23,8 @@ var (
 	path    = regexp.MustCompile(`(?:\.{1,2}/)?(?:[\w.-]+/)+[\w.-]+\.\w{1,6}`)
 )
 
-// protect replaces by holes the regions that must stay byte for byte: code,
-// addresses, tags, ids, paths and hashes.
+// protect replaces by holes all regions that must stay byte for byte: code, addresses,
+// tags, ids, paths and hashes.
 func protect(text string) guarded {
 	g := guarded{text: text}
 	g.guard(fences(g.text))
@@ -138,8 +138,8 @@ func inlineCode(s string) [][]int {
 	}
 }
 
-// ids finds the harness's ids of messages and sessions and the provider's of
-// calls.
+// ids finds ids of the harness's messages and sessions, and ids of the provider's
+// calls, for example toolu_01.
 func ids(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {

@@ -75,8 +75,8 @@ func parseTodo(item json.Value) (Todo, bool) {
 	return todo, ok
 }
 
-// StateJSON returns todos as compact JSON, for storing and for TodoCallID. Its
-// bytes are those that JavaScript's JSON.stringify would write.
+// StateJSON returns todos as compact JSON, for storing and for TodoCallID. It writes
+// the same bytes as JavaScript's JSON.stringify.
 func StateJSON(todos []Todo) []byte { return mustMarshal(json.Marshal(todos)) }
 
 func mustMarshal(b []byte, err error) []byte {

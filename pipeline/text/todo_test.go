@@ -83,7 +83,7 @@ func TestTodoPart(t *testing.T) {
 	for _, c := range []struct {
 		todos []Todo
 		done  bool
-		title string // "" is no part
+		title string // "" means that there is no part
 	}{
 		{of(), false, ""},
 		{of("completed"), true, ""},

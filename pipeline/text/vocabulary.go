@@ -2,8 +2,8 @@ package text
 
 import "regexp"
 
-// The words of this file are those of plugins that write into conversations, in whichever
-// harness they run.
+// The words in this file belong to plugins that write into conversations. A plugin uses
+// the same words in every harness.
 
 const (
 	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"

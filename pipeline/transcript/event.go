@@ -23,7 +23,7 @@ type EventKind uint8
 const (
 	// OtherEvent: the host does not use the event.
 	OtherEvent EventKind = iota
-	// SessionTitled: a session may have another title.
+	// SessionTitled: the title of a session may have changed.
 	SessionTitled
 	// SessionDeleted: a session is gone for good.
 	SessionDeleted
@@ -32,6 +32,6 @@ const (
 	// MessageChanged: a message is new or has changed. The host uses the changes of
 	// answers: their usage, their end and their failure.
 	MessageChanged
-	// RequestFailed: a request failed, and no answer tells of it.
+	// RequestFailed: a request failed, and no answer reports that.
 	RequestFailed
 )

@@ -2,7 +2,7 @@ package transcript
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// A Head holds the texts of the messages in front of the tail: the user's baseline, the
+// A Head holds the texts of the messages before the tail: the user's baseline, the
 // model's acknowledgement, and the user's delta.
 type Head struct {
 	Baseline, Acknowledgement, Delta string

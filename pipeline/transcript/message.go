@@ -19,25 +19,24 @@ type Message struct {
 	// message could not be read; such a message passes through untouched.
 	Key  string
 	Role Role
-	// Created and Completed are Unix milliseconds, 0 when unknown. Created lasts: a copy
-	// of the session has the same.
+	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session
+	// keeps the value of Created.
 	Created, Completed int64
 	// KeyLasts says that a copy of the session has the message under the same key.
 	KeyLasts bool
-	// Model is the model that wrote an assistant message, or that a user
-	// message asks.
+	// Model is the model that wrote an assistant message, or that is to answer a user
+	// message.
 	Model schema.Model
-	// Agent is the harness's agent that a user message asks. It is empty if the
-	// harness does not say. Another agent has another system prompt and other
-	// tools.
+	// Agent is the harness's agent that is to answer a user message. It is empty if the
+	// harness does not say. Another agent has another system prompt and other tools.
 	Agent string
 	// Finish says how an assistant message ended.
 	Finish Finish
 	// Errored says that the harness attached an error to the message.
 	Errored bool
 	// Summary says that the harness made this message as a summary of the messages
-	// in front of it. If it is an answer, it answers a prompt of the harness, and its
-	// usage measures that prompt.
+	// before it. If it is an answer, it answers a prompt of the harness, and its usage
+	// measures that prompt.
 	Summary bool
 	// Hidden says that the harness itself keeps the message from the provider.
 	Hidden bool
@@ -98,10 +97,10 @@ type Part struct {
 	// TextPath leads to the string that Text was read from. It is empty if
 	// there is none, for example for a tool without a result.
 	TextPath string
-	// Replaced says that the harness sends a sentence of its own in place of a
-	// tool's result. Text is that sentence. TextPath is empty then, because a
-	// patch of the result would never reach the provider. Original is the result
-	// itself, if the harness still holds it.
+	// Replaced says that the harness sends its own sentence in place of a tool's
+	// result, for example "[Old tool result content cleared]". Text is that sentence.
+	// TextPath is empty then, because a patch of the result would never reach the
+	// provider. Original is the result itself, if the harness still holds it.
 	Replaced bool
 	Original string
 	// Hidden says that the harness keeps the part from the provider.

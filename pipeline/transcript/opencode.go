@@ -350,7 +350,7 @@ func (c OpenCode) Event(raw json.Value) (Event, error) {
 		var session struct {
 			Title string `json:"title"`
 		}
-		_ = json.Unmarshal(e.Properties.Info, &session) // a title that is no string is none
+		_ = json.Unmarshal(e.Properties.Info, &session) // a title that is not a string counts as missing
 		event.Kind, event.Title = SessionTitled, session.Title
 	case "session.deleted":
 		event.Kind = SessionDeleted
@@ -368,7 +368,7 @@ func (c OpenCode) Event(raw json.Value) (Event, error) {
 			var failed struct {
 				Error json.Value `json:"error"`
 			}
-			_ = json.Unmarshal(e.Properties.Info, &failed) // decoded above, so it reads
+			_ = json.Unmarshal(e.Properties.Info, &failed) // decoded above, so it is valid
 			event.Error = failed.Error
 		}
 	case "session.error":

@@ -10,10 +10,10 @@ import (
 )
 
 // Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer
-// together with the tool results directly behind it, which are messages of their own in
-// Pi's array. Every other message of Pi is a step alone. The shim joins and separates
-// them, so that a call and its result lie in one message, as the code behind the codec
-// expects.
+// together with the tool results directly after it. In Pi's array these results are
+// separate messages. Every other message of Pi is a step alone. The shim joins the
+// messages of a step and separates them again, so that a call and its result lie in one
+// message, as the code behind the codec expects.
 type Pi struct{}
 
 var _ Codec = Pi{}
@@ -95,7 +95,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 	case "user":
 		msg.Parts = decodePiContent(m.Content)
 	case "custom":
-		// The time of such a message is another one after a restart of Pi.
+		// After a restart, Pi gives such a message another time.
 		msg.Created = 0
 		msg.Parts = decodePiContent(m.Content)
 	case "bashExecution":
@@ -103,23 +103,24 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		msg.Parts = decodePiCommand(m)
 	case "compactionSummary", "branchSummary":
 		// The summary of a branch stands for messages that are not on this branch, so it is
-		// a message of its own.
+		// not the summary of this session.
 		msg.Summary = m.Role == "compactionSummary"
 		if m.Role == "branchSummary" {
-			msg.Created = 0 // as that of a custom message
+			msg.Created = 0 // like the time of a custom message
 		}
 		msg.Parts = []Part{{Kind: Text, Path: "/message/summary", Text: m.Summary, TextPath: "/message/summary"}}
 		if strings.TrimSpace(m.Summary) == "" { // Pi sends its sentence around the summary nevertheless
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	case "":
-		// The message was taken off the wire, or this is no step.
+		// The message was taken off the wire, or raw is not a step.
 		msg.Role = ""
 		if len(m.Content) > 0 {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
-		// A result behind no answer, or a role of tomorrow. Nothing of it may be touched.
+		// This is a result without an answer before it, or a role of a later Pi. No patch
+		// may change it.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg
@@ -133,8 +134,9 @@ func decodePiAnswer(msg *Message, step *piStep) {
 		Input: int(m.Usage.Input), Output: int(m.Usage.Output),
 		CacheRead: int(m.Usage.CacheRead), CacheWrite: int(m.Usage.CacheWrite),
 	}
-	// Pi leaves a failed answer out of the request. It would send the results of its
-	// calls, and the provider would refuse them; so the shim leaves them out as well.
+	// Pi leaves a failed answer out of the request. It would still send the results of
+	// that answer's calls, and the provider would refuse them. So the shim leaves out
+	// these results as well.
 	msg.Errored = m.StopReason == "error" || m.StopReason == "aborted"
 	msg.Hidden = msg.Errored
 	msg.Finish = finishOfPi(m.StopReason)
@@ -342,7 +344,7 @@ func (c Pi) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
 }
 
-// AddCall implements Codec. Pi has no tool whose calls the host makes up.
+// AddCall implements Codec. Pi has no tool for which the host makes up calls.
 func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
 
 // UsageValue implements Codec.
@@ -367,8 +369,8 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// Event implements Codec. The shim sends Pi's events reduced to what the host uses. The
-// message of a message_end has no content.
+// Event implements Codec. The shim reduces Pi's events to the fields that the host
+// uses. The message of a message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

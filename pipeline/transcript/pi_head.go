@@ -23,7 +23,7 @@ type piHeadBlock struct {
 }
 
 // Head implements Codec. Its times are 0, because they reach no provider. The breakpoint
-// is not in the messages: Pi's shim sets it in the finished request, behind the
+// is not in the messages: Pi's shim sets it in the finished request, after the
 // acknowledgement.
 func (c Pi) Head(h Head) []json.Value {
 	step := func(key, role, text string) piHeadStep {

@@ -16,7 +16,7 @@ import (
 
 func decodePi(raw string) transcript.Message { return transcript.Pi{}.Decode(json.Value(raw)) }
 
-// Every kind of block of an answer, and some JSON that is no block.
+// Every kind of block of an answer, and some JSON that is not a block.
 func TestPiBlocks(t *testing.T) {
 	const at = "/message/content/0"
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestPiBlocks(t *testing.T) {
 	}
 }
 
-// A call and its result are one arc, in whichever order the results come.
+// A call and its result are one arc, for any order of the results.
 func TestPiResults(t *testing.T) {
 	call := transcript.Part{Kind: transcript.Tool, Path: "/message/content/0", Name: "read", CallID: "c", Input: json.Value(`{}`), InputPath: "/message/content/0/arguments"}
 	for _, c := range []struct {

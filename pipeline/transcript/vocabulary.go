@@ -6,7 +6,7 @@ import (
 )
 
 // A Vocabulary holds the names and habits of one harness, as values. The code behind
-// the codecs reads them and knows no harness.
+// the codecs reads these values, and does not know which harness it serves.
 type Vocabulary struct {
 	// Tools describes the tools that the rules know. Names are in lower case, without
 	// the prefix "mcp_". Tool returns the zero value for any other tool.
@@ -14,9 +14,9 @@ type Vocabulary struct {
 	// TodoTool is the tool that writes the model's todo list, empty if the harness has
 	// none.
 	TodoTool string
-	// SendsEmptyText says that an answer with empty texts only reaches some providers
-	// as a message with an empty text. If it is false, the harness leaves such an
-	// answer out.
+	// SendsEmptyText says that the harness sends an answer in which all texts are empty
+	// to some providers, as a message with an empty text. If it is false, the harness
+	// leaves such an answer out.
 	SendsEmptyText bool
 	// ToolsFollowEvent says that the event of an answer's end comes before the answer's
 	// tools run. Otherwise it comes after them.
@@ -37,7 +37,7 @@ type ToolClass struct {
 	// File says what the tool does with the file in its arguments.
 	File FileUse
 	// Tier ranks the tool by the model's loss if its output goes: 1 is the greatest
-	// loss, and 0 means that nobody has ranked the tool.
+	// loss, and 0 means that the tool has no rank.
 	Tier int
 }
 
@@ -61,8 +61,8 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
-	// Date finds the line that tells the model the date. That line makes the prompt,
-	// and so the whole prefix, another one at midnight.
+	// Date finds the line that tells the model the date. Because of that line, the
+	// prompt and so the whole prefix change at midnight.
 	Date *regexp.Regexp
 	// OwnPrompts open the prompts of the harness's own agents (title, summary,
 	// compaction), which share the session's id but not its conversation.
