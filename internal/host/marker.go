@@ -129,8 +129,8 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
-// considerMarker changes the session's marker in the background if a change is due. The harness then sends a
-// shorter or longer array with the next pass, and the head covers the difference.
+// considerMarker changes the session's marker in the background if a change is due. The session's next pass
+// then gets an array that begins elsewhere. The head covers that array as well.
 func (h *Host) considerMarker(ps *pass) {
 	s := ps.s
 	if h.markersOf(s.key) == nil || s.isMarking || ps.decision.Cause == pipeline.CauseBusy {
