@@ -8,20 +8,20 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A BilledPass is the part of a pass in the journal that its bill depends on.
+// A BilledPass holds the figures of a journalled pass that its bill depends on.
 type BilledPass struct {
 	Pass      int
 	Verdict   string
 	Bust      bool
 	BustCause string
-	// Resent and Removed are the price of the bust, in tokens. They are 0 for a
-	// pass that added no edit.
+	// Resent and Removed are the cost and gain of the bust, in tokens. They are 0 for a pass that added no
+	// edit.
 	Resent, Removed int
-	// Usage is zero if the provider has reported none.
+	// Usage is zero if the provider has not reported any.
 	Usage Usage
 }
 
-// A SessionTotal is what the sum over all sessions needs of one of them.
+// A SessionTotal holds the figures of one session for a sum over all sessions.
 type SessionTotal struct {
 	Key             Key
 	Provider, Model string
@@ -53,7 +53,7 @@ func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([
 	return passes, nil
 }
 
-// Totals returns all sessions with a pass.
+// Totals returns the figures of all sessions that have a pass.
 func (s *Store) Totals(ctx context.Context) ([]SessionTotal, error) {
 	var all []SessionTotal
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
@@ -67,12 +67,11 @@ func (s *Store) Totals(ctx context.Context) ([]SessionTotal, error) {
 	return all, nil
 }
 
-// A DroppedRow is a unit that an edit took off the wire.
+// A DroppedRow is a unit that an edit has taken off the wire.
 type DroppedRow struct {
 	UnitRow
 	Edit EditRow
-	// At and Cause belong to the pass of the edit. At is 0 if the journal no
-	// longer has that pass.
+	// At and Cause belong to the pass that made the edit. At is 0 if the journal no longer has that pass.
 	At    int64
 	Cause string
 }
@@ -101,8 +100,8 @@ func (s *Store) DroppedUnits(ctx context.Context, key Key) ([]DroppedRow, error)
 	return all, nil
 }
 
-// SaveTitle stores the title of a session. isKnown is false if the store does
-// not have the session; then nothing is stored.
+// SaveTitle stores the title of a session. If the store does not have the session, it stores nothing and
+// isKnown is false.
 func (s *Store) SaveTitle(ctx context.Context, key Key, title string) (isKnown bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		n, err := tx.exec(`UPDATE sessions SET title = ?3 WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, title)

@@ -11,23 +11,23 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// The errors of a database that cannot be browsed.
+// The errors of a database that Browse cannot read.
 var (
 	ErrMissing     = file.ErrMissing
 	ErrOlderSchema = file.ErrOlderSchema
 )
 
-// A Browser reads the database for people, beside the host that has it open. All of its
-// reads see the database as it was at one moment.
+// A Browser reads the database for people, while a host may have it open. All reads of one Browser see the
+// database as it was at one moment.
 type Browser struct{ conn *sqlite3.Conn }
 
-// Browse calls browse with a Browser of the database in dir, which is valid until browse
-// returns. See file.View for its errors.
+// Browse calls browse with a Browser of the database in dir. The Browser is valid until browse returns. See
+// file.View for the errors.
 func Browse(ctx context.Context, dir string, browse func(*Browser) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error { return browse(&Browser{c}) })
 }
 
-// A SessionName is what people know a session by.
+// A SessionName identifies a session for people.
 type SessionName struct {
 	Key       Key
 	Title     string // as the harness shows it, empty if unknown
@@ -53,8 +53,8 @@ func readName(row *sqlite3.Stmt) SessionName {
 type HistoryOverview struct {
 	SessionName
 	Compartments int
-	Messages     int     // that they cover
-	RawTokens    int     // of these messages
+	Messages     int     // that the compartments cover
+	RawTokens    int     // the tokens of these messages
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
 	NewestAt     int64   // the time of the newest compartment, Unix ms
 }
@@ -62,7 +62,7 @@ type HistoryOverview struct {
 //go:embed query/history_list.sql
 var historyListSQL string
 
-// Histories returns the sessions that have compartments, the newest compartment first.
+// Histories returns the sessions that have compartments. The session with the newest compartment comes first.
 func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	err = scan(b.conn, historyListSQL, func(row *sqlite3.Stmt) {
 		all = append(all, HistoryOverview{
@@ -76,8 +76,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// History returns the overview of one session. All of its figures are 0 if the session has
-// no compartments.
+// History returns the overview of one session. If the session has no compartments, all figures are 0.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {
@@ -86,7 +85,7 @@ func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	return HistoryOverview{SessionName: of}, err
 }
 
-// Compartments returns the compartments of a session in their order.
+// Compartments returns the compartments of a session in order.
 func (b *Browser) Compartments(key Key) (rows []CompartmentRow, err error) {
 	rows, err = readCompartments(b.conn, key)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
-// A browser reads while a host has the database open, and after it has gone.
+// A Browser works while a host has the database open, and after the host has ended.
 func TestBrowseWithAndWithoutAHost(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -43,7 +43,7 @@ func TestBrowseWithAndWithoutAHost(t *testing.T) {
 			if len(all) != 2 || all[0].Key != later || all[1].Key != key {
 				t.Fatalf("%s: %+v", when, all)
 			}
-			// The first one stands for 600 tokens with a fidelity of 0.75, the second for 300 with 0.25.
+			// The first compartment covers 600 tokens with a fidelity of 0.75, the second 300 with 0.25.
 			same(t, when, all[1], HistoryOverview{
 				SessionName:  SessionName{Key: key, Title: "A question", Directory: directory},
 				Compartments: 2, Messages: 9, RawTokens: 900, Fidelity: (600*0.75 + 300*0.25) / 900, NewestAt: now,

@@ -8,18 +8,18 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A CacheLifeRow is the life of a model's cached prefixes as reported usage has
-// shown it. Zeros mean that nothing has been learned yet.
+// A CacheLifeRow is the life of a model's cached prefixes, learned from reported usage. Zeros mean that
+// nothing has been learned yet.
 type CacheLifeRow struct {
 	Provider string
 	Model    string
-	// LifeMS was learned at the time At (Unix ms). If Missed is set, misses
-	// shortened it, otherwise a read lengthened it.
+	// LifeMS was learned at the time At (Unix ms). If Missed is true, misses shortened it. Otherwise a read
+	// lengthened it.
 	LifeMS int64
 	Missed bool
 	At     int64
-	// Misses counts the misses that no read has contradicted since. The
-	// shortest pause before one of them was LeastMS, the longest MostMS.
+	// Misses counts the misses since the last read that contradicted them. The shortest pause before one of
+	// these misses was LeastMS, the longest MostMS.
 	Misses          int
 	LeastMS, MostMS int64
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// committerDir is a variable that names a directory. If it is set, the test
-// binary acts as a host that commits passes there until it is killed.
+// committerDir is the name of an environment variable. If the variable names a directory, the test binary
+// acts as a host that commits passes there until it is killed.
 const committerDir = "MAGICCTX_TEST_COMMITTER"
 
 // commitForever prints the number of each pass after it is stored.

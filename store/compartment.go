@@ -13,8 +13,8 @@ import (
 // End. The first message of a session has the ordinal 1. The compartments of a
 // session are contiguous and begin with message 1.
 type CompartmentRow struct {
-	// Seq is the number of the compartment: 0, 1, 2 and so on. Writes ignore it and
-	// number the rows themselves.
+	// Seq is the number of the compartment: 0, 1, 2 and so on. Writes ignore it, because the store numbers
+	// the rows itself.
 	Seq              int
 	Start, End       int
 	StartKey, EndKey string // keys of the messages Start and End
@@ -33,11 +33,11 @@ type CompartmentRow struct {
 	CreatedAt int64 // Unix ms; a row stored with 0 gets the time of the write
 }
 
-// MadeByExtraction is CompartmentRow.MadeBy of a compartment that no model has written.
+// MadeByExtraction is the value of CompartmentRow.MadeBy for a compartment that no model has written.
 const MadeByExtraction = "extractive"
 
-// A HistoryEnd says where the compartments of a session end. A run reads it when
-// it begins, and its publication is stored only if it is still the same.
+// A HistoryEnd says where the compartments of a session end. A run reads it when it begins. If it has changed
+// by the time of the publication, the publication is refused.
 type HistoryEnd struct {
 	Seq     int // the next compartment gets this number
 	Ordinal int // the first message that no compartment covers
@@ -55,7 +55,7 @@ const (
 const compartmentColumns = `seq, start_ordinal, end_ordinal, start_key, end_key, title, p1, p2, p3, p4,
 	importance, episode, missing, fidelity, made_by, model, raw_tokens, created_at`
 
-// Statements of compartments by their table.
+// The SQL statements for compartments, by table.
 var (
 	compartmentSelectSQL, compartmentInsertSQL, compartmentDeleteSQL = map[string]string{}, map[string]string{}, map[string]string{}
 )
@@ -72,8 +72,7 @@ func init() {
 	}
 }
 
-// CompartmentsOf returns the compartments of a session in their order, and where
-// they end.
+// CompartmentsOf returns the compartments of a session in order, and where they end.
 func (s *Store) CompartmentsOf(ctx context.Context, key Key) (rows []CompartmentRow, end HistoryEnd, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		if rows, err = readCompartments(c, key); err != nil {
@@ -109,8 +108,7 @@ func readCompartment(s *sqlite3.Stmt) CompartmentRow {
 //go:embed query/history_end.sql
 var historyEndSQL string
 
-// readHistoryEnd reads through query, which runs a query in the caller's
-// transaction.
+// readHistoryEnd reads the end of a session's history. query must run in the caller's transaction.
 func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key Key) (end HistoryEnd, err error) {
 	err = query(historyEndSQL, func(row *sqlite3.Stmt) {
 		end = HistoryEnd{Seq: row.ColumnInt(0), Ordinal: row.ColumnInt(1), Generation: row.ColumnInt(2)}
@@ -118,10 +116,10 @@ func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key K
 	return end, err
 }
 
-// errNotContiguous is a mistake of the caller.
+// errNotContiguous means that the caller has made a mistake.
 var errNotContiguous = errors.New("compartments are not contiguous")
 
-// insertCompartments stores rows behind end, where the stored ones end.
+// insertCompartments stores rows behind end, which is the end of the stored ones.
 func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, rows []CompartmentRow, now int64) error {
 	for i, r := range rows {
 		if r.Start != end.Ordinal || r.End < r.Start {
@@ -141,10 +139,10 @@ func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, 
 	return nil
 }
 
-// clampImportance brings a model's number into the range of the column.
+// clampImportance limits a model's number to the range of the column.
 func clampImportance(n int) int { return min(max(1, n), 100) }
 
-// clampShare does the same for a share. What is not a number becomes 0.
+// clampShare limits a share to 0..1. It turns a value that is not a number into 0.
 func clampShare(f float64) float64 {
 	if !(f > 0) {
 		return 0

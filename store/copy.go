@@ -7,27 +7,25 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// An Inheritance is the state that a copy of another session (a fork) takes
-// over, beside units and edits, which PassCommit holds as for any session.
+// An Inheritance is the state that a copy of another session (a fork) takes over, besides units and edits.
+// Those are in PassCommit, as for any session.
 type Inheritance struct {
 	Queued []DropRow
 	System SystemState
 	Nudge  NudgeRow
-	// Head and Compartments are those of the original, up to the message at which
-	// the copy was made, with the keys of the copy's messages. Project is
-	// HistoryRow.Project of the original.
+	// Head and Compartments come from the original, up to the message at which the copy was made. They use
+	// the keys of the copy's messages. Project is HistoryRow.Project of the original.
 	Head         *HeadRow
 	Compartments []CompartmentRow
 	Project      string
 }
 
-// maxOriginals bounds how many sessions are examined as the possible original
-// of a copy. A session that was forked often has as many copies that begin
-// alike.
+// maxOriginals bounds how many sessions are examined as the possible original of a copy. If a session was
+// forked often, all its copies begin alike and must be examined.
 const maxOriginals = 8
 
-// Originals returns the other sessions of the harness and directory that hold a
-// unit with the fingerprint. Sessions with the most recent pass come first.
+// Originals returns the other sessions of the harness and directory that have a unit with the fingerprint.
+// Sessions with the most recent pass come first.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
@@ -69,8 +67,8 @@ func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// inheritHistory stores the compartments and the head of a copy. The copy begins
-// with generation 0. A head that has to be folded anew gets another one.
+// inheritHistory stores the compartments and the head of a copy. The copy begins with generation 0. If the
+// head has to be folded again, it gets another generation.
 func inheritHistory(tx *transaction, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

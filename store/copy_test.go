@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The originals of a copy are other sessions of its harness and directory, the
-// most recently used first.
+// The originals of a copy are other sessions of its harness and directory. The most recently used one comes
+// first.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()
@@ -36,8 +36,7 @@ func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	}
 }
 
-// The state that a copy takes over is stored together with its first pass or
-// not at all.
+// The state that a copy takes over is stored completely with its first pass, or not at all.
 func TestInheritanceIsStoredWithItsPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

@@ -10,8 +10,8 @@ import (
 // A DropRow is a drop that waits for the next bust.
 type DropRow struct {
 	Tag int
-	// UnitKey is the key of the unit that has the tag. If another unit is
-	// stored under the tag, the drop is meaningless and is deleted.
+	// UnitKey is the key of the unit with this tag. If the tag now belongs to another unit, the drop is
+	// meaningless and is deleted.
 	UnitKey  string
 	QueuedAt int64 // Unix ms
 	Source   string
@@ -24,15 +24,13 @@ type ToolReplyRow struct {
 	At     int64 // Unix ms
 }
 
-// QueueDrops stores drops and the reply of the tool call that asked for them,
-// in one transaction. A call that already has a stored reply queues nothing:
-// the harness repeats the call after a crash, perhaps when its drops have long
-// been drained. A tag that is already queued keeps its place. If CallID is
+// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the
+// call already has a stored reply, QueueDrops queues nothing: the harness repeats a call after a crash, and
+// by then a pass may have carried out its drops. A tag that is already queued keeps its place. If CallID is
 // empty, no reply is stored.
 //
-// units are all units that no pass could store yet. QueueDrops stores them
-// together with the drops. If such a unit were lost later, a drop of it would
-// wait for a tag that no unit has.
+// units are all units that no pass could store yet. QueueDrops stores them together with the drops. Otherwise
+// a unit could be lost later, and its drop would wait for a tag that no unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -61,8 +59,8 @@ func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops 
 	return nil
 }
 
-// raiseTagCounter raises the session's tag counter to the highest tag of units.
-// Their tags are then never given again, even if the units are removed.
+// raiseTagCounter raises the session's tag counter to the highest tag of units. So these tags are never given
+// again, even if the units are removed.
 func raiseTagCounter(tx *transaction, key Key, units []UnitRow) error {
 	if len(units) == 0 {
 		return nil
@@ -105,8 +103,7 @@ func insertDrops(tx *transaction, key Key, drops []DropRow) error {
 	return nil
 }
 
-// ToolReply returns the stored reply of a tool call. found is false if there is
-// none.
+// ToolReply returns the stored reply of a tool call. If there is none, found is false.
 func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply string, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
@@ -122,7 +119,7 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 	return reply, found, nil
 }
 
-// readDrops returns the queued drops in the order of their queueing.
+// readDrops returns the queued drops in the order in which they were queued.
 func readDrops(c *sqlite3.Conn, key Key) ([]DropRow, error) {
 	var drops []DropRow
 	err := scan(c, `

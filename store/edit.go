@@ -2,13 +2,13 @@ package store
 
 import "github.com/ncruces/go-sqlite3"
 
-// An EditRow is one frozen decision about a unit. A unit has at most one edit
-// of each kind; storing another of that kind replaces it.
+// An EditRow is one frozen decision about a unit. A unit has at most one edit of each kind. A new edit of the
+// same kind replaces it.
 type EditRow struct {
 	Tag     int
 	Kind    string
 	Pass    int    // the pass that first applied it
-	Payload string // data that the kind needs beside the tag
+	Payload string // data that the kind needs besides the tag
 }
 
 func readEdits(c *sqlite3.Conn, key Key) ([]EditRow, error) {

@@ -19,10 +19,10 @@ type Table struct {
 	Rows    [][]any
 }
 
-// exported names the tables of an export, a table behind those that it refers
-// to. Triggers fill unit_sums, so it is not among them. where selects the rows
-// of a session, or of its project; it is empty for the tables of models, of which
-// all rows are exported: there are as many as the user has models.
+// exported names the tables of an export. Each table comes after the tables that it refers to. unit_sums is
+// not among them, because triggers fill it. where selects the rows of a session, or of its project. For the
+// tables of models, where is empty and all rows are exported, because there are only as many as the user has
+// models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},
@@ -38,7 +38,7 @@ var exported = []struct{ name, where string }{
 	{"user_observations", ofSession},
 	{"historian_runs", ofSession},
 	{"thinking", ofSession},
-	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the usage of the newest one may be yet to come
+	{"passes", ofSession + ` ORDER BY pass DESC LIMIT 1`}, // the newest pass may still lack its usage
 	{"memories", ofProject},
 	{"memory_changes", ofProject},
 	{"model_limits", ""},
@@ -52,11 +52,11 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM histories WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// A run belongs to the host that began it, so an import leaves its lease out.
+// A lease belongs to the host whose run holds it, so an import leaves these columns out.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut"}
 
-// Export returns all rows of sessions and all rows of models, as they were at
-// one moment. Import stores them in another database.
+// Export returns all rows of the given sessions and all rows of models. It reads them as they were at one
+// moment. Import stores them in another database.
 func (s *Store) Export(ctx context.Context, sessions ...Key) (tables []Table, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		tables = make([]Table, 0, len(exported))
@@ -107,10 +107,9 @@ func (t *Table) read(c *sqlite3.Conn, query string, args ...any) error {
 	}, args...)
 }
 
-// Import stores exported rows, in one transaction. It leaves out the sessions
-// and models that this database already has, and the columns that it does not
-// know, because a newer host may have exported them. The rows may come from
-// anywhere: the database checks them as it checks its own.
+// Import stores exported rows in one transaction. It leaves out sessions and models that this database
+// already has. It also leaves out unknown columns, because a newer host may have exported them. The rows may
+// come from anywhere, so the database checks them like its own.
 func (s *Store) Import(ctx context.Context, tables []Table) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		known := make(map[Key]bool)
@@ -132,8 +131,7 @@ func (s *Store) Import(ctx context.Context, tables []Table) error {
 	return nil
 }
 
-// write inserts the rows of t. known collects the sessions that were there
-// before the import.
+// write inserts the rows of t. known collects the sessions that existed before the import.
 func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[Key]bool) (err error) {
 	if len(t.Rows) == 0 {
 		return nil
@@ -185,14 +183,14 @@ func (t *Table) write(c *sqlite3.Conn, isOfSession bool, known map[Key]bool) (er
 	return nil
 }
 
-// taken returns the indexes of the columns that this database has as well.
+// taken returns the indexes of the columns that this database also has.
 func (t *Table) taken(c *sqlite3.Conn) (taken []int, err error) {
 	has := make(map[string]bool)
 	err = scan(c, `SELECT name FROM pragma_table_info(?)`, func(row *sqlite3.Stmt) { has[row.ColumnText(0)] = true }, t.Name)
 	for i, name := range t.Columns {
 		if has[name] && !(t.Name == "histories" && slices.Contains(leaseColumns, name)) {
 			taken = append(taken, i)
-			delete(has, name) // no column twice
+			delete(has, name) // use no column twice
 		}
 	}
 	return taken, err

@@ -13,7 +13,7 @@ import (
 
 var errFault = errors.New("injected fault")
 
-// writes are the transactions of history. set makes the state that write meets.
+// writes are the write transactions for history. set creates the state that write expects.
 var writes = map[string]struct {
 	set   func(t *testing.T, s *Store)
 	write func(t *testing.T, s *Store) error
@@ -97,7 +97,7 @@ func head(epoch int) *HeadRow {
 	}
 }
 
-// fold returns the n-th pass of the session, which folds the head and drains a drop.
+// fold returns pass number n of the session. It folds the head and carries out a queued drop.
 func fold(n int) PassCommit {
 	c := commit(key, n)
 	c.Head, c.Drained = head(n), []int{1}
@@ -106,10 +106,9 @@ func fold(n int) PassCommit {
 	return c
 }
 
-// The host was killed between the compartments and the drops that belong to them.
-// Here, for each write and each of its statements: if the statement fails, or if the
-// host is killed just before it, the database is as it was before the write. A write
-// that failed can be done again.
+// H37: the host was killed after it had stored the compartments and before it had stored their drops. This
+// test covers each statement of each write. If the statement fails, or if the host is killed just before it,
+// the database is the same as before the write. A write that failed can be repeated.
 func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 	for name, w := range writes {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +116,8 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 			w.set(t, s)
 			before := contents(t, s)
 
-			// Which statements are there is known once the write has been seen; so each of
-			// them is made to fail until the write gets through.
+			// The number of statements is unknown before the write has run. So the test lets the next
+			// statement fail in each round, until the write succeeds.
 			for i := 0; ; i++ {
 				n, failed := 0, ""
 				s.fault = func(query string) error {
@@ -136,7 +135,7 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 					}
 					break
 				}
-				if !errors.Is(err, errFault) { // what failed before has left something behind
+				if !errors.Is(err, errFault) { // an earlier failure has left something behind
 					t.Fatalf("failed at statement %d: %v", i, err)
 				}
 				if got := contents(t, s); !equal(got, before) {
@@ -166,8 +165,8 @@ func TestBugH37FaultBetweenAnyTwoStatements(t *testing.T) {
 
 func equal(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// contentsOfKilled returns the contents that a host finds if the process is killed
-// now: what of the database and its log has reached the operating system.
+// contentsOfKilled returns the contents that the next host finds if the process is killed now. That is the
+// part of the database and its log that has reached the operating system.
 func contentsOfKilled(t *testing.T, s *Store) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -7,35 +7,33 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A HeadRow is the head of a session's wire: the texts that stand in front of its
-// tail, and from which state they were made.
+// A HeadRow is the head of a session's wire: its texts, and the state from which they were made.
 type HeadRow struct {
 	Epoch int
-	// Generation is HistoryEnd.Generation of the compartments in the head. Refold is
-	// true if they were replaced or removed since. It is computed by Load, and
-	// writes ignore it.
+	// Generation is the HistoryEnd.Generation of the compartments in the head. Refold is true if these
+	// compartments were replaced or removed since. Load computes Refold, and writes ignore it.
 	Generation int
 	Refold     bool
-	// ThroughKey and ThroughOrdinal name the last message that the head stands for.
-	// The ordinal is 0 if it stands for none.
+	// ThroughKey and ThroughOrdinal identify the last message that the head covers. If it covers none, the
+	// ordinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
-	// ThroughTag is the highest tag of a unit in those messages.
+	// ThroughTag is the highest tag of a unit in the covered messages.
 	ThroughTag                       int
 	Baseline, Acknowledgement, Delta string
-	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. They
-	// are -1 if there is none.
+	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has
+	// -1.
 	BaselineSeq, DeltaSeq       int
 	BaselineTokens, DeltaTokens int
 	Sections                    string // tokens of the sections, a JSON object
-	// Memories are the ids of the memories in the baseline, a JSON array. MemoryID
-	// and ChangeID are ProjectMemories.MemoryID and ChangeID at the fold.
+	// Memories are the ids of the memories in the baseline, as a JSON array. MemoryID and ChangeID are
+	// ProjectMemories.MemoryID and ChangeID at the time of the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	// FoldedPass is the pass that made the baseline, FoldReason the reason. A row
-	// that is stored without a reason leaves both as they are.
+	// FoldedPass is the pass that made the baseline, and FoldReason its reason. If a row is stored without a
+	// reason, both keep their stored values.
 	FoldedPass int
-	FoldedAt   int64 // Unix ms; memories expire by this time, not by the clock
+	FoldedAt   int64 // Unix ms; this time, and not the clock, decides which memories have expired
 	FoldReason string
 	ModelKey   string
 	DocsHash   string
@@ -61,7 +59,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 	return nil
 }
 
-// readHead returns the head of a session, or nil if it has none.
+// readHead returns the head of a session, or nil if there is none.
 func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{

@@ -7,24 +7,23 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// No host writes a negative counter or one of these sizes. A row that holds one
-// is the work of a broken disk or of another program. The session must go on
-// all the same: what the row says is replaced by the nearest number that makes
-// sense.
+// No host writes a negative counter or one of these sizes. If a row holds one, a broken disk or another
+// program has changed it. The session must still go on, so reads replace the number by the nearest one that
+// makes sense.
 const (
 	maxCount = 1 << 48 // of messages, passes, tags, tokens
 	maxTotal = 1 << 53 // of tokens, over the life of a session
 )
 
-// count reads a counter: 0 for a negative one, and never more than maxCount.
+// count reads a counter. It returns 0 for a negative one, and at most maxCount.
 func count(s *sqlite3.Stmt, column int) int { return int(min(max(0, s.ColumnInt64(column)), maxCount)) }
 
-// total reads a sum: 0 for a negative one, and never more than maxTotal.
+// total reads a sum. It returns 0 for a negative one, and at most maxTotal.
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
 
-// healCounters raises the counters of a loaded session to the numbers that its
-// rows have already used. Without that, a lost counter would give a tag or a
-// pass number for the second time, and no pass of the session could be stored.
+// healCounters raises the counters of a loaded session to the numbers that its rows already use. Otherwise,
+// after the loss of a counter, a tag or pass number would be given a second time, and no pass of the session
+// could be stored.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*maxCount {
@@ -39,9 +38,8 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*maxCount)
 }
 
-// hasNonsenseSums reports whether a sum over the session's units is too large
-// to be raised once more. The trigger that does so would fail, and with it each
-// pass.
+// hasNonsenseSums reports whether a sum over the session's units is too large to be raised again. The trigger
+// that raises it would then fail, and each pass with it.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = scan(c, `
 		SELECT count(*)
@@ -52,7 +50,7 @@ func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	return found, err
 }
 
-// healSums brings the session's sums back to a number that can be raised.
+// healSums limits the session's sums to a number that can still be raised.
 func (s *Store) healSums(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`

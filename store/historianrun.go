@@ -8,44 +8,44 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// The results of a run. A run that found nothing to summarise is a noop.
+// The results of a run. If a run found nothing to summarise, its result is RunNoop.
 const (
 	RunSuccess = "success"
 	RunFailed  = "failed"
 	RunNoop    = "noop"
 )
 
-// keptRuns is how many runs of a session are kept; docs/retention.md tells users.
+// keptRuns is how many runs of a session the store keeps; docs/retention.md tells users.
 const keptRuns = 200
 
 // A RunRow records one run of the historian.
 type RunRow struct {
 	Kind   string // "incremental", "recomp", "partial" or "wrapup"
 	Status string // RunSuccess, RunFailed or RunNoop
-	Reason string // why it failed, or found nothing to summarise
+	Reason string // why the run failed, or found nothing to summarise
 	Pass   int    // the session's newest pass when the run began
-	Model  string // the model that gave the answer
+	Model  string // the model that gave the accepted answer
 	Usage  RunUsage
-	// DiscardedLast says that the last compartment of the answer was left to the
-	// next run, because the model could not see how the work in it goes on.
+	// DiscardedLast says that the last compartment of the answer was left to the next run, because the model
+	// could not see how its topic continues.
 	DiscardedLast bool
 	StartedAt     int64 // Unix ms
 
-	// Start and End are the range of messages. For a success, the store computes
-	// them and all fields below from the publication.
+	// Start and End are the range of messages. If the run succeeded, the store computes them and all fields
+	// below from the publication.
 	Start, End int
 	MadeBy     string
-	Produced   int // compartments
+	Produced   int // number of compartments
 	Facts      int
 	Events     int
-	// Observations counts those about the user.
+	// Observations counts the observations about the user.
 	Observations                 int
 	ImportanceMin, ImportanceMax int
 	ImportanceMean               float64
 	Fidelity                     float64 // mean of the compartments, weighted by their raw tokens
 
-	// Run is the number of the run in its session, from 1 on. EndedAt is the time
-	// at which it was recorded, in Unix ms. The store writes both.
+	// Run is the number of the run in its session, from 1. EndedAt is the time at which it was recorded, in
+	// Unix ms. The store sets both.
 	Run     int
 	EndedAt int64
 }
@@ -56,7 +56,7 @@ type RunUsage struct {
 	Output int
 }
 
-// run returns the record of the run that made the publication.
+// run returns the record of the run that made publication p.
 func (p Publication) run() RunRow {
 	r := p.Run
 	r.Status = RunSuccess
@@ -85,17 +85,15 @@ var runSelectSQL string
 //go:embed query/run_sums.sql
 var runSumsSQL string
 
-// Runs are numbered without a gap, so the statement finds the newest ones without
-// counting rows.
+// Runs have consecutive numbers, so the statement finds the newest ones without counting rows.
 const runTrimSQL = `
 	DELETE FROM historian_runs
 	WHERE harness = ?1 AND session_id = ?2 AND run <= (
 		SELECT runs FROM histories WHERE harness = ?1 AND session_id = ?2
 	) - ?3`
 
-// RecordRun records a run that has published nothing. If it failed, it is counted
-// as a failure, and the next run waits for the pass retryPass. It does nothing for
-// a session that was deleted meanwhile.
+// RecordRun records a run that published nothing. If the run failed, RecordRun counts a failure, and the next
+// run waits for pass number retryPass. If the session was deleted in the meantime, RecordRun does nothing.
 func (s *Store) RecordRun(ctx context.Context, key Key, run RunRow, retryPass int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if run.Status == RunSuccess {
@@ -143,8 +141,8 @@ func insertRun(tx *transaction, key Key, r RunRow, now int64) error {
 	return nil
 }
 
-// Runs returns the newest runs of a session's historian, newest first. A limit of
-// 0 returns all that are kept.
+// Runs returns the newest runs of a session's historian, newest first. If limit is 0, it returns all stored
+// runs.
 func (s *Store) Runs(ctx context.Context, key Key, limit int) (runs []RunRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
 		runs, err = readRuns(c, key, "", limit)

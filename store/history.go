@@ -8,61 +8,57 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A HistoryRow is the state of a session's historian. It is zero if no run was
-// ever made.
+// A HistoryRow is the state of a session's historian. If there has been no run, it is zero.
 type HistoryRow struct {
 	Project string // the identity of the project to which the session's facts belong
-	// Frontier is the first message that no run has summarised yet. A recomp that
-	// ends earlier does not lower it, a revert does.
+	// Frontier is the first message that no run has summarised yet. A revert lowers it. A recomp that ends
+	// earlier does not.
 	Frontier int
 
-	// RunningSince is the time (Unix ms) at which the run under way began, or 0 if
-	// there is none.
+	// RunningSince is the time (Unix ms) at which the current run began, or 0 if none runs.
 	RunningSince int64
 
-	// Failures counts the failed runs since the last success. LastError is the
-	// reason of the newest one and FailedAt its time (Unix ms). The next run waits
-	// for the pass RetryPass.
+	// Failures counts the failed runs since the last success. LastError is the reason of the newest failure,
+	// and FailedAt its time (Unix ms). The next run waits for pass number RetryPass.
 	Failures  int
 	LastError string
 	FailedAt  int64
 	RetryPass int
 
-	// Throttle is the caller's state of its throttle, a JSON object. NoHead counts
-	// the attempts in a row that found nothing to summarise.
+	// Throttle is the state of the caller's throttle, a JSON object. NoHead counts the consecutive attempts
+	// that found nothing to summarise.
 	Throttle string
 	NoHead   int
 
-	// PendingMarker is the compaction marker to be set in the harness's history,
-	// AppliedMarker the one that is set. Both are the caller's JSON, or empty.
+	// PendingMarker is the compaction marker that the host should set in the harness's history. AppliedMarker
+	// is the one that is set. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
-	// The sums over all runs. Runs are forgotten earlier (keptRuns). Extracted counts
-	// the publications that no model has made.
+	// The sums over all runs. They are stored separately, because only keptRuns runs are kept. Extracted
+	// counts the publications that no model has made.
 	Runs, Publishes, Extracted int
 	Usage                      RunUsage
 
-	// Staged is the recomp that is not finished, nil if there is none.
+	// Staged is the unfinished recomp, or nil.
 	Staged *StagedRange
 }
 
-// A StagedRange says how far a recomp is that is not finished. Start and End are those of
-// its Staging, and Done is the last message with a staged compartment.
+// A StagedRange says how far an unfinished recomp has come. Start and End are the range of its Staging, and
+// Done is the last message with a staged compartment.
 type StagedRange struct{ Start, End, Done int }
 
-// A HistorySummary is the state of a session's historian with the figures that a
-// status shows.
+// A HistorySummary is the state of a session's historian, with the figures for a status.
 type HistorySummary struct {
 	HistoryRow
 	Compartments int
 	Extractive   int     // compartments that no model has written
-	Covered      int     // the last message that they cover, 0 without compartments
-	RawTokens    int     // of the messages that they stand for
+	Covered      int     // the last message that the compartments cover, 0 if there are none
+	RawTokens    int     // tokens of the messages that they cover
 	Fidelity     float64 // mean of the compartments, weighted by their raw tokens
-	// Weakest is the compartment with the lowest fidelity, zero if there is none.
+	// Weakest is the compartment with the lowest fidelity. It is zero if there is none.
 	Weakest CompartmentScore
-	// LastRun is the newest run, LastPublish the newest one that has published. They
-	// are nil if there is none.
+	// LastRun is the newest run. LastPublish is the newest run that has published. Each is nil if there is
+	// none.
 	LastRun, LastPublish *RunRow
 }
 
@@ -90,7 +86,7 @@ func (s *Store) History(ctx context.Context, key Key) (sum HistorySummary, err e
 	return sum, nil
 }
 
-// summariseHistory reads no text of a compartment.
+// summariseHistory returns a summary without reading the texts of compartments.
 func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, err error) {
 	err = scan(c, historySelectSQL, func(row *sqlite3.Stmt) { sum.HistoryRow = readHistory(row) }, key.Harness, key.Session, now)
 	if err != nil {
@@ -114,8 +110,7 @@ func summariseHistory(c *sqlite3.Conn, key Key, now int64) (sum HistorySummary, 
 	return sum, err
 }
 
-// lastRun returns the newest run of a session with a status, or with any status if that is
-// empty.
+// lastRun returns the newest run of a session with the given status. If status is empty, any status will do.
 func lastRun(c *sqlite3.Conn, key Key, status string) (*RunRow, error) {
 	runs, err := readRuns(c, key, status, 1)
 	if len(runs) == 0 {
@@ -143,8 +138,8 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 	return r
 }
 
-// ensureHistory creates the state of a session's historian. It does nothing for an
-// unknown session, so that a late run does not bring a deleted session back.
+// ensureHistory creates the row for a session's historian. For an unknown session it does nothing, so that a
+// late run cannot bring a deleted session back.
 func ensureHistory(tx *transaction, key Key) error {
 	_, err := tx.exec(`
 		INSERT INTO histories (harness, session_id)
@@ -155,8 +150,8 @@ func ensureHistory(tx *transaction, key Key) error {
 	return err
 }
 
-// SavePace stores the state of the throttle and the number of attempts in a row
-// that found nothing to summarise. A publication sets the number to 0.
+// SavePace stores the state of the throttle, and the number of consecutive attempts that found nothing to
+// summarise. A publication resets that number to 0.
 func (s *Store) SavePace(ctx context.Context, key Key, throttle string, noHead int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := ensureHistory(tx, key); err != nil {

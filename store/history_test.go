@@ -31,8 +31,8 @@ func TestHeadIsStoredWithItsPass(t *testing.T) {
 	same(t, "head after a pass that was not stored", load(t, s, key).Head, head(2))
 }
 
-// A head whose compartments were replaced has to be folded anew, however the pass
-// that folds and the write that replaces meet.
+// A head whose compartments were replaced has to be folded again. This must hold for every order of the pass
+// that folds and the write that replaces.
 func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -194,8 +194,8 @@ func withScores(c CompartmentRow) CompartmentRow {
 	return c
 }
 
-// A recomp may end earlier than the history did, because a model failed half-way.
-// The messages behind it are then summarised again, with their events.
+// A recomp may end earlier than the old history, because a model failed half-way. The messages after its end
+// are then summarised again, with their events.
 func TestEventsOfMessagesThatNothingCoversGo(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -246,8 +246,8 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// The reference vector TV-24: a marker is cleared only if it is the one that was
-// drained. A publication in between has stored a newer one.
+// The reference vector TV-24: a pending marker is cleared only if it is the one that was carried out. A
+// publication in between may have stored a newer one.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -376,7 +376,7 @@ func TestTokenRatioIsOfItsModel(t *testing.T) {
 	}
 }
 
-// Who begins with a trace has none of the runs that were under way.
+// If a session's state comes from an import, none of the imported runs is under way.
 func TestImportLeavesLeasesOut(t *testing.T) {
 	s, other := openIn(t, t.TempDir()), openIn(t, t.TempDir())
 	begin(t, s)

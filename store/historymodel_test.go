@@ -40,7 +40,7 @@ type historyModel struct {
 
 func (m *historyModel) held(holder string) bool { return m.holder == holder && m.expires > m.now }
 
-// published is what a store must answer to a publication.
+// published returns the answer that a store must give to a publication.
 func (m *historyModel) published(holder string, after HistoryEnd, last int) error {
 	switch {
 	case !m.known || !m.held(holder):

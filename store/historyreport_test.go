@@ -2,7 +2,7 @@ package store
 
 import "testing"
 
-// The figures of a status are those of the store, so a restart of the host keeps them.
+// The figures of a status come from the store, so a restart of the host does not change them.
 func TestReportTellsHeadAndHistory(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -45,8 +45,8 @@ func TestReportTellsHeadAndHistory(t *testing.T) {
 	}
 }
 
-// Extractive compartments keep history from being lost, and say nothing about the models:
-// their failures go on to count.
+// Extractive compartments keep history from being lost, but they say nothing about the models. The failures
+// of the models still count.
 func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -93,7 +93,7 @@ func TestExtractionKeepsTheFailuresOfModels(t *testing.T) {
 	}
 }
 
-// A failed run hides the publication before it from nobody.
+// A failed run must not hide the publication before it.
 func TestLastPublishStandsBehindAFailure(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

@@ -29,18 +29,16 @@ type PassRow struct {
 	EditsAdded   int
 	Pressure     float64
 	HostUS       int64 // time in the host up to the commit, in µs
-	// SizeTokens is the expected size of the next prompt before the pass
-	// decided. GoalTokens is the size that the pass wanted to get down to, or 0
-	// if it had no such goal.
+	// SizeTokens is the expected size of the next prompt before the pass decided. GoalTokens is the size that
+	// the pass wanted to reach, or 0 if it had no such goal.
 	SizeTokens, GoalTokens int
 	// Price is the estimated cost and gain of the bust at the moment the pass
 	// decided on it. It is zero if no rule proposed an edit.
 	Price BustPrice
-	// LostBlocks counts the thinking blocks that the pass has invalidated.
-	// LostTokens estimates their size.
+	// LostBlocks counts the thinking blocks that the pass invalidated. LostTokens estimates their size.
 	LostBlocks, LostTokens int
-	// FoldReason says why the pass has folded the head, "" if it has not. The sizes
-	// are those of the head in the pass's wire.
+	// FoldReason says why the pass folded the head. It is "" if the pass did not. The sizes belong to the
+	// head in the pass's wire.
 	FoldReason                  string
 	BaselineTokens, DeltaTokens int
 	// Usage is nil until the provider has reported it.
@@ -72,8 +70,7 @@ var passSelectSQL string
 //go:embed query/usage_sums.sql
 var usageSumsSQL string
 
-// Pass numbers are consecutive, so the statement finds the newest 5,000 passes
-// without counting rows.
+// Pass numbers are consecutive, so the statement finds the newest 5,000 passes without counting rows.
 const passTrimSQL = `
 	DELETE FROM passes
 	WHERE harness = ? AND session_id = ? AND pass <= ?`
@@ -97,11 +94,10 @@ func (s *Store) appendJournal(tx *transaction, key Key, p PassRow) error {
 	return nil
 }
 
-// SaveUsage stores the tokens that the provider reported for a pass, in the
-// journal and in the sums of the session. Harnesses report the same pass more
-// than once. The last report replaces earlier ones, in the sums as well.
-// SaveUsage ignores a pass that is not in the journal, for example because it
-// was trimmed.
+// SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the
+// session. Harnesses report the same pass more than once. The last report replaces the earlier ones, also in
+// the sums. If a pass is no longer in the journal, for example because it was trimmed, SaveUsage ignores the
+// report.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(usageSumsSQL,
@@ -122,9 +118,8 @@ func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, 
 	return nil
 }
 
-// MarkBust records in the journal that an event after the pass lost its prefix,
-// for example a changed system prompt. isNew is false if the pass is already a
-// bust; it then keeps its cause.
+// MarkBust records in the journal that an event after the pass lost its prefix, for example a changed system
+// prompt. If the pass is already a bust, it keeps its cause, and isNew is false.
 func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (isNew bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		n, err := tx.exec(`
@@ -149,8 +144,8 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 	return isNew, nil
 }
 
-// Passes returns the passes of a session that follow pass number after, oldest
-// first. A limit of 0 returns all of them.
+// Passes returns the passes of a session that follow pass number after, oldest first. If limit is 0, it
+// returns all of them.
 func (s *Store) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

@@ -10,38 +10,38 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A run of the historian holds the lease of its session, so that no two runs
-// summarise the same messages. A run that hangs loses its lease after LeaseTerm,
-// and another run may begin. What the first one then still publishes is refused.
+// A run of the historian holds the lease of its session, so that no two runs summarise the same messages. If
+// a run hangs, it loses its lease after LeaseTerm, and another run may begin. If the first run still
+// publishes after that, the store refuses its publication.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease
 )
 
 var (
-	// ErrLeaseLost says that a run no longer holds the lease of its session, because
-	// it did not renew the lease in time or because the session was deleted. Nothing
-	// was stored. The run must end; a new run may acquire the lease.
+	// ErrLeaseLost says that a run no longer holds the lease of its session, because it did not renew the
+	// lease in time or because the session was deleted. The store has then written nothing. The run must end,
+	// and a new run may acquire the lease.
 	ErrLeaseLost = errors.New("the historian's lease is lost")
-	// ErrStale says that the history has changed since the run began: a revert took
-	// messages that the run has read, or other compartments were stored. Nothing was
-	// stored. A new run must begin from the present history.
+	// ErrStale says that the history has changed since the run began: a revert removed messages that the run
+	// has read, or other compartments were stored. The store has then written nothing. A new run must begin
+	// from the present history.
 	ErrStale = errors.New("the history has changed since the run began")
 )
 
 //go:embed query/lease_acquire.sql
 var leaseAcquireSQL string
 
-// HoldLeases lets each lease last until it is released. A replay calls it before its first
-// run: its clock leaps over the minutes in which a run renews its lease.
+// HoldLeases makes each lease last until it is released. A replay calls it before its first run, because its
+// clock jumps over the minutes in which a run would renew its lease.
 func (s *Store) HoldLeases() { s.leaseTerm = heldTerm.Milliseconds() }
 
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// AcquireLease takes the lease of a session for holder, which is a random name of
-// one run. acquired is false if another run holds it, or if the session is
-// unknown. A holder that acquires its own lease again prolongs it.
+// AcquireLease takes the lease of a session for holder, which is a unique name of one run. If another run
+// holds the lease, or if the session is unknown, acquired is false. A holder that acquires its own lease
+// again prolongs it.
 func (s *Store) AcquireLease(ctx context.Context, key Key, holder string) (acquired bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		if err := ensureHistory(tx, key); err != nil {
@@ -58,8 +58,8 @@ func (s *Store) AcquireLease(ctx context.Context, key Key, holder string) (acqui
 	return acquired, nil
 }
 
-// RenewLease prolongs the lease of holder by LeaseTerm. isHeld is false if the
-// lease is lost; the run must then end.
+// RenewLease prolongs the lease of holder by LeaseTerm. If the lease is lost, isHeld is false and the run
+// must end.
 func (s *Store) RenewLease(ctx context.Context, key Key, holder string) (isHeld bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		now := s.clock.Now()
@@ -77,8 +77,7 @@ func (s *Store) RenewLease(ctx context.Context, key Key, holder string) (isHeld 
 	return isHeld, nil
 }
 
-// ReleaseLease gives the lease of holder back. If another run holds it, nothing
-// happens.
+// ReleaseLease releases the lease of holder. If another run holds the lease, nothing happens.
 func (s *Store) ReleaseLease(ctx context.Context, key Key, holder string) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
@@ -94,8 +93,8 @@ func (s *Store) ReleaseLease(ctx context.Context, key Key, holder string) error 
 	return nil
 }
 
-// checkLease fails with ErrLeaseLost unless holder has the lease now, and with
-// ErrStale if a revert has taken the message last since the lease was acquired.
+// checkLease fails with ErrLeaseLost if holder does not have the lease now. It fails with ErrStale if a
+// revert has removed message number last since the lease was acquired.
 func checkLease(tx *transaction, key Key, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.scan(`
@@ -115,8 +114,8 @@ func checkLease(tx *transaction, key Key, holder string, last int, now int64) er
 	return nil
 }
 
-// releaseLeases gives all leases back. One process has the store open, so when it
-// is opened no run holds a lease. It reads first, as healClaims does.
+// releaseLeases releases all leases. Only one process can have the store open, so while it is being opened no
+// run is alive. releaseLeases reads first, as healClaims does.
 func (s *Store) releaseLeases(ctx context.Context) error {
 	held := 0
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

@@ -31,7 +31,7 @@ var limitsSelectSQL string
 //go:embed query/limits_upsert.sql
 var limitsUpsertSQL string
 
-// Limits returns the known limits of a model. found is false if there are none.
+// Limits returns the known limits of a model. If there are none, found is false.
 func (s *Store) Limits(ctx context.Context, provider, model string) (limits LimitsRow, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, limitsSelectSQL, func(row *sqlite3.Stmt) {

@@ -7,28 +7,26 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A Snapshot is the frozen state of a session. All of it was read at one
-// moment.
+// A Snapshot is the frozen state of a session, all of it read at one moment.
 type Snapshot struct {
 	Session SessionRow
 	Units   []UnitRow // in order of their tags
 	Edits   []EditRow // in order of their tags, then kinds
 	Queued  []DropRow // in the order in which they were queued
-	// Thinking is in order of the message keys.
+	// Thinking is in the order of the message keys.
 	Thinking []ThinkingRow
 	// Head is nil if the session has no head.
 	Head *HeadRow
-	// Waiting holds the units that could not be stored yet, in order of their
-	// tags. They are not in Units. A session may have nothing but waiting
-	// units.
+	// Waiting holds the units that could not be stored yet, in the order of their tags. Units does not
+	// include them. A session may have only waiting units.
 	Waiting []UnitRow
 }
 
-// maxExpectedUnits bounds the memory that Load allocates in advance. Load
-// estimates it from the tag counter, which may be far too high.
+// maxExpectedUnits bounds the memory that Load allocates in advance. Load estimates the number of units from
+// the tag counter, which may be far too high.
 const maxExpectedUnits = 1 << 16
 
-// Load reads a session. found is false if the session is not in the database.
+// Load reads a session. If the session is not in the database, found is false.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
 	err = s.view(ctx, func(c *sqlite3.Conn) (err error) {
@@ -68,8 +66,8 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.waiting(key, snap.Units); err != nil {
-		// The tags of the lost units may be given again. That is better than a
-		// session that cannot be loaded.
+		// The session may now give the tags of the lost units again. That is better than a session that
+		// cannot be loaded.
 		s.log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

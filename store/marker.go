@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// ClearPendingMarker removes the pending compaction marker of a session if it
-// still equals marker. cleared is false if a newer publication has replaced it.
+// ClearPendingMarker removes the pending compaction marker of a session if it still equals marker. If a newer
+// publication has replaced it, cleared is false.
 func (s *Store) ClearPendingMarker(ctx context.Context, key Key, marker string) (cleared bool, err error) {
 	err = s.update(ctx, func(tx *transaction) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)
@@ -28,10 +28,9 @@ func clearPendingMarker(tx *transaction, key Key, marker string) (cleared bool, 
 	return n > 0, err
 }
 
-// SaveAppliedMarker records the compaction marker that is set in the harness's
-// history, or "" if it was removed. In the same transaction it clears the pending
-// marker if that still equals done. It does nothing for a session that was
-// deleted.
+// SaveAppliedMarker records the compaction marker that is set in the harness's history, or "" if it was
+// removed. In the same transaction, it clears the pending marker if that still equals done. If the session
+// was deleted, it does nothing.
 func (s *Store) SaveAppliedMarker(ctx context.Context, key Key, applied, done string) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := ensureHistory(tx, key); err != nil {
@@ -59,8 +58,8 @@ type MarkerRow struct {
 	Pending, Applied string
 }
 
-// Markers returns the sessions of a harness that have a marker. A host compares
-// them with the harness's history when it starts.
+// Markers returns the sessions of a harness that have a marker. When a host starts, it compares them with the
+// harness's history.
 func (s *Store) Markers(ctx context.Context, harness string) (rows []MarkerRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `

@@ -15,9 +15,9 @@ import (
 // A MemoryRow is something that is known about a project, for example "tests run
 // with go test ./...". All sessions and harnesses share it.
 type MemoryRow struct {
-	ID         int64 // never given twice
+	ID         int64 // the store never gives an id twice
 	Project    string
-	Category   string // for example "NAMING"; the store knows no list of them
+	Category   string // for example "NAMING"; the store does not restrict the names
 	Content    string
 	Importance int    // 1 to 100
 	Source     string // "historian", "agent", "dreamer" or "user"
@@ -25,8 +25,8 @@ type MemoryRow struct {
 	Status     string // "active", "permanent" or "archived"
 	// SupersededBy is the memory that replaced an archived one, or 0.
 	SupersededBy int64
-	// SeenCount counts how often the same content was learned, SeenAt is the last
-	// time. Being seen again changes no other field but ExpiresAt.
+	// SeenCount is how often the same content was learned, and SeenAt the time of the last one. Learning the
+	// content again changes only these fields and ExpiresAt.
 	SeenCount int
 	SeenAt    int64
 	CreatedAt int64
@@ -34,7 +34,7 @@ type MemoryRow struct {
 	ExpiresAt int64 // 0 for never; all times are in Unix ms
 }
 
-// A FactRow is something about the project that the historian has learned.
+// A FactRow is a fact about the project that the historian has learned.
 type FactRow struct {
 	Category   string
 	Content    string
@@ -42,8 +42,8 @@ type FactRow struct {
 	ExpiresAt  int64 // Unix ms, 0 for never
 }
 
-// ProjectMemories are the memories that a head may show. MemoryID and ChangeID are
-// the newest memory and the newest change of one in the project, 0 for none.
+// ProjectMemories are the memories that a head may show. MemoryID and ChangeID are the newest memory of the
+// project, and the newest change of one. They are 0 if there is none.
 type ProjectMemories struct {
 	Memories           []MemoryRow // in order of their ids
 	MemoryID, ChangeID int64
@@ -70,17 +70,16 @@ type MemoryChange struct {
 }
 
 var (
-	// ErrUnknownMemory says that a project has no memory of an id.
+	// ErrUnknownMemory says that the project has no memory with this id.
 	ErrUnknownMemory = errors.New("the project has no such memory")
-	// ErrSameMemory says that another memory already has the content, so that one of
-	// the two has to be archived instead.
+	// ErrSameMemory says that another memory already has this content. The caller should archive one of the
+	// two instead.
 	ErrSameMemory = errors.New("another memory of the project has this content")
 )
 
-// MemoryHash returns the hash by which equal contents are found: the MD5, in hex,
-// of the content in lower case, with each run of white space as one space and none
-// at its ends. It is not for security. The TypeScript plugin uses the same hash, so
-// that its memories can be imported.
+// MemoryHash returns the hash by which the store finds equal contents. It is the MD5, in hex, of the content
+// in lower case, with each run of white space replaced by one space and none at the ends. It is not for
+// security. The TypeScript plugin uses the same hash, so that its memories can be imported.
 func MemoryHash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.Fields(strings.ToLower(content)), " ")))
 	return hex.EncodeToString(sum[:])
@@ -95,14 +94,13 @@ var memorySelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories bounds what the historian has learned of one project. The head has room for
+// maxMemories bounds how many facts of one project the historian's runs can store. The head has room for
 // about a hundred.
 const maxMemories = 1_000
 
-// promoteFacts makes the facts of a publication memories of its project. A memory
-// with the same content is counted as seen again; it keeps its status. Facts
-// without content are left out. Above maxMemories, those go that were not seen for the
-// longest time.
+// promoteFacts turns the facts of a publication into memories of its project. If a memory with the same
+// content exists, promoteFacts counts it as seen again, and its status stays. It leaves out facts without
+// content. If there are more than maxMemories, it removes the ones that were not seen for the longest time.
 func promoteFacts(tx *transaction, p Publication, now int64) error {
 	if len(p.Facts) > 0 && p.Project == "" {
 		return errors.New("its facts belong to no project")
@@ -128,8 +126,8 @@ func promoteFacts(tx *transaction, p Publication, now int64) error {
 	return err
 }
 
-// Memories returns the memories of a project that are neither archived nor expired
-// at the time at (Unix ms).
+// Memories returns the memories of a project that, at the time at (Unix ms), are neither archived nor
+// expired.
 func (s *Store) Memories(ctx context.Context, project string, at int64) (m ProjectMemories, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `
@@ -157,8 +155,8 @@ func readMemory(s *sqlite3.Stmt) MemoryRow {
 	}
 }
 
-// ChangeMemory changes a memory and logs the change, in one transaction. It fails
-// with ErrUnknownMemory, and an update with ErrSameMemory.
+// ChangeMemory changes a memory and logs the change, in one transaction. It fails with ErrUnknownMemory if
+// the memory does not exist. An update may also fail with ErrSameMemory.
 func (s *Store) ChangeMemory(ctx context.Context, ch MemoryChange) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		now := s.clock.Now()
@@ -201,8 +199,7 @@ func changeMemory(tx *transaction, ch MemoryChange, now int64) (changed int64, e
 	return 0, fmt.Errorf("unknown kind of change %q", ch.Kind)
 }
 
-// MemoryChanges returns the changes of a project's memories that follow the change
-// after, oldest first.
+// MemoryChanges returns the changes of a project's memories that follow change number after, oldest first.
 func (s *Store) MemoryChanges(ctx context.Context, project string, after int64) (changes []MemoryChange, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/clock"
 )
 
-// The hash is a sample of the plugin whose memories can be imported.
+// The expected hash was computed by the plugin whose memories can be imported.
 func TestMemoryHashIgnoresCaseAndSpace(t *testing.T) {
 	const want = "8e5fc0277367c7af987fb4ffb4a1a09a"
 	for _, content := range []string{"use bun", "  Use   Bun\n", "USE\tBUN"} {
@@ -40,8 +40,8 @@ func memories(t *testing.T, s *Store, at int64) (contents []string) {
 	return contents
 }
 
-// A project has a bounded number of memories, however many facts its sessions tell. Those
-// that were not seen for the longest time go, and none that a user has kept.
+// The number of a project's memories is bounded, however many facts its sessions report. The store removes
+// the memories that were not seen for the longest time, but never one that a user has kept.
 func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -146,7 +146,7 @@ func TestChangesOfMemoriesAreLogged(t *testing.T) {
 	}
 }
 
-// A change is needed as long as a head shows the memory as it was before.
+// A change is kept as long as some head shows the memory as it was before the change.
 func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

@@ -8,9 +8,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// These are the states of the nudge message, which tells a session how much it
-// could drop. The state goes from none over pending and claimed to delivered,
-// where it stays: a session gets the message once in its life.
+// The states of the nudge message, which tells a session how much it could drop. The state goes from none to
+// pending, then claimed, then delivered. There it stays, because a session gets the message only once in its
+// life.
 const (
 	MessageNone      = ""
 	MessagePending   = "pending"
@@ -18,12 +18,11 @@ const (
 	MessageDelivered = "delivered"
 )
 
-// staleClaim is the age from which a claim counts as abandoned. Sending takes
-// at most 100 s, because the shim may wait for a pause in the turn.
+// staleClaim is the age from which a claim counts as abandoned. Sending takes at most 100 s, because the shim
+// may wait for a pause in the turn.
 const staleClaim = 120 * time.Second
 
-// A NudgeRow records the reminders that the model of a session was given about
-// output to drop.
+// A NudgeRow records the reminders about droppable output that a session's model was given.
 type NudgeRow struct {
 	Cycle NudgeCycle
 	// Message is one of the states above. MessageClaimedAt is in Unix ms.
@@ -31,15 +30,14 @@ type NudgeRow struct {
 	MessageClaimedAt int64
 }
 
-// A NudgeCycle is the last reminder: how many tokens could have been dropped,
-// and the reminder's level, "" if there was none.
+// A NudgeCycle is the last reminder: how many tokens could have been dropped, and the level of the reminder.
+// The level is "" if there was no reminder.
 type NudgeCycle struct {
 	Undropped int
 	Level     string
 }
 
-// Nudge returns the record of a session's reminders. It is zero if there were
-// none.
+// Nudge returns the record of a session's reminders. If there were none, it is zero.
 func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `
@@ -59,8 +57,7 @@ func (s *Store) Nudge(ctx context.Context, key Key) (n NudgeRow, err error) {
 	return n, nil
 }
 
-// SwapNudgeCycle replaces the last reminder with to, if the stored one equals
-// from.
+// SwapNudgeCycle replaces the last reminder by to, but only if the stored one equals from.
 func (s *Store) SwapNudgeCycle(ctx context.Context, key Key, from, to NudgeCycle) (swapped bool, err error) {
 	err = s.swapNudge(ctx, &swapped, key, from == NudgeCycle{}, `
 		UPDATE nudges
@@ -73,8 +70,8 @@ func (s *Store) SwapNudgeCycle(ctx context.Context, key Key, from, to NudgeCycle
 	return swapped, nil
 }
 
-// MoveMessage moves the message of a session to the state to, if its state is
-// from.
+// MoveMessage moves the nudge message of a session from the state from to the state to. If the stored state
+// is another one, nothing happens.
 func (s *Store) MoveMessage(ctx context.Context, key Key, from, to string) (moved bool, err error) {
 	err = s.swapNudge(ctx, &moved, key, from == MessageNone, `
 		UPDATE nudges
@@ -87,9 +84,8 @@ func (s *Store) MoveMessage(ctx context.Context, key Key, from, to string) (move
 	return moved, nil
 }
 
-// ClaimMessage reserves the message of a session for sending, at the time at
-// (Unix ms). Only one caller gets it: the message must be pending, or its claim
-// must be so old that its sender is gone.
+// ClaimMessage reserves the nudge message of a session for sending, at the time at (Unix ms). Only one caller
+// gets it: the message must be pending, or its claim must be so old that its sender must be gone.
 func (s *Store) ClaimMessage(ctx context.Context, key Key, at int64) (claimed bool, err error) {
 	err = s.swapNudge(ctx, &claimed, key, false, `
 		UPDATE nudges
@@ -103,10 +99,9 @@ func (s *Store) ClaimMessage(ctx context.Context, key Key, at int64) (claimed bo
 	return claimed, nil
 }
 
-// swapNudge runs an update of one nudge row and reports in found whether the
-// update matched a row. A session without a row counts as one with zeros. The
-// row is created only if fromZero says that zeros may match, so that a late
-// answer does not bring a deleted session back.
+// swapNudge runs an update of one nudge row, and reports in found whether the update matched a row. A session
+// without a row counts as a row of zeros. swapNudge creates the row only if fromZero says that zeros may
+// match, so that a late answer does not bring a deleted session back.
 func (s *Store) swapNudge(ctx context.Context, found *bool, key Key, fromZero bool, query string, args ...any) error {
 	return s.update(ctx, func(tx *transaction) error {
 		if fromZero {
@@ -132,8 +127,8 @@ func (s *Store) ensureNudge(tx *transaction, key Key) error {
 	return err
 }
 
-// healClaims makes messages with an abandoned claim pending again. It reads
-// first, so that an Open with nothing to heal waits for no write lock.
+// healClaims makes messages with an abandoned claim pending again. It reads first. So if there is nothing to
+// heal, Open need not wait for the write lock.
 func (s *Store) healClaims(ctx context.Context) error {
 	until := int(s.clock.Now() - staleClaim.Milliseconds())
 	stale := 0

@@ -68,7 +68,7 @@ func TestMessageIsClaimedByOne(t *testing.T) {
 		t.Errorf("%d claimed it", n)
 	}
 	same(t, "nudge", nudgeOf(t, s), NudgeRow{Message: MessageClaimed, MessageClaimedAt: now})
-	move(MessagePending, MessageNone, false) // a pass must not take the message from the call that is sending it
+	move(MessagePending, MessageNone, false) // a pass must not take the message away while another call sends it
 	if claim(now + 119_999) {
 		t.Error("a live claim was stolen")
 	}

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// MarkOverflow records, at the time at (Unix ms), that the provider refused the
-// prompt of a pass as too long. tokens is the prompt's size as the provider
-// named it, or 0 if it named none. isNew is false if the refusal is known
-// already, because harnesses report a refusal more than once.
+// MarkOverflow records, at the time at (Unix ms), that the provider refused the prompt of a pass as too long.
+// tokens is the size of the prompt that the provider named, or 0. If the refusal is already known, isNew is
+// false: harnesses report a refusal more than once.
 func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		n, err := tx.exec(`
@@ -25,9 +24,8 @@ func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, t
 	return isNew, nil
 }
 
-// ClearOverflow records that the session's prompts fit again, or that a pass
-// has made room. The pass that overflowed stays recorded, so that a late report
-// of the same refusal is not new.
+// ClearOverflow records that the session's prompts fit again, or that a pass has made room. It keeps the
+// number of the pass that overflowed, so that a late report of the same refusal is not taken as new.
 func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`

@@ -16,21 +16,20 @@ type PassCommit struct {
 	Drained []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
-	// Inherited is the state that the session takes over beside units and
-	// edits, if the session is a copy of another one. Otherwise it is nil.
+	// Inherited is the state, besides units and edits, that a copy takes over from its original. It is nil if
+	// the session is not a copy.
 	Inherited *Inheritance
-	// Thinking holds new bindings of thinking to its prompt. LostThinking names
-	// the messages whose thinking the pass has invalidated.
+	// Thinking holds new bindings of thinking to its prompt. LostThinking holds the keys of the messages
+	// whose thinking the pass invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
 	// FlushDone clears the explicit flush, because the pass has carried it out.
 	FlushDone bool
-	// RoomMade clears the overflow: the pass has made room, or the refused prompt was
-	// taken back.
+	// RoomMade clears the overflow, because the pass has made room or the refused prompt was taken back.
 	RoomMade bool
-	Pass     PassRow // its Usage is ignored; SaveUsage stores it
+	Pass     PassRow // its Usage is ignored, because SaveUsage stores it
 }
 
 //go:embed query/session_upsert.sql
@@ -62,9 +61,8 @@ const strayDeleteSQL = `
 		WHERE u.harness = ?1 AND u.session_id = ?2 AND u.tag = queued_drops.tag AND u.unit_key <> queued_drops.unit_key
 	)`
 
-// CommitPass stores a pass in one transaction. It fails if the session already
-// has one of the tags or unit keys, or if its journal already has the pass
-// number.
+// CommitPass stores a pass in one transaction. It fails if the session already has one of the new tags or
+// unit keys, or if its journal already has this pass number.
 func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := s.upsertSession(tx, p.Session, p.FlushDone, p.RoomMade); err != nil {
@@ -131,9 +129,9 @@ func (s *Store) insertUnits(tx *transaction, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// deleteStrayDrops deletes drops that were queued for another unit of the same
-// tag. It looks first whether the session has any drop, because most have none,
-// and SQLite builds a table in memory for the deletion even then.
+// deleteStrayDrops deletes drops that were queued for another unit with the same tag. It first checks whether
+// the session has any drop. Most sessions have none, and even then SQLite would build a table in memory for
+// the deletion.
 func deleteStrayDrops(tx *transaction, key Key) error {
 	hasDrops, err := tx.exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

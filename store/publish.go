@@ -7,29 +7,25 @@ import (
 	"fmt"
 )
 
-// A Publication is the result of a successful run of the historian, with
-// everything that it implies.
+// A Publication is the result of a successful run of the historian, with all its consequences.
 type Publication struct {
 	Key    Key
 	Holder string // of the session's lease
-	// After is the end of the history as the run found it.
+	// After is the end of the history that the run found when it began.
 	After        HistoryEnd
 	Compartments []CompartmentRow // at least one
 	Events       []EventRow
-	// Project is the identity of the project to which Facts belong. It is required
-	// if there are facts.
+	// Project is the identity of the project to which Facts belong. It is required if there are facts.
 	Project      string
 	Facts        []FactRow
 	Observations []ObservationRow
-	// Drops are drops of the units that the compartments stand for. A tag that is
-	// already queued keeps its place.
+	// Drops are drops of the units that the compartments cover. A tag that is already queued keeps its place.
 	Drops []DropRow
 	// Marker replaces the pending compaction marker, unless it is empty.
 	Marker string
 	Run    RunRow
-	// Problem says why no model gave a usable answer, if the compartments are
-	// extractive for that reason. It counts as a failure, and RetryPass is the first
-	// pass on which a model may be asked again.
+	// Problem says why the compartments are extractive, if no model gave a usable answer. It counts as a
+	// failure. RetryPass is the first pass on which a model may be asked again.
 	Problem   string
 	RetryPass int
 }
@@ -42,8 +38,7 @@ type EventRow struct {
 	Fields     string
 }
 
-// An ObservationRow is something about the user that was noticed in the messages
-// Start to End.
+// An ObservationRow is an observation about the user in the messages Start to End.
 type ObservationRow struct {
 	Start, End int
 	Content    string
@@ -63,21 +58,19 @@ const observationInsertSQL = `
 	VALUES (?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (harness, session_id, hash) DO NOTHING`
 
-// PublishHistory appends the compartments of a run to those of its session, in one
-// transaction with everything else of p. It fails with ErrLeaseLost or ErrStale,
-// and then stores nothing.
+// PublishHistory appends the compartments of a run to those of its session. It stores everything else of p in
+// the same transaction. If it fails with ErrLeaseLost or ErrStale, it stores nothing.
 //
-// When it returns nil, everything is stored. Only then may others learn of the
-// publication, because the next pass reads all of it.
+// The caller may tell others of the publication only after PublishHistory has returned nil, because the next
+// pass then reads all of it.
 func (s *Store) PublishHistory(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// PromoteHistory replaces the compartments of a session by those of p, which are
-// all compartments of the session. It removes what a recomp has staged, and the
-// head has to be folded anew (HeadRow.Refold). Events stay, because they belong to
-// messages; those of messages that no compartment covers any longer are removed.
-// Otherwise it does what PublishHistory does.
+// PromoteHistory replaces the compartments of a session by those of p, which must be all compartments of the
+// session. It removes the staged compartments of a recomp, and the head has to be folded again
+// (HeadRow.Refold). Events stay, because they belong to messages, but PromoteHistory removes those of
+// messages that no compartment covers any longer. Otherwise it works like PublishHistory.
 func (s *Store) PromoteHistory(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }
@@ -117,7 +110,7 @@ func (s *Store) publish(ctx context.Context, p Publication, replaces bool) error
 	return nil
 }
 
-// insertFindings stores what a publication holds beside compartments.
+// insertFindings stores the events, facts, observations and drops of a publication.
 func insertFindings(tx *transaction, p Publication, now int64) error {
 	for i, e := range p.Events {
 		if _, err := tx.exec(eventInsertSQL, p.Key.Harness, p.Key.Session, e.Start, e.End, e.Kind, e.Fields, now); err != nil {

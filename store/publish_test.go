@@ -50,7 +50,7 @@ func acquire(t testing.TB, s *Store, holder string) {
 	}
 }
 
-// publication is that of a run which has found the history as it is now.
+// publication returns the publication of a run that found the history as it is now.
 func publication(t testing.TB, s *Store, rows ...CompartmentRow) Publication {
 	t.Helper()
 	_, end, err := s.CompartmentsOf(t.Context(), key)
@@ -142,8 +142,8 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	})
 }
 
-// Sequences that were taken from the number of rows, or counted from 1, met a
-// number that was taken.
+// Once, sequence numbers were taken from the number of rows, or counted from 1, and met a number that was
+// already in use.
 func TestBugH15SequencesHaveNoGap(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -176,8 +176,8 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 	}
 }
 
-// The publication was announced before its drops and facts were stored. A pass that
-// ran in between was rendered without them.
+// Once, the publication was announced before its drops and facts were stored. A pass that ran in between was
+// rendered without them.
 func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
@@ -211,8 +211,8 @@ func TestBugH17EverythingIsThereWhenThePublicationReturns(t *testing.T) {
 	}
 }
 
-// The lease was checked before the transaction. Two runs that believed to hold it
-// wrote the same messages twice.
+// Once, the lease was checked before the transaction. Two runs that both believed that they held it wrote the
+// same messages twice.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)
@@ -315,7 +315,7 @@ func TestLeaseIsForOneRun(t *testing.T) {
 	}
 }
 
-// The clock of a replay leaps over the minutes in which a run would have renewed its lease.
+// The clock of a replay jumps over the minutes in which a run would have renewed its lease.
 func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	s.HoldLeases()
@@ -339,7 +339,7 @@ func TestHeldLeaseLastsUntilItIsReleased(t *testing.T) {
 	}
 }
 
-// A killed host leaves its lease. The next host must not wait for its end.
+// A killed host leaves its lease in the database. The next host must not wait until it expires.
 func TestLeasesEndWithTheirHost(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -349,8 +349,8 @@ func TestLeasesEndWithTheirHost(t *testing.T) {
 	acquire(t, s, "run-2")
 }
 
-// A run that hung was replaced, and a revert came in between. When the hung run
-// renews its claim, it must not lose the note of the revert.
+// A run that hung was replaced, and a revert came in between. If the hung run acquires its lease again, it
+// must not lose the note of the revert.
 func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

@@ -7,19 +7,18 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A Staging is the state of a recomp that is not finished. It survives a killed
-// host, so that the answers which a model has given are not lost.
+// A Staging is the state of an unfinished recomp. It survives a killed host, so that the answers of the
+// models are not lost.
 type Staging struct {
-	// Start and End are the range of a partial recomp: the ordinals of the messages
-	// that it summarises again. Both are 0 for a full one.
+	// Start and End are the range of a partial recomp: the ordinals of the messages that it summarises again.
+	// For a full recomp, both are 0.
 	Start, End int
-	// Compartments are all that are to be stored so far. The first begins with
-	// message 1.
+	// Compartments are all compartments of the new history so far. The first one begins with message 1.
 	Compartments []CompartmentRow
 }
 
-// SaveStaging replaces the staged compartments of a session, on behalf of the
-// holder of its lease. It fails with ErrLeaseLost or ErrStale.
+// SaveStaging replaces the staged compartments of a session. holder must hold the session's lease.
+// SaveStaging fails with ErrLeaseLost or ErrStale.
 func (s *Store) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		now, last := s.clock.Now(), st.End
@@ -51,8 +50,7 @@ func (s *Store) SaveStaging(ctx context.Context, key Key, holder string, st Stag
 	return nil
 }
 
-// Staged returns the recomp of a session that is not finished. found is false if
-// there is none.
+// Staged returns the unfinished recomp of a session. If there is none, found is false.
 func (s *Store) Staged(ctx context.Context, key Key) (st Staging, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `
@@ -97,8 +95,8 @@ const eventDeleteSQL = `
 	DELETE FROM compartment_events
 	WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3`
 
-// removeForPromotion makes room for compartments that replace the stored ones and
-// end with the message last.
+// removeForPromotion removes the stored compartments to make room for the ones that replace them. The new
+// ones end with message number last.
 func removeForPromotion(tx *transaction, key Key, last int) error {
 	if _, err := tx.exec(compartmentDeleteSQL[publishedTable], key.Harness, key.Session, 0); err != nil {
 		return fmt.Errorf("replaced compartments: %w", err)

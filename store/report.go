@@ -12,11 +12,10 @@ import (
 type UnitSums struct {
 	Kind        string // "text", "file" or "tool"
 	Units       int
-	Tokens      int64 // of their content; for tools, of their results
+	Tokens      int64 // of their content; for tools, of the results
 	InputTokens int64 // of the arguments of tool calls
-	// DroppedUnits and DroppedTokens cover the units that an edit of kind
-	// "drop" or "skeleton" took off the wire. The input of a skeleton stays on
-	// the wire and is not counted here.
+	// DroppedUnits and DroppedTokens count the units that an edit of kind "drop" or "skeleton" took off the
+	// wire. The input of a skeleton stays on the wire, so it is not counted.
 	DroppedUnits       int
 	DroppedTokens      int64
 	DroppedInputTokens int64
@@ -36,10 +35,10 @@ type SessionReport struct {
 	BustCauses []CauseCount
 	// Bust is the newest bust of the journal, or nil.
 	Bust *BustRow
-	// Priced is the newest pass of the journal with a price, whether or not it
-	// made the bust. It is nil if no pass has one.
+	// Priced is the newest pass of the journal that has a price, even if it did not bust. It is nil if no
+	// pass has one.
 	Priced *PricedPass
-	// Head is nil if the session has no head. It has no texts.
+	// Head is the session's head without its texts. It is nil if there is none.
 	Head *HeadRow
 	// FoldReasons counts the folds of the journal, most frequent reason first.
 	FoldReasons []CauseCount
@@ -82,10 +81,9 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// Report returns the sessions with the most recent passes, newest first, with
-// the figures that status prints. known is the number of all sessions. A limit
-// of 0 returns all. The cost depends on the number of sessions, not on their
-// length.
+// Report returns the sessions with the most recent passes, newest first, with the figures that status prints.
+// known is the number of all sessions. If limit is 0, it returns all. Its cost depends on the number of
+// sessions, not on their length.
 func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { known = row.ColumnInt(0) })
@@ -112,8 +110,7 @@ func (s *Store) Report(ctx context.Context, limit int) (reports []SessionReport,
 	return reports, known, nil
 }
 
-// ReportOf returns the report of one session. found is false if the session is
-// unknown.
+// ReportOf returns the report of one session. If the session is unknown, found is false.
 func (s *Store) ReportOf(ctx context.Context, key Key) (r SessionReport, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,

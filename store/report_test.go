@@ -61,7 +61,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	same(t, "busts", report(t, s, key).BustCauses, []CauseCount{{"model", 3}, {"flush", 2}, {"threshold", 2}})
 }
 
-// The triggers keep sums. After any writes the sums must equal a fresh count.
+// Triggers maintain the sums. After any writes, the sums must equal a fresh count.
 func TestSumsAreWhatCountingFinds(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0

@@ -12,25 +12,25 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// How long things are kept. docs/retention.md tells users.
+// How long the store keeps its rows. docs/retention.md tells users.
 const (
-	// KeptSession is how long a session is kept after its last use. A harness
-	// tells when a session is deleted, but only to a host that runs then.
+	// KeptSession is how long a session is kept after its last use. It is needed because a harness reports a
+	// deleted session only to a host that is running at that moment.
 	KeptSession = 90 * 24 * time.Hour
-	// KeptReply is how long the answer to a tool call is kept. It is needed if
-	// the harness repeats the call after a crash.
+	// KeptReply is how long the answer to a tool call is kept. It is needed if the harness repeats the call
+	// after a crash.
 	KeptReply = 30 * 24 * time.Hour
-	// KeptModel is how long a model is remembered that no kept session uses.
+	// KeptModel is how long a model stays known after the last session that used it is gone.
 	KeptModel = 365 * 24 * time.Hour
 )
 
-// forgottenRows bounds how many rows of a table one transaction deletes. A pass
-// of another session may wait for it.
+// forgottenRows bounds how many rows of a table one transaction deletes, because a pass of another session
+// may wait for it.
 const forgottenRows = 500
 
-// expiredSQL selects sessions that were not used since ?1. It spares the parent
-// of a live session, and the original of a live fork: both have the same first
-// fingerprinted unit.
+// expiredSQL selects sessions that were not used since ?1. It spares the parent of a live session, and the
+// original of a live fork. A fork is recognised by its first fingerprinted unit, which is the same as its
+// original's.
 const expiredSQL = `
 	SELECT s.harness, s.session_id
 	FROM sessions AS s
@@ -49,8 +49,8 @@ const expiredSQL = `
 		)
 	ORDER BY max(s.updated_at, s.last_pass_at)`
 
-// Expired returns the sessions that were not used since the time before (Unix
-// ms) and that no session used since then needs.
+// Expired returns the sessions that were not used since the time before (Unix ms) and that no recently used
+// session needs.
 func (s *Store) Expired(ctx context.Context, before int64) (keys []Key, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, expiredSQL, func(row *sqlite3.Stmt) {
@@ -63,8 +63,8 @@ func (s *Store) Expired(ctx context.Context, before int64) (keys []Key, err erro
 	return keys, nil
 }
 
-// rowsOfSession are the statements that delete some rows of a session, the
-// edits of a unit before the unit.
+// rowsOfSession are the statements that delete some rows of a session. The edits of a unit come before the
+// unit.
 var rowsOfSession = []string{
 	`DELETE FROM edits WHERE harness = ?1 AND session_id = ?2 AND tag IN (
 		SELECT tag FROM edits WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
@@ -90,10 +90,9 @@ var rowsOfSession = []string{
 		SELECT pass FROM passes WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 }
 
-// ForgetSome deletes a part of a session that was not used since the time before
-// (Unix ms), in one short transaction. isDone is true when nothing is left to
-// delete, or when the session was used meanwhile. The caller must see to it that
-// no pass of the session runs from the first call to the last.
+// ForgetSome deletes a part of a session that was not used since the time before (Unix ms), in one short
+// transaction. isDone is true if nothing is left to delete, or if the session was used meanwhile. The caller
+// must make sure that no pass of the session runs from the first call to the last.
 func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone bool, err error) {
 	isGone := false
 	err = s.update(ctx, func(tx *transaction) error {
@@ -107,7 +106,7 @@ func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone b
 		for _, query := range rowsOfSession {
 			n, err := tx.exec(query, key.Harness, key.Session, forgottenRows)
 			if err != nil || n > 0 {
-				return err // one table at a time
+				return err // delete from one table at a time
 			}
 		}
 		isDone, isGone = true, true
@@ -123,8 +122,8 @@ func (s *Store) ForgetSome(ctx context.Context, key Key, before int64) (isDone b
 	return isDone, nil
 }
 
-// ForgetReplies deletes some answers to tool calls that are older than the time
-// before (Unix ms). isDone is true when none is left.
+// ForgetReplies deletes some answers to tool calls that are older than the time before (Unix ms). If none is
+// left, isDone is true.
 func (s *Store) ForgetReplies(ctx context.Context, before int64) (isDone bool, err error) {
 	var old [][3]string
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
@@ -148,8 +147,8 @@ func (s *Store) ForgetReplies(ctx context.Context, before int64) (isDone bool, e
 	return len(old) < forgottenRows, nil
 }
 
-// ForgetModels deletes what is known of models that no session uses and of which
-// nothing was learned since the time before (Unix ms).
+// ForgetModels deletes the rows of models that no session uses and about which nothing was learned since the
+// time before (Unix ms).
 func (s *Store) ForgetModels(ctx context.Context, before int64) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		for _, query := range []string{
@@ -170,8 +169,8 @@ func (s *Store) ForgetModels(ctx context.Context, before int64) error {
 	return nil
 }
 
-// ForgetMemoryChanges deletes changes of memories that are older than the time
-// before (Unix ms) and that every stored head shows already.
+// ForgetMemoryChanges deletes changes of memories that are older than the time before (Unix ms) and that
+// every stored head already shows.
 func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
@@ -185,9 +184,8 @@ func (s *Store) ForgetMemoryChanges(ctx context.Context, before int64) error {
 	return nil
 }
 
-// ForgetWaiting removes the files of waiting units that were not written since
-// the time before. No session needs them: a session that is used writes its file
-// anew or stores the units.
+// ForgetWaiting removes the files of waiting units that were not written since the time before. No session
+// needs them: a session that is still used either writes its file again or stores the units.
 func (s *Store) ForgetWaiting(before time.Time) error {
 	files, err := filepath.Glob(s.Path() + ".waiting-*")
 	if err != nil {

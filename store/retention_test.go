@@ -39,8 +39,7 @@ func used(t *testing.T, s *Store, id, parent string, at time.Time, units int, fi
 	return c.Session.Key
 }
 
-// publishMany stores as many compartments as there are units, with what belongs to
-// them, and stages as many.
+// publishMany stores one compartment for each unit, with its findings, and stages as many compartments.
 func publishMany(t *testing.T, s *Store, key Key, units int) {
 	t.Helper()
 	acquired, err := s.AcquireLease(t.Context(), key, runner)
@@ -86,7 +85,7 @@ func tablesOfSessions(t *testing.T, c *sqlite3.Conn) (tables []string) {
 	return tables
 }
 
-// Sessions whose deletion no host heard of stayed for ever, with all their units.
+// Once, if no host heard that a session was deleted, the session stayed for ever with all its units.
 func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	today := time.UnixMilli(now).Add(KeptSession + time.Hour)
@@ -116,7 +115,7 @@ func TestB10ExpiredSessionIsForgottenInSmallSteps(t *testing.T) {
 	}
 }
 
-// Nothing that a live session still needs is expired.
+// Whatever a live session still needs does not expire.
 func TestB10LiveSessionsKeepWhatTheyNeed(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	long := time.UnixMilli(now)
@@ -182,7 +181,7 @@ func TestB10RepliesModelsAndWaitingFilesExpire(t *testing.T) {
 	}
 }
 
-// Each damaged database that was moved aside stayed for ever.
+// Once, every damaged database that was moved aside stayed for ever.
 func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {
 	dir, path := filled(t)
 	for n := range 5 {
@@ -201,7 +200,7 @@ func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {
 	same(t, "files", got, want)
 }
 
-// A table that an export leaves out would be missing in every trace.
+// If an export left out a table, every trace would lack it.
 func TestC12EveryTableOfASessionIsExported(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	var names []string
@@ -220,7 +219,7 @@ func TestC12EveryTableOfASessionIsExported(t *testing.T) {
 	}))
 }
 
-// What was exported is in the other store, and an import changes nothing that is there.
+// After an import, the other store holds the exported rows, and the rows that it had before are unchanged.
 func TestC12ImportIsTheExport(t *testing.T) {
 	s, other := openIn(t, t.TempDir()), openIn(t, t.TempDir())
 	key := used(t, s, "a", "", time.UnixMilli(now), 30, -7)

@@ -11,15 +11,14 @@ import (
 //go:embed query/history_cut.sql
 var historyCutSQL string
 
-// InvalidateCompartments records that a revert has taken the messages from the
-// ordinal from on. It removes the compartments that cover one of them, with the
-// events of these messages, and returns them in their order. The messages before
-// from that they have covered belong to the tail again. Observations about the
-// user and memories stay: the user has said them.
+// InvalidateCompartments records that a revert has removed all messages from ordinal from on. It removes the
+// compartments that cover one of these messages, with the events of these messages, and returns the
+// compartments in order. Earlier messages that these compartments covered belong to the tail again.
+// Observations about the user and memories stay, because the user did say them.
 //
-// What a recomp has staged of these messages is removed as well. A run that holds
-// the session's lease cannot publish one of them (ErrStale). If a compartment was
-// removed, the head has to be folded anew (HeadRow.Refold).
+// InvalidateCompartments also removes staged compartments of these messages. A run that holds the session's
+// lease can no longer publish one of them (ErrStale). If a compartment was removed, the head has to be folded
+// again (HeadRow.Refold).
 func (s *Store) InvalidateCompartments(ctx context.Context, key Key, from int) (removed []CompartmentRow, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		removed = nil
@@ -45,8 +44,8 @@ func (s *Store) InvalidateCompartments(ctx context.Context, key Key, from int) (
 	return removed, nil
 }
 
-// cutStaging removes what a recomp has staged of the messages from from on. A
-// partial recomp whose range has lost a message is removed whole.
+// cutStaging removes the staged compartments of the messages from ordinal from on. If the range of a partial
+// recomp has lost a message, cutStaging removes the whole recomp.
 func cutStaging(tx *transaction, key Key, from int) error {
 	isCut, err := tx.exists(`
 		SELECT 1 FROM histories

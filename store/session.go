@@ -8,8 +8,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A Key identifies a session. A session id alone does not, because it is unique
-// only within its harness.
+// A Key identifies a session. The session id alone is not enough, because it is unique only within its
+// harness.
 type Key struct {
 	Harness string
 	Session string
@@ -17,9 +17,8 @@ type Key struct {
 
 func (k Key) String() string { return k.Harness + "/" + k.Session }
 
-// A SessionRow is the state of a session beside its units. Each group of fields
-// has one method that writes it, so that no writer overwrites a newer value
-// that another has stored since the row was read.
+// A SessionRow is the state of a session, without its units. Each group of fields has exactly one method that
+// writes it. So no writer overwrites a newer value that another one has stored since the row was read.
 type SessionRow struct {
 	Key Key
 
@@ -30,22 +29,20 @@ type SessionRow struct {
 	Provider     string
 	Model        string
 	Epoch        int
-	TagCounter   int // highest tag ever given; storing a lower value has no effect
+	TagCounter   int // highest tag ever given; a stored lower value is ignored
 	Passes       int
 	Busts        int
 	WireMessages int    // length of the last wire
 	WireChain    string // hash chain over the last wire, hex
 
-	// RawMessages and RawChain are the length and the hash chain of the raw
-	// messages from which the last wire was made. If a wire changes
-	// unexpectedly, they show whether the harness changed its messages or we
-	// made a mistake.
+	// RawMessages and RawChain are the length and the hash chain of the raw messages from which the last wire
+	// was made. If a wire changes unexpectedly, they show whether the harness changed its messages or we made
+	// a mistake.
 	RawMessages int
 	RawChain    string
-	// Agent is the name of the harness's agent for which the last pass ran.
+	// Agent is the name of the harness's agent in the last pass.
 	Agent string
-	// LostBlocks and LostTokens sum the thinking that all passes have
-	// invalidated.
+	// LostBlocks and LostTokens sum up the thinking that all passes have invalidated.
 	LostBlocks, LostTokens int
 
 	Setup   SetupState
@@ -71,11 +68,9 @@ type SessionRow struct {
 	// ExplicitFlush is set by RequestFlush and cleared by CommitPass.
 	ExplicitFlush bool
 
-	// Written by MarkOverflow and ClearOverflow. OverflowAt, in Unix ms, is the
-	// time at which a prompt of the session was refused for its length, or 0
-	// once room was made. OverflowPass is the pass that made the last refused
-	// prompt. OverflowTokens is that prompt's size as the provider named it, or
-	// 0 if it named none.
+	// Written by MarkOverflow and ClearOverflow. OverflowAt, in Unix ms, is the time at which the provider
+	// refused a prompt of the session as too long. It becomes 0 when room was made. OverflowPass is the pass
+	// of the last refused prompt. OverflowTokens is the size of that prompt as named by the provider, or 0.
 	OverflowAt     int64
 	OverflowPass   int
 	OverflowTokens int
@@ -84,52 +79,47 @@ type SessionRow struct {
 	UpdatedAt int64
 }
 
-// SystemState is the state that keeps the system prompt the same in each
-// request.
+// SystemState is the state that keeps the system prompt the same in each request.
 type SystemState struct {
 	StickyDate      string
 	StickyDateEpoch int
 	SystemHash      string
 	SystemTokens    int
-	// Text is the frozen system prompt, a JSON array of strings. Requests carry
-	// it as long as the session's preamble is Preamble. Text is empty if no
-	// system prompt is frozen. At is the time at which Text was frozen, in Unix
-	// ms. Pending says that the harness now has a different system prompt.
+	// Text is the frozen system prompt, a JSON array of strings. It is sent as long as the session's preamble
+	// is Preamble. If no system prompt is frozen, Text is empty. At is the time at which Text was frozen, in
+	// Unix ms. Pending says that the harness now has a different system prompt.
 	Text     string
 	Preamble int
 	Pending  bool
 	At       int64
 }
 
-// SetupState holds the settings, beside the edits, with which a session's wire
-// is rendered.
+// SetupState holds the settings, besides the edits, that affect a session's wire.
 type SetupState struct {
 	Profile     string // the provider's profile
 	Binds       bool   // the model binds its thinking to the prompt before it
 	Preamble    int    // number of changes of model, system prompt or tools so far
 	ShowGaps    bool
-	TodoMessage string // message that carries the synthetic todo list; "" for none
+	TodoMessage string // message that carries the synthetic todo list, or ""
 	TodoState   string
-	ReclaimUpTo int // highest tag that had its grace
+	ReclaimUpTo int // highest tag whose unit had its grace
 }
 
-// EpisodeState is the stored state of the pressure episode. It is zero if there
-// is none.
+// EpisodeState is the stored state of the pressure episode. It is zero outside an episode.
 type EpisodeState struct {
 	ReliefOf                        string
 	Relief                          int
 	StuckTag, StuckGrace, StuckBand int
 }
 
-// GaugeState is the last pass's reading of the newest reported usage. Reported
-// usage may describe a prompt that no longer exists, for example after a revert.
-// GaugeState is zero if there is no reading.
+// GaugeState is the last pass's reading of the newest reported usage. That usage may describe a prompt that
+// no longer exists, for example after a revert. If there is no reading, GaugeState is zero.
 type GaugeState struct {
 	Of                string
 	Tokens, Own, Base int
 }
 
-// A SessionSummary is a session with the counts that a status shows.
+// A SessionSummary is a session with the counts for a status.
 type SessionSummary struct {
 	SessionRow
 	Units   int
@@ -211,8 +201,8 @@ func readSession(s *sqlite3.Stmt) SessionRow {
 	}
 }
 
-// ensureSession creates the session's row if it does not exist, because a hook
-// may come before the session's first pass.
+// ensureSession creates the session's row if it does not exist, because a hook may come before the session's
+// first pass.
 func (s *Store) ensureSession(tx *transaction, key Key) error {
 	_, err := tx.exec(`
 		INSERT INTO sessions (harness, session_id, created_at, updated_at)
@@ -248,8 +238,7 @@ func saveSystem(tx *transaction, key Key, state SystemState, now int64) error {
 	return err
 }
 
-// RequestFlush records, at the time at (Unix ms), that the user asked for all
-// queued work to be applied at the next pass.
+// RequestFlush records, at the time at (Unix ms), that the user wants the next pass to apply all queued work.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -268,8 +257,7 @@ func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	return nil
 }
 
-// DeleteSession deletes everything about a session. Deleting an unknown session
-// is no error.
+// DeleteSession deletes everything about a session. If the session is unknown, that is not an error.
 func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.exec(`
@@ -285,8 +273,7 @@ func (s *Store) DeleteSession(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Sessions returns the sessions with the most recent passes, newest first. A
-// limit of 0 returns all.
+// Sessions returns the sessions with the most recent passes, newest first. If limit is 0, it returns all.
 func (s *Store) Sessions(ctx context.Context, limit int) ([]SessionSummary, error) {
 	var all []SessionSummary
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
@@ -309,8 +296,7 @@ func (s *Store) Sessions(ctx context.Context, limit int) ([]SessionSummary, erro
 	return all, nil
 }
 
-// Session returns one session with its counts. found is false if the session is
-// unknown.
+// Session returns one session with its counts. If the session is unknown, found is false.
 func (s *Store) Session(ctx context.Context, key Key) (sum SessionSummary, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		err := scan(c, sessionSelectSQL+`WHERE harness = ? AND session_id = ?`,
@@ -344,8 +330,7 @@ func summarise(c *sqlite3.Conn, sum *SessionSummary) error {
 		}, sum.Key.Harness, sum.Key.Session)
 }
 
-// noLimit converts our limit, where 0 means all, to SQLite's, where -1 means
-// all.
+// noLimit converts our limit to SQLite's limit. In ours, 0 means all. In SQLite's, -1 means all.
 func noLimit(limit int) int {
 	if limit <= 0 {
 		return -1

@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A table that SQLite builds in memory takes longer than the row that the
-// statement writes. The user waits for each of them at every pass.
+// If SQLite has to build a table in memory, this takes longer than writing the row. The user waits for each
+// such statement at every pass.
 func TestPassStatementsBuildNoTable(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	must(t, s.CommitPass(t.Context(), commit(key, 1)))

@@ -25,40 +25,39 @@ var (
 	ErrDamaged       = file.ErrDamaged
 )
 
-// A Store is the open database. On one machine, one process at a time has the
-// store of a directory open.
+// A Store is the open database. On each machine, only one process at a time can have the store of a directory
+// open.
 type Store struct {
 	file  *file.File
 	log   *slog.Logger
 	clock clock.Clock
 
-	// statements belongs to the holder of the writer's connection.
+	// statements may be used only by the holder of the writer's connection.
 	statements statements
 
 	// leaseTerm is how long a lease lasts, in ms.
 	leaseTerm int64
 
-	// waits holds the keys of sessions that have a file of waiting units. Few have,
-	// and a pass must not ask the disk for it.
+	// waits holds the keys of the sessions that have a file of waiting units. There are few, and without
+	// waits each pass would have to ask the disk.
 	waits sync.Map
 
-	// fault is nil except in tests. It is called before each statement of a write
-	// transaction, which fails if it returns an error.
+	// fault is nil except in tests. It is called before each statement of a write transaction. If it returns
+	// an error, the statement fails.
 	fault func(query string) error
 }
 
-// Open opens the database in o.Dir, or creates it, and migrates it to the
-// schema of this build. See file.Open for what it does with a damaged database,
-// and for its errors.
+// Open opens the database in o.Dir, or creates it, and migrates it to the schema of this build. See file.Open
+// for the treatment of a damaged database and for the errors.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s, err := open(ctx, o, file.Released())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage ignores stale claims as well
+	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage also ignores stale claims
 		s.log.Warn("claims of a host that is gone stay for now", "path", s.Path(), "cause", err)
 	}
-	if err := s.releaseLeases(ctx); err != nil { // no need to fail: they expire
+	if err := s.releaseLeases(ctx); err != nil { // no need to fail: the leases expire
 		s.log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
 	}
 	return s, nil
@@ -81,9 +80,8 @@ func (s *Store) Path() string { return s.file.Path() }
 // version that this build knows.
 func (s *Store) SchemaVersion() int { return s.file.SchemaVersion() }
 
-// Recovered returns the path to which Open moved a damaged database. It is
-// empty if the database was not damaged. If it is not empty, the store started
-// empty.
+// Recovered returns the path to which Open moved a damaged database. If it is not "", this store started
+// empty. If it is "", the database was not damaged.
 func (s *Store) Recovered() string { return s.file.Recovered() }
 
 // SizeOnDisk returns the size of the database and its write-ahead log, in

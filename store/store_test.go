@@ -75,8 +75,7 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// commit returns the n-th pass of a session in which each pass brings two
-// units.
+// commit returns pass number n of a session. Each pass brings two units.
 func commit(k Key, n int) PassCommit {
 	return PassCommit{
 		Session: SessionRow{
@@ -217,7 +216,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// soon bounds waits that must end early. It does not measure speed.
+// soon returns a context for waits that must end early. It is no measure of speed.
 func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)

@@ -11,12 +11,11 @@ import (
 type ThinkingRow struct {
 	MessageKey string
 	Prompt     string
-	// LostPass is the pass that changed that prompt, or 0 while the prompt is
-	// unchanged.
+	// LostPass is the pass that changed that prompt. It is 0 while the prompt is unchanged.
 	LostPass int
 }
 
-// A message that is already bound keeps its row.
+// If a message is already bound, its row stays.
 const thinkingInsertSQL = `
 	INSERT INTO thinking (harness, session_id, message_key, prompt)
 	VALUES (?, ?, ?, ?)

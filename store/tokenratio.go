@@ -7,9 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A TokenRatioRow is how many tokens a model's provider counts for one token of
-// our count, learned from Samples reported usages. At is the time of the newest
-// one, in Unix ms.
+// A TokenRatioRow says how many tokens a model's provider counts for one token of our count, for example 1.4.
+// It was learned from a number of reported usages, Samples. At is the time of the newest sample, in Unix ms.
 type TokenRatioRow struct {
 	Provider string
 	Model    string
@@ -18,8 +17,7 @@ type TokenRatioRow struct {
 	At       int64
 }
 
-// TokenRatio returns the learned ratio of a model. found is false if nothing has
-// been learned.
+// TokenRatio returns the learned ratio of a model. If nothing has been learned, found is false.
 func (s *Store) TokenRatio(ctx context.Context, provider, model string) (r TokenRatioRow, found bool, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, `

@@ -12,18 +12,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A transaction is one write transaction under way. It speaks to SQLite's own
-// connection: the user waits for the commit of every pass, and database/sql
-// would wake a goroutine for each transaction and convert every argument twice.
+// A transaction is one running write transaction. It uses SQLite's own connection, because the user waits for
+// the commit of every pass: database/sql would wake a goroutine for each transaction and convert every
+// argument twice.
 type transaction struct {
 	conn     *sqlite3.Conn
 	prepared statements
 	fault    func(query string) error // see Store.fault
 }
 
-// statements are the statements that were prepared for a connection, by their
-// text. They stay prepared until the connection is closed, so all texts must
-// come from constants.
+// statements are the prepared statements of a connection, by their text. They stay prepared until the
+// connection is closed, so all texts must be constants.
 type statements map[string]statement
 
 type statement struct {
@@ -31,8 +30,7 @@ type statement struct {
 	params int
 }
 
-// close finalizes all statements, without which SQLite does not close their
-// connection.
+// close finalizes all statements. Otherwise SQLite would not close their connection.
 func (s statements) close(*sqlite3.Conn) error {
 	var errs []error
 	for query, stmt := range s {
@@ -42,8 +40,8 @@ func (s statements) close(*sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// update runs f in one immediate write transaction. It commits unless f returns
-// an error or panics. f must not wait for anything but SQLite.
+// update runs f in one immediate write transaction. If f returns an error or panics, update rolls back;
+// otherwise it commits. f must not wait for anything but SQLite.
 func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
 	return s.file.Explain(ctx, func() error {
 		conn, err := s.file.Writer().Conn(ctx)
@@ -81,8 +79,8 @@ func (tx *transaction) run(f func(*transaction) error) (err error) {
 	return nil
 }
 
-// rollback works even if the transaction's context is over. SQLite itself rolls
-// back after some errors.
+// rollback also works after the transaction's context has ended. After some errors, SQLite has already rolled
+// back itself.
 func (tx *transaction) rollback() error {
 	if tx.conn.GetAutocommit() {
 		return nil
@@ -156,9 +154,8 @@ func (tx *transaction) prepare(query string, args []any) (statement, error) {
 	return stmt, nil
 }
 
-// view runs f in one read transaction, so that everything f reads belongs to
-// one state. f gets SQLite's own connection, because scanning 10,000 rows
-// through database/sql takes three times as long.
+// view runs f in one read transaction, so that all reads of f see one state. f gets SQLite's own connection,
+// because scanning 10,000 rows through database/sql takes three times as long.
 func (s *Store) view(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	return s.file.Explain(ctx, func() error {
 		conn, err := s.file.Reader().Conn(ctx)

@@ -20,16 +20,13 @@ type UnitRow struct {
 	// InputBytes and InputTokens are the size of the tool call's arguments.
 	InputBytes  int
 	InputTokens int
-	// GapSeconds is the pause before the unit's message, if the message shows
-	// it.
+	// GapSeconds is the pause before the unit's message. It is 0 if the message does not show the pause.
 	GapSeconds int
-	// Fingerprint is equal for a unit and its twin in a copy of the session. It
-	// is 0 if none was computed.
+	// Fingerprint is the same for a unit and its twin in a copy of the session. It is 0 if none was computed.
 	Fingerprint int64
 }
 
-// readUnits returns the units in order of their tags. expected is an estimate
-// of their number.
+// readUnits returns the units in the order of their tags. expected is an estimate of their number.
 func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner

@@ -14,27 +14,24 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// While another program holds a lock on the database, no pass can be stored.
-// The pass still answers, so the wire carries tags that no row records. If the
-// host were killed then, its successor would give the same tags again. Tags are
-// given in the order of the transcript, so units that are still in the
-// transcript would get the same tags. But if the user removed messages
-// meanwhile, a tag that the model has read on one piece would appear on
-// another.
+// While another program holds a lock on the database, no pass can be stored. The pass still answers, so the
+// wire contains tags that no row records. If the host were then killed, the next host would give the same
+// tags again. A host gives tags in the order of the transcript, so units that are still in the transcript
+// would get the same tags. But if the user removed messages meanwhile, the model would see a tag on another
+// piece than the one on which it first read it.
 //
-// Sending such a wire without the new tags does not help, because adding them
-// later would change messages that were already sent. Reserving a range of
-// numbers in advance does not help either: a new host cannot know how many of
-// them the last one has shown. If it skipped them all, every killed host would
-// change the tags of units that were sent.
+// It does not help to send such a wire without the new tags, because adding them later would change messages
+// that were already sent. Reserving a range of numbers in advance does not help either: a new host cannot
+// know how many of them the last host has shown. If it skipped them all, every killed host would change the
+// tags of units that were sent.
 //
 // The units therefore wait in a file beside the database, one file for each
 // session that met the lock. Load reads the file, and the next write that
 // stores the units removes it. Like the database, the file survives a killed
 // process. Unlike the database, it need not survive a power cut.
 
-// KeepWaiting writes units that the database could not take to the session's
-// file. They replace the units that waited before.
+// KeepWaiting writes the units that the database could not take to the session's file. They replace the units
+// in that file.
 func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(units); err != nil {
@@ -42,8 +39,8 @@ func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
 	}
 	s.waits.Store(key, true)
 	path := s.waitingPath(key)
-	// The file is renamed into place, so that a host killed here leaves all of
-	// it or none.
+	// Write to a temporary file and rename it, so that a host killed here leaves either the whole file or
+	// none.
 	err := os.WriteFile(path+".tmp", b.Bytes(), file.Mode)
 	if err == nil {
 		err = os.Rename(path+".tmp", path)
@@ -54,9 +51,8 @@ func (s *Store) KeepWaiting(key Key, units []UnitRow) error {
 	return nil
 }
 
-// waiting returns the waiting units that are not in stored, in order of their
-// tags. Some may be in both, because a host may have been killed after storing
-// them and before removing the file.
+// waiting returns the waiting units that are not in stored, in the order of their tags. A unit may be in both
+// if a host was killed after storing it and before removing the file.
 func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
 	if err := file.CheckFile(s.waitingPath(key)); err != nil {
 		return nil, err
@@ -80,8 +76,8 @@ func (s *Store) waiting(key Key, stored []UnitRow) ([]UnitRow, error) {
 	return slices.DeleteFunc(units, func(u UnitRow) bool { return tags[u.Tag] || keys[u.UnitKey] }), nil
 }
 
-// forgetWaiting removes the session's file. If that fails, no harm is done,
-// because waiting leaves out units that are stored.
+// forgetWaiting removes the session's file. If that fails, it does no harm, because waiting leaves out units
+// that are stored.
 func (s *Store) forgetWaiting(key Key) {
 	s.waits.Delete(key)
 	if err := os.Remove(s.waitingPath(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +85,8 @@ func (s *Store) forgetWaiting(key Key) {
 	}
 }
 
-// waitingPath names the file by a hash, because a session's id may contain
-// characters that a file name must not.
+// waitingPath names the file by a hash, because a session's id may contain characters that are not allowed in
+// a file name.
 func (s *Store) waitingPath(key Key) string {
 	sum := sha256.Sum256([]byte(key.Harness + "\x00" + key.Session))
 	return s.Path() + ".waiting-" + hex.EncodeToString(sum[:8])

@@ -35,7 +35,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 		t.Errorf("after the commit: %d units, %d wait, files %v", len(got.Units), len(got.Waiting), waitingFiles(t, dir))
 	}
 
-	// The host was killed before it removed the file.
+	// As if the host had been killed before it removed the file.
 	must(t, s.KeepWaiting(key, lost.Units))
 	if got := load(t, s, key); len(got.Units) != 4 || len(got.Waiting) != 0 {
 		t.Errorf("stored units wait: %v", got.Waiting)
@@ -46,7 +46,7 @@ func TestWaitingUnitsAreLoadedUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// A session may meet the lock before its row is first stored.
+// A session may meet the lock before its first row is stored.
 func TestUnitsWaitForASessionThatWasNeverStored(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	units := commit(key, 1).Units

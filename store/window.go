@@ -8,17 +8,16 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// A WindowRow is what refusals and accepted prompts have shown about a model's
-// window. Zero means never.
+// A WindowRow holds the evidence about a model's window from refused and accepted prompts. A zero field means
+// that there was none.
 type WindowRow struct {
 	Provider string
 	Model    string
-	// OverflowTokens is the limit that the provider named when it refused a
-	// prompt at OverflowAt (Unix ms).
+	// OverflowTokens is the limit that the provider named when it refused a prompt at OverflowAt (Unix ms).
 	OverflowTokens int
 	OverflowAt     int64
-	// AcceptedTokens is the largest prompt that the provider has accepted since
-	// then, at AcceptedAt.
+	// AcceptedTokens is the size of the largest prompt that the provider has accepted since then, and
+	// AcceptedAt its time.
 	AcceptedTokens int
 	AcceptedAt     int64
 }
@@ -29,8 +28,7 @@ var windowSelectSQL string
 //go:embed query/window_upsert.sql
 var windowUpsertSQL string
 
-// Window returns the observations about a model's window. They are zero if
-// there are none.
+// Window returns the observations about a model's window. If there are none, they are zero.
 func (s *Store) Window(ctx context.Context, provider, model string) (WindowRow, error) {
 	w := WindowRow{Provider: provider, Model: model}
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

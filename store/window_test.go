@@ -35,7 +35,7 @@ func TestOverflowIsMarkedOnceAPass(t *testing.T) {
 		t.Errorf("overflow at %d in pass %d", got.OverflowAt, got.OverflowPass)
 	}
 	must(t, s.ClearOverflow(ctx, key))
-	mark(1, now+9, false) // a late report of an overflow that was handled already
+	mark(1, now+9, false) // a late report of an overflow that has already been handled
 	if got := load(t, s, key).Session.OverflowAt; got != 0 {
 		t.Errorf("it came back: %d", got)
 	}

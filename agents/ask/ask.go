@@ -10,10 +10,9 @@ import (
 
 // An Asker runs a hidden agent on one prompt.
 //
-// Ask returns soon after ctx has ended. By then it has stopped the agent in the
-// harness as well: an agent whose client merely hangs up goes on calling tools.
-// An error of type *Error says what kind of failure it is. Other errors are
-// classified by Classify.
+// Ask returns soon after ctx has ended. Before it returns, it stops the agent in the harness, because an
+// agent whose client merely disconnects goes on calling tools. An error of type *Error names its kind of
+// failure. Classify finds the kind of any other error.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
@@ -22,27 +21,26 @@ type Asker interface {
 type Request struct {
 	// Agent is the agent's name in the harness, for example "magicctx-historian".
 	Agent string
-	// Model is "provider/model". Empty means the model that the harness gives
-	// the agent.
+	// Model is "provider/model". If it is empty, the harness chooses the agent's model.
 	Model string
-	// System is the agent's system prompt. It is the same for all questions to
-	// the agent, so that the provider can cache it.
+	// System is the agent's system prompt. All questions to one agent have the same system prompt, so that
+	// the provider can cache it.
 	System string
 	Prompt string
-	// Timeout bounds this question. Once applies it to the context as well.
+	// Timeout bounds this question. Once also sets it as the deadline of the context.
 	Timeout time.Duration
 }
 
 // An Answer is the text of the agent's last message.
 type Answer struct {
 	Text string
-	// Model is the model that answered, as "provider/model". If the Asker leaves it
-	// empty, Once sets it to the model that was asked.
+	// Model is the model that answered, as "provider/model". If the Asker leaves it empty, Once sets it to
+	// the requested model.
 	Model string
 	Usage Usage
 }
 
-// Usage is the number of tokens that a question cost, by price.
+// Usage counts the tokens of a question, one number for each price.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite int
 }
@@ -59,10 +57,9 @@ func (u Usage) Plus(v Usage) Usage {
 
 var errTimeout = errors.New("the agent did not answer in time")
 
-// Once asks one question and bounds it by its timeout. If the harness knows the
-// model by another name and suggests it, Once asks that model, too, but only
-// once. A failure is always an *Error. If ctx has ended, the failure is Aborted,
-// or TimedOut after ctx's own deadline.
+// Once asks one question and bounds it by its timeout. If the harness does not know the model but suggests
+// another name, Once asks the suggested model too, but only once. Every failure is an *Error. If ctx has
+// ended, its kind is Aborted, or TimedOut if ctx's own deadline has passed.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error
@@ -87,9 +84,8 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	return Answer{}, failure(ctx, bound, r, err)
 }
 
-// failure classifies the error of a question. It looks at the contexts first: a
-// harness words the end of a cancelled question in its own way, for example
-// "socket closed".
+// failure classifies the error of a question. It looks at the contexts first, because a harness may report
+// the end of a cancelled question in other words, for example "socket closed".
 func failure(ctx, bound context.Context, r Request, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -10,35 +10,35 @@ import (
 	"github.com/magicctx/magicctx-host/internal/overflow"
 )
 
-// A Kind is a kind of failure, as far as it decides what to try next.
+// A Kind is a kind of failure. It decides what to try next.
 type Kind string
 
 const (
-	// Aborted is the end of the caller's context, or an abort in the harness.
+	// Aborted means that the caller's context ended, or that the harness aborted the agent.
 	Aborted Kind = "aborted"
-	// TimedOut is the end of the question's own time.
+	// TimedOut means that the question's own time is over.
 	TimedOut Kind = "timeout"
-	// Overflow is a prompt that is too long for the model.
+	// Overflow means that the prompt is too long for the model.
 	Overflow Kind = "overflow"
-	// UnknownModel is a model that the harness does not have.
+	// UnknownModel means that the harness does not have the model.
 	UnknownModel Kind = "unknown model"
-	// Transient is a failure that a repetition may cure, such as a rate limit.
+	// Transient is a failure that may not happen again, such as a rate limit.
 	Transient Kind = "transient"
 	// Other is any other failure, for example a wrong key.
 	Other Kind = "other"
 )
 
-// Final reports whether no other model may be asked after the failure. Somebody
-// wanted the end of an aborted run. After a timeout the time is spent. A prompt
-// that is too long for one model must be cut, not sent again.
+// Final reports whether no other model may be asked after the failure. After an abort, somebody wanted the
+// run to end. After a timeout, the time is used up. After an overflow, the prompt must be shortened, and
+// sending it again does not help.
 func (k Kind) Final() bool { return k == Aborted || k == TimedOut || k == Overflow }
 
 // An Error is a failed question.
 type Error struct {
 	Kind Kind
-	// Suggestion is the model that the harness names instead of an unknown one.
+	// Suggestion is the model that the harness proposes instead of an unknown one.
 	Suggestion string
-	// Err is what the harness reports. It may be nil.
+	// Err is the error that the harness reported. It may be nil.
 	Err error
 }
 
@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Classify returns the kind of a failure. It goes by the type of the error if
-// there is one, else by the words that providers use.
+// Classify returns the kind of a failure. If the type of the error tells the kind, Classify uses the type.
+// Otherwise it looks for the words that providers use.
 func Classify(err error) Kind {
 	var reported *Error
 	switch {
@@ -76,8 +76,8 @@ func Classify(err error) Kind {
 	return Other
 }
 
-// maxErrorText bounds how much of an error is searched. Providers put their
-// message first; a page of HTML may follow it.
+// maxErrorText bounds how much of an error's text is searched. Providers put their message first, and a page
+// of HTML may follow it.
 const maxErrorText = 4 << 10
 
 func isOverflow(text string) bool {
@@ -85,8 +85,7 @@ func isOverflow(text string) bool {
 	return found
 }
 
-// A status code counts only as a word of its own: "1500 tokens" is no failure
-// of a server.
+// The pattern matches a status code only as a separate word: "1500 tokens" is no failure of a server.
 var (
 	transient = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:429|500|502|503)\b|rate[ _-]?limit|time(?:d )?[ _-]?out|econnreset|etimedout|overloaded`)

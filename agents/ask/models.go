@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// Split takes "provider/model" apart at the first slash, because names of models
-// contain slashes, too: "openrouter/qwen/qwen3" is the model "qwen/qwen3". It
-// reports false unless there is text on both sides.
+// Split splits "provider/model" at the first slash, because names of models may contain slashes too:
+// "openrouter/qwen/qwen3" is the model "qwen/qwen3". If either side has no text, ok is false.
 func Split(name string) (provider, model string, ok bool) {
 	provider, model, ok = strings.Cut(strings.TrimSpace(name), "/")
 	return provider, model, ok && provider != "" && model != ""
 }
 
-// Models returns the models to try, in order, without repetitions. It leaves out
-// names that are not "provider/model". If all names are wrong, the list is empty:
-// a user who has mistyped a name has not agreed to another model.
+// Models returns the models to try, in order and without repetitions. It leaves out names that are not
+// "provider/model". If all names are wrong, the list is empty, because a user who has mistyped a name has not
+// agreed to another model.
 func Models(names ...string) []string {
 	var models []string
 	for _, name := range names {

@@ -11,8 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// An AnchorKind is a kind of detail that a later search or decision needs to the
-// letter.
+// An AnchorKind is a kind of detail that a later search or decision needs verbatim.
 type AnchorKind string
 
 const (
@@ -27,10 +26,10 @@ const (
 	SymbolAnchor  AnchorKind = "symbol"  // an identifier
 )
 
-// anchorKinds gives each kind its weight in the score, and how many anchors of it
-// count. The weights rank the kinds by what is lost without them: a rule of the
-// user cannot be found again by looking at the code, a symbol can. The bounds keep
-// one kind, such as the numbers of a long listing, from outvoting all others.
+// anchorKinds holds for each kind its weight in the score, and how many anchors of it count at most. The
+// weights rank the kinds by the loss if they are missing: the code cannot tell a lost rule of the user, but
+// it can tell a lost symbol. The maximum stops one kind, such as the numbers of a long listing, from
+// outweighing all others.
 var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 	RuleAnchor:    {8, 20},
 	TodoAnchor:    {5, 20},
@@ -47,12 +46,12 @@ var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 type Anchor struct {
 	Kind AnchorKind
 	Text string
-	// Ordinal is the message that has it first.
+	// Ordinal is the first message that has the anchor.
 	Ordinal int
 }
 
-// Bounds of the search for anchors, against hostile input: a tool's output may
-// have megabytes, and may be one line.
+// Bounds of the search for anchors. They protect against hostile input: a tool's output may be megabytes long
+// and consist of one line.
 const (
 	scannedText    = 32 << 10  // bytes of one text or output: its first and its last part
 	scannedTexts   = 512 << 10 // bytes of all texts of a range
@@ -62,9 +61,9 @@ const (
 	maxSentence    = 400       // bytes; longer sentences are pasted text
 )
 
-// Anchors extracts the anchors of messages, the most valuable first, then by
-// ordinal and text. It asks no model. Texts and arguments give all kinds; outputs
-// give error lines only, because a listing would drown the rest.
+// Anchors extracts the anchors of messages, the most valuable first, then by ordinal and text. It asks no
+// model. Texts and arguments yield anchors of all kinds. Outputs yield only error lines, because otherwise
+// the content of a listing would crowd out all other anchors.
 func Anchors(messages []Message) []Anchor {
 	c := collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 	for i := range messages {
@@ -81,18 +80,18 @@ func Anchors(messages []Message) []Anchor {
 	return c.found
 }
 
-// A collector gathers anchors once each, within the bounds.
+// A collector gathers each anchor once, within the bounds.
 type collector struct {
 	found []Anchor
 	seen  map[string]bool
 	count map[AnchorKind]int
-	// texts and outputs are the bytes that may still be searched.
+	// texts and outputs are how many bytes may still be searched.
 	texts, outputs int
-	// lines are the lines in which an error was looked for. Logs repeat themselves.
+	// lines are the lines already searched for an error. Logs repeat their lines.
 	lines map[string]bool
 }
 
-// isFull reports whether no more anchors of a kind count, so that none has to be looked for.
+// isFull reports whether enough anchors of a kind are found, so that the search for it can be skipped.
 func (c *collector) isFull(kind AnchorKind) bool { return c.count[kind] >= anchorKinds[kind].most }
 
 func (c *collector) add(kind AnchorKind, text string, ordinal int) {
@@ -109,9 +108,8 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 	c.found = append(c.found, Anchor{Kind: kind, Text: text, Ordinal: ordinal})
 }
 
-// scan returns the part of a text that is searched: all of it, or its first and
-// last part. An error message usually stands at one end of an output. left is
-// what may still be searched, in bytes.
+// scan returns the part of a text to search: all of it, or its first and last part. An error message usually
+// stands at one end of an output. left is the number of bytes that may still be searched.
 func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]
@@ -135,7 +133,7 @@ func (c *collector) message(m *Message) {
 	}
 }
 
-// rules takes the sentences of a user that say how things must be.
+// rules collects the user's sentences that say how things must be.
 func (c *collector) rules(text string, ordinal int) {
 	for _, s := range sentences(text) {
 		if c.isFull(RuleAnchor) {
@@ -147,7 +145,7 @@ func (c *collector) rules(text string, ordinal int) {
 	}
 }
 
-// call takes what the arguments name, and the errors of the output.
+// call collects anchors from a call's arguments, and errors from its output.
 func (c *collector) call(call *Call, ordinal int) {
 	for _, a := range stringArguments(call.Arguments) {
 		switch {
@@ -169,7 +167,7 @@ func (c *collector) call(call *Call, ordinal int) {
 	}
 }
 
-// errors takes the lines that report a failure.
+// errors collects the lines that report a failure.
 func (c *collector) errors(text string, ordinal int) {
 	for line := range strings.Lines(text) {
 		if c.isFull(ErrorAnchor) {
@@ -185,9 +183,8 @@ func (c *collector) errors(text string, ordinal int) {
 	}
 }
 
-// isErrorLine reports whether a line reports a failure. Outputs have thousands of
-// lines and few errors, so it looks for parts of the words before it matches the
-// pattern, which takes much longer.
+// isErrorLine reports whether a line reports a failure. Outputs have thousands of lines and few errors. So
+// isErrorLine looks for parts of the words first, because matching the pattern takes much longer.
 func isErrorLine(line string) bool {
 	return (mayBeError(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
 }
@@ -199,7 +196,7 @@ func mayBeError(line string) bool {
 	return slices.ContainsFunc(errorParts[:], func(part string) bool { return strings.Contains(lower, part) })
 }
 
-// words takes paths, commits, numbers and symbols.
+// words collects paths, commits, numbers and symbols.
 func (c *collector) words(text string, ordinal int) {
 	if !c.isFull(PathAnchor) {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isInPath(r) }) {
@@ -211,7 +208,8 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// matches takes the groups of each match of a pattern. Of several groups, one has text.
+// matches collects the group of each match of a pattern. If the pattern has several groups, only one of them
+// has text.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return
@@ -221,9 +219,9 @@ func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string
 	}
 }
 
-// paths takes the paths of a word that holds only characters of paths. A word that is too
-// long may be a list of paths, such as PATH. The pattern is not matched with long words,
-// because it looks for a slash up to the end of the word at each of its places.
+// paths collects the paths of a word that has only characters of paths. If the word is too long, it may be a
+// list of paths, such as PATH. The pattern is not matched against long words: at each position it would look
+// for a slash up to the end of the word.
 func (c *collector) paths(word string, ordinal int) {
 	if len(word) > maxPathText {
 		for _, piece := range strings.Split(word, ":") {
@@ -245,7 +243,7 @@ func isInPath(r rune) bool {
 	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
-// todos takes the open items of the newest todo list. An older list is history.
+// todos collects the open items of the newest todo list. Older lists are out of date.
 func (c *collector) todos(messages []Message) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range slices.Backward(m.Calls) {
@@ -266,8 +264,7 @@ type todo struct {
 	Status  string `json:"status"`
 }
 
-// todoList reads the argument "todos" of a call, as the todo tools of both
-// harnesses have it.
+// todoList reads the argument "todos" of a call. The todo tools of both harnesses have this argument.
 func todoList(arguments json.Value) ([]todo, bool) {
 	var list struct {
 		Todos []todo `json:"todos"`
@@ -283,9 +280,9 @@ var (
 	commandArguments = [...]string{"command", "cmd"}
 )
 
-// stringArguments returns the arguments that are strings, in their order.
+// stringArguments returns the arguments that are strings, in order.
 func stringArguments(arguments json.Value) []Field {
-	if !arguments.IsValid() { // json.Members counts on it
+	if !arguments.IsValid() { // json.Members requires valid JSON
 		return nil
 	}
 	names, values, err := json.Members(arguments)
@@ -308,7 +305,7 @@ func firstLine(text string) string {
 }
 
 var (
-	// errorCode is the name of an error of the operating system, such as ENOENT.
+	// errorCode matches the name of an operating system's error, such as ENOENT.
 	errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bE[A-Z]{4,}\b`) })
 	errorLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i:\b(?:error|exception|panic|fatal|traceback|failed|failure|denied|refused|not found|undefined|cannot|segmentation fault)\b)|\b[A-Za-z]+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|^--- FAIL`)
@@ -316,8 +313,8 @@ var (
 	path = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w@.+-]+[/\\])+[\w@.+-]+|\b[\w-]+\.(?:go|ts|tsx|js|jsx|mjs|py|rs|c|h|cc|cpp|java|kt|rb|php|cs|swift|sh|sql|md|txt|json|jsonc|yml|yaml|toml|html|css|lock|mod|proto|xml|env|cfg|ini)\b`)
 	})
-	// A commit hash has letters and digits; words like "facade" and dates have one
-	// of the two.
+	// A commit hash has both letters and digits. Words like "facade" have no digits, and dates have no
+	// letters.
 	commit = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b((?:[0-9]+[a-f]|[a-f]+[0-9])[0-9a-f]{4,38})\b`)
 	})

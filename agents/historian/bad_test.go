@@ -30,7 +30,7 @@ func newJob() historian.Job {
 	return j
 }
 
-// wantCovered checks that a result covers the chunk's beginning without a gap.
+// wantCovered checks that the compartments of a result have no gap, and begin where the chunk begins.
 func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 	t.Helper()
 	next := j.Chunk.Start
@@ -48,8 +48,7 @@ func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 	}
 }
 
-// With each bad historian, a run ends within its time, and its compartments cover
-// the chunk.
+// With each bad historian, a run ends in time, and its compartments cover the chunk.
 func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	for _, c := range historiantest.Bad() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -80,8 +79,8 @@ func TestBadHistorianLowersFidelityOnly(t *testing.T) {
 	}
 }
 
-// An instruction or a delimiter in an answer stays text of a tier. In particular
-// it makes no further compartment, fact or event.
+// If an answer contains an instruction or a delimiter, it stays text of a tier. In particular, it makes no
+// further compartment, fact or event.
 func TestAnswersTextIsData(t *testing.T) {
 	for _, c := range historiantest.Bad() {
 		if c.Name != "instructions" && c.Name != "delimiters" && c.Name != "raw delimiters" {
@@ -105,16 +104,16 @@ func TestAnswersTextIsData(t *testing.T) {
 	}
 }
 
-// Bug class H24 (docs/defects.md): the client of a run was cancelled, and the agent went
-// on in the harness. Here the end of ctx and the end of the question's time both
-// reach the asker's context, and the run waits until the asker has returned.
+// Bug class H24 (docs/defects.md): the client of a run was cancelled, but the agent went on in the harness.
+// Here both the end of ctx and the end of the question's time reach the asker's context. The run waits until
+// the asker has returned.
 func TestBugH24AbortReachesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := 0
 		asker := historiantest.AskerFunc(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 			running++
 			<-ctx.Done()
-			time.Sleep(time.Second) // the abort in the harness
+			time.Sleep(time.Second) // stands for the abort in the harness
 			running--
 			return ask.Answer{}, errors.New("socket closed")
 		})

@@ -25,25 +25,23 @@ func (r Range) holds(ordinal int) bool { return r.Start <= ordinal && ordinal <=
 type Chunk struct {
 	// Start and End are the first and the last ordinal.
 	Start, End int
-	// Text shows the messages, one block a line, for example
-	// "[2-5] A: Looking. / TC: List files".
+	// Text shows the messages, one block per line, for example "[2-5] A: Looking. / TC: List files".
 	Text string
 	// Lines has one entry for each ordinal of the chunk, in order.
 	Lines []Line
-	// ToolOnly lists the ranges in which nobody says anything.
+	// ToolOnly lists the ranges without any words from the user or the model.
 	ToolOnly []Range
 }
 
 // A Line is one message of a chunk.
 type Line struct {
 	Ordinal int
-	// Key is the harness's id of the message. It is empty if the message's row in
-	// the harness's store cannot be read. Nobody can tell of such a message, but
-	// its ordinal is covered like any other.
+	// Key is the harness's id of the message. It is empty if the message's row in the harness's store cannot
+	// be read. No summary can describe such a message, but a compartment covers its ordinal like any other.
 	Key string
 }
 
-// check reports an error if the lines are not those of the chunk.
+// check returns an error if the lines do not match the chunk's range.
 func (c *Chunk) check() error {
 	if len(c.Lines) == 0 || len(c.Lines) != c.End-c.Start+1 {
 		return fmt.Errorf("the chunk %v has %d lines", Range{c.Start, c.End}, len(c.Lines))
@@ -59,8 +57,8 @@ func (c *Chunk) check() error {
 	return nil
 }
 
-// keys returns the keys of the first and the last message of a range that can be
-// read. They are empty if none can.
+// keys returns the keys of the first and the last readable message of a range. Both are empty if no message
+// is readable.
 func (c *Chunk) keys(r Range) (first, last string) {
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
 		first = cmp.Or(first, line.Key)
@@ -69,8 +67,7 @@ func (c *Chunk) keys(r Range) (first, last string) {
 	return first, last
 }
 
-// isSilent reports whether nobody says anything in a range: tools are called, or
-// the messages cannot be read.
+// isSilent reports whether a range has no words: it holds only tool calls and unreadable messages.
 func (c *Chunk) isSilent(r Range) bool {
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
 		isTool := slices.ContainsFunc(c.ToolOnly, func(quiet Range) bool { return quiet.holds(line.Ordinal) })
@@ -95,12 +92,12 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Message is one raw message of the range that a chunk condenses. Anchors are
-// taken from it, and extractive compartments are written from it.
+// A Message is one raw message of a chunk's range. Anchors are extracted from it, and extractive compartments
+// are written from it.
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts are the text parts that somebody wrote, without injected notices.
+	// Texts are the text parts that the user or the model wrote, without injected notices.
 	Texts []string
 	Calls []Call
 }
@@ -111,8 +108,8 @@ type Call struct {
 	Arguments json.Value
 	Output    string
 	IsError   bool
-	// Writes says that the tool changes the files that its arguments name. Only
-	// the harness's vocabulary knows it.
+	// Writes says that the tool changes the files named in its arguments. The harness's vocabulary tells
+	// this.
 	Writes bool
 }
 

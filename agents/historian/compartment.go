@@ -5,22 +5,21 @@ import "strings"
 // A Compartment is a summarised range of history.
 type Compartment struct {
 	Range
-	// StartKey and EndKey are the keys of the messages at the ends.
+	// StartKey and EndKey are the keys of the first and the last message.
 	StartKey, EndKey string
 	Title            string
-	// Tiers are four paraphrases of the range, from full detail to a mere
-	// reminder. The fourth may be empty.
+	// Tiers are four paraphrases of the range, from full detail to a short reminder. The fourth may be empty.
 	Tiers [4]string
-	// Importance is 1..100: how long the details are worth keeping.
+	// Importance, 1..100, says how long the details are worth keeping.
 	Importance int
 	// Episode names the kinds of work, for example "bug,investigation".
 	Episode string
-	// Receipt says which anchors of the raw messages the tiers hold.
+	// Receipt says which anchors of the raw messages appear in the tiers.
 	Receipt Receipt
 }
 
-// A Reference is an older compartment that the historian sees, so that it tells
-// the story on and does not repeat it.
+// A Reference is an older compartment that the historian sees, so that it continues the story and does not
+// repeat it.
 type Reference struct {
 	Range
 	Title      string
@@ -32,7 +31,8 @@ type Reference struct {
 // A Memory is a fact that the project already remembers.
 type Memory struct{ Category, Content string }
 
-// A Fact is a statement about the project that stays true after the session.
+// A Fact is a statement about the project that stays true after the session, for example "tests run with `go
+// test ./...`".
 type Fact struct {
 	// Category is one of Categories.
 	Category string
@@ -47,8 +47,8 @@ var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CO
 // given up. Events are stored and not rendered.
 type Event struct {
 	Kind string
-	// Compartment is the number of the compartment that tells of it, from 1, in
-	// the order of the answer's ranges.
+	// Compartment is the number of the compartment that tells of the event. The answer's compartments are
+	// numbered from 1 in the order of their ranges.
 	Compartment int
 	Fields      []Field
 }

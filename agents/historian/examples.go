@@ -11,13 +11,13 @@ import (
 //go:embed prompts/examples.v1.txt
 var exampleFile string
 
-// bandSeparator starts a band of importance in the file of examples.
+// bandSeparator begins a band of importance in the file of examples.
 const bandSeparator = "=== band "
 
-// shownExamples is how many examples a prompt shows, each of another band.
+// shownExamples is how many examples a prompt shows. Each one is from another band.
 const shownExamples = 4
 
-// bands returns the examples by band of importance, from the highest.
+// bands returns the examples by band of importance, highest band first.
 var bands = sync.OnceValue(func() [][]string {
 	var all [][]string
 	for _, section := range strings.Split(exampleFile, bandSeparator)[1:] {
@@ -27,9 +27,9 @@ var bands = sync.OnceValue(func() [][]string {
 	return all
 })
 
-// examples returns calibration examples: compartments of invented projects that
-// show which importance fits what. The choice goes by session and chunk, so a
-// repeated run sees the same ones, and different runs see different ones.
+// examples returns examples for calibration: compartments of invented projects that show which content
+// deserves which importance. The choice depends on session and chunk. So a repeated run sees the same
+// examples, and different runs see different ones.
 func examples(session string, chunkStart int) string {
 	h := fnv.New32a()
 	h.Write([]byte(session + ":" + strconv.Itoa(chunkStart)))
@@ -38,7 +38,7 @@ func examples(session string, chunkStart int) string {
 		"<compartment_examples_from_other_projects>\n" + strings.Join(chosen, "\n") + "\n</compartment_examples_from_other_projects>"
 }
 
-// chooseExamples visits the bands from number hash mod 5 on.
+// chooseExamples takes examples from the bands in turn, beginning with band number hash mod 5.
 func chooseExamples(hash uint64, bands [][]string) []string {
 	var chosen []string
 	for pick := range uint64(shownExamples) {

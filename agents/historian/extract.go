@@ -8,16 +8,14 @@ import (
 	"sync"
 )
 
-// extractSpan is the number of messages from which an extractive compartment ends
-// at the next prompt of the user. It is about the length of a compartment that a
-// model writes.
+// extractSpan is the least number of messages in an extractive compartment. After that many, the compartment
+// ends at the next prompt of the user. A compartment from a model has about the same length.
 const extractSpan = 40
 
-// Extract writes compartments without a model, by rule, from the raw messages:
-// the user's sentences, decisions, files, commands, errors and commits. They
-// cover exactly the chunk. Their fidelity is lower than a model's, and their text
-// says so, but no chunk is so odd that they cannot be written. The result depends
-// on the arguments only.
+// Extract writes compartments without a model, by rule, from the raw messages: the user's sentences,
+// decisions, files, commands, errors and commits. They cover exactly the chunk. They hold less than a model's
+// compartments, and their text says so, but Extract succeeds for every chunk. The result depends only on the
+// arguments.
 func Extract(chunk *Chunk, raw []Message) []Compartment {
 	var found []Compartment
 	for _, r := range turns(chunk, raw) {
@@ -30,8 +28,7 @@ func Extract(chunk *Chunk, raw []Message) []Compartment {
 	return found
 }
 
-// turns splits a chunk in front of prompts of the user, so that no split comes
-// between a call and its result.
+// turns splits a chunk before prompts of the user, so that a call and its result stay together.
 func turns(chunk *Chunk, raw []Message) []Range {
 	prompts := map[int]bool{}
 	for _, m := range raw {
@@ -49,7 +46,7 @@ func turns(chunk *Chunk, raw []Message) []Range {
 	return append(ranges, Range{start, chunk.End})
 }
 
-// An extract is what the rules find in a range.
+// An extract holds the findings of the rules in a range.
 type extract struct {
 	Range
 	messages  []Message
@@ -59,8 +56,7 @@ type extract struct {
 	anchors   map[AnchorKind][]string
 }
 
-// Bounds of a tier's lists. With them, a first tier has about 1,500 tokens at
-// most.
+// Bounds of the lists in a tier. With them, a first tier has at most about 1,500 tokens.
 const (
 	maxSaid       = 12
 	maxDecisions  = 8
@@ -118,8 +114,7 @@ func (e *extract) title() string {
 	}
 }
 
-// importance is that of routine work, and rises with the user's rules, changed
-// files and commits.
+// importance begins at the value of routine work. It rises with the user's rules, changed files and commits.
 func (e *extract) importance() int {
 	n := 35
 	for kind, worth := range map[AnchorKind]int{RuleAnchor: 20, WrittenAnchor: 10, CommitAnchor: 5} {
@@ -175,7 +170,7 @@ func list(name, separator string, items []string) string {
 	return name + strings.Join(shown, separator)
 }
 
-// lines joins the lines that have text.
+// lines joins the lines that are not empty.
 func lines(all []string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "\n")
 }

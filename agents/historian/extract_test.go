@@ -43,7 +43,7 @@ Last answer: Committed as 4be19c7, done.`,
 	}
 }
 
-// Without a word of anybody there still is a compartment.
+// Even if no message has words, there is a compartment.
 func TestExtractOfSilence(t *testing.T) {
 	chunk := chunkOf(7, 9)
 	for _, raw := range [][]Message{nil, {{Ordinal: 8, Role: User}, {Ordinal: 9, Role: Assistant, Texts: []string{" \n "}}}} {
@@ -54,8 +54,8 @@ func TestExtractOfSilence(t *testing.T) {
 	}
 }
 
-// Extractive compartments cover exactly the chunk, split only in front of prompts,
-// and are bounded. Their fidelity is measured like that of any other.
+// Extractive compartments cover exactly the chunk, are split only before prompts, and are bounded. Their
+// fidelity is measured like the fidelity of any other compartment.
 func TestExtractCoversTheChunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chunk := chunkOf(rapid.IntRange(1, 9).Draw(t, "start"), rapid.IntRange(10, 200).Draw(t, "end"))

@@ -12,24 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// A Draft is the content of an answer, before anybody has checked that it fits
-// the chunk.
+// A Draft is the content of an answer before it has been checked against the chunk.
 type Draft struct {
-	// Compartments are sorted by their start. They have no keys and no receipts
-	// yet.
+	// Compartments are sorted by start. They have no keys and no receipts yet.
 	Compartments []Compartment
 	Facts        []Fact
 	Events       []Event
 	Observations []string
-	// UnprocessedFrom is the ordinal from which the answer leaves messages to the
-	// next run. 0 means that it leaves none.
+	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
+	// none.
 	UnprocessedFrom int
 	// Skipped says which compartments could not be read, and why.
 	Skipped []string
 }
 
-// Bounds of an answer. A session's answer has a few compartments of a few
-// kilobytes; the bounds keep a runaway answer out of memory and database.
+// Bounds of an answer. A normal answer has a few compartments of a few kilobytes each. The bounds keep a
+// runaway answer out of memory and database.
 const (
 	maxAnswer     = 1 << 20
 	maxItems      = 200
@@ -41,10 +39,10 @@ const (
 	flatTierThree = 420
 )
 
-// Parse reads an answer. It is lenient: it ignores wrappers, prose and fences
-// around the elements, takes attributes in any order, and goes on without a
-// closing tag if something else shows where the element ends. It never fails: an answer without compartments is an empty draft.
-// It takes time linear in the length of the answer.
+// Parse reads an answer. It is lenient. It ignores wrappers, prose and fences around the elements, and
+// accepts attributes in any order. If a closing tag is missing but something else shows where the element
+// ends, it continues there. It never fails: for an answer without compartments it returns an empty draft. It
+// takes time linear in the length of the answer.
 func Parse(answer string) Draft {
 	var d Draft
 	if len(answer) > maxAnswer {
@@ -71,8 +69,7 @@ func (d *Draft) skip(format string, args ...any) {
 	}
 }
 
-// clean removes what no text needs and no database or terminal should get:
-// invalid UTF-8 and control characters.
+// clean removes invalid UTF-8 and control characters, because these must not reach a database or a terminal.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -82,8 +79,8 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// withoutThinking removes a block of reasoning that some models write in front
-// of their answer. It may hold a first attempt at the same compartments.
+// withoutThinking removes a block of reasoning that some models write before their answer. The block may
+// contain a first attempt at the same compartments.
 func withoutThinking(answer string) string {
 	trimmed := strings.TrimSpace(answer)
 	if !strings.HasPrefix(trimmed, "<think>") {
@@ -95,13 +92,12 @@ func withoutThinking(answer string) string {
 	return answer
 }
 
-// ends are the tags behind which no compartment goes on, even if its closing tag
-// is missing.
+// ends are the tags that end a compartment, even if its closing tag is missing.
 var ends = [...]string{"</compartment>", "</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
 
-// takeCompartments parses the compartments of an answer, and returns the text
-// around them. Nothing is searched behind the next opening tag, so the time is
-// linear, and a compartment without a closing tag does not swallow the next one.
+// takeCompartments parses the compartments of an answer, and returns the text around them. It searches for
+// the end of a compartment only up to the next opening tag. So its time is linear, and a compartment without
+// a closing tag does not swallow the next one.
 func (d *Draft) takeCompartments(answer string) (rest string) {
 	var around strings.Builder
 	starts := opening().FindAllStringIndex(answer, maxItems+1)
@@ -124,9 +120,9 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 	return around.String()
 }
 
-// takeCompartment parses the compartment at the start of text, and returns how
-// much of text belongs to it. If it is the last one and nothing ends it, the
-// answer broke off, and nobody knows how much of it is missing.
+// takeCompartment parses the compartment at the start of text, and returns how much of text belongs to it. If
+// it is the last compartment and nothing ends it, the answer broke off. Then takeCompartment rejects it,
+// because an unknown part of it is missing.
 func (d *Draft) takeCompartment(number int, text string, isLast bool) (length int) {
 	tag, closed := openTag(text)
 	attributes := parseAttributes(text[:tag])
@@ -176,9 +172,8 @@ func compartment(attributes map[string]string, body string) (Compartment, string
 	return c, ""
 }
 
-// openTag returns the length of the tag at the start of text, and whether it
-// closes itself. A ">" between quotes does not end the tag. If the tag has an
-// odd quote, its first ">" ends it.
+// openTag returns the length of the tag at the start of text, and whether the tag closes itself. A ">"
+// between quotes does not end the tag. If the tag has an unpaired quote, its first ">" ends it.
 func openTag(text string) (length int, selfClosed bool) {
 	end, quote := -1, byte(0)
 	for i := 0; i < len(text) && end < 0; i++ {
@@ -215,7 +210,7 @@ var (
 	fieldTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)([a-z_]+)>`) })
 )
 
-// parseAttributes returns the attributes of a tag; the first of a name counts.
+// parseAttributes returns the attributes of a tag. If a name occurs twice, the first one wins.
 func parseAttributes(tag string) map[string]string {
 	found := map[string]string{}
 	for _, m := range attribute().FindAllStringSubmatch(tag, -1) {
@@ -237,14 +232,13 @@ func ordinal(text string) (int, bool) {
 	return int(n), true
 }
 
-// importance reads digits only, and keeps them within 1..100. Anything else is
-// the default.
+// importance parses a number of digits and clamps it to 1..100. For any other text it returns the default.
 func importance(text string) int {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return defaultImportance
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil { // more digits than a number has
+	if err != nil { // the number has too many digits
 		return maxImportance
 	}
 	return min(max(n, minImportance), maxImportance)
@@ -253,7 +247,7 @@ func importance(text string) int {
 // episodes are the kinds of work that the prompt offers.
 var episodes = [...]string{"bug", "feature", "release", "refactor", "infra", "design", "investigation", "docs"}
 
-// episode keeps the known kinds of a list, for example "bug,docs".
+// episode keeps only the known kinds of a list such as "bug,docs".
 func episode(list string) string {
 	var known []string
 	for kind := range strings.SplitSeq(strings.ToLower(list), ",") {
@@ -265,10 +259,10 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// tiers reads the four tiers of a compartment's body. A tier ends at the next tag
-// of any tier, so a wrong closing tag harms nothing. A missing second or third
-// tier is the one before it; a missing fourth tier is empty. Without a first tier,
-// the first one that has text takes its place.
+// tiers reads the four tiers of a compartment's body. A tier ends at the next tag of any tier, so a wrong
+// closing tag does no harm. If the second or third tier is missing, it repeats the tier before it. If the
+// fourth tier is missing, it is empty. If the first tier is missing, the first tier with text takes its
+// place.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}
@@ -297,13 +291,13 @@ func tiers(body string) (tiers [4]string) {
 	return tiers
 }
 
-// flat makes tiers of a body without tiers: cuts of different length.
+// flat makes tiers from a body without tiers, by cutting the text to different lengths.
 func flat(body string) [4]string {
 	return [4]string{body, cut(body, flatTierTwo), cut(body, flatTierThree), ""}
 }
 
-// cutElement returns the content of the first element of a name, and the text
-// without that element. An element that is not closed goes on to the end.
+// cutElement returns the content of the first element with a name, and the text without that element. If the
+// element is not closed, it extends to the end of the text.
 func cutElement(text, name string) (content, rest string) {
 	before, after, found := strings.Cut(text, "<"+name+">")
 	if !found {
@@ -313,12 +307,12 @@ func cutElement(text, name string) (content, rest string) {
 	return content, before + behind
 }
 
-// parseFacts reads the bullets in the elements of the categories.
+// parseFacts reads the bullets in the elements named after the categories.
 func parseFacts(text string) []Fact {
 	var facts []Fact
 	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
 	for i, at := range tags {
-		if at[3] > at[2] || at[7] > at[6] { // a closing or an empty element
+		if at[3] > at[2] || at[7] > at[6] { // a closing tag or an empty element
 			continue
 		}
 		end := len(text)
@@ -347,7 +341,7 @@ func bullets(text string) []string {
 	return found
 }
 
-// parseEvents reads elements of any kind that name their compartment.
+// parseEvents reads elements of any kind that name a compartment.
 func parseEvents(text string) []Event {
 	var events []Event
 	starts := eventTag().FindAllStringSubmatchIndex(text, maxItems)
@@ -366,8 +360,8 @@ func parseEvents(text string) []Event {
 	return events
 }
 
-// parseFields reads the children of an event. A child ends at its own closing
-// tag; tags of other names inside it are text.
+// parseFields reads the children of an event. A child ends at the closing tag with its own name. Inside it,
+// tags with other names are text.
 func parseFields(body string) []Field {
 	var fields []Field
 	open, from := "", 0
@@ -386,12 +380,12 @@ func parseFields(body string) []Field {
 	return fields
 }
 
-// entities replaces each entity once: "&amp;lt;" is "&lt;" and not "<".
+// entities replaces each entity only once, so "&amp;lt;" becomes "&lt;" and not "<".
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&")
 
 func unescape(text string) string { return entities.Replace(text) }
 
-// cut shortens a text to a number of runes; the last one is then "…".
+// cut shortens a text to a number of runes. If it cuts something, the last rune is "…".
 func cut(text string, runes int) string {
 	if utf8.RuneCountInString(text) <= runes {
 		return text

@@ -101,8 +101,8 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): `&amp;` was decoded first, so that `&amp;lt;`, which a
-// model writes for the text `&lt;`, became `<`.
+// Bug class H44 (docs/defects.md): `&amp;` was decoded first. A model writes `&amp;lt;` for the text `&lt;`,
+// and it became `<`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -115,8 +115,8 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// Bug class H27 (docs/defects.md): category tags that a narrative quoted were taken for
-// facts. This is also the reference vector.
+// Bug class H27 (docs/defects.md): if a narrative quoted category tags, their content was stored as facts.
+// This is also the reference vector.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* bare fact\n</PROJECT_RULES>"
 	const narrative = `<compartment start="1" end="2" title="t"><p1>x <NAMING>` + "\n* not a fact\n" + `</NAMING></p1></compartment>` +
@@ -133,7 +133,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// What the parser returns is bounded and clean, whatever it reads.
+// Whatever the parser reads, its result is bounded and clean.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)
@@ -162,8 +162,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Hostile answers take time in proportion to their length. The quadratic parser
-// that this guards against needs minutes for these.
+// Hostile answers take time in proportion to their length. A quadratic parser would need minutes for these.
 func TestHostileAnswerIsReadInLinearTime(t *testing.T) {
 	for _, piece := range []string{
 		`<compartment `, `<compartment start="`, `<compartment start="1" end="2" title="t">`, `<p1>`, `</p1>`, `<NAMING>`, `<facts>`,

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// PromptVersion names the prompts in prompts/. A change of a prompt that may
-// change answers raises it, so that runs can be compared.
+// PromptVersion is the version of the prompts in prompts/. Every change of a prompt that may change answers
+// raises it, so that runs can be compared.
 const PromptVersion = 1
 
 var (
@@ -26,27 +26,27 @@ var (
 	withoutFacts string
 )
 
-// System returns the system prompt of the historian. It never changes within a
-// version, so that the provider can cache it.
+// System returns the system prompt of the historian. Within a version it never changes, so that the provider
+// can cache it.
 func System() string { return strings.TrimSpace(historianSystem) }
 
 // EditorSystem returns the system prompt of the editor.
 func EditorSystem() string { return strings.TrimSpace(editorSystem) }
 
-// Bounds of what the historian is told beside the messages. A summary and a list of facts
-// that are hostile could otherwise make each later prompt too long for its model.
+// Bounds of the context that the historian gets besides the messages. Without them, a hostile summary or list
+// of facts could make every later prompt too long for its model.
 const (
 	// maxReferences is how many of the newest compartments the historian sees.
 	maxReferences = 6
-	// maxReferenceText bounds each of their tiers, in runes. A first tier has about 1,300
-	// on average.
+	// maxReferenceText bounds each tier of these compartments, in runes. A first tier has about 1,300 on
+	// average.
 	maxReferenceText = 8_000
-	// maxMemoryText bounds the memories, in bytes. The head shows about half as many.
+	// maxMemoryText bounds the memories in the prompt, in bytes. The head shows about half as much.
 	maxMemoryText = 32 << 10
 )
 
-// Prompt returns the question to the historian. The same job gives the same
-// prompt, so a repeated question finds it in the provider's cache.
+// Prompt returns the question to the historian. The same job gives the same prompt, so that a repeated
+// question hits the provider's cache.
 func Prompt(j *Job) string {
 	sections := []string{examples(j.Session, j.Chunk.Start)}
 	if len(j.References) > 0 {
@@ -62,8 +62,8 @@ func Prompt(j *Job) string {
 	return paragraphs(append(sections, data("new_messages", messages)))
 }
 
-// repairPrompt asks again, with what was wrong. It begins with the first prompt,
-// so that the provider can read that from its cache.
+// repairPrompt returns the question that asks again and names the error. It begins with the first prompt, so
+// that the provider can read that part from its cache.
 func repairPrompt(prompt, answer string, problem error) string {
 	return paragraphs([]string{prompt, strings.TrimSpace(repairRules), "The error: " + problem.Error(), data("previous_answer", answer)})
 }
@@ -74,16 +74,15 @@ func editPrompt(answer string) string {
 
 func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
 
-// data encloses text that is no instruction. The lines around it carry a number
-// made from the text itself. So no text can hold the line that ends it, and the
-// same text has the same lines in each prompt.
+// data encloses text that is not an instruction. The lines around the text carry a number computed from the
+// text. So the text cannot contain the line that ends it, and equal texts have equal lines in every prompt.
 func data(name, text string) string {
 	sum := sha256.Sum256([]byte(name + "\n" + text))
 	number := hex.EncodeToString(sum[:8])
 	return fmt.Sprintf("=== BEGIN DATA %s %s ===\n%s\n=== END DATA %s %s ===", name, number, text, name, number)
 }
 
-// references shows the newest compartments, with the tiers that they have.
+// references shows the newest compartments with all their tiers that are not empty.
 func references(all []Reference) string {
 	var b strings.Builder
 	for i, r := range all[max(0, len(all)-maxReferences):] {
@@ -105,8 +104,8 @@ func references(all []Reference) string {
 	return b.String()
 }
 
-// memories lists the newest facts by category: the known categories in their order,
-// others behind them as they come. The newest fact is the last one of all.
+// memories lists the newest facts by category. The known categories come first, in their order. Other
+// categories follow in the order of their first fact. Within a category, the newest fact is last.
 func memories(all []Memory) string {
 	order := slices.Clone(Categories[:])
 	lines := map[string][]string{}

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Receipt says how much of a range's anchors its compartment holds.
+// A Receipt says how many anchors of a range its compartment still holds.
 type Receipt struct {
-	// Found and All count the anchors.
+	// Found is the number of anchors that the compartment holds, and All the number of anchors in its range.
 	Found, All int
-	// Score is the weight of the found anchors over the weight of all, 0..1. It is
-	// 1 for a range without anchors.
+	// Score is the weight of the found anchors divided by the weight of all, 0..1. For a range without
+	// anchors it is 1.
 	Score float64
-	// Missing is one line with the most valuable anchors that no tier holds, for
-	// example "never push to main · db/0031.sql · +4 more". It is rendered with
-	// the compartment.
+	// Missing is one line with the most valuable anchors that no tier holds, for example "never push to main
+	// · db/0031.sql · +4 more". The head shows this line with the compartment.
 	Missing string
 }
 
@@ -25,24 +24,22 @@ const (
 	maxMissingItem  = 160 // runes of one anchor
 	maxMissingItems = 24
 	maxHaystack     = 256 << 10 // bytes of a compartment that are searched
-	// The next two bound the time for hostile input, such as 256 KiB of one
-	// letter.
-	maxOccurrences = 64    // of an anchor inside longer words
-	maxSentences   = 2_000 // that may say an anchor in other words
-	// sameWords is the share of a sentence's words that another sentence must
-	// have in order to say the same.
+	// The next two bounds limit the time for hostile input, for example 256 KiB of one letter.
+	maxOccurrences = 64    // of one anchor inside longer words
+	maxSentences   = 2_000 // that may express an anchor in other words
+	// sameWords is the share of a sentence's words that another sentence must contain to count as the same
+	// statement.
 	sameWords = 0.7
-	// stemRunes is how much of a word counts, so that "pushes" is "pushed".
+	// stemRunes is how many runes of a word are compared, so that "pushes" equals "pushed".
 	stemRunes = 5
-	// minStems is how many words a sentence must have to be told in other words.
+	// minStems is how many words a sentence must have before other wordings of it are looked for.
 	minStems = 2
 )
 
 const missingSeparator = " · "
 
-// Measure looks up the anchors of a range in the title and the tiers of its
-// compartment. The messages are those of the range. The result depends on the
-// arguments only.
+// Measure looks for the anchors of a range in the title and the tiers of its compartment. messages are the
+// messages of the range. The result depends only on the arguments.
 func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	anchors := Anchors(messages)
 	text := newHaystack(title, tiers, anchors)
@@ -66,8 +63,8 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// missingLine lists anchors in their order. One that does not fit makes room for
-// shorter ones; the end of the line counts all that are left out.
+// missingLine lists anchors in order. If an anchor does not fit, shorter ones may follow in its place. The
+// end of the line counts all anchors that are left out.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -84,12 +81,12 @@ func missingLine(missing []Anchor) string {
 	return strings.Join(items, missingSeparator)
 }
 
-// A haystack is a compartment's text, prepared for looking up anchors.
+// A haystack is a compartment's text, prepared for the search for anchors.
 type haystack struct {
 	text      string // normalised
 	sentences []sentence
-	// bases counts the paths of the range by their last element. One that is
-	// unique names its file without the directories.
+	// bases counts the paths of the range by their last element. If a last element is unique, it names its
+	// file without the directories.
 	bases map[string]int
 }
 
@@ -117,8 +114,8 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// holds reports whether the text has an anchor: to the letter, or, where another
-// wording says the same, in other words.
+// holds reports whether the text has an anchor, verbatim. For some kinds, for example a rule, the same
+// statement in other words is enough.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
@@ -135,8 +132,9 @@ func (h *haystack) holds(a Anchor) bool {
 // shortHash is the length at which git abbreviates hashes.
 const shortHash = 7
 
-// holdsPath takes a path for found if its last two elements are there, or its last
-// one if no other path of the range ends with it.
+// holdsPath reports whether the text names a path. It is enough if the text has the last two elements of the
+// path. If no other path of the range has the same last element, and that element has a
+// dot, it alone is enough.
 func (h *haystack) holdsPath(path string) bool {
 	if h.contains(path) {
 		return true
@@ -157,7 +155,7 @@ func normalisePath(path string) string {
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// contains looks for needle as a word: "12" is not in "4123".
+// contains looks for needle as a whole word: it does not find "12" in "4123".
 func (h *haystack) contains(needle string) bool {
 	if needle == "" {
 		return true
@@ -186,9 +184,8 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// says reports whether one sentence of the text has most words of the anchor. A
-// rule must also be told as one: "pushes to main" does not say "never push to
-// main".
+// says reports whether one sentence of the text has most words of the anchor. If the anchor is a rule, the
+// sentence must also be a rule: "pushes to main" does not say "never push to main".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	if a.Kind == RuleAnchor {
@@ -215,8 +212,8 @@ func (h *haystack) says(a Anchor) bool {
 	return false
 }
 
-// stemSet returns the beginnings of the words that carry meaning: those of four
-// letters or more, and numbers.
+// stemSet returns the beginnings of the words that carry meaning. These are numbers, and words of four
+// letters or more.
 func stemSet(text string) map[string]bool {
 	stems := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWord(r) }) {

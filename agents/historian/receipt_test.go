@@ -49,8 +49,8 @@ func TestAnchorsOfAStory(t *testing.T) {
 	}
 }
 
-// A user's rule is found in other words than "must" and "never", and in other
-// languages than English. A question is no rule.
+// A user's rule is also found in words other than "must" and "never", and in languages other than English. A
+// question is not a rule.
 func TestRulesInOtherWords(t *testing.T) {
 	for _, s := range []string{
 		"Please keep the public API stable.", "From now on use tabs.", "I want every query in its own file.", "We use pnpm here, not npm.",
@@ -68,7 +68,7 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
-// A call may fail without a word that says so: then its first line is the error.
+// A call may fail without a word that says so. Then its first line is the error.
 func TestFailedCallHasAnError(t *testing.T) {
 	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
 	if d := cmp.Diff([]Anchor{{ErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {
@@ -84,7 +84,7 @@ func TestFailedCallHasAnError(t *testing.T) {
 	}
 }
 
-// The quick look at a line overlooks no error.
+// isErrorLine's quick check of a line overlooks no error.
 func TestNoErrorLineIsOverlooked(t *testing.T) {
 	word := rapid.SampledFrom([]string{
 		"Error", "TypeError", "IOException", "exception", "PANIC", "fatal", "Traceback", "failed", "failure", "--- FAIL", "denied", "refused",
@@ -144,7 +144,7 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 		want   bool
 	}{
 		{rule("Never push directly to the main branch."), "Direct pushes to the main branch are forbidden; they must go through review.", true},
-		{rule("Never push directly to the main branch."), "Pushed directly to the main branch.", false}, // the opposite
+		{rule("Never push directly to the main branch."), "Pushed directly to the main branch.", false}, // the text says the opposite
 		{rule("Never push directly to the main branch."), "never PUSH directly\nto the main  branch.", true},
 		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows", false},
 		{Anchor{Kind: NumberAnchor, Text: "250"}, "12500 rows in 250 ms", true},
@@ -170,7 +170,7 @@ func TestAnchorIsFoundInOtherWordsOnly(t *testing.T) {
 	}
 }
 
-// An older todo list is history: its open items may be done or given up.
+// Only the newest todo list counts: the open items of an older one may be done or given up.
 func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	list := func(content string) []Call {
 		return []Call{call("todowrite", `{"todos":[{"content":"`+content+`","status":"pending"}]}`, "")}
@@ -181,8 +181,8 @@ func TestTodosAreThoseOfTheNewestList(t *testing.T) {
 	}
 }
 
-// The line of missing anchors is short, begins with the most valuable ones, and
-// counts those that have no room.
+// The line of missing anchors is short and begins with the most valuable ones. It counts the anchors for
+// which it has no room.
 func TestMissingLineIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var missing []Anchor
@@ -208,8 +208,8 @@ func TestMissingLineIsBounded(t *testing.T) {
 	})
 }
 
-// The receipt depends on its arguments only, is bounded, and does not fall when a
-// tier gets more text.
+// The receipt depends only on its arguments and is bounded. If a tier gets more text, the score does not
+// fall.
 func TestReceiptIsAFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := randomMessages(t)
@@ -247,8 +247,8 @@ func randomMessages(t *rapid.T) []Message {
 	return all
 }
 
-// Hostile messages: megabytes, one line, broken arguments, invalid UTF-8, and text
-// that makes a search look at each position.
+// Hostile messages: megabytes, a single line, broken arguments, invalid UTF-8, and text that makes a search
+// stop at each position.
 func TestHostileMessagesAreMeasured(t *testing.T) {
 	a := strings.Repeat("a", 1<<20)
 	messages := []Message{
@@ -271,8 +271,8 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
-// A search for paths takes time in proportion to the text. With the pattern that looked
-// for a slash up to the end of the word at each of its places, this text took minutes.
+// The search for paths takes time in proportion to the text. An earlier version looked for a slash up to the
+// end of the word at each position. It needed minutes for this text.
 func TestHostileWordIsSearchedOnce(t *testing.T) {
 	var messages []Message
 	for n := range 2 * scannedTexts / scannedText {
@@ -293,8 +293,8 @@ func TestHostileWordIsSearchedOnce(t *testing.T) {
 	}
 }
 
-// Any text can be measured, with the same result each time, and an extractive
-// compartment of it can be written.
+// Every text can be measured, with the same result each time. An extractive compartment can be written for
+// every text.
 func FuzzMeasure(f *testing.F) {
 	f.Add("Never use /etc/x.go, error 4be19c7 in 250 ms", `{"command":"go test","todos":[{"content":"x"}]}`, "not found")
 	f.Fuzz(func(t *testing.T, text, arguments, output string) {
@@ -314,7 +314,7 @@ func FuzzMeasure(f *testing.F) {
 	})
 }
 
-// A kind with many anchors leaves those of other kinds alone.
+// If one kind has many anchors, the anchors of other kinds still count.
 func TestNumbersDoNotOutvoteTheRules(t *testing.T) {
 	var numbers []string
 	for n := range 5_000 {

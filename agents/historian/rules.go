@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// sentences returns the sentences of a text. Longer ones than people write are
-// left out: they are pasted text.
+// sentences returns the sentences of a text. It leaves out very long ones, because these are pasted text.
 func sentences(text string) []string {
 	return slices.DeleteFunc(splitSentences(text), func(s string) bool { return len(s) > maxSentence })
 }
@@ -28,8 +27,8 @@ func splitSentences(text string) []string {
 	return found
 }
 
-// sentenceEnd returns the length of the first sentence. A point ends a sentence
-// only in front of a blank: "v1.2" and "main.go" go on.
+// sentenceEnd returns the length of the first sentence. A point ends a sentence only if a blank follows:
+// "v1.2" and "main.go" do not end one.
 func sentenceEnd(line string) int {
 	for i := 0; i+1 < len(line); i++ {
 		if strings.IndexByte(".!?;", line[i]) >= 0 && (line[i+1] == ' ' || line[i+1] == '\t') {
@@ -39,10 +38,10 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// isRule reports whether a sentence of the user says how things must be. It goes
-// by words of obligation, of wish and of choice, in some languages that users
-// write to their agents, and not only by "must" and "never". A question is no
-// rule. A sentence too many costs little: it is looked up like any other anchor.
+// isRule reports whether a sentence of the user says how things must be. It looks for words of obligation,
+// wish and choice, in some languages that users write to their agents, and not only for "must" and "never". A
+// question is never a rule. A sentence that is wrongly taken as a rule costs little: it is looked up like any
+// other anchor.
 func isRule(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && ruleWords().MatchString(sentence)
 }

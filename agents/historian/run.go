@@ -14,8 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/agents/ask"
 )
 
-// The names of the agents in the harness. Their prefix keeps them apart from the
-// user's own agents.
+// The names of the agents in the harness. Their prefix distinguishes them from the user's own agents.
 const (
 	Agent       = "magicctx-historian"
 	EditorAgent = "magicctx-historian-editor"
@@ -24,8 +23,8 @@ const (
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout bounds the questions to the historian together. It has
-	// room for a question, its repair and one other model.
+	// DefaultRunTimeout bounds all questions of a run to the historian together. It is enough for a question,
+	// its repair and one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )
 
@@ -39,16 +38,16 @@ type Job struct {
 	References []Reference
 	// Memories are the facts that the project remembers.
 	Memories []Memory
-	// WithoutFacts takes no facts: the user has switched memory off, or the same
-	// messages gave their facts before.
+	// WithoutFacts discards the facts of an answer, because the user has switched memory off, or because the
+	// same messages have already given their facts.
 	WithoutFacts bool
-	// KeepLast keeps the last compartment even if it ends where the chunk ends.
-	// The host sets it when it needs the room, or will not read on.
+	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it
+	// needs the room, or if no run will read on.
 	KeepLast bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
-	// Models are the models to try, as "provider/model". Without any, the harness
-	// chooses the first one.
+	// Models are the models to try, as "provider/model". If the list is empty, the harness chooses the first
+	// model.
 	Models []string
 	// LiveModel is the model of the session. It is tried last.
 	LiveModel string
@@ -57,15 +56,14 @@ type Job struct {
 	Timeout, RunTimeout time.Duration
 }
 
-// Ports are what a run needs of its surroundings.
+// Ports are the functions that a run needs from its caller.
 type Ports struct {
 	Asker ask.Asker
-	// Sleep waits for d or until ctx ends. If it is nil, the run waits on the
-	// machine's clock.
+	// Sleep waits for d or until ctx ends. If it is nil, the run uses the machine's clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// MadeBy says how compartments were made, from the best way to the weakest.
+// MadeBy says how compartments were made. The values go from the best way to the weakest.
 type MadeBy string
 
 const (
@@ -75,8 +73,7 @@ const (
 	ByExtraction MadeBy = "extractive" // no answer was valid
 )
 
-// A Result is ready to be published. Its compartments follow each other without a
-// gap from the first message of the chunk on.
+// A Result is ready to be published. Its compartments cover the chunk from its first message, without gaps.
 type Result struct {
 	Compartments []Compartment
 	Facts        []Fact
@@ -84,32 +81,30 @@ type Result struct {
 	Observations []string
 	// Next is the first ordinal that no compartment covers.
 	Next int
-	// Discarded says that the answer's last compartment was left to the next run.
-	// Facts and Observations are then empty: they name no range, so they may come
-	// from the messages that the next run reads again.
+	// Discarded says that the last compartment of the answer was left to the next run. Facts and Observations
+	// are then empty. They name no range, so they may come from the messages that the next run reads again.
 	Discarded bool
 	MadeBy    MadeBy
-	// Model is the model whose answer was taken. It is empty for extractive
-	// compartments, or if the harness does not name it.
+	// Model is the model that gave the accepted answer. It is empty for extractive compartments, or if the
+	// harness does not name it.
 	Model string
-	// Edited says that the tiers are the editor's.
+	// Edited says that the editor wrote the tiers.
 	Edited bool
-	// Attempts are the questions that were asked, in order, with the reason why
-	// each answer was not taken.
+	// Attempts are the questions that were asked, in order. Each rejected answer has its reason.
 	Attempts []Attempt
 }
 
 // An Attempt is one question of a run.
 type Attempt struct {
-	// Agent and Model are those of the question. Model is empty if the harness
-	// was to choose.
+	// Agent and Model are the agent and the model that were asked. Model is empty if
+	// the harness was to choose.
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage
-	// Kind is the kind of failure, or empty if an answer came.
+	// Kind is the kind of failure. It is empty if an answer came.
 	Kind ask.Kind
-	// Problem says why the answer was not taken. It is empty for an answer that
-	// was. It holds no content of the session, but may hold a provider's message.
+	// Problem says why the answer was rejected. It is empty for an accepted answer. It holds no content of
+	// the session, but may hold a provider's message.
 	Problem string
 }
 
@@ -131,9 +126,8 @@ func (r *Result) Fidelity() float64 {
 	return sum / float64(max(1, len(r.Compartments)))
 }
 
-// ShorterMayHelp reports whether a model may manage a shorter chunk: after an
-// invalid answer, a timeout, or a prompt that was too long. A wrong key stays
-// wrong.
+// ShorterMayHelp reports whether a model might succeed with a shorter chunk. It might after an invalid
+// answer, a timeout, or a prompt that was too long. After a wrong key, for example, it would not.
 func (r *Result) ShorterMayHelp() bool {
 	return r.MadeBy == ByExtraction && shorterMayHelp(r.Attempts)
 }
@@ -144,15 +138,13 @@ func shorterMayHelp(attempts []Attempt) bool {
 	})
 }
 
-// Run summarises a chunk. It asks the first model; if the answer is invalid, it
-// asks once for a repair; then it asks the other models, the session's own last.
-// Every answer is validated. If none is valid, or a failure is final (see
-// ask.Kind), the compartments are extractive. So a bad model costs fidelity and
-// never progress.
+// Run summarises a chunk. It asks the first model. If the answer is invalid, it asks this model once for a
+// repair. Then it asks the other models, and the session's own model last. It validates every answer. If no
+// answer is valid, or if a failure is final (see ask.Kind), it returns extractive compartments. So a bad
+// model makes summaries worse but never stops the progress.
 //
-// Run fails only if ctx ends, if the harness aborts the agent, or if the chunk
-// contradicts itself. It then returns the attempts alone, and nothing may be
-// published.
+// Run fails only if ctx ends, if the harness aborts the agent, or if the chunk contradicts itself. Then it
+// returns only the attempts, and the caller must publish nothing.
 func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	r, best, err := summarise(ctx, &j, p)
 	switch {
@@ -165,8 +157,8 @@ func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	}
 }
 
-// summarise asks for a valid answer, and has it edited. Without one, it returns no
-// candidate.
+// summarise asks for a valid answer, and lets the editor improve it. If no answer is valid, the candidate is
+// nil.
 func summarise(ctx context.Context, j *Job, p Ports) (*run, *candidate, error) {
 	r := &run{job: j, ports: p}
 	if err := j.Chunk.check(); err != nil {
@@ -191,7 +183,7 @@ type run struct {
 	attempts []Attempt
 }
 
-// A candidate is a valid answer.
+// A candidate is a valid answer with its parsed content.
 type candidate struct {
 	text         string
 	draft        Draft
@@ -201,8 +193,8 @@ type candidate struct {
 	edited       bool
 }
 
-// answer returns the first valid answer, or nil if there is none. The error is
-// that of an aborted run.
+// answer returns the first valid answer, or nil if there is none. It returns an error only for an aborted
+// run.
 func (r *run) answer(ctx context.Context) (*candidate, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.job.RunTimeout, DefaultRunTimeout), errRunTimeout)
 	defer cancel()
@@ -218,8 +210,8 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// firstValid asks until an answer is valid. Otherwise it returns the last failure,
-// or nil if the last answer was invalid.
+// firstValid asks until an answer is valid. If none is, it returns the last failure, or nil if the last
+// answer was invalid.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -251,7 +243,7 @@ func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 
 var errRunTimeout = errors.New("the historian has used up its time")
 
-// models returns the models to ask, at least one. "" is the harness's choice.
+// models returns the models to ask, at least one. "" means that the harness chooses.
 func (r *run) models() []string {
 	models := ask.Models(r.job.Models...)
 	if len(models) == 0 {
@@ -263,9 +255,8 @@ func (r *run) models() []string {
 	return models
 }
 
-// backoff returns how long to wait before the retry of a transient failure: 2 to
-// 3 seconds, then 6 to 8. The fraction depends on session and chunk, so that
-// sessions that failed together do not come back together.
+// backoff returns how long to wait before the retry of a transient failure: first 2 to 3 seconds, then 6 to
+// 8. The fraction depends on session and chunk, so that sessions that failed together do not retry together.
 func (r *run) backoff(retry int) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(r.job.Session + ":" + strconv.Itoa(r.job.Chunk.Start)))
@@ -276,12 +267,11 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// transientRetries is how often one model is asked again after a transient
-// failure.
+// transientRetries is how often a model is asked again after a transient failure.
 const transientRetries = 2
 
-// ask asks a model, and again after transient failures. An empty answer is a
-// failure: providers give one instead of an error.
+// ask asks a model, and asks it again after transient failures. An empty answer counts as a failure, because
+// some providers send one instead of an error.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	for retry := 0; ; retry++ {
@@ -295,7 +285,7 @@ func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (strin
 	}
 }
 
-// once asks one question and keeps the attempt.
+// once asks one question and records the attempt.
 func (r *run) once(ctx context.Context, question ask.Request, repair bool) (string, *ask.Error) {
 	a := Attempt{Agent: question.Agent, Model: question.Model, Repair: repair}
 	defer func() { r.attempts = append(r.attempts, a) }()
@@ -315,7 +305,7 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	return "", problem
 }
 
-// maxProblem bounds what is kept of an error, in runes.
+// maxProblem bounds how much of an error is stored, in runes.
 const maxProblem = 300
 
 func (r *run) sleep(ctx context.Context, d time.Duration) error {
@@ -344,14 +334,14 @@ func (r *run) check(text string, madeBy MadeBy) (*candidate, error) {
 	return c, nil
 }
 
-// maxRepaired bounds how much of an invalid answer the repair prompt shows, in
-// runes. An endless answer would make the prompt too long.
+// maxRepaired bounds how much of an invalid answer the repair prompt shows, in runes. Without it, an endless
+// answer would make the prompt too long.
 const maxRepaired = 60_000
 
 func cutAnswer(text string) string { return cut(clean(text), maxRepaired) }
 
-// edit asks the editor for better tiers. Everything else stays the draft's. If
-// the editor fails or changes more than tiers, the draft stays.
+// edit asks the editor for better tiers, and keeps everything else of the draft. If the editor fails, or
+// changes more than tiers, the whole draft stays.
 func (r *run) edit(ctx context.Context, draft *candidate) error {
 	question := ask.Request{Agent: EditorAgent, System: EditorSystem(), Prompt: editPrompt(draft.text), Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	text, problem := r.once(ctx, question, false)
@@ -380,7 +370,7 @@ func sameRanges(a, b []Compartment) bool {
 	return slices.EqualFunc(a, b, func(a, b Compartment) bool { return a.Range == b.Range && a.Title == b.Title })
 }
 
-// result makes a valid answer ready to be published.
+// result turns a valid answer into a result to publish.
 func (r *run) result(c *candidate) Result {
 	kept, discarded := c.compartments, false
 	if !r.job.KeepLast {
@@ -418,7 +408,7 @@ func (r *run) extractive() Result {
 	return r.finish(Result{Compartments: Extract(&r.job.Chunk, r.job.Raw), MadeBy: ByExtraction})
 }
 
-// Extractive is the result of a run that asks no model.
+// Extractive returns the result of a run without a model.
 func Extractive(j Job) (Result, error) {
 	if err := j.Chunk.check(); err != nil {
 		return Result{}, fmt.Errorf("summarise messages of session %s by rule: %w", j.Session, err)
@@ -427,7 +417,7 @@ func Extractive(j Job) (Result, error) {
 	return r.extractive(), nil
 }
 
-// finish adds what all results have, however they were made.
+// finish adds the fields that all results have in common.
 func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]

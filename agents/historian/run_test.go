@@ -20,7 +20,7 @@ type reply struct {
 	err  error
 }
 
-// A script answers questions in order, and keeps them.
+// A script answers questions in order, and records them.
 type script struct {
 	replies []reply
 	asked   []ask.Request
@@ -43,7 +43,7 @@ func (s *script) ports() historian.Ports {
 	}}
 }
 
-// questions lists what was asked as "model", "model repair" or "editor".
+// questions lists the questions as "model", "model repair" or "editor".
 func (s *script) questions() string {
 	var all []string
 	for _, r := range s.asked {
@@ -74,8 +74,8 @@ var (
 	suggested = reply{err: &ask.Error{Kind: ask.UnknownModel, Suggestion: "p/right", Err: errors.New("no such model")}}
 )
 
-// The order of the questions, and what becomes of each failure. The models of the
-// job are a/one and b/two, the session's own is p/live.
+// The order of the questions, and the reaction to each failure. The models of the job are a/one and b/two.
+// The session's own model is p/live.
 func TestOrderOfTheAttempts(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -124,11 +124,11 @@ func TestOrderOfTheAttempts(t *testing.T) {
 	}
 }
 
-// wantAttempts checks that each question left an attempt, and each attempt but the
-// last valid one a problem.
+// wantAttempts checks that there is an attempt for each question. Each attempt must have a problem, except
+// the last one if it was valid.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// Once counts a question under another name as the same attempt.
+	// If Once asks again under another model name, both questions count as one attempt.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
@@ -140,8 +140,8 @@ func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	}
 }
 
-// Bug class H25 (docs/defects.md): an answer without text is no error of the call,
-// so the other models were never asked.
+// Bug class H25 (docs/defects.md): an answer without text was no error of the call, so the other models were
+// never asked.
 func TestBugH25EmptyAnswerGoesToTheNextModel(t *testing.T) {
 	for _, empty := range []string{"", " \n\t"} {
 		s := &script{replies: []reply{{text: empty}, valid("x")}}
@@ -184,7 +184,7 @@ func TestPausesBetweenRetries(t *testing.T) {
 	}
 }
 
-// The caller's deadline ends the run: nobody waits for its result.
+// The caller's deadline ends the run, because then nobody waits for its result.
 func TestCallersDeadlineEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
@@ -215,8 +215,8 @@ func TestShorterChunkDoesNotCureAWrongKey(t *testing.T) {
 	}
 }
 
-// If the user names no model, the harness chooses; the session's own model comes
-// last, and not twice.
+// If the user names no model, the harness chooses one. The session's own model comes last, and is not asked
+// twice.
 func TestModelsOfAJob(t *testing.T) {
 	for _, test := range []struct {
 		models []string
@@ -252,8 +252,8 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// If the last compartment ends with the chunk, it is left to the next run, and with
-// it what may belong to it.
+// If the last compartment ends with the chunk, the next run makes it again. Facts and events that may belong
+// to it are left to that run too.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -293,10 +293,9 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each compartment covers rules of the user (8), the path of the schema (2) and
-	// the two ports (1 each); their weight is 12. The first one has the rule and the
-	// path, the second one the ports. The sentence is the same each time, and so
-	// one anchor.
+	// Each compartment covers rules of the user (8), the path of the schema (2) and the two ports (1 each).
+	// Their weight is 12. The first compartment has the rule and the path. The second one has the ports. The
+	// sentence is the same each time, so it is one anchor.
 	one, two := res.Compartments[0].Receipt, res.Compartments[1].Receipt
 	if one.All != 4 || two.All != 4 {
 		t.Errorf("%d and %d anchors", one.All, two.All)
@@ -315,7 +314,7 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	}
 }
 
-// A compartment is measured by its own messages, not by the chunk's.
+// The receipt of a compartment uses only the compartment's own messages, not the whole chunk.
 func TestReceiptIsOfItsRange(t *testing.T) {
 	j := newJob()
 	j.KeepLast = true
@@ -366,7 +365,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// A chunk that contradicts itself is a mistake of the caller, and is not published.
+// If a chunk contradicts itself, the caller has made a mistake, and nothing is published.
 func TestBrokenChunkIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*historian.Job){
 		"no lines":      func(j *historian.Job) { j.Chunk.Lines = nil },

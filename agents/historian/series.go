@@ -6,45 +6,43 @@ import (
 	"slices"
 )
 
-// A SeriesJob is a range of messages to be summarised, chunk by chunk: for a recomp,
-// which makes compartments anew, or for a wrap-up.
+// A SeriesJob is a range of messages to summarise, chunk by chunk. A recomp uses it to make compartments
+// again, and a wrap-up to make new ones.
 type SeriesJob struct {
-	// Job is the pattern of each run. RunSeries sets its chunk, its messages and, behind
-	// the first chunk, its references. No run leaves its last compartment to the next.
+	// Job is the template for each run. RunSeries sets its chunk and its messages. After the first chunk, it
+	// also sets the references. No run leaves its last compartment to the next run.
 	Job Job
-	// Range is what is summarised.
+	// Range is the range to summarise.
 	Range Range
 	// Budget is the size of a chunk in tokens.
 	Budget int
 }
 
-// SeriesPorts are what a series needs of its surroundings.
+// SeriesPorts are the functions that a series needs from its caller.
 type SeriesPorts struct {
 	Ports
-	// Chunk reads the messages of a range, from its start, as far as the budget
-	// goes. A chunk without lines means that there are none.
+	// Chunk reads as many messages from the start of a range as fit into the budget. If there are no
+	// messages, the chunk has no lines.
 	Chunk func(ctx context.Context, r Range, budgetTokens int) (Chunk, []Message, error)
-	// Save stores the result of one chunk, which Chunk has read last. So a series
-	// that was interrupted can go on behind it.
+	// Save stores the result of the chunk that Chunk returned last. So an interrupted series can continue
+	// after it.
 	Save func(ctx context.Context, done Result) error
 }
 
-// SeriesResult is how far a series came.
+// SeriesResult says how far a series came.
 type SeriesResult struct {
-	// Next is the first ordinal of the range that is not summarised.
+	// Next is the first ordinal of the range that is not summarised yet.
 	Next int
-	// Problem says why the series ended ahead of the range's end. It is empty if
-	// the range is complete.
+	// Problem says why the series ended before the range's end. It is empty if the whole range is summarised.
 	Problem string
 	// Attempts are the questions of all runs.
 	Attempts []Attempt
 }
 
-// RunSeries runs the historian over a range, chunk by chunk. It writes no
-// extractive compartments: nothing forces the user to take a poor summary. If no
-// model gives a valid answer, it tries again with half the budget, because a
-// shorter chunk is easier. If that is no way out, it stops there. Its error is that
-// of a port, or of the end of ctx; what was saved stays saved.
+// RunSeries runs the historian over a range, chunk by chunk. It writes no extractive compartments, because
+// nothing forces the user to accept a poor summary. If no model gives a valid answer, it tries again with
+// half the budget, because a shorter chunk is easier. If that cannot help, it stops there. It returns an
+// error only if a port fails or ctx ends. All saved results stay saved.
 func RunSeries(ctx context.Context, j SeriesJob, p SeriesPorts) (SeriesResult, error) {
 	r := series{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
@@ -63,12 +61,12 @@ type series struct {
 	done       SeriesResult
 	references []Reference
 	budget     int
-	// failedAt is the last ordinal of the chunk that failed at done.Next. The next
-	// chunk there must be shorter.
+	// failedAt is the last ordinal of the chunk that failed at done.Next. The next chunk from there must end
+	// before it.
 	failedAt int
 }
 
-// step summarises one chunk, makes the next one shorter, or sets the problem.
+// step summarises one chunk. If that fails, step shortens the next chunk or sets the problem.
 func (r *series) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
@@ -96,7 +94,7 @@ func (r *series) step(ctx context.Context) error {
 	return r.save(ctx, run.result(best))
 }
 
-// shorten halves the budget, or sets the problem if that does not help.
+// shorten halves the budget. If that cannot help, it sets the problem.
 func (r *series) shorten(failed *run) {
 	smaller, ok := HalveBudget(r.budget)
 	if !ok || !shorterMayHelp(failed.attempts) {
@@ -118,8 +116,8 @@ func (r *series) save(ctx context.Context, res Result) error {
 // minBudget is the smallest budget of a chunk, in tokens.
 const minBudget = 20
 
-// HalveBudget returns half the budget of a chunk, and false if that is no smaller
-// one.
+// HalveBudget returns half the budget of a chunk. The second result is false if the budget cannot become
+// smaller.
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget

@@ -24,13 +24,13 @@ func TestHalveBudget(t *testing.T) {
 	}
 }
 
-// A log is what a series reads and saves.
+// A seriesLog records the reads and saves of a series.
 type seriesLog struct {
 	read  []string
 	saved []historian.Range
 }
 
-// ports makes chunks of one message for ten tokens.
+// ports makes chunks with one message for each ten tokens of the budget.
 func (l *seriesLog) ports(a ask.Asker) historian.SeriesPorts {
 	return historian.SeriesPorts{
 		Ports: historian.Ports{Asker: a},
@@ -51,7 +51,7 @@ func (l *seriesLog) ports(a ask.Asker) historian.SeriesPorts {
 	}
 }
 
-// onlyShort answers rightly for chunks of few messages only.
+// onlyShort gives valid answers only for chunks with few messages.
 func onlyShort(longest int) ask.Asker {
 	return historiantest.Answers(func(r historian.Range) string {
 		if r.End-r.Start+1 > longest {
@@ -67,7 +67,7 @@ func TestSeriesHalvesItsChunks(t *testing.T) {
 	if err != nil || got.Problem != "" || got.Next != 11 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// After a success the budget is whole again, and the failure shows anew.
+	// After a success, the next chunk has the whole budget again, so the model fails again.
 	if d := cmp.Diff([]string{"1-8", "1-4", "5-10", "5-8", "9-10"}, l.read); d != "" {
 		t.Error(d)
 	}
@@ -76,7 +76,7 @@ func TestSeriesHalvesItsChunks(t *testing.T) {
 	}
 }
 
-// Where no model gives a valid answer, a series stops and keeps what it has.
+// If no model gives a valid answer, a series stops and keeps its saved results.
 func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -99,7 +99,7 @@ func TestSeriesStopsWhereNoModelHelps(t *testing.T) {
 	}
 }
 
-// A chunk that does not get shorter with the budget fails again, so nobody is asked.
+// If a smaller budget does not make the chunk shorter, the chunk would fail again, so no model is asked.
 func TestSeriesAsksOnlyForShorterChunks(t *testing.T) {
 	var l seriesLog
 	p := l.ports(onlyShort(4))
@@ -113,8 +113,8 @@ func TestSeriesAsksOnlyForShorterChunks(t *testing.T) {
 	}
 }
 
-// Each chunk sees the compartments that the series has made before it. No chunk takes
-// facts if the job says so, and each keeps its last compartment.
+// Each chunk sees the earlier compartments of the series. If the job says so, no chunk takes facts. Each
+// chunk keeps its last compartment.
 func TestSeriesTellsTheStoryOn(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Class is a class of invalid answers.
+// A Class is a kind of mistake in an invalid answer.
 type Class string
 
 const (
@@ -21,8 +21,8 @@ const (
 	TooLong             Class = "too long"
 )
 
-// An Invalid answer cannot be published. Its text names ordinals only, and no
-// content, because it is logged. The repair prompt quotes it.
+// An Invalid describes an answer that cannot be published. Its text names only ordinals and no content,
+// because it is logged. The repair prompt quotes it.
 type Invalid struct {
 	Class  Class
 	Detail string
@@ -36,20 +36,19 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// summarySlack is how many bytes the first tiers of an answer may be longer than
-// the chunk. The same is true of each lower tier. A short chunk may need more words than it has; a summary that is
-// much longer than its source saves nothing.
+// summarySlack is how many bytes the first tiers of an answer may be longer than the chunk. The same limit
+// applies to each lower tier. A summary of a short chunk may need more words than the chunk has. But a
+// summary much longer than its source saves nothing.
 const summarySlack = 4_096
 
-// Validate checks that a draft covers a chunk: its compartments follow each other
-// without a gap from the first message of the chunk to the last one, or to the
-// one ahead of UnprocessedFrom. It returns them with their keys.
+// Validate checks that a draft covers a chunk. Its compartments must follow each other without a gap, from
+// the first message of the chunk to the last one, or to the message before UnprocessedFrom. Validate returns
+// them with their keys.
 //
-// A gap between two compartments is closed only if nobody says anything in it:
-// the compartment ahead of it then ends later. A gap at either end of the chunk is
-// closed only if its messages cannot be read. Any other gap is an error, because
-// closing it would hide messages behind a summary that does not know them. The
-// error is an *Invalid.
+// Validate closes a gap between two compartments only if the gap has no words: it extends the compartment
+// before the gap. It closes a gap at either end of the chunk only if the messages there cannot be read. Any
+// other gap is an error, because closing it would hide messages behind a summary that does not mention them.
+// The error is an *Invalid.
 func Validate(d Draft, chunk *Chunk) ([]Compartment, error) {
 	if len(d.Compartments) == 0 {
 		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))
@@ -95,8 +94,7 @@ func (c *Compartment) checkRange(chunk *Chunk) error {
 	return nil
 }
 
-// join closes the gaps ahead of compartments that may be closed, and checks that
-// no other gap and no overlap is left.
+// join closes the gaps that may be closed, and checks that no other gap and no overlap is left.
 func join(found []Compartment, chunk *Chunk, skipped []string) error {
 	next := chunk.Start
 	for i := range found {
@@ -119,9 +117,8 @@ func join(found []Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// joinEnd checks that an answer leaves the messages behind the last compartment to the
-// next run on purpose. If these messages cannot be read, joinEnd extends the last
-// compartment over them.
+// joinEnd handles the messages behind the last compartment. If they cannot be read, it extends the last
+// compartment over them. Otherwise it checks that the answer leaves them to the next run on purpose.
 func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(Range{next, chunk.End}) {
@@ -141,8 +138,8 @@ func joinEnd(last *Compartment, d Draft, chunk *Chunk) error {
 	}
 }
 
-// checkLength checks each tier, because each one is shown at some age. A reminder of a
-// megabyte would take the place of all other history.
+// checkLength checks every tier, because the head shows each of them at some age. A fourth tier of a megabyte
+// would push out all other history.
 func checkLength(found []Compartment, chunk *Chunk) error {
 	for tier := range found[0].Tiers {
 		length := 0
@@ -156,13 +153,13 @@ func checkLength(found []Compartment, chunk *Chunk) error {
 	return nil
 }
 
-// discardSlack is how near the end of the chunk the last compartment must end so
-// that its end counts as forced by the chunk's end.
+// discardSlack is how close to the end of the chunk the last compartment must end before we assume that only
+// the end of the chunk ended it.
 const discardSlack = 2
 
-// discardLast takes away the last of several compartments if it ends where the
-// chunk ends: its topic may go on behind the chunk, and the next run can see that.
-// A single compartment stays, because each run must make progress.
+// discardLast removes the last of several compartments if it ends at the end of the chunk. Its topic may go
+// on behind the chunk, and the next run can see that. A single compartment stays, because each run must make
+// progress.
 func discardLast(found []Compartment, chunk *Chunk) ([]Compartment, bool) {
 	last := len(found) - 1
 	if last < 1 || chunk.End-found[last].End > discardSlack {

@@ -28,9 +28,9 @@ func draftOf(unprocessed int, ranges ...Range) Draft {
 	return d
 }
 
-// Reference vectors. Where ours differs, the reference closes gaps of up to 15
-// messages although somebody speaks in them, and takes an unprocessed_from behind
-// the chunk for "all done" although messages are not covered.
+// Reference vectors. Ours differs from the reference in two ways. The reference closes gaps of up to 15
+// messages even if they have words. And if unprocessed_from lies behind the chunk, the reference takes it as
+// "all done", even if some messages are not covered.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {
@@ -81,8 +81,8 @@ func TestValidateVectors(t *testing.T) {
 	}
 }
 
-// A message that cannot be read keeps its ordinal. The answer may leave it out, and
-// it is covered all the same, so that the next run begins behind it.
+// An unreadable message keeps its ordinal. Even if the answer leaves it out, it is covered, so that the next
+// run begins behind it.
 func TestUnreadableMessagesAreCovered(t *testing.T) {
 	unreadable := func(ordinals ...int) Chunk {
 		chunk := chunkOf(1, 10)
@@ -124,8 +124,8 @@ func TestUnreadableMessagesAreCovered(t *testing.T) {
 	}
 }
 
-// Accepted compartments always follow each other without a gap from the chunk's
-// first message on, and the draft is left as it was.
+// Accepted compartments have no gap and begin with the chunk's first message. Validate does not change the
+// draft.
 func TestValidCompartmentsAreContiguous(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.IntRange(1, 50).Draw(t, "start")
@@ -183,8 +183,8 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 	}
 }
 
-// A lower tier that is longer than the messages would take the place of all older
-// compartments in the head as soon as its compartment decays to it.
+// If a lower tier were longer than the messages, it would push all older compartments out of the head as soon
+// as its compartment decays to this tier.
 func TestNoTierIsLongerThanItsMessages(t *testing.T) {
 	chunk := chunkOf(1, 10)
 	for tier := range 4 {

@@ -20,20 +20,19 @@ type AgentAnswer struct {
 	Text string
 	// Model is the model that answered, as "provider/model".
 	Model string
-	// IsWhole says that the model ended the answer itself. Otherwise it reached the
-	// longest answer, or the agent's last step.
+	// IsWhole is true if the model ended the answer itself. It is false if the answer reached the longest
+	// length that the model may write, or if the agent reached its last step.
 	IsWhole bool
-	// Usage is the sum of all answers of the run.
+	// Usage is the sum over all answers of the run.
 	Usage transcript.Usage
-	// Requests counts the answers.
+	// Requests is the number of answers.
 	Requests int
 }
 
-// AgentErrorKind says what the failure of a run means for the next attempt.
+// AgentErrorKind classifies the failure of a run, so that the caller knows whether another attempt can help.
 type AgentErrorKind string
 
-// The kinds. After AgentAborted, AgentTimeout and AgentOverflow, no other model
-// can help.
+// The kinds. After AgentAborted, AgentTimeout and AgentOverflow, asking another model cannot help.
 const (
 	AgentAborted  AgentErrorKind = "aborted"
 	AgentTimeout  AgentErrorKind = "timeout"
@@ -49,11 +48,9 @@ const (
 // An AgentError is the failure of a run.
 type AgentError struct {
 	Kind AgentErrorKind
-	// Message is the harness's or the provider's, with the HTTP status if it is
-	// known.
+	// Message is the error text of the harness or the provider, with the HTTP status if it is known.
 	Message string
-	// Suggestion is the model that the harness names in place of an unknown one,
-	// as "provider/model".
+	// Suggestion is a model that the harness proposes instead of an unknown one, as "provider/model".
 	Suggestion string
 }
 
@@ -61,7 +58,7 @@ func (e *AgentError) Error() string { return fmt.Sprintf("agent %s: %s", e.Kind,
 
 var errAgentTimeout = errors.New("the run has missed its deadline")
 
-// agentEnded returns the error of a run whose context has ended.
+// agentEnded returns the error for a run whose context has ended: a timeout or an abort.
 func agentEnded(ctx context.Context) *AgentError {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errAgentTimeout) || errors.Is(cause, context.DeadlineExceeded) {
@@ -94,7 +91,7 @@ func agentAnswer(h schema.Harness, r schema.AgentRunResult) (AgentAnswer, error)
 	return a, nil
 }
 
-// textOfAnswer returns the texts of an answer, joined by line breaks.
+// textOfAnswer returns the text parts of an answer, joined by line breaks.
 func textOfAnswer(m transcript.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
@@ -105,19 +102,18 @@ func textOfAnswer(m transcript.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// modelNotFound is the name of the error about an unknown model. All shims use it.
+// modelNotFound is the name that all shims give to the error about an unknown model.
 const modelNotFound = "ProviderModelNotFoundError"
 
-// unknownModel reads the message of that error, for example "Model not found:
-// p/opsu. Did you mean: opus, opus-4?". Some harnesses tell plugins the message alone.
-// Its groups are the provider, the model, and the suggested models of the
-// provider.
+// unknownModel matches the message of that error, for example "Model not found: p/opsu. Did you mean: opus,
+// opus-4?". Some harnesses give plugins only the message. The groups are the provider, the model, and the
+// provider's suggested models.
 var unknownModel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^Model not found: ([^/]+)/(.+?)\.(?: Did you mean: (.+)\?)?$`)
 })
 
-// A harnessError is an error in the form in which shims report it. The members behind StatusCode
-// belong to modelNotFound.
+// A harnessError is an error in the form in which shims report it. Only the error modelNotFound has the
+// members after StatusCode.
 type harnessError struct {
 	Name string `json:"name"`
 	Data struct {
@@ -129,11 +125,11 @@ type harnessError struct {
 	} `json:"data"`
 }
 
-// maxAgentMessage bounds the message of an error, which may hold a page of HTML.
+// maxAgentMessage bounds the length of an error message, because it may be a whole page of HTML.
 const maxAgentMessage = 1_000
 
-// agentError reads the failure of a run. A shim reports errors in the harness's
-// own form, so anything may be in them.
+// agentError converts the failure of a run. A shim passes on the harness's own error object, which may have
+// any form.
 func agentError(f schema.AgentFailure) *AgentError {
 	var e harnessError
 	message := ""

@@ -10,26 +10,24 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The names of the hidden agents in the harness. Their prefix keeps them apart
-// from the user's own agents.
+// The names of the hidden agents in the harness. The prefix distinguishes them from the user's own agents.
 const (
 	historianAgent = "magicctx-historian"
 	editorAgent    = "magicctx-historian-editor"
 )
 
-// historianSteps bounds the steps of a historian. It answers in one step. A second one is
-// for a model that calls a tool although it has none.
+// historianSteps bounds the steps of a historian. It answers in one step. The second step is for a model that
+// calls a tool although it has none.
 const historianSteps = 2
 
-// noTools are the tools of all hidden agents. Texts in the history are foreign: with a
-// tool that reads, one of them could make an agent put a file that the user has never shown
-// to a model into a summary. A harness may allow a hidden agent what the session's own agent
-// must ask for, and may follow links out of the project.
+// noTools is the empty tool list of every hidden agent. The history contains text that other people wrote. If
+// a hidden agent could read files, such a text could make it copy a file into a summary that the user never
+// meant to show to a model. The harness is no protection: it may let a hidden agent read without asking the
+// user, and may follow links out of the project.
 var noTools = []string{}
 
-// agentDefinitions returns the hidden agents that a harness registers. The
-// prompt of a definition stays as it was when the harness started, so a run
-// brings the real system prompt itself.
+// agentDefinitions returns the hidden agents that a harness registers. The harness keeps the prompt of a
+// definition until it restarts, so each run sends the current system prompt itself.
 func agentDefinitions() []schema.AgentDefinition {
 	return []schema.AgentDefinition{
 		{
@@ -53,17 +51,17 @@ func agentDefinition(name string) (schema.AgentDefinition, error) {
 	return all[i], nil
 }
 
-// An AgentRun is one attempt to let a hidden agent answer one prompt.
+// An AgentRun is one request to a hidden agent: one prompt, one answer.
 type AgentRun struct {
 	Harness schema.Harness
-	// Client is the connection through which the session was seen last. Another
-	// one of the same harness and directory takes its place if it is gone.
+	// Client is the connection on which the session was last seen. If it is gone, RunAgent uses another
+	// connection of the same harness and directory.
 	Client Client
-	// Directory and Session are those of the session that the agent works for.
+	// Directory and Session identify the session for which the agent works.
 	Directory, Session string
 	// Agent is the name of an agent definition.
 	Agent string
-	// Title says to the user what the run does, for example "history 120-180".
+	// Title tells the user what the run does, for example "history 120-180".
 	Title string
 	// Model is "provider/model". If it is empty, the session's model answers.
 	Model          string
@@ -72,18 +70,16 @@ type AgentRun struct {
 	Timeout time.Duration
 }
 
-// maxAgentRuns bounds how many hidden agents run at once. Each agent in Pi is a
-// process with about 150 MB.
+// maxAgentRuns bounds how many hidden agents run at once. In Pi, each agent is a process with about 150 MB.
 const maxAgentRuns = 4
 
-// abortGrace bounds the wait for a run that was told to end. It covers the five
-// seconds that a shim gives to its harness.
+// abortGrace is how long RunAgent waits for a run after it told the shim to end it. It covers the five
+// seconds that a shim gives its harness.
 const abortGrace = 8 * time.Second
 
-// RunAgent runs a hidden agent through a connected shim, and returns its last
-// answer. An error is an *AgentError, except for a mistake in r. Even then the
-// answer holds the usage of the run, if it is known. If ctx ends, RunAgent ends
-// the run in the harness, and waits for that no longer than abortGrace.
+// RunAgent runs a hidden agent through a connected shim and returns its last answer. Every error is an
+// *AgentError, except for a mistake in r. If the usage of a failed run is known, the returned answer holds
+// it. If ctx ends, RunAgent ends the run in the harness, and waits at most abortGrace for it to end.
 //
 // A run has no tools: a hidden agent reads no file, and cannot start another agent.
 func (h *Host) RunAgent(ctx context.Context, r AgentRun) (AgentAnswer, error) {
@@ -122,7 +118,7 @@ func (h *Host) RunAgent(ctx context.Context, r AgentRun) (AgentAnswer, error) {
 	return AgentAnswer{}, unavailable
 }
 
-// agentParams checks a run and returns its call.
+// agentParams validates a run and returns the parameters of its call.
 func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	definition, err := agentDefinition(r.Agent)
 	if err != nil {
@@ -145,8 +141,8 @@ func (h *Host) agentParams(r AgentRun) (schema.AgentRunParams, error) {
 	}, nil
 }
 
-// runOn runs an agent on one connection. When ctx ends, it withdraws the run and
-// waits for the run's own answer, which tells the usage.
+// runOn runs an agent on one connection. When ctx ends, runOn aborts the run and waits for the run's own
+// answer, which contains the usage.
 func (h *Host) runOn(ctx context.Context, c Client, p schema.AgentRunParams) (schema.AgentRunResult, error) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -181,8 +177,7 @@ func (h *Host) runOn(ctx context.Context, c Client, p schema.AgentRunParams) (sc
 	return o.result, o.err
 }
 
-// agentClients returns the connections that can run an agent, the session's own
-// one first.
+// agentClients returns the connections that can run an agent. The session's own connection is first.
 func (h *Host) agentClients(r AgentRun) []Client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +194,8 @@ func (h *Host) agentClients(r AgentRun) []Client {
 	return able
 }
 
-// isUnknownMethod reports whether a shim is too old to run agents.
+// isUnknownMethod reports whether err says that the shim does not know the method, because it is too old to
+// run agents.
 func isUnknownMethod(err error) bool {
 	var answered interface{ IsUnknownMethod() bool }
 	return errors.As(err, &answered) && answered.IsUnknownMethod()

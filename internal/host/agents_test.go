@@ -18,7 +18,7 @@ import (
 // A runner is a client that runs agents.
 type runner struct {
 	mute
-	// run answers agent/run. stop ends when the run is to be aborted.
+	// run answers agent/run. stop ends when the host aborts the run.
 	run     func(stop context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	mu      sync.Mutex // runs and their aborts come from different goroutines
 	abort   context.CancelFunc
@@ -50,7 +50,7 @@ func says(text string) *runner {
 	}}
 }
 
-// hangs is a runner whose runs end when they are aborted, with one answer.
+// hangs is a runner whose runs answer only when they are aborted.
 func hangs() *runner {
 	return &runner{run: func(stop context.Context, _ schema.AgentRunParams) (schema.AgentRunResult, error) {
 		<-stop.Done()
@@ -111,9 +111,9 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
-// A text in the history could make a hidden agent read a file: ".env", for which OpenCode
-// asks the user, or a link of a repository to a private key. The file would become a part of
-// a summary, and nobody would see the call. So no hidden agent has a tool.
+// A text in the history could tell a hidden agent to read a file: ".env", for which OpenCode asks the user,
+// or a link in the repository to a private key. The file would end up in a summary, and nobody would see the
+// call. So no hidden agent has a tool.
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
@@ -173,8 +173,8 @@ func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	wantKind(t, AgentUnavailable, runError(t, h, inPi))
 }
 
-// An older shim does not know agent/run. Any other failure of a call may come
-// after the run has begun, so no other shim is asked.
+// An older shim does not know agent/run, so the host asks another one. After any other failure the run may
+// already have begun, so the host asks no other shim.
 func TestAgentIsNotRunTwice(t *testing.T) {
 	old := &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
 		return schema.AgentRunResult{}, unknownMethod{}
@@ -235,7 +235,7 @@ func TestAgentHasADeadline(t *testing.T) {
 	})
 }
 
-// A shim that does not react to an abort must not hold up the host.
+// If a shim does not react to an abort, it must not block the host.
 func TestAgentThatIgnoresItsAbortIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &deaf{}
@@ -320,7 +320,7 @@ func TestAgentRunThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// The errors are OpenCode's, as it stores them with an answer, and Pi's texts.
+// The errors are in OpenCode's form, as it stores them with an answer, and in Pi's words.
 func TestAgentErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, reason, raw string
@@ -398,7 +398,7 @@ func FuzzAgentResult(f *testing.F) {
 	f.Add([]byte(`null`), []byte(`{"name":1}`))
 	f.Fuzz(func(t *testing.T, answer, failure []byte) {
 		if !isJSON(answer) || !isJSON(failure) {
-			t.Skip() // the protocol admits JSON only
+			t.Skip() // the protocol allows only JSON
 		}
 		for _, h := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
 			r := schema.AgentRunResult{Answers: []json.Value{answer}, Failure: schema.AgentFailure{Reason: "error", Error: failure}}
@@ -422,7 +422,7 @@ func TestHiddenAgentsAreRegistered(t *testing.T) {
 	var names []string
 	for _, a := range r.Agents {
 		names = append(names, a.Name)
-		if a.Prompt == "" { // OpenCode would take its own long prompt
+		if a.Prompt == "" { // without a prompt, OpenCode would use its own long one
 			t.Errorf("%s has no prompt", a.Name)
 		}
 	}

@@ -14,7 +14,7 @@ type sessionAsker struct {
 	harness            schema.Harness
 	client             Client
 	directory, session string
-	// title says to the user what the agent does, for example "history 120-180".
+	// title tells the user what the agent does, for example "history 120-180".
 	title string
 }
 
@@ -36,8 +36,8 @@ var askKinds = map[AgentErrorKind]ask.Kind{
 	AgentAborted: ask.Aborted, AgentTimeout: ask.TimedOut, AgentOverflow: ask.Overflow, AgentUnknownModel: ask.UnknownModel,
 }
 
-// askError gives a failure the kind that package ask knows. Any other failure is
-// classified there by its words.
+// askError converts a failure to the error kinds of package ask. Package ask classifies any other failure by
+// the words of its message.
 func askError(err error) error {
 	var failed *AgentError
 	if !errors.As(err, &failed) {

@@ -30,7 +30,7 @@ func TestAskerAnswers(t *testing.T) {
 	}
 }
 
-// The model that the harness suggests is asked once.
+// The host asks the model that the harness suggests, but only once.
 func TestAskerFollowsASuggestion(t *testing.T) {
 	c := says("A summary.")
 	answers := c.run

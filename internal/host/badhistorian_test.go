@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// asked makes the harness's agents answer as an Asker does.
+// asked makes an Asker answer for the harness's agents.
 func (h *harness) asked(a ask.Asker) {
 	var mu sync.Mutex
 	abort := func() {}
@@ -39,8 +39,8 @@ func (h *harness) asked(a ask.Asker) {
 	}
 }
 
-// With each bad historian of the corpus every pass answers, all messages are in the tail or covered by the head,
-// and the status names the cause. A compartment that a model has made is rendered as data.
+// With each bad historian of the corpus, every pass answers. All messages are in the tail or covered by the
+// head, and the status names the cause. If a model made a compartment, the head renders it as data.
 func TestEachBadHistorianLosesNothing(t *testing.T) {
 	for _, bad := range historiantest.Bad() {
 		t.Run(bad.Name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 }
 
 // checkNothingIsLost asserts that the head covers exactly the messages that are cut off, and that its
-// compartments follow each other without a gap.
+// compartments have no gap between them.
 func (h *harness) checkNothingIsLost() {
 	h.t.Helper()
 	next, covered := 1, h.cut == 0

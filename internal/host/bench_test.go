@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// BenchmarkResync transforms a whole array, on a database that knows the
-// session.
+// BenchmarkResync transforms a whole array. The database already knows the session.
 func BenchmarkResync(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -38,10 +37,9 @@ func BenchmarkResync(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady measures Transform alone, as the host's part of a steady pass,
-// with a store on disk. The messages are those of `npm run bench`: one more step with
-// 3.5 KB of tool output for each pass. The median is reported beside the mean, because
-// other processes of the machine disturb single passes.
+// BenchmarkSteady measures Transform alone, the host's part of a steady pass, with a store on disk. The
+// messages are those of `npm run bench`: each pass gets one more step with 3.5 KB of tool output. It reports
+// the median beside the mean, because other processes on the machine disturb single passes.
 func BenchmarkSteady(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -61,9 +59,9 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-// BenchmarkSteadyWithHead measures steady passes of two sessions in turn, which differ only in their heads: the
-// one has none, the other one of 150 compartments. It reports the medians of both and their ratio, which the state
-// of the machine hardly changes.
+// BenchmarkSteadyWithHead measures steady passes of two sessions in turn. They differ only in their heads:
+// one has no head, the other has a head of 150 compartments. It reports both medians and their ratio. The
+// load of the machine hardly changes the ratio.
 func BenchmarkSteadyWithHead(b *testing.B) {
 	const compartments = 150
 	for _, n := range []int{1000, 5000} {
@@ -76,7 +74,7 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 				}
 			}
 			without, with := medianMicros(took[0]), medianMicros(took[1])
-			b.ReportMetric(0, "ns/op") // the sum of both means nothing
+			b.ReportMetric(0, "ns/op") // the time of both sessions together means nothing
 			b.ReportMetric(without, "without-p50-µs")
 			b.ReportMetric(with, "with-p50-µs")
 			b.ReportMetric(with/without, "ratio")
@@ -84,7 +82,7 @@ func BenchmarkSteadyWithHead(b *testing.B) {
 	}
 }
 
-// steadyPass adds a step of the model and measures its pass, without the work of the shim.
+// steadyPass adds a step of the model and measures its pass, without the shim's work.
 func (h *harness) steadyPass(b *testing.B) time.Duration {
 	b.Helper()
 	b.StopTimer()

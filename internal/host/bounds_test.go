@@ -12,8 +12,9 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// A row with a number that no host writes, for example a negative counter, failed its session with every pass, for
-// ever. Such a row is a defect of the disk or of another program. Whatever it says, the session's next passes answer.
+// A row with a number that no host writes, for example a negative counter, once made every pass of its
+// session fail for ever. A broken disk or another program may write such a row. Whatever it says, the
+// session's next passes must answer.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	cases := 0
 	template := nonsense(t)
@@ -44,7 +45,8 @@ func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 				func() {
 					defer func() {
 						h.store.Close()
-						// Where a test panics, a host of a user reports the bug and goes on.
+						// In a test the host panics at this point. In production it reports the bug and goes
+						// on.
 						if p := recover(); p != nil && !strings.HasPrefix(fmt.Sprint(p), "bug: unexplained bust") {
 							t.Errorf("%s: panic: %v", what, p)
 						}
@@ -75,7 +77,7 @@ func nonsense(t *testing.T) *harness {
 
 type column struct{ name, kind string }
 
-// columnsOf returns the columns of a table, except those by which its rows are found.
+// columnsOf returns the columns of a table, without its key columns.
 func columnsOf(t *testing.T, h *harness, table string) []column {
 	t.Helper()
 	db := h.database()
@@ -99,7 +101,7 @@ func columnsOf(t *testing.T, h *harness, table string) []column {
 	return all
 }
 
-// database opens the host's database as another program does.
+// database opens the host's database as another program would.
 func (h *harness) database() *sql.DB {
 	h.t.Helper()
 	db, err := driver.Open(filepath.Join(h.dir, "magicctx.db"))

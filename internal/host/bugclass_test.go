@@ -25,7 +25,7 @@ import (
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
-// ask returns the system prompt with which a request leaves, without the guidance.
+// ask returns the system prompt of a request, without the guidance.
 func (h *harness) ask(prompt string) string {
 	h.t.Helper()
 	r, err := h.host.System(h.t.Context(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}})
@@ -92,15 +92,15 @@ func TestSchedulerVectorsFromText(t *testing.T) {
 	}
 }
 
-// A5: the wish for a bust was stored in a place that other code cleared, and
-// came again with every pass.
+// A5: a requested bust was stored in a place that other code cleared. So the request came back with every
+// pass.
 func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	h := turn(t)
 	h.flush()
 	if m := h.pass(); m.Verdict != schema.Soft || m.Cause != "flush" {
 		t.Fatalf("verdict %s (%s)", m.Verdict, m.Cause)
 	}
-	for range 2 { // there was nothing to drop, and the wish is still spent
+	for range 2 { // there was nothing to drop, and the request is used up all the same
 		if m := h.pass(); m.Verdict != schema.Steady {
 			t.Errorf("again: %s (%s)", m.Verdict, m.Cause)
 		}
@@ -142,8 +142,7 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: a new date waited for a request. When that request never came, the date
-// was lost.
+// A12: a new date waited for a request. If that request never came, the date was lost.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -180,8 +179,8 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: one tag that was already taken rolled the whole pass back. Dropped
-// content reappeared in each turn until a restart.
+// A14, A15: if one tag was already taken, the whole pass was rolled back. Dropped content came back in each
+// turn until a restart.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -213,8 +212,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge changed content that had already been sent. It now goes to the
-// end of an output that the model has not seen yet.
+// A22: a nudge changed content that had already been sent. Now the host appends it to an output that the
+// model has not seen yet.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	h := reading(t, 40_000)
 	before := h.wire()
@@ -248,7 +247,7 @@ func TestBugA26ModeDoesNotFlap(t *testing.T) {
 	h.pass()
 	say("u2", `{"ctx_reduce":true}`)
 	h.pass()
-	h.messages, h.told, h.revision = h.messages[1:], 0, 0 // the harness has cut the first message off
+	h.messages, h.told, h.revision = h.messages[1:], 0, 0 // the harness has cut off the first message
 	h.restart()
 	h.pass()
 	if got := h.wire(); got != "u2: hi\n" {
@@ -288,7 +287,7 @@ func TestBugA28ThresholdIsCapped(t *testing.T) {
 	}
 }
 
-// A36: passes that ran at the same time took each other's reasons for a bust.
+// A36: passes that ran at the same time mixed up their reasons for a bust.
 func TestBugA36PassesOfASessionTakeTurns(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -372,7 +371,7 @@ func TestBugA41LimitsAreSane(t *testing.T) {
 		{schema.ModelLimits{ContextTokens: 8_192}, 8_192},
 		{schema.ModelLimits{ContextTokens: 4_096, InputTokens: 2_048}, 2_048},
 		{schema.ModelLimits{ContextTokens: 1_000}, 1_000},
-		{schema.ModelLimits{ContextTokens: 999}, 0}, // perhaps in thousands
+		{schema.ModelLimits{ContextTokens: 999}, 0}, // perhaps the catalogue counts in thousands
 		{schema.ModelLimits{ContextTokens: 128, InputTokens: 1}, 0},
 		{schema.ModelLimits{ContextTokens: -1, InputTokens: -200_000}, 0},
 		{schema.ModelLimits{ContextTokens: 0, InputTokens: 8_192}, 8_192},
@@ -386,7 +385,7 @@ func TestBugA41LimitsAreSane(t *testing.T) {
 	}
 }
 
-// B17: a text that spells a special token of the vocabulary lowered the count.
+// B17: if a text spelled a special token of the vocabulary, its count was too low.
 func TestBugB17SpecialTokensAreText(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "<EOT><META> <|endoftext|>")
@@ -396,8 +395,7 @@ func TestBugB17SpecialTokensAreText(t *testing.T) {
 	}
 }
 
-// B19: a bust had taken the pile away, but the tone of the last reminder still
-// suppressed the next one.
+// B19: a bust had removed the pile, but the level of the last reminder still suppressed the next one.
 func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.after("read", 40_000) == "" {
@@ -415,8 +413,7 @@ func TestBugB19ReminderIsOfThePileThatIsThere(t *testing.T) {
 	}
 }
 
-// B20: the one message of a session was used up while the limit was unknown,
-// and then never sent.
+// B20: the session's only message was used up while the limit was unknown, and was then never sent.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}
@@ -463,9 +460,8 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: each pass asked another process again for facts that do not change. That
-// a steady pass does not open the transcript again is tested by
-// TestSteadyPassRendersOnlyTheNewTail.
+// B24: each pass asked another process again for facts that do not change.
+// TestSteadyPassRendersOnlyTheNewTail tests that a steady pass does not open the transcript again.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}

@@ -17,9 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Bug class B21 (docs/defects.md): a locked database must not hold up the
-// prompt, and decisions that could not be stored must not show on the wire. So
-// the pass is steady, and the bust comes later.
+// Bug class B21 (docs/defects.md): a locked database must not delay the prompt, and decisions that could not
+// be stored must not show on the wire. So the pass is steady, and the bust comes later.
 func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -48,9 +47,9 @@ func TestBugB21BusyDatabaseDelaysTheBustNotTheWire(t *testing.T) {
 	}
 }
 
-// F27: another program locked the database while the user's instructions changed. The pass
-// could not be stored, but the changed system prompt was, and its bust was journalled with
-// the stored pass before, which had kept its prefix. The pass that lost it had no bust.
+// F27: another program locked the database while the user's instructions changed. The pass could not be
+// stored, but the changed system prompt was. The journal then put the bust on the previous pass, which had
+// kept its prefix. The pass that lost its prefix had no bust.
 func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -79,8 +78,8 @@ func TestSystemPromptThatChangesAfterABusyPassIsABustOfTheNextStoredPass(t *test
 	}
 }
 
-// F28: the host was killed before it had made the system prompt of a session's first request,
-// which left without the guidance. The next request had it, and the journal had no bust.
+// F28: the host was killed before it had answered the system prompt of a session's first request. So that
+// request left without the guidance. The next request had it, but the journal had no bust.
 func TestSystemPromptThatTheFirstRequestLackedIsABust(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")
@@ -119,8 +118,7 @@ func (h *harness) lockDatabase() (unlock func()) {
 	}
 }
 
-// kill ends the host as a signal would: everything that is only in memory is
-// lost.
+// kill ends the host as a signal would. Everything that is only in memory is lost.
 func (h *harness) kill() { h.restart() }
 
 // revert takes back the message with the given id and all later ones.
@@ -135,8 +133,8 @@ func (h *harness) revert(id string) {
 	h.t.Fatalf("no message %s", id)
 }
 
-// F19: the event of an answer waited five seconds for each of its writes while another
-// program had locked the database. The next pass of the session waits for its events.
+// F19: while another program had locked the database, the event of an answer waited five seconds for each of
+// its writes. The session's next pass had to wait for these events.
 func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -168,8 +166,8 @@ func TestEventOfAnAnswerDoesNotWaitForALock(t *testing.T) {
 	h.wantThinking("restarted", "a1", "a2")
 }
 
-// F19: the event of a refused prompt waited for the lock as well. If the refusal cannot be
-// stored in time, the host remembers it until room is made.
+// F19: the event of a refused prompt also waited for the lock. Now, if the refusal cannot be stored in time,
+// the host remembers it until room is made.
 func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	h := turn(t)
 	h.tool("a3", strings.Repeat("three ", 5000), "stop", 1000)
@@ -193,8 +191,8 @@ func TestRefusalDuringALockIsRemembered(t *testing.T) {
 	}
 }
 
-// F19: a host that has just started stores the model's limits in the middle of its first
-// pass. That write had no bound.
+// F19: a host that has just started stores the model's limits in the middle of its first pass. That write
+// could wait without limit.
 func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	h := turn(t)
 	h.restart()
@@ -207,9 +205,8 @@ func TestFirstPassOfAHostDoesNotWaitForALock(t *testing.T) {
 	}
 }
 
-// F21: the first pass of a session could not be stored. Its request left without the
-// host's system prompt, and the thinking that answered it was believed to be valid behind
-// that prompt.
+// F21: the first pass of a session could not be stored, so its request left without the host's system prompt.
+// The host believed that the thinking in the answer was valid behind that prompt.
 func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
 	h := newHarness(t)
 	h.config.PreservedThinking = map[string]string{"default": "on"}
@@ -236,8 +233,8 @@ func TestThinkingOfAnUnstoredFirstPassGoes(t *testing.T) {
 	h.wantThinking("behind the host's", "a2")
 }
 
-// D6: the units of a pass during a lock were lost with the host. A queued drop
-// then removed the next message that got the tag: the user's own words.
+// D6: the units of a pass during a lock were lost together with the host. A queued drop then removed the next
+// message that got the tag, and these were the user's own words.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()
@@ -268,8 +265,7 @@ func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	}
 }
 
-// While nothing can be stored, a drop cannot be marked either. The next pass
-// must not find half of it.
+// While the database cannot be written, the host refuses a drop. The next pass must not find half of it.
 func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	h := turn(t)
 	unlock := h.lockDatabase()

@@ -11,15 +11,15 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// cacheLife returns our belief how long an unused prefix of a model stays
-// cached. npm is the package with which the harness speaks to the provider.
+// cacheLife returns our estimate of how long an unused prefix of a model stays cached. npm is the name of the
+// package through which the harness calls the provider.
 func (h *Host) cacheLife(ctx context.Context, harness string, cfg schema.Config, m schema.Model, npm string) route.Belief {
 	configured := config.CacheTTL(cfg, m.Provider, m.ID)
 	return route.Of(m, npm).Believe(configured, h.learnedLife(ctx, m), h.keptWarm(harness))
 }
 
-// keptWarm returns for how long a harness keeps idle prefixes warm, as its
-// clients reported; 0 if it does not.
+// keptWarm returns how long a harness keeps idle prefixes warm, as its clients reported it. It returns 0 if
+// the harness does not.
 func (h *Host) keptWarm(harness string) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,32 +59,29 @@ func (h *Host) learnLife(ctx context.Context, m schema.Model, change func(route.
 	})
 }
 
-// A pause is a pass's prediction how much of its prompt the provider will read
-// from its cache. The usage that comes with the answer shows whether the prefix
-// was still alive.
+// A pause is a prediction by a pass: how much of its prompt the provider will read from its cache. The usage
+// that comes with the answer shows whether the prefix was still alive.
 type pause struct {
 	model schema.Model
 	npm   string
 	// The cache was idle for atLeast to atMost before the request.
 	atLeast, atMost time.Duration
-	// shared is the size in tokens of the part of the prompt before its first
-	// message. Other sessions keep that part alive as well. kept is the size of
-	// the messages that are unchanged since the last request.
+	// shared is the number of tokens before the first message, for example the system prompt. Other sessions
+	// keep this part alive as well. kept is the size of the messages that are unchanged since the last
+	// request.
 	shared, kept int
-	// isWhole says that kept covers the whole last wire. Then a miss means that
-	// the prefix was too old: the provider has reported a use of its cache
-	// before, and the prefix lies within the reach of its look-back.
+	// isWhole says that kept covers the whole last wire. Then a miss proves that the prefix was too old: the
+	// provider has reported cache reads before, and the prefix lies within the reach of its look-back.
 	isWhole bool
 }
 
-// minRepeatedTokens is the least number of message tokens that a prompt must
-// repeat before its usage tells whether the cache survived a pause. With fewer, a
-// read of the messages could not be told from a read of the shared part, whose
-// size is an estimate.
+// minRepeatedTokens is the least number of message tokens that a prompt must repeat before its usage tells
+// whether the cache survived a pause. If a prompt repeats fewer, we cannot tell a read of the messages from a
+// read of the shared part, because the size of the shared part is only an estimate.
 const minRepeatedTokens = 1024
 
-// pauseBefore returns the pause before the pass, or nil if its usage will prove
-// nothing. The caller must ask before the pass updates the session.
+// pauseBefore returns the pause before the pass, or nil if the pass's usage will prove nothing. It must be
+// called before the pass updates the session.
 func (ps *pass) pauseBefore() *pause {
 	pipe, w := ps.s.pipe, ps.wire
 	usage, completed, ok := pipe.Answer()
@@ -108,10 +105,10 @@ func (ps *pass) pauseBefore() *pause {
 	}
 }
 
-// notePause compares the usage of the newest pass with its predicted cache
-// read, once. The messages count as read if three quarters of them were read,
-// and as missed if less than a quarter was. The margins are wide because
-// providers count tokens with other vocabularies than ours.
+// notePause compares the usage of the newest pass with the predicted cache read. It does so once per pass. If
+// three quarters of the messages' tokens were read, the messages count as read. If less than a quarter was
+// read, they count as missed. The margins are wide because providers count tokens with other vocabularies
+// than ours.
 func (h *Host) notePause(ctx context.Context, s *session, m schema.Model, u transcript.Usage) error {
 	p := s.pause
 	if p == nil || u.Prompt() == 0 {

@@ -32,12 +32,11 @@ func newChat(t testing.TB, provider, id, npm string) *chat {
 // system prompt.
 const rest = 10_000
 
-// body is roughly the size that each turn adds to the messages, in tokens by
-// our count.
+// body is about the number of tokens, by our count, that each turn adds to the messages.
 const body = 2_000
 
-// A reads is a provider's report: the share of the messages that it has read,
-// or only the part before them.
+// A reads is a report of the provider: the share of the messages that it read from its cache, or that it read
+// only the part before them.
 type reads float64
 
 const (
@@ -61,7 +60,7 @@ func (c *chat) ask() schema.WireMutation {
 	return c.pass()
 }
 
-// answer ends a turn. An event reports it too, unless told is false.
+// answer ends a turn. If told is true, an event also reports the answer.
 func (c *chat) answer(r reads, told bool) {
 	c.t.Helper()
 	before := (c.turns - 1) * body // the messages of the request before
@@ -136,7 +135,7 @@ func TestOneHourBreakpoints(t *testing.T) {
 		c.turn(all)
 		c.wantLife(5*time.Minute, "Anthropic's default")
 		c.wait(12 * time.Minute)
-		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown it yet
+		if m := c.turn(all); m.Verdict != schema.Hard { // no report can have shown the new life yet
 			t.Errorf("verdict %s (%s)", m.Verdict, m.Cause)
 		}
 		c.wantLife(12*time.Minute, "learned: a prefix was read after 12 min")
@@ -164,15 +163,15 @@ func TestAReadAfterTheEndOfLifeProvesALongerOne(t *testing.T) {
 	}
 }
 
-// A pass that assumes a dead prefix busts it. If the provider caches by itself,
-// the messages before the first change still show whether the prefix was alive.
+// A pass that assumes a dead prefix busts it. If the provider caches every prompt without marks, the messages
+// before the first change still show whether the prefix was alive.
 func TestABustStillProvesALongerLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
 	for range 4 {
 		c.turn(all)
 	}
-	c.drop("call-1", fmt.Sprint(2*c.turns-2)) // the answer before the last
+	c.drop("call-1", fmt.Sprint(2*c.turns-2)) // the tag of the answer before the last
 	c.wait(40 * time.Minute)
 	if m := c.ask(); m.Verdict != schema.Hard || !c.journal()[len(c.journal())-1].Bust {
 		t.Fatalf("verdict %s (%s), no bust", m.Verdict, m.Cause)
@@ -181,8 +180,8 @@ func TestABustStillProvesALongerLife(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// The provider reads the part before the messages because other sessions use it
-// too. That proves nothing about this session's prefix.
+// The provider also reads the part before the messages because other sessions use it. So such a read proves
+// nothing about this session's prefix.
 func TestReadingTheSystemPromptProvesNoLife(t *testing.T) {
 	c := newChat(t, "openai", "gpt-5.2", "@ai-sdk/openai")
 	c.turn(nothing)
@@ -216,9 +215,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A miss can have other causes than age. One miss alone must not change the
-// life, and neither must misses that our own bust or another system prompt
-// explains.
+// A miss can have causes other than age. So one miss alone must not change the life. Misses that our own bust
+// or another system prompt explains must not change it either.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {
@@ -301,8 +299,8 @@ func TestLifeIsLearnedOfAModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// A harness that keeps idle prefixes warm says so when it connects. Then the
-// prefix stays alive, and its reads say nothing about the provider.
+// If a harness keeps idle prefixes warm, it says so when it connects. Then the prefix stays alive, and its
+// reads say nothing about the provider.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}

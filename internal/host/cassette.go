@@ -9,20 +9,19 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Agents stands in for the hidden agents of a harness. In a replay it is a cassette, which
-// holds their recorded answers. Its methods are safe for concurrent use.
+// Agents answers in place of a harness's hidden agents. A replay uses a cassette, which holds recorded
+// answers. The methods are safe for concurrent use.
 type Agents interface {
-	// Run answers as a shim answers agent/run. When ctx ends, the run is withdrawn, and Run
-	// returns soon.
+	// Run answers as a shim answers agent/run. When ctx ends, Run withdraws the run and returns soon.
 	Run(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
-	// Begin is called before work begins that may ask agents in the background, End when the
-	// work has ended. Such work asks one question at a time. The call that causes the work
-	// is answered after Begin.
+	// The host calls Begin before it starts background work that may ask agents, and End when that work has
+	// ended. Such work asks one question at a time. The host answers the call that caused the work after
+	// Begin has returned.
 	Begin()
 	End()
 }
 
-// runRecorded is RunAgent with the agents of the options.
+// runRecorded is RunAgent with Options.Agents instead of a shim.
 func (h *Host) runRecorded(ctx context.Context, p schema.AgentRunParams, harness schema.Harness) (AgentAnswer, error) {
 	result, err := h.Agents.Run(ctx, p)
 	switch {
@@ -34,7 +33,7 @@ func (h *Host) runRecorded(ctx context.Context, p schema.AgentRunParams, harness
 	return agentAnswer(harness, result)
 }
 
-// goAsking does work in the background that may ask hidden agents.
+// goAsking starts background work that may ask hidden agents.
 func (h *Host) goAsking(work func()) {
 	if h.Agents != nil {
 		h.Agents.Begin()
@@ -47,8 +46,8 @@ func (h *Host) goAsking(work func()) {
 	})
 }
 
-// ports returns what a run of the historian needs of its surroundings. A provider that was
-// overloaded during a recording needs no time in the replay.
+// ports returns the functions that a run of the historian needs from the host. If a provider was overloaded
+// during a recording, the replay does not wait for it.
 func (h *Host) ports(a ask.Asker) historian.Ports {
 	p := historian.Ports{Asker: a}
 	if h.Agents != nil {

@@ -6,11 +6,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Client is the program at the other end of a connection, as seen by the use
-// cases. Its methods block until the other end answers or ctx ends. They fail with
-// ErrClientLeft when no answer can arrive any more. They are safe for concurrent use.
+// A Client is the program at the other end of a connection. Its methods block until the other end answers or
+// ctx ends. If no answer can arrive any more, they fail with ErrClientLeft. They are safe for concurrent use.
 type Client interface {
-	// ModelLimits asks the harness's catalogue.
+	// ModelLimits asks the harness's catalogue for the limits of a model.
 	ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (schema.ModelLimits, error)
 	// Show displays a notice to the user.
 	Show(ctx context.Context, p schema.NotifyShowParams) error
@@ -19,7 +18,7 @@ type Client interface {
 	// RunAgent runs a hidden agent and waits for its end. If ctx ends, the shim
 	// ends the run, but RunAgent does not wait for that.
 	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
-	// AbortAgent makes the shim end a run, which is then answered.
+	// AbortAgent makes the shim end a run. The run's own call then gets its answer.
 	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
 	// SessionChanged tells a subscriber about a finished pass. It does not
 	// block.

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// long is a session of n messages whose head stands for all but the newest hundred. Its
-// compartments have the average sizes of docs/history.md.
+// long is a session of n messages whose head covers all but the newest hundred. Its compartments have the
+// average sizes of docs/history.md.
 func long(t testing.TB, n, compartments int) *harness {
 	h := newHarness(t)
 	h.limits.ContextTokens = 200_000_000
@@ -55,7 +55,7 @@ func long(t testing.TB, n, compartments int) *harness {
 	return h
 }
 
-// reopen starts the host again, and the shim sends everything.
+// reopen starts the host again. The shim then sends the whole array.
 func (h *harness) reopen() {
 	h.restart()
 	h.revision, h.told = 0, 0
@@ -70,7 +70,7 @@ func prose(seed, n int) string {
 	return b.String()
 }
 
-// After a cold start, the wire of a long session is the one from before.
+// After a cold start, the wire of a long session is the same as before.
 func TestColdStartOfALongSessionKeepsItsWire(t *testing.T) {
 	h := long(t, 1500, 150)
 	before, head := h.wire(), slices.Clone(h.head)
@@ -86,8 +86,8 @@ func TestColdStartOfALongSessionKeepsItsWire(t *testing.T) {
 	}
 }
 
-// BenchmarkColdStart measures the first pass of a new host, for which the shim sends
-// everything: without history, and with a head of 150 compartments.
+// BenchmarkColdStart measures the first pass of a new host, with a whole array from the shim. It runs once
+// without history, and once with a head of 150 compartments.
 func BenchmarkColdStart(b *testing.B) {
 	for _, compartments := range []int{0, 150} {
 		b.Run(fmt.Sprintf("5000 messages, %d compartments", compartments), func(b *testing.B) {

@@ -46,8 +46,7 @@ func (h *Host) CommandExecute(ctx context.Context, c Client, p schema.CommandExe
 	return none, invalid("there is no command %q", p.Command)
 }
 
-// flush makes the next pass bust, and says what that bust would do if the pass came
-// now.
+// flush makes the next pass bust, and describes that bust as it would be if the pass came now.
 func (h *Host) flush(ctx context.Context, c Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	s, err := h.sessions.lock(ctx, key)
@@ -74,7 +73,7 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	ps := &pass{h: h, s: s, at: h.Clock.Now(), config: h.config(s.key.Harness, directory), params: schema.TransformParams{Directory: directory}}
 	var err error
 	if ps.limits, err = h.modelLimits(ctx, c, directory, m); err != nil {
-		return "The next request applies the queued reductions." // nobody reads it
+		return "The next request applies the queued reductions." // nobody reads the answer
 	}
 	ps.window = h.window(ctx, m, ps.limits)
 	ps.life = h.cacheLife(ctx, s.key.Harness, ps.config, m, ps.limits.NPM)
@@ -93,7 +92,7 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	return text
 }
 
-// costOfBust says what a bust that the user asks for would free and cost.
+// costOfBust describes how much a requested bust would free, and its cost.
 func (h *Host) costOfBust(ctx context.Context, m schema.Model, d pipeline.Decision) string {
 	switch {
 	case d.Price.Removed <= 0 && d.Head == nil:
@@ -158,7 +157,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	switch {
 	case s.Saved != nil:
 		saved = format.AboutDollars(s.Saved.Money)
-	case s.NextBust != nil && s.NextBust.Cost != nil: // it has a price
+	case s.NextBust != nil && s.NextBust.Cost != nil: // NextBust has a price
 		saved = "not measured yet"
 	}
 	lines = append(lines, fmt.Sprintf("Cache hits: %s. Saved: %s.", format.Percent(s.CacheHitRate), saved))

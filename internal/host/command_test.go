@@ -28,8 +28,7 @@ func (h *harness) dropped() []schema.DroppedUnit {
 	return st.DroppedUnits
 }
 
-// The command asks the same code for the bust that the next pass asks, so both must
-// name the same figures.
+// The command and the next pass ask the same code for the bust, so both must name the same figures.
 func TestFlushTellsWhatTheNextPassDoes(t *testing.T) {
 	h := turn(t)
 	if got := h.command(commandFlush); got != "There is nothing to free now." {

@@ -38,9 +38,9 @@ func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.Droppe
 	return all, nil
 }
 
-// about describes units of a session by their keys. The store holds no content, so it
-// describes nothing if the session is not in memory. It does not wait for a pass, and
-// describes nothing in the middle of one either.
+// about returns descriptions of a session's units by their keys. The store holds no content, so about returns
+// nothing if the session is not in memory. It does not wait for a running pass, and returns nothing while one
+// runs.
 func (ss *sessions) about(key store.Key, messages map[string]bool) map[string]string {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]

@@ -28,39 +28,37 @@ import (
 type errand struct {
 	*plan
 	host *Host
-	// noun names it to the user, for example "wrap-up". command is the command that began it.
+	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises. When the errand begins,
-	// next is the first of them that has no new summary yet: an errand that was interrupted
-	// goes on there.
+	// scope is the range of messages that the errand summarises. next is the first message of the range
+	// without a new summary when the errand begins. An interrupted errand goes on there.
 	scope history.Range
 	next  int
-	// source and codec read the messages.
+	// source and codec are used to read the messages.
 	source rawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish stores what follows from a complete
-	// series, and returns the text for the user. It is called with the session locked.
+	// save stores the result of one chunk. finish stores the consequences of a complete series, and returns
+	// the text for the user. The caller of finish holds the session's lock.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session) (string, error)
-	// kept says after a failure what the errand leaves, for example "The old summaries
-	// stay."
+	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
 	kept func() string
-	// discard removes what the errand has stored and nobody sees yet, after the user has
-	// cancelled it. It is nil if there is nothing of the kind.
+	// discard removes stored data that is not visible yet, after the user has cancelled the errand. It is nil
+	// if the errand stores no such data.
 	discard func(context.Context) error
 
-	// chunk and raw are what was read last. toldAt is the time of the newest notice. Only
-	// the errand's own goroutine uses them.
+	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest
+	// notice. Only the errand's own goroutine uses these fields.
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
-	// attempts are the questions so far that no stored result counts.
+	// attempts are the questions asked since the last stored result, so no stored result includes them.
 	attempts []historian.Attempt
 	// done is the last message with a new summary.
 	done atomic.Int64
 }
 
-// The causes for which a run ends early. They are no failures of the historian.
+// The causes that end a run early. They are not failures of the historian.
 var (
 	errCancelled = fmt.Errorf("you have cancelled it: %w", context.Canceled)
 	errReverted  = fmt.Errorf("messages that it read were taken back: %w", context.Canceled)
@@ -68,26 +66,26 @@ var (
 	errYielded   = fmt.Errorf("the window was filling up, so that newer messages had to be summarised first: %w", context.Canceled)
 )
 
-// A refusedCommand is the reason why a command does nothing, in words for the user.
+// A refusedCommand explains to the user why a command does nothing.
 type refusedCommand string
 
 func (r refusedCommand) Error() string { return string(r) }
 
-// errands are the errands under way, at most one for each session.
+// errands are the running errands, at most one for each session.
 type errands struct {
 	mu    sync.Mutex
 	under map[store.Key]*errand
 }
 
-// of returns the errand of a session, nil if there is none.
+// of returns the running errand of a session, or nil.
 func (es *errands) of(key store.Key) *errand {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	return es.under[key]
 }
 
-// cancel ends the errand of a session, if it has this command. It returns false for an
-// errand that has ended: that one can no longer be stopped.
+// cancel ends the session's errand if it was begun by command. It returns false if the errand has already
+// ended, because it can no longer be stopped.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -99,7 +97,7 @@ func (es *errands) cancel(key store.Key, command string) bool {
 	return true
 }
 
-// set notes that an errand is under way in a session. nil notes that it has ended.
+// set records that an errand runs in a session. If e is nil, set records that the errand has ended.
 func (es *errands) set(key store.Key, e *errand) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -113,7 +111,7 @@ func (es *errands) set(key store.Key, e *errand) {
 	es.under[key] = e
 }
 
-// commandAnswer is the answer to a command. A refusal is an answer, too.
+// commandAnswer returns the answer to a command. A refusal is also an answer, not an error.
 func commandAnswer(variant, message string, err error) (schema.CommandExecuteResult, error) {
 	var refused refusedCommand
 	switch {
@@ -125,8 +123,7 @@ func commandAnswer(variant, message string, err error) (schema.CommandExecuteRes
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: variant, Message: message}, nil
 }
 
-// startErrand begins an errand that prepare returns, with the text that answers the
-// command.
+// startErrand starts the errand that prepare returns. It answers the command with the text from prepare.
 func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directory string, prepare func(context.Context, *session) (*errand, string, error)) (schema.CommandExecuteResult, error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -147,8 +144,8 @@ func (h *Host) startErrand(ctx context.Context, c Client, key store.Key, directo
 	return commandAnswer("info", text, err)
 }
 
-// readyForErrand reads what an errand needs to know about its session. The session may
-// have had no pass since the host began.
+// readyForErrand reads the facts that an errand needs about its session. It cannot rely on an earlier pass,
+// because there may have been none since the host started.
 func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directory string) error {
 	if !s.known {
 		if _, err := h.load(ctx, s); err != nil {
@@ -187,7 +184,7 @@ func (h *Host) readyForErrand(ctx context.Context, c Client, s *session, directo
 	return nil
 }
 
-// busyWith says what the historian of a session does now.
+// busyWith returns a sentence about the historian's current work in a session.
 func (h *Host) busyWith(s *session) string {
 	if e := h.errands.of(s.key); e != nil {
 		return fmt.Sprintf("A %s is under way: %s. /%s cancel ends it.", e.noun, e.progress(), e.command)
@@ -195,7 +192,8 @@ func (h *Host) busyWith(s *session) string {
 	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
 }
 
-// newErrand returns an errand without its purpose.
+// newErrand returns an errand without the fields that differ between a recomp and a wrap-up, for example save
+// and finish.
 func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, error) {
 	codec, err := codecOf(s.key.Harness)
 	if err != nil {
@@ -207,8 +205,7 @@ func (h *Host) newErrand(s *session, scope history.Range, next int) (*errand, er
 	return e, nil
 }
 
-// launch takes the lease, and lets an errand work in the background. The caller holds the
-// session.
+// launch takes the lease and starts the errand in the background. The caller holds the session's lock.
 func (h *Host) launch(ctx context.Context, s *session, e *errand) error {
 	writing, cancel := h.writing(ctx)
 	defer cancel()
@@ -240,7 +237,7 @@ func (h *Host) carryOut(ctx context.Context, e *errand) {
 	}
 	text, err := h.endErrand(ctx, e, result, err)
 	switch {
-	case h.lifetime.Err() != nil, errors.Is(err, errCancelled): // nobody is there, or the user knows
+	case h.lifetime.Err() != nil, errors.Is(err, errCancelled): // the host is ending, or the user has cancelled it
 	case err != nil:
 		e.tell("warning", fmt.Sprintf("The %s stopped at message %d of %s: %s. %s", e.noun, e.done.Load()+1, e.scope, reasonOf(err), e.kept()))
 	default:
@@ -248,7 +245,7 @@ func (h *Host) carryOut(ctx context.Context, e *errand) {
 	}
 }
 
-// run summarises the messages of an errand.
+// run summarises the messages of the errand's range.
 func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
 	limit, err := e.host.historianLimit(ctx, &e.load)
 	if err != nil {
@@ -258,7 +255,7 @@ func (e *errand) run(ctx context.Context) (historian.SeriesResult, error) {
 	return historian.RunSeries(ctx, job, historian.SeriesPorts{Ports: e.host.ports(e), Chunk: e.read, Save: e.keep})
 }
 
-// reasonOf returns an error in words for the user.
+// reasonOf returns the text of an error for the user.
 func reasonOf(err error) string {
 	for _, cause := range []error{errCancelled, errReverted, errRescued, errYielded} {
 		if errors.Is(err, cause) {
@@ -268,9 +265,9 @@ func reasonOf(err error) string {
 	return format.Clean(err.Error())
 }
 
-// endErrand stores how an errand ended, and gives the session back.
+// endErrand stores how an errand ended, and releases the session's lease.
 func (h *Host) endErrand(ctx context.Context, e *errand, result historian.SeriesResult, runErr error) (string, error) {
-	h.errands.set(e.key, nil) // from here on, nobody can cancel it
+	h.errands.set(e.key, nil) // from here on, a user can no longer cancel it
 	if cause := context.Cause(ctx); cause != nil {
 		runErr = cause // whatever failed because of it
 	}
@@ -302,7 +299,7 @@ func (h *Host) endErrand(ctx context.Context, e *errand, result historian.Series
 	return text, runErr
 }
 
-// recordEnd stores that an errand has ended ahead of its end.
+// recordEnd stores that an errand has ended early.
 func (h *Host) recordEnd(ctx context.Context, e *errand, result historian.SeriesResult, reason error) {
 	h.Log.Warn("the historian has stopped", "session", e.key.Session, "cause", e.reason, "at", result.Next, "error", reason)
 	p := *e.plan
@@ -317,7 +314,8 @@ func (h *Host) recordEnd(ctx context.Context, e *errand, result historian.Series
 	}
 }
 
-// Ask implements ask.Asker. The user sees by the title which messages are read.
+// Ask implements ask.Asker. The title tells the user which messages the agent reads, for example "wrap-up
+// 12-40".
 func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	asker := e.host.askerOf(e.plan)
 	asker.title = fmt.Sprintf("%s %d-%d", e.noun, e.chunk.Start, e.chunk.End)
@@ -326,7 +324,7 @@ func (e *errand) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) {
 	return answer, err
 }
 
-// keep stores the result of one chunk, and shows how far the errand is.
+// keep stores the result of one chunk, and shows the progress to the user.
 func (e *errand) keep(ctx context.Context, r historian.Result) error {
 	if err := ended(ctx, "keep a summary"); err != nil { // the answer came too late
 		return err
@@ -343,13 +341,13 @@ func (e *errand) keep(ctx context.Context, r historian.Result) error {
 	return nil
 }
 
-// progress says how far the errand is.
+// progress returns how many messages of the errand are summarised so far.
 func (e *errand) progress() string {
 	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
 }
 
-// noticeInterval is the least time between two notices of progress. A chunk takes about as
-// long, and a notice covers a part of the screen.
+// noticeInterval is the least time between two notices of progress. One chunk takes about as long as this,
+// and a notice covers a part of the screen.
 const noticeInterval = time.Minute
 
 // noticeTimeout bounds the wait for a harness to show a notice.
@@ -365,8 +363,8 @@ func (e *errand) tell(variant, message string) {
 	}
 }
 
-// readAhead is the number of messages that read asks for first. A chunk has hundreds of
-// messages at most, and a session may have thousands.
+// readAhead is the number of messages that read asks for first. A chunk has at most hundreds of messages, but
+// a session may have thousands.
 const readAhead = 256
 
 // read returns the chunk at the beginning of a range. It is historian.SeriesPorts.Chunk.
@@ -376,7 +374,7 @@ func (e *errand) read(ctx context.Context, r historian.Range, budget int) (histo
 	var chunk history.Chunk
 	for next, count := r.Start, readAhead; next <= r.End && !chunk.HasMore; count *= 2 {
 		end := min(r.End, next+count-1)
-		for n := next; n <= end; n++ { // a message that nobody can read is covered, and says nothing
+		for n := next; n <= end; n++ { // an unreadable message is covered too, but adds no text
 			list = append(list, history.Message{Ordinal: n})
 		}
 		extent, err := e.source(ctx, next, end, func(m rawhistory.Message) bool {

@@ -19,8 +19,8 @@ func (e *Error) RPCCode() int { return e.code }
 // ErrResync asks the shim to send the whole array.
 var ErrResync = &Error{schema.CodeResync, "resync: the host does not hold the base of this transform"}
 
-// ErrClientLeft says that nothing of the client can arrive any more: it has closed the
-// connection, or its end of it.
+// ErrClientLeft says that no message of the client can arrive any more: the client has closed the connection,
+// or its end of it.
 var ErrClientLeft = &Error{schema.CodeCancelled, "the client left"}
 
 // invalid returns an error for a mistake of the caller.
@@ -28,7 +28,7 @@ func invalid(format string, args ...any) error {
 	return &Error{-32602, fmt.Sprintf(format, args...)}
 }
 
-// disabled returns an error that says why the host must not work.
+// disabled returns an error with the reason why the host must not work.
 func disabled(reason string) error {
 	return &Error{schema.CodeDisabled, "magicctx is disabled: " + reason}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Event takes note of what happens in the harness between passes. Events are lost
-// when the host is down, so nothing that a wire must be right about comes this way
-// only: a refusal that was missed makes room when the next one is heard of.
+// Event records events of the harness between passes. Events are lost while the host is down, so a correct
+// wire must not depend on them. For example, if the host misses a refusal, it makes room when it hears of the
+// next one.
 func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schema.Empty, error) {
 	harness, err := h.harness(c)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *Host) Event(ctx context.Context, c Client, p schema.EventParams) (schem
 	case transcript.RequestFailed:
 		err = h.noteError(ctx, key, e.Error, nil)
 	}
-	if err != nil { // most events write nothing, so their success says nothing
+	if err != nil { // most events write nothing, so only a failure tells us something
 		h.stored(err)
 	}
 	return schema.Empty{}, err
@@ -69,8 +69,7 @@ func (h *Host) forgetMessage(ctx context.Context, key store.Key, message string)
 	return nil
 }
 
-// noteStep takes note of a step of the model: what was refused, or what the
-// provider reported for it.
+// noteStep records a step of the model: either a refused prompt, or the usage that the provider reported.
 func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcript.Event, sent string) error {
 	m := &e.Message
 	if m.Errored {
@@ -79,7 +78,7 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 		}
 	}
 	if m.Completed == 0 {
-		return nil // the first of its updates
+		return nil // the first update of this step
 	}
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -96,9 +95,9 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 		}
 	}
 	if s.pipe == nil || s.pipe.Has(m.Key) {
-		return nil // a late update of a step whose pass is past
+		return nil // a late update of a step of an earlier pass
 	}
-	// An aborted answer reports no usage, and its thinking is sent like that of any other.
+	// An aborted answer reports no usage, but its thinking is sent again like any other, so we bind it here.
 	if err := h.bindAnswer(writing, s, m.Key, sent); err != nil || !isAccepted {
 		return err
 	}

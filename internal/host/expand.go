@@ -26,18 +26,17 @@ var expandParameters = json.Value(`{"type":"object","properties":{` +
 	`"offset":{"type":"integer","minimum":0,"description":"Where to go on in the first message. The end of a longer text names it."}` +
 	`},"required":["start"],"additionalProperties":false}`)
 
-// expandBudget is the largest text of one call, in tokens. docs/raw-history.md has the
-// reason.
+// expandBudget is the largest text of one call, in tokens. docs/raw-history.md has the reason.
 const expandBudget = 15_000
 
-// An expansion is what a call of ctx_expand asks for.
+// An expansion holds the arguments of one call of ctx_expand.
 type expansion struct {
 	start, end, offset int
 	isOutline          bool
 }
 
-// expand shows messages of the session to the letter. The same call shows the same text,
-// because stored messages do not change; so no reply is stored.
+// expand shows messages of the session verbatim. Stored messages do not change, so the same call always shows
+// the same text. That is why expand stores no reply.
 func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	e, err := expandArguments(p.Args)
 	if err != nil {
@@ -95,12 +94,11 @@ func expandArguments(args json.Value) (expansion, error) {
 // A rawSource reads messages of one session, as rawhistory.Reader.Read does.
 type rawSource func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error)
 
-// errSubagent is the refusal for a session that never has summaries.
+// errSubagent refuses ctx_expand in a subagent's session, which never has summaries.
 var errSubagent = errors.New("this is the session of a subagent; all of its messages are in front of you")
 
-// rawSource returns where the raw messages of a session are read: in memory, if the array
-// that the client sent begins with the session's first message, otherwise in the
-// harness's own store.
+// rawSource returns the source of a session's raw messages. If the array in memory begins with the session's
+// first message, the source is that array. Otherwise the source is the harness's own store.
 func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (rawSource, error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -123,8 +121,7 @@ func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (
 	return h.sourceOf(s, directory)
 }
 
-// sourceOf returns where the raw messages of a session are read. The caller holds the
-// session and has read its chronicle.
+// sourceOf is rawSource for a caller that holds the session's lock and has read its chronicle.
 func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
 	anchors := anchorsOf(s.chronicle.compartments)
 	if s.pipe != nil && isWhole(s.pipe, anchors) {
@@ -139,7 +136,7 @@ func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
 	}, nil
 }
 
-// anchorsOf returns the messages whose ordinals the compartments know.
+// anchorsOf returns the messages whose ordinals are known from the compartments.
 func anchorsOf(compartments []history.Compartment) (anchors []rawhistory.Anchor) {
 	for _, c := range compartments {
 		anchors = append(anchors, rawhistory.AnchorsOf(c.Start, c.StartKey, c.End, c.EndKey)...)
@@ -147,8 +144,8 @@ func anchorsOf(compartments []history.Compartment) (anchors []rawhistory.Anchor)
 	return anchors
 }
 
-// isWhole reports whether the array holds all messages of the session. After a compaction
-// of the harness it holds a summary in place of the oldest ones.
+// isWhole reports whether the array holds all messages of the session. After a compaction by the harness, the
+// array holds a summary in place of the oldest ones.
 func isWhole(p *pipeline.Session, anchors []rawhistory.Anchor) bool {
 	if len(anchors) > 0 {
 		return p.Has(anchors[0].Key)
@@ -161,8 +158,8 @@ func isWhole(p *pipeline.Session, anchors []rawhistory.Anchor) bool {
 	return true
 }
 
-// inMemory returns a source of the messages that a session holds now. The source needs no
-// lock: raw messages are never changed.
+// inMemory returns a source that reads the messages the session holds now. It needs no lock, because raw
+// messages never change.
 func inMemory(p *pipeline.Session, anchors []rawhistory.Anchor) rawSource {
 	raws, entries := make([]json.Value, p.Len()), make([]rawhistory.Entry, p.Len())
 	for i := range raws {
@@ -180,14 +177,14 @@ type page struct {
 	budget  int // tokens that are left
 	options rawhistory.TextOptions
 	body    strings.Builder
-	// last is the last message that was shown, whole or in part; 0 for none. next and
-	// offset say where the next page goes on.
+	// last is the last message that was shown, whole or in part. It is 0 if none was. The next page continues
+	// at next and offset.
 	last, next, offset int
 	isFull             bool
 }
 
-// add adds a message, or as much of it as fits. It returns false when the page is full.
-// Only the first message of a page is cut: any other one begins the next page.
+// add appends a message, or as much of it as fits. It returns false when the page is full. Only the first
+// message of a page is ever cut. Any other message that does not fit begins the next page.
 func (p *page) add(m rawhistory.Message) bool {
 	text := rawhistory.Text(m, p.options)
 	begin := runeStart(text, p.offset)
@@ -206,8 +203,8 @@ func (p *page) add(m rawhistory.Message) bool {
 	return !p.isFull
 }
 
-// runeStart returns the start of the character at a byte offset. An offset behind the end
-// is the end.
+// runeStart returns the start of the character at a byte offset. If the offset is beyond the end, it returns
+// the end.
 func runeStart(text string, offset int) int {
 	offset = min(offset, len(text))
 	for offset > 0 && offset < len(text) && !utf8.RuneStart(text[offset]) {
@@ -216,19 +213,19 @@ func runeStart(text string, offset int) int {
 	return offset
 }
 
-// maxBytesPerToken bounds how much of a text is counted: no text that people or programs
-// write has more bytes in a token on average.
+// maxBytesPerToken bounds how much of a text is counted. On average, no text that people or programs write
+// has more bytes per token.
 const maxBytesPerToken = 16
 
-// fit returns how many bytes at the beginning of a text fit into a budget, and their
-// tokens. It takes at least one character, so that a series of pages comes to an end.
+// fit returns how many bytes from the start of a text fit into a budget, and their tokens. It always takes at
+// least one character, so that a series of pages comes to an end.
 func fit(text string, budget int) (bytes, size int) {
 	whole := min(len(text), max(1, budget)*maxBytesPerToken)
 	low, high := 0, runeStart(text, whole)
 	if n := tokens.Count(text[:high]); n <= budget {
 		return high, n
 	}
-	for high-low > 1 { // the largest prefix that fits has low bytes or more, and fewer than high
+	for high-low > 1 { // the largest prefix that fits has at least low bytes, and fewer than high
 		if middle := (low + high) / 2; tokens.Count(text[:runeStart(text, middle)]) <= budget {
 			low = middle
 		} else {
@@ -242,9 +239,9 @@ func fit(text string, budget int) (bytes, size int) {
 	return low, tokens.Count(text[:low])
 }
 
-// render returns the page for the model. A line that the text cannot hold stands in front
-// of it and behind it: it is made from the text's hash. So no message can pretend that the
-// record ends before its end.
+// render returns the page for the model. It puts the same border line before and after the text, for example
+// `=== record 1f2e3d4c5b6a ===`. The border is made from the hash of the text, so the text cannot contain it,
+// and no message can pretend that the record has ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
 	if p.offset == 0 { // otherwise a line end belongs to the message that was cut

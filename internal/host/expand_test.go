@@ -46,8 +46,8 @@ func (h *harness) readsStores() (home string) {
 	return home
 }
 
-// apart returns messages of one moment as if one second lay between any two of them.
-// OpenCode sorts its rows by their times.
+// apart returns messages with times one second apart. The test needs this because OpenCode sorts its rows by
+// time.
 func apart(messages []json.Value) (all []json.Value) {
 	created := regexp.MustCompile(`"created":\d+`)
 	for i, m := range messages {
@@ -77,7 +77,7 @@ func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 
 var openCodeSession = store.Key{Harness: "opencode", Session: testSession}
 
-// record returns what stands between the two borders of a page.
+// record returns the text between the two borders of a page.
 func record(t testing.TB, page string) string {
 	t.Helper()
 	m := regexp.MustCompile(`(?s)\n(=== record [0-9a-f]{12} ===)\n(.*)\n(=== record [0-9a-f]{12} ===)(?:\n.*)?$`).FindStringSubmatch(page)
@@ -100,7 +100,7 @@ func TestExpandShowsMessagesToTheLetter(t *testing.T) {
 	if got := record(t, h.expand(`{"start":2,"outline":true}`)); !strings.HasSuffix(got, fmt.Sprintf("result of read: %d characters", len(found))) {
 		t.Error(got)
 	}
-	// What was dropped from the wire is there all the same.
+	// ctx_expand also shows content that was dropped from the wire.
 	h.drop("call-1", "2")
 	h.tool("a3", "three", "stop", 70_000)
 	h.user("u3", "go on")
@@ -132,8 +132,8 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 	}
 }
 
-// The harness's store has what memory does not hold: after a restart of the host, and
-// after the harness has cut its array.
+// ctx_expand reads from the harness's store if memory does not hold the messages: after a restart of the
+// host, and after the harness has cut its array.
 func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	h := turn(t)
 	want := record(t, h.expand(`{"start":1,"end":4}`))
@@ -155,8 +155,8 @@ func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	}
 }
 
-// A message that was deleted later must not shift the others: the ordinals of the
-// compartments stay.
+// If a message is deleted later, the ordinals of the others must not shift, because compartments refer to
+// them.
 func TestExpandKeepsTheOrdinalsOfCompartments(t *testing.T) {
 	h := turn(t)
 	h.publish(openCodeSession, "u1", "a1", 2)
@@ -255,8 +255,8 @@ func TestExpandWorksForPi(t *testing.T) {
 	}
 }
 
-// However long the messages are, the pages together show all of them to the letter, and no
-// page is larger than the budget.
+// However long the messages are, the pages together show all of them verbatim, and no page exceeds the
+// budget.
 func TestExpandPagesTogetherShowAll(t *testing.T) {
 	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An experience caches what was learned about the models of this process, as the store has
-// it. This host is the only writer.
+// An experience caches what this process has learned about models, for example their token ratios. It matches
+// the store, because this host is the only writer.
 type experience[T comparable] struct {
 	// learning keeps changes in order while they are written. It is separate from mu, so
 	// that a status never waits for a write.
@@ -17,8 +17,8 @@ type experience[T comparable] struct {
 	known map[schema.Model]T
 }
 
-// of returns what is known about a model. read reads it from the store. If that fails, of
-// returns what read returned, and the next call reads again.
+// of returns what is known about a model. If it is not cached, of calls read, which reads the store. If read
+// fails, of returns read's results, and the next call reads again.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]
@@ -39,9 +39,8 @@ func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	return stored, nil
 }
 
-// change replaces what is known about a model by what next makes of it, and stores it. The
-// change takes effect at once, even if the store fails to take it. If nothing changes,
-// store is not called.
+// change replaces the knowledge about a model with the result of next, and stores it. The cached value
+// changes at once, even if store then fails. If next changes nothing, store is not called.
 func (e *experience[T]) change(m schema.Model, known func() T, next func(T) T, store func(before, after T) error) error {
 	e.learning.Lock()
 	defer e.learning.Unlock()
@@ -56,7 +55,7 @@ func (e *experience[T]) change(m schema.Model, known func() T, next func(T) T, s
 	return store(before, after)
 }
 
-// set needs mu.
+// set requires that the caller holds mu.
 func (e *experience[T]) set(m schema.Model, v T) {
 	if e.known == nil {
 		e.known = make(map[schema.Model]T)

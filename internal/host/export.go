@@ -10,10 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// SessionExport returns the state that decides a session's next pass: the
-// configuration, the models as far as this host knows them, and the rows of the
-// session. A session that is about to become a copy has no rows of its own yet;
-// then the rows of its original are exported.
+// SessionExport returns the state that decides a session's next pass: the configuration, the models that this
+// host knows, and the rows of the session. A session that is about to become a copy has no rows yet. Then
+// SessionExport returns the rows of its original.
 func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExportParams) (schema.SessionExport, error) {
 	var none schema.SessionExport
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
@@ -41,8 +40,8 @@ func (h *Host) SessionExport(ctx context.Context, _ Client, p schema.SessionExpo
 	return schema.SessionExport{Config: config, Passes: sum.Passes, Tables: exported}, err
 }
 
-// originalOf returns the session that the first pass of key will inherit from. If
-// key is no fork, the result is empty.
+// originalOf returns the session that the first pass of key will inherit from. If key is not a fork, the
+// result is empty.
 func (h *Host) originalOf(ctx context.Context, key store.Key, p schema.SessionExportParams) ([]store.Key, error) {
 	codec, err := codecOf(key.Harness)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inherited is what a copy of another session begins with, beside its units.
+// inherited is the state that a copy of another session begins with, besides its units.
 type inherited struct {
 	edits    []store.EditRow
 	thinking []store.ThinkingRow
 	rest     store.Inheritance
 }
 
-// buildCopy builds a session that begins with a history. A fork is such a session:
-// the harness has copied messages under new ids. What was decided about the originals
-// holds for the copies, so that the copy is sent as the original was: it fits, and the
-// provider still has its prefix. Where no original is found the session begins anew.
+// buildCopy builds a session that begins with history. A fork is such a session: the harness has copied
+// messages and gave them new ids. buildCopy applies the decisions about the originals to the copies, so that
+// the copy's wire equals the original's. So the copy fits into the window, and the provider still has its
+// prefix. If buildCopy finds no original, the session starts without inherited state.
 func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, codec transcript.Codec, messages []json.Value) error {
 	original, copied, err := h.original(ctx, s, pipeline.OutlineOf(codec, messages))
 	if err != nil {
@@ -50,8 +50,9 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 	return nil
 }
 
-// original returns the session that the array is a copy of, and how far; nothing if
-// there is none. Of several the one that most of it is a copy of counts.
+// original returns the session that the array is a copy of, and how much of it is copied. If there is no
+// original, both results are empty. If there are several, original returns the one with the most copied
+// units.
 func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	first := o.First()
 	if first == 0 {
@@ -66,7 +67,7 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 		if err != nil {
 			return best, longest, err
 		}
-		if !found { // deleted meanwhile
+		if !found { // it was deleted in the meantime
 			continue
 		}
 		units := make([]frozen.Unit, len(snap.Units))
@@ -80,10 +81,9 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 	return best, longest, nil
 }
 
-// adopt builds the session from what its original holds. All of it is stored with
-// the first pass. What else is decided about a message or a unit has to be copied
-// here: units keep their tags and change their keys, messages change theirs
-// (copied.Messages).
+// adopt builds the session from the state of its original. The first pass stores all of it. Whoever adds a
+// decision about messages or units must copy it here too: a copied unit keeps its tag and gets a new key, and
+// a copied message gets a new key (copied.Messages).
 func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history copiedHistory, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
 	from := original.Session
 	s.row.Epoch, s.row.TagCounter = from.Epoch, copied.TagCounter()
@@ -111,17 +111,17 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history c
 		}
 	}
 	newest := chainFrom(from.WireMessages, from.WireChain)
-	for _, t := range original.Thinking { // the chain that it is bound to is the copy's as well
+	for _, t := range original.Thinking { // the copy has the same chain as the original, so the binding stays valid
 		b := frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0}
 		if b, ok := copied.MovedBinding(b, newest, from.Setup.Preamble); ok {
 			snap.Thinking = append(snap.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
 		}
 	}
-	if nudge.Message != store.MessageDelivered { // what waits is the original's
+	if nudge.Message != store.MessageDelivered { // a waiting message is meant for the original only
 		nudge.Message = store.MessageNone
 	}
 	s.unsaved = copied.Units
-	for _, u := range waiting { // what a busy database has not taken of the copy yet
+	for _, u := range waiting { // units of the copy that a busy database has not stored yet
 		if keys[u.Tag] == "" {
 			s.unsaved = append(s.unsaved, unitFromRow(u))
 			snap.Units = append(snap.Units, u)
@@ -131,14 +131,14 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history c
 		Queued: snap.Queued, System: s.row.System, Nudge: nudge, Head: history.head, Compartments: history.rows,
 	}}
 	s.build(snap, codec)
-	if s.row.Mode == from.Mode { // else the wire is another one, and nothing of it is cached
+	if s.row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
 		s.pipe.Meta.Passes, s.pipe.Meta.At = from.Passes, from.LastPassAt
 		s.pipe.Meta.Model, s.pipe.Meta.Agent = schema.Model{Provider: from.Provider, ID: from.Model}, from.Agent
 	}
 }
 
-// systemOfCopy returns the system prompt of a copy: that of its original, unless the copy's
-// first request leaves with one that the harness has asked for already.
+// systemOfCopy returns the system prompt of a copy. That is the original's prompt, unless the harness has
+// already asked for the system prompt of the copy's first request.
 func systemOfCopy(own store.SystemState, original store.SessionRow) store.SystemState {
 	switch {
 	case own.SystemHash == "":
@@ -152,15 +152,15 @@ func systemOfCopy(own store.SystemState, original store.SessionRow) store.System
 	return own
 }
 
-// A copiedHistory is the part of a session's history that a copy of it begins with.
+// A copiedHistory is the part of the original's history that a copy begins with.
 type copiedHistory struct {
 	// head is nil if the original's head covers messages that the copy does not have.
 	head *store.HeadRow
 	rows []store.CompartmentRow
 }
 
-// historyOfCopy returns the compartments whose messages the copy has, and the head if it
-// shows no others.
+// historyOfCopy returns the compartments whose messages the copy has. It returns the head only if the head
+// covers no other messages.
 func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	for _, row := range rows {

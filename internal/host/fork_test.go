@@ -95,7 +95,7 @@ func (f *sideSession) transform(parent string) (schema.WireMutation, error) {
 	return m, err
 }
 
-// wireOf returns the messages as the provider gets them, without ids.
+// wireOf returns the messages in the form that the provider gets, without ids.
 func wireOf(t testing.TB, messages []json.Value, patches map[string]schema.Patch) []string {
 	t.Helper()
 	var wire []string
@@ -208,8 +208,7 @@ func equalSnapshots(a, b store.Snapshot) bool {
 	return a.Session == b.Session && slices.Equal(a.Units, b.Units) && slices.Equal(a.Edits, b.Edits) && slices.Equal(a.Queued, b.Queued)
 }
 
-// Drops that wait in the original also wait in the fork, and are applied with
-// its first bust.
+// Drops that are queued in the original are also queued in the fork. Its first bust applies them.
 func TestForkInheritsWhatWaits(t *testing.T) {
 	h := worked(t)
 	f := h.fork("ses_2", len(h.messages))
@@ -251,8 +250,8 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	}
 }
 
-// Thinking stays valid in the fork, because the prompt before it is the same.
-// Thinking that a bust has removed stays away.
+// Thinking stays valid in the fork, because the prompt before it is the same. Thinking that a bust has
+// removed stays removed.
 func TestForkKeepsBoundThinking(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -314,8 +313,8 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// A weak match must not inherit: a session that is not a copy takes over
-// nothing, and a copy takes over nothing from its first different message on.
+// A similar session must not inherit: a session that is not a copy takes over nothing. A copy takes over
+// nothing from its first different message on.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {
@@ -358,8 +357,8 @@ func TestOnlyCopiesInherit(t *testing.T) {
 	}
 }
 
-// OpenCode wraps a prompt that was typed while the model worked in a reminder,
-// for one step only. The fork holds the prompt as it was typed.
+// If the user types a prompt while the model works, OpenCode wraps it in a reminder for one step only. The
+// fork holds the prompt as the user typed it.
 func TestForkAfterAWrappedPrompt(t *testing.T) {
 	h := turn(t)
 	plain := len(h.messages)
@@ -482,7 +481,7 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 			rt.Fatal("the fork knows no original")
 		}
 		if f.last.Verdict != schema.Steady {
-			return // the fork decides under its own pressure
+			return // the fork now decides under its own pressure
 		}
 		want, got := wireOf(t, h.messages[:at], h.patches), wireOf(t, f.messages, f.patches)
 		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
@@ -491,8 +490,8 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The original is forked before a pass has seen its newest answer. That answer's
-// thinking stands behind the same prompt in the fork.
+// The user forks the original before a pass has seen its newest answer. In the fork, the same prompt precedes
+// that answer's thinking.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -12,15 +12,14 @@ import (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// guidance is parsed at its first use: a bridge has no use for it.
+// guidance is parsed on first use, because a bridge never uses it.
 var guidance = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(prompts, "prompts/*.md")) })
 
 // guidanceHeading marks a system prompt that already contains the guidance.
 const guidanceHeading = "## Magic Context"
 
-// guidanceFor returns the instructions that the model needs in a mode; "" if it
-// needs none. They contain no documents, profiles or memories, because those
-// would change the prefix.
+// guidanceFor returns the instructions that the model needs in a mode, or "" if it needs none. They contain
+// no documents, profiles or memories, because a change of those would change the prefix.
 func guidanceFor(m mode.Mode, protectedTags int) string {
 	var files []string
 	switch {

@@ -21,21 +21,21 @@ import (
 // summarises the oldest messages that no compartment covers, and publishes the result.
 // The next pass that busts shows it in the head (docs/history.md).
 
-// A workload is what the newest pass knew about its session, as far as the historian needs
-// it. It is the zero workload until the session's first pass in this process.
+// A workload holds the facts of the newest pass that the historian needs. It is zero until the session's
+// first pass in this process.
 type workload struct {
 	client    Client
 	directory string
 	config    schema.Config
 	model     schema.Model
 	price     schema.Price
-	// limit is the prompt limit in tokens of the host's count, because the history is
-	// counted so.
+	// limit is the prompt limit in tokens of the host's count, because the host counts the history in the
+	// same tokens.
 	limit     int
 	threshold float64
 	lowMark   float64
-	// usage is the pressure that the pass has left, in percent of the limit. size is the
-	// size of that prompt in the host's tokens.
+	// usage is the pressure after the pass, in percent of the limit. size is the size of the pass's prompt in
+	// the host's tokens.
 	usage float64
 	size  int
 	pass  int
@@ -46,24 +46,22 @@ type work struct {
 	workload
 	throttle history.Throttle
 	isLoaded bool // throttle has been read
-	// askedAt is the tag counter at which the trigger was asked last.
+	// askedAt is the tag counter at the time of the last question to the trigger.
 	askedAt int
-	// askedLevel is the level of usage at that time. A higher one is a reason to ask
-	// again at once: the bust that could show the result is near.
+	// askedLevel is the level of usage at that time. If the level has risen since, the host asks again at
+	// once, because the bust that could show the result is near.
 	askedLevel history.Level
-	// halvings says how often the next chunk is halved. A publication by a model sets it
-	// to 0.
+	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
 	halvings int
 	// running is the run under way, nil if there is none.
 	running *plan
 }
 
-// stepsBetween is the number of new units after which a pass without pressure asks the
-// trigger again. The trigger reads all messages without compartment, so it is not asked on
-// every pass.
+// stepsBetween is the number of new units after which a pass without pressure asks the trigger again. The
+// trigger reads all messages that no compartment covers, so asking it on every pass would be slow.
 const stepsBetween = 8
 
-// considerHistorian asks the trigger in the background, if it may fire.
+// considerHistorian asks the trigger in the background, unless it cannot fire now.
 func (h *Host) considerHistorian(c Client, ps *pass) {
 	s := ps.s
 	if !ps.summarises() {
@@ -106,7 +104,7 @@ func (ps *pass) workload(c Client) workload {
 		limit: r.Counting.Model.OwnTokens(r.LimitTokens), threshold: r.Threshold, lowMark: r.LowMark, usage: d.Percent, pass: ps.s.row.Passes,
 	}
 	size := d.Size.Current
-	if d.Verdict != schema.Steady && size > 0 { // what the bust removed is no longer pressure
+	if d.Verdict != schema.Steady && size > 0 { // the bust removed tokens, and they no longer add to the pressure
 		left := max(0, size-d.Price.Removed)
 		w.usage *= float64(left) / float64(size)
 		size = left
@@ -139,13 +137,13 @@ type plan struct {
 	load    workload
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
-	// kind is that of the run's record, "" for "incremental".
+	// kind is the kind of the run's record. "" means "incremental".
 	kind string
-	// yields says that a run that is urgent may take its place.
+	// yields says that an urgent run may take the place of this one.
 	yields bool
 }
 
-// summarise asks the trigger, and carries out the run that it wants.
+// summarise asks the trigger. If the trigger wants a run, summarise carries it out.
 func (h *Host) summarise(key store.Key, load workload) {
 	ctx := h.lifetime
 	limit, err := h.historianLimit(ctx, &load)
@@ -175,8 +173,8 @@ func (h *Host) summarise(key store.Key, load workload) {
 	h.finish(p, result, err)
 }
 
-// plan returns the run that the trigger and the throttle allow now, nil for none. It takes
-// the session's lease for it. limit is the prompt limit of the models, in tokens.
+// plan returns the run that the trigger and the throttle allow now, or nil. It takes the session's lease for
+// the run. limit is the smallest prompt limit of the models that may be asked, in tokens.
 func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	w := &s.work
 	if s.pipe == nil || w.running != nil || w.client == nil {
@@ -243,7 +241,7 @@ func (h *Host) run(ctx context.Context, p *plan) (historian.Result, error) {
 	return historian.Run(ctx, p.job, h.ports(h.askerOf(p)))
 }
 
-// askerOf returns the way to ask the hidden agents of a plan.
+// askerOf returns the asker through which a plan reaches its hidden agents.
 func (h *Host) askerOf(p *plan) sessionAsker {
 	return sessionAsker{
 		host: h, harness: schema.Harness(p.key.Harness), client: p.load.client, directory: p.load.directory, session: p.key.Session,
@@ -296,18 +294,18 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	h.publish(s.key)
 }
 
-// hasTime reports whether a model may try again, because the window is far from full. Then
-// an extract would cost fidelity for nothing.
+// hasTime reports whether a model may try again because the window is far from full. While there is time, an
+// extract would lose detail without a need.
 func (p *plan) hasTime() bool {
 	return p.grant.Way == history.ByModel && p.load.usage < p.load.threshold
 }
 
-// maxHalvings is how often the chunk of a failing historian is halved: the smallest chunk is
-// an eighth of the usual one.
+// maxHalvings is how often the chunk of a failing historian is halved. With 3, the smallest chunk is an
+// eighth of the usual one.
 const maxHalvings = 3
 
-// nextHalving returns how often the next chunk is halved, after a run that failed. A model
-// may manage a shorter chunk.
+// nextHalving returns how often the next chunk is halved after a failed run. The model may succeed with a
+// shorter chunk.
 func nextHalving(halvings int, r *historian.Result) int {
 	if !r.ShorterMayHelp() {
 		return halvings
@@ -315,11 +313,11 @@ func nextHalving(halvings int, r *historian.Result) int {
 	return min(halvings+1, maxHalvings)
 }
 
-// finishTimeout bounds the wait for the database at the end of a run. Nobody waits for it,
-// and the result has cost money.
+// finishTimeout bounds the wait for the database at the end of a run. It is long because no user waits for
+// the write, and the result has cost money.
 const finishTimeout = 30 * time.Second
 
-// publishHistory stores the result of a run, and tells the session.
+// publishHistory stores the result of a run, and updates the session in memory.
 func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result historian.Result) error {
 	way, throttle := history.ByModel, s.work.throttle
 	publish := publication(p, result)
@@ -337,7 +335,7 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
 		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
 	s.work.throttle = throttle.Published(way)
-	s.work.askedAt = 0 // more may be eligible
+	s.work.askedAt = 0 // more messages may be eligible now
 	if way == history.ByModel {
 		s.work.halvings = 0
 	}
@@ -362,7 +360,7 @@ func (h *Host) refreshChronicle(ctx context.Context, s *session) error {
 	return nil
 }
 
-// recordFailure stores that a run has ended without a publication.
+// recordFailure stores that a run has ended without publishing anything.
 func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result historian.Result, reason error) {
 	h.Log.Warn("the historian has failed", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason, "error", reason)
 	s.work.throttle = p.failed(s.work.throttle, result)
@@ -380,7 +378,7 @@ func (h *Host) recordFailure(ctx context.Context, s *session, p *plan, result hi
 	}
 }
 
-// failed returns the throttle after the models of the run have given no usable answer.
+// failed returns the throttle after a run whose models gave no usable answer.
 func (p *plan) failed(t history.Throttle, r historian.Result) history.Throttle {
 	used := r.Usage()
 	return t.Failed(p.load.pass, p.grant, used.Input+used.CacheRead+used.CacheWrite, cost(p.load.price, r))
@@ -396,7 +394,7 @@ func (h *Host) loadThrottle(ctx context.Context, s *session) error {
 		return err
 	}
 	if sum.Throttle != "" {
-		_ = json.Unmarshal([]byte(sum.Throttle), &s.work.throttle) // a throttle of another release begins anew
+		_ = json.Unmarshal([]byte(sum.Throttle), &s.work.throttle) // if another release wrote the throttle, it starts again from zero
 	}
 	s.work.isLoaded = true
 	return nil
@@ -409,7 +407,7 @@ func (h *Host) saveThrottle(ctx context.Context, s *session) error {
 	return h.Store.SavePace(writing, s.key, string(state), 0)
 }
 
-// nextHolder returns a name for a run, by which it holds its lease.
+// nextHolder returns a name for a run. The run holds its lease under this name.
 func (h *Host) nextHolder() string { return fmt.Sprintf("%d.%d", os.Getpid(), h.revision.Add(1)) }
 
 // Stop ends the runs of the historian, and waits for them until ctx ends.

@@ -46,8 +46,8 @@ func good(p schema.AgentRunParams) (string, error) {
 	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
 }
 
-// talk adds n turns. The last one ends with an answer that reports a prompt of the size,
-// and the ones before report as much less as they had less to read.
+// talk adds n turns. The answer of the last turn reports a prompt of this size. The answers before it report
+// smaller ones, because they had less to read.
 func (h *harness) talk(from, n, words, promptTokens int) {
 	for i := from; i < from+n; i++ {
 		h.clock.Advance(time.Second)
@@ -107,7 +107,7 @@ func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 	}
 }
 
-// With each bad historian the prompt goes out, and nothing of the history is lost.
+// With each bad historian, the prompt is sent, and no history is lost.
 func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
 	for name, answer := range map[string]string{
 		"nothing": "", "garbage": "<<<>>> no", "refusal": "I cannot help with that.",
@@ -172,7 +172,7 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 	}
 }
 
-// A revert behind the end of a compartment takes that compartment, and nothing else.
+// If a revert takes back the last message of a compartment, it removes this compartment and no other.
 func TestRevertWithdrawsCompartments(t *testing.T) {
 	h := answering(t, good)
 	h.talk(0, 20, 950, 40_000)
@@ -241,8 +241,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	}
 }
 
-// The bust that shows a compartment has made room, although the newest usage is that of the
-// prompt before it. So no second run begins for the rest. Until then a status counts the runs.
+// The bust that shows a compartment has made room, but the newest usage still belongs to the prompt before
+// it. So no second run may begin for the rest. A status counts the runs until they end.
 func TestNoRunBeginsRightAfterABust(t *testing.T) {
 	runs := 0
 	var h *harness

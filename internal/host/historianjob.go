@@ -25,8 +25,8 @@ import (
 // continues the story.
 const references = 6
 
-// detailed is how many of these it reads in their first tier. The other tiers only say the
-// same again, and a run of the historian costs little more than it reads.
+// detailed is how many of these the historian reads in their first tier. It does not get the other tiers,
+// because they only repeat the same content, and most of a run's cost is the text that it reads.
 const detailed = 2
 
 // job returns what the historian needs to summarise the eligible messages of a snapshot.
@@ -48,7 +48,7 @@ func (h *Host) job(s *session, snapshot history.Snapshot, u pipeline.Uncovered, 
 	return j, nil
 }
 
-// pattern returns what the jobs of a session have in common.
+// pattern returns the part of a job that all jobs of a session share.
 func (h *Host) pattern(s *session) historian.Job {
 	w := &s.work
 	j := historian.Job{
@@ -68,8 +68,8 @@ func historianModels(a schema.Agent) []string {
 	return ask.Models(append([]string{a.Model}, a.FallbackModels...)...)
 }
 
-// historianLimit returns the smallest prompt limit of the models that may be asked, in
-// tokens of the host's count. It may have to ask the harness, so nothing may wait for it.
+// historianLimit returns the smallest prompt limit of the models that may be asked, in tokens of the host's
+// count. It may ask the harness, which takes time, so it must not run while a user waits.
 func (h *Host) historianLimit(ctx context.Context, w *workload) (int, error) {
 	limits := []int{w.limit}
 	for _, name := range historianModels(w.config.Historian.Agent) {
@@ -95,7 +95,7 @@ func chunkOf(c history.Chunk) historian.Chunk {
 	return out
 }
 
-// rawOf returns the messages of a range with the outputs of their calls.
+// rawOf returns the messages of a range, including the outputs of their tool calls.
 func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) []historian.Message {
 	var all []historian.Message
 	for _, m := range u.Messages.Between(r.Start, r.End+1) {
@@ -123,7 +123,7 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 		r := historian.Reference{
 			Range: historian.Range{Start: c.Start, End: c.End}, Title: c.Title, Episode: c.Episode, Importance: c.Importance,
 		}
-		tier := 1 // the second one: what is already told, briefly
+		tier := 1 // the second tier, because the historian needs older parts of the story only briefly
 		if i >= min(len(all), references)-detailed {
 			tier = 0
 		}
@@ -133,7 +133,7 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 	return newest
 }
 
-// publication returns what a run has made, as the store takes it.
+// publication converts the result of a run to the form of the store.
 func publication(p *plan, r historian.Result) store.Publication {
 	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw)}
 	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
@@ -156,8 +156,7 @@ func publication(p *plan, r historian.Result) store.Publication {
 	return out
 }
 
-// rowsOf returns the compartments that a run has made of raw messages, as the store takes
-// them.
+// rowsOf converts the compartments that a run has made of raw messages to rows of the store.
 func rowsOf(r historian.Result, raw []historian.Message) []store.CompartmentRow {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {
@@ -209,7 +208,7 @@ func runRow(p *plan, r historian.Result) store.RunRow {
 	}
 }
 
-// problemOf says in a sentence why the models' answers were not taken.
+// problemOf says in one sentence why the models' answers were rejected.
 func problemOf(r historian.Result) string {
 	var problems []string
 	for _, a := range r.Attempts {

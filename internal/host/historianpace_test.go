@@ -21,7 +21,8 @@ func countingRuns(t *testing.T) (h *harness, runs *atomic.Int32) {
 	}), runs
 }
 
-// readOn adds a step of the model in the middle of a turn, and passes. The step has an output of that many words.
+// readOn adds a step of the model in the middle of a turn, and runs a pass. The step has an output of this
+// many words.
 func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation {
 	h.t.Helper()
 	h.clock.Advance(time.Second)
@@ -31,8 +32,8 @@ func (h *harness) readOn(id string, words, promptTokens int) schema.WireMutation
 	return m
 }
 
-// In a long turn, published history waits for the force level. Until then the usage stays high, and each
-// further step once made a compartment of its own.
+// In a long turn, published history waits for the force level. Until then the usage stays high. Each further
+// step once caused another compartment.
 func TestHistoryThatWaitsForABustIsNoReasonForARun(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 20, 950, 40_000)
@@ -76,7 +77,7 @@ func TestPressureThatABustHasRelievedIsNoReasonForARun(t *testing.T) {
 	}
 }
 
-// One run takes only a part of a long history. The next pass begins another, without new messages.
+// One run takes only a part of a long history. The next pass begins another run, even without new messages.
 func TestOneRunFollowsAnother(t *testing.T) {
 	h, runs := countingRuns(t)
 	h.talk(0, 60, 950, 40_000)
@@ -90,7 +91,7 @@ func TestOneRunFollowsAnother(t *testing.T) {
 	}
 }
 
-// A user who leaves the harness does not want a worse history.
+// If a user leaves the harness during a run, the run must not publish an extract for that reason.
 func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	h := answering(t, good)
 	h.runAgent = func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {
@@ -115,7 +116,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// The status names the cause if a slow historian was overtaken.
+// If an extract has overtaken a slow historian, the status names the cause.
 func TestOvertakenRunIsAFailure(t *testing.T) {
 	begun := make(chan struct{}, 8)
 	h := answering(t, good)

@@ -14,13 +14,13 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A chronicle is what the passes of a session know about its history. It is read with the
-// session, and again after each publication.
+// A chronicle holds the facts about a session's history that its passes use. It is read with the session, and
+// again after each publication.
 type chronicle struct {
 	compartments []history.Compartment
 	end          store.HistoryEnd
 	memories     store.ProjectMemories
-	// headGeneration is the generation of the compartments that the head was made from.
+	// headGeneration is the generation of the compartments that the head was rendered from.
 	headGeneration int
 	// markers are the compaction markers in the harness's own store.
 	markers markers
@@ -45,7 +45,7 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 	return c, nil
 }
 
-// history returns what the head can be made of in this pass.
+// history returns the material for the head in this pass.
 func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.History {
 	s := ps.s
 	if s.mode().IsSubagent || len(s.chronicle.compartments) == 0 {
@@ -61,8 +61,8 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	}
 }
 
-// projectDocs returns the documents of the project that the baseline shows. A project whose
-// documents cannot be read has none.
+// projectDocs returns the documents of the project that the baseline shows. If they cannot be read, it
+// returns none.
 func (h *Host) projectDocs(ctx context.Context, directory, session string) []history.Doc {
 	found, err := h.docs.Read(ctx, directory)
 	if err != nil {
@@ -78,9 +78,9 @@ func (h *Host) projectDocs(ctx context.Context, directory, session string) []his
 	return docs
 }
 
-// withdraw tells the store of a revert, after the pass whose head no longer shows the
-// messages that are gone. It deletes the compartments that cover one of them, and ends a
-// run that summarises one of them.
+// withdraw updates the store after a revert. It runs after the pass whose head no longer shows the reverted
+// messages. It deletes the compartments that cover a reverted message, and ends the running historian if it
+// summarises one.
 func (h *Host) withdraw(ctx context.Context, s *session) {
 	from := s.firstGone()
 	if from == 0 {
@@ -107,12 +107,12 @@ func (h *Host) withdraw(ctx context.Context, s *session) {
 	}
 }
 
-// standing returns how many compartments a revert has left.
+// standing returns how many compartments remain after a revert.
 func (s *session) standing() int {
 	return s.pipe.Standing(s.chronicle.published())
 }
 
-// published returns the compartments and the marker, as the pipeline takes them.
+// published converts the compartments and the marker to the form of the pipeline.
 func (c *chronicle) published() *pipeline.History {
 	return &pipeline.History{Compartments: c.compartments, Marker: c.markers.begin()}
 }
@@ -132,12 +132,12 @@ func (s *session) firstGone() int {
 	return 0
 }
 
-// firstGone returns the first message behind which none of a run's messages is left, 0 if
-// the last one is there.
+// firstGone returns the ordinal of the first message such that neither it nor any later message of the run is
+// left. It returns 0 if the run's last message is still there.
 func firstGone(p *pipeline.Session, lines []historian.Line) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {
-		case line.Key == "": // it cannot be read, so nobody knows
+		case line.Key == "": // an unreadable message has no key, so we cannot tell
 		case p.Has(line.Key):
 			return ordinal
 		default:
@@ -198,6 +198,6 @@ func headFromRow(r *store.HeadRow) frozen.Head {
 		Memories: strings.Trim(r.Memories, "[]"), MemoryMark: r.MemoryID, UpdateMark: r.ChangeID,
 		FoldedAt: r.FoldedAt, DocsHash: r.DocsHash,
 	}
-	_ = json.Unmarshal([]byte(r.Sections), &h.Sections) // they are for people only
+	_ = json.Unmarshal([]byte(r.Sections), &h.Sections) // people read the sections; no decision uses them
 	return h
 }

@@ -18,7 +18,7 @@ const (
 	kindWrapUp      = "wrapup"
 )
 
-// addWork names the run under way and an unfinished recomp. It takes no session's lock.
+// addWork adds the current run and an unfinished recomp to the status. It takes no session's lock.
 func (h *Host) addWork(st *schema.HistoryStatus, s store.SessionReport) {
 	sum := s.History
 	if e := h.errands.of(s.Key); e != nil {

@@ -25,26 +25,24 @@ type Options struct {
 	Log   *slog.Logger
 	// LoadConfig reads the configuration of a directory.
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
-	// Conflicts names everything in a directory's configuration of the harness
-	// that cannot work beside magicctx. nil finds nothing.
+	// Conflicts lists the settings of the harness in a directory that cannot work beside magicctx. If it is
+	// nil, the host looks for none.
 	Conflicts func(context.Context, schema.Harness, string) []config.Warning
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader
-	// Markers set compaction markers in the harnesses' own stores. A harness that is not
-	// here gets none.
+	// Markers set compaction markers in the harnesses' own stores. If the map has no entry for a harness,
+	// that harness gets no markers.
 	Markers map[schema.Harness]Markers
-	// CommitTimeout bounds the wait for another program's lock on the database;
-	// 0 means one second. A pass whose decisions were not stored in time leaves
-	// them to the next pass.
+	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second. If a
+	// pass's decisions were not stored in time, the next pass makes them again.
 	CommitTimeout time.Duration
-	// Summarises lets the historian run. A replay of a trace without recorded runs has no
-	// historian.
+	// Summarises switches the historian on. A replay of a trace without recorded runs leaves it off.
 	Summarises bool
 	// Agents answers in place of the harness's hidden agents; nil asks the harness.
 	Agents Agents
-	// Taken is called after each stored pass that has added edits, with the number
-	// of the pass and its edits. A replay uses it to show them; nil calls nothing.
+	// Taken is called after each stored pass that has added edits. It gets the number of the pass and the
+	// edits. A replay uses it to show them. If it is nil, nothing is called.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
@@ -54,7 +52,7 @@ type Host struct {
 	Options
 	sessions sessions
 	revision atomic.Uint64
-	// uses, lives and ratios are what was learned about the models.
+	// uses, lives and ratios cache the experience with models.
 	uses    experience[store.WindowRow]
 	lives   experience[route.Learned]
 	ratios  experience[store.TokenRatioRow]
@@ -62,27 +60,27 @@ type Host struct {
 	titles  titles
 	docs    projectdocs.Reader
 	errands errands
-	// marking keeps the changes of compaction markers in order. noMarker is the reason why
-	// none can be set, nil if there is no reason.
+	// marking keeps the changes of compaction markers in order. noMarker is the reason why the last change of
+	// a marker failed, or nil.
 	marking  sync.Mutex
 	noMarker atomic.Pointer[string]
-	// sending counts the messages that are on their way to a harness.
+	// sending counts the nudge messages that are on their way to a harness.
 	sending sync.WaitGroup
-	// background counts the runs of the historian. lifetime ends them.
+	// background counts the work in the background, for example runs of the historian. The
+	// work ends when lifetime ends.
 	background sync.WaitGroup
 	lifetime   context.Context
-	// summarising counts the runs of the historian that are under way, or that a pass has
-	// put to the trigger.
+	// summarising counts the runs of the historian: those under way, and those for which a pass has just
+	// asked the trigger.
 	summarising atomic.Int64
 	end         context.CancelFunc
 	// agentRuns holds a token for each hidden agent that runs.
 	agentRuns chan struct{}
-	// trouble is the reason why the last write to the store failed. It is nil
-	// while writing works.
+	// trouble is the reason why the last write to the store failed. It is nil if the last write succeeded.
 	trouble atomic.Pointer[string]
-	// isDamaged says that the write failed because the database is damaged.
+	// isDamaged says that the last write failed because the database is damaged.
 	isDamaged atomic.Bool
-	// damageTold says that a client was told about a damaged database.
+	// damageTold says that some client has already been told about a damaged database.
 	damageTold atomic.Bool
 
 	// mu guards clients with their fields, configs and subscribers.
@@ -98,11 +96,11 @@ type directory struct {
 	path    string
 }
 
-// A client is the host's knowledge about one connection.
+// A client holds the host's facts about one connection.
 type client struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
-	// limits are the models as this harness's catalogue has them.
+	// limits holds the limits of each model as this harness's catalogue reported them.
 	limits map[schema.Model]schema.ModelLimits
 	// keptWarm is how long the harness keeps idle prefixes warm.
 	keptWarm time.Duration
@@ -118,9 +116,8 @@ func New(o Options) *Host {
 	h.sessions.byKey = make(map[store.Key]*session)
 	h.savings.known = make(map[store.Key]saving)
 	h.titles.stored = make(map[store.Key]string)
-	// A revision must not recur after a restart, or a shim could take the base
-	// of another array for its own. Microseconds since 1970 stay below 2^53,
-	// which JavaScript can represent.
+	// A revision must not occur again after a restart. Otherwise a shim could mistake another array for the
+	// base it holds. Microseconds since 1970 stay below 2^53, which JavaScript can represent exactly.
 	h.revision.Store(uint64(o.Clock.Now()) * 1000)
 	return h
 }
@@ -144,7 +141,7 @@ func (h *Host) harness(c Client) (string, error) {
 	return string(known.harness), nil
 }
 
-// key returns the store's key for the session of a request.
+// key returns the store's key for a client's session.
 func (h *Host) key(c Client, session string) (store.Key, error) {
 	harness, err := h.harness(c)
 	if err != nil {
@@ -156,8 +153,7 @@ func (h *Host) key(c Client, session string) (store.Key, error) {
 	return store.Key{Harness: harness, Session: session}, nil
 }
 
-// config returns the configuration of a directory as it was when a client last
-// opened it.
+// config returns the configuration of a directory as a client last loaded it.
 func (h *Host) config(harness, path string) schema.Config {
 	d := directory{schema.Harness(harness), path}
 	h.mu.Lock()
@@ -173,7 +169,7 @@ func (h *Host) config(harness, path string) schema.Config {
 	return cfg
 }
 
-// stored records for status whether the last write to the store succeeded.
+// stored remembers for status whether the last write to the store succeeded.
 func (h *Host) stored(err error) {
 	switch {
 	case err == nil:
@@ -191,12 +187,12 @@ func (h *Host) stored(err error) {
 	}
 }
 
-// ChatMessage is not used yet. It leaves the message as it is.
+// ChatMessage does nothing yet: it leaves the message unchanged.
 func (h *Host) ChatMessage(context.Context, Client, schema.ChatMessageParams) (schema.ChatMessageResult, error) {
 	return schema.ChatMessageResult{}, nil
 }
 
-// ToolBefore is not used yet. It leaves the arguments as they are.
+// ToolBefore does nothing yet: it leaves the arguments unchanged.
 func (h *Host) ToolBefore(context.Context, Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error) {
 	return schema.ToolBeforeResult{}, nil
 }

@@ -34,19 +34,19 @@ type harness struct {
 	messages []json.Value
 	revision uint64
 	told     int
-	lastWire string // the token of the newest request that left, empty when it left without the host
+	lastWire string // the token of the newest request that left, or "" if it left without the host
 	patches  map[string]schema.Patch
-	// head and cut are the newest head, and how many messages it covers.
+	// head is the newest head, and cut the number of messages that it covers.
 	head    []json.Value
 	cut     int
 	changes []schema.SessionStatus
 	ctx     context.Context // of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
 	limitsAsked func()
-	limitsErr   error // the answer, if not nil
+	limitsErr   error // the answer to such a question, unless it is nil
 	sent        []schema.MessageSendParams
 	sendErr     error
-	shown       []string // the notices, each behind its variant
+	shown       []string // the notices, each with its variant before it
 	runAgent    func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error)
 	abortAgent  func(run string)
 	markers     map[schema.Harness]Markers
@@ -99,7 +99,7 @@ func bothHarnesses(t *testing.T, run func(t *testing.T, kind schema.Harness)) {
 	}
 }
 
-// key names a session of the harness in the store.
+// key returns the store's key for a session of the harness.
 func (h *harness) key(session string) store.Key {
 	return store.Key{Harness: string(h.kind), Session: session}
 }
@@ -138,7 +138,7 @@ func (h *harness) AbortAgent(_ context.Context, p schema.AgentAbortParams) error
 
 func (h *harness) SessionChanged(s schema.SessionStatus) { h.changes = append(h.changes, s) }
 
-// add adds a message, which is written in OpenCode's format.
+// add adds a message. The format is OpenCode's.
 func (h *harness) add(format string, args ...any) {
 	h.messages = append(h.messages, h.inFormat(json.Value(fmt.Sprintf(format, args...))))
 }
@@ -155,7 +155,7 @@ func (h *harness) inFormat(message json.Value) json.Value {
 	return step
 }
 
-// askedModel is the model that the shim names with a pass: Pi's messages do not name it.
+// askedModel is the model that the shim names with a pass, because Pi's messages do not name it.
 func (h *harness) askedModel() *schema.Model {
 	if h.kind != schema.HarnessPi {
 		return nil
@@ -322,8 +322,8 @@ func TestLostBaseAsksForAResync(t *testing.T) {
 	}
 }
 
-// If the shim did not get the reply, it asks again. It must read the same text,
-// and the drop must not be queued twice.
+// If the shim did not get the reply, it asks again. It must get the same text, and the drop must not be
+// queued twice.
 func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
 	h := turn(t)
 	first := h.drop("call-1", "2,99")
@@ -361,8 +361,8 @@ func TestReduceTellsTheModelWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A pass that fails leaves no trace: the wire of the next pass is unchanged, and
-// nothing that was not stored shows on it.
+// A pass that fails leaves no trace: the wire of the next pass is unchanged, and shows nothing that was not
+// stored.
 func TestInvariant13FailOpenPerPass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -384,8 +384,7 @@ func TestInvariant13FailOpenPerPass(t *testing.T) {
 	}
 }
 
-// Without a store no pass goes through. Once the store is back, the session goes
-// on as before.
+// Without a store, every pass fails. When the store is back, the session continues as before.
 func TestInvariant13FailClosedOnStorage(t *testing.T) {
 	h := turn(t)
 	h.store.Close()
@@ -431,8 +430,8 @@ func TestGuidanceIsAddedOnceAndReplayed(t *testing.T) {
 	}
 }
 
-// Defect C6 (docs/defects.md): a new date that comes with another change costs
-// one bust, not two.
+// Defect C6 (docs/defects.md): if a new date comes together with another change, they cost one bust and not
+// two.
 func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -457,7 +456,7 @@ func TestDefectC6DateRidesOnAnotherChange(t *testing.T) {
 	}
 }
 
-// A pass whose prefix was gone anyway takes the new date on.
+// If the prefix is gone anyway, the pass adopts the new date.
 func TestDateIsTakenOnAfterAPause(t *testing.T) {
 	h := turn(t)
 	h.ask("A\nToday's date: 1")
@@ -506,8 +505,7 @@ func TestUsageIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// B22: tool units were found by the id of their call only, so they outlived
-// their message.
+// B22: tool units were found only by the id of their call, so they outlived their message.
 func TestBugB22RemovedMessageTakesItsToolsAlong(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// patience is how long a test waits for an action that has to end by itself. On a machine under load it
-// takes longer than usual, but never for ever.
+// patience is how long a test waits for an action that must end without help. On a busy machine it takes
+// longer than usual, but never for ever.
 const patience = 20 * time.Second
 
 // returns fails the test if action does not return.
@@ -33,8 +33,8 @@ func returns(t *testing.T, what string, action func()) {
 	}
 }
 
-// A repository's pattern has 2^60 ways to match. The pass asks the rules, which match it against every
-// tool and path.
+// A repository's pattern has 2^60 ways to match. The rules that the pass runs match it against every tool and
+// path.
 func TestHostileClonePatternsEndThePass(t *testing.T) {
 	hostile := []string{strings.Repeat("{,}", 60) + "x", "**/" + strings.Repeat("*a", 120) + "b", strings.Repeat("{a,", 80) + strings.Repeat("}", 80)}
 	h := newHarness(t)
@@ -52,8 +52,8 @@ func TestHostileClonePatternsEndThePass(t *testing.T) {
 	returns(t, "a pass", func() { h.pass() })
 }
 
-// stuck is a client whose catalogue does not answer, and does not end with the call's context. It stands
-// for any call that does not return.
+// stuck is a client whose catalogue does not answer and ignores the end of the call's context. It stands for
+// any call that never returns.
 type stuck struct {
 	mute
 	asked, answer chan struct{}
@@ -94,7 +94,7 @@ func TestHostileCloneCloseGivesUpOnAPassThatDoesNotReturn(t *testing.T) {
 	returns(t, "Close", s.Close)
 }
 
-// A call waits for its session only as long as somebody waits for its answer.
+// A call waits for its session only as long as its caller waits for the answer.
 func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
@@ -132,8 +132,8 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A store that has failed is opened anew, which has to wait for the running calls. One that does not
-// return must not hold up everybody's initialize.
+// If a store has failed, the Standby opens it again, and this has to wait for the running calls. A call that
+// never returns must not block every initialize.
 func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())
@@ -149,7 +149,7 @@ func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	})
 }
 
-// The oldest session is busy and never returns. The others still have to make room.
+// The oldest session is locked by a call that never returns. The others must still make room.
 func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	h := newHarness(t)
 	h.user("msg_1", "one")

@@ -8,12 +8,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Initialize opens a directory for a client. It reads the configuration anew
-// and tells the client which tools, commands and agents to register.
+// Initialize opens a directory for a client. It reads the configuration again, and tells the client which
+// tools, commands and agents to register.
 func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	r := blank()
 	r.StoreSchema = h.Store.SchemaVersion()
-	if p.Harness == "" { // the client only reads status
+	if p.Harness == "" { // the client only wants to read status
 		r.Enabled = true
 		return r, nil
 	}
@@ -42,8 +42,8 @@ func blank() schema.InitializeResult {
 	}
 }
 
-// Offer returns the answer that a host with a store would give under this
-// configuration. It serves a client whose host has no store yet.
+// Offer returns the answer that a host with a store would give under this configuration. The Standby uses it
+// while it has no store.
 func Offer(cfg schema.Config) schema.InitializeResult {
 	r := blank()
 	offer(&r, cfg)

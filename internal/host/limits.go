@@ -10,36 +10,33 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// limitsTimeout bounds the question to the harness's catalogue. The harness has
-// the answer in memory, and a pass is waiting for it.
+// limitsTimeout bounds the request to the harness's catalogue. It is short because the harness has the answer
+// in memory, and a pass waits for it.
 const limitsTimeout = 1500 * time.Millisecond
 
-// A prompt limit outside these bounds is a mistake in the catalogue. Small
-// models that people run themselves have windows of 4,096 or 2,048 tokens. A
-// number below 1,000 is a dummy (0, -1) or counts thousands (128 for 128,000).
-// No harness could even send its own system prompt to such a model.
+// A prompt limit outside these bounds is a mistake in the catalogue. Small models that people run themselves
+// have windows of 4,096 or 2,048 tokens. A number below 1,000 is either a dummy (0, -1) or counts thousands
+// (128 for 128,000). A harness could not even fit its own system prompt into such a window.
 const (
 	minPromptLimit = 1_000
 	maxPromptLimit = 3_000_000
 )
 
-// An input limit below smallInput is believed only if the whole window is less
-// than farFromInput times as large. For example, the input limit of a model
-// with 400,000 tokens was once read as 6,748, from a file that was still being
-// written.
+// If an input limit is below smallInput, it is believed only if the whole window is less than farFromInput
+// times as large. For example, the input limit of a model with 400,000 tokens was once read as 6,748, from a
+// file that was still being written.
 const (
 	smallInput   = 20_000
 	farFromInput = 10
 )
 
-// modelLimits returns the limits of a model. It asks the harness once on each
-// connection, so that a trace of any connection holds the answer. If the
-// harness does not answer, it returns the last answer of any harness. The
-// result is zero if nobody knows.
+// modelLimits returns the limits of a model. It asks the harness once on each connection, so that a trace of
+// any connection holds the answer. If the harness does not answer, it returns the last answer that any
+// harness gave. If there is none either, the result is zero.
 //
-// If the client has left, modelLimits returns ErrClientLeft, and the caller must decide
-// nothing. Its decision would last, for example the provider profile until the next hard
-// pass, and the harness is about to ask again over a connection that can answer.
+// If the client has left, modelLimits returns ErrClientLeft, and the caller must decide nothing. Its decision
+// would last, for example the provider profile stays until the next hard pass, and the harness is about to
+// ask again over a connection that can answer.
 func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m schema.Model) (schema.ModelLimits, error) {
 	if m.ID == "" {
 		return schema.ModelLimits{}, nil
@@ -72,7 +69,7 @@ func (h *Host) modelLimits(ctx context.Context, c Client, directory string, m sc
 	return limits, nil
 }
 
-// knownLimits returns the limits that a client has told before.
+// knownLimits returns the limits that a client has reported before.
 func (h *Host) knownLimits(c Client, m schema.Model) (limits schema.ModelLimits, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,9 +79,8 @@ func (h *Host) knownLimits(c Client, m schema.Model) (limits schema.ModelLimits,
 	return limits, ok
 }
 
-// promptLimit returns how many tokens a prompt may have, 0 when unknown. It
-// prefers the input limit, because some providers enforce it and publish input
-// plus output as their window.
+// promptLimit returns how many tokens a prompt may have, or 0 if that is unknown. It prefers the input limit,
+// because some providers enforce it and publish input plus output as their window.
 func promptLimit(l schema.ModelLimits) int {
 	input, context := plausible(l.InputTokens), plausible(l.ContextTokens)
 	if input == 0 || input < smallInput && context >= farFromInput*input {

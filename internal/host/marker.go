@@ -25,24 +25,25 @@ type Markers interface {
 	IsWhole(ctx context.Context, session, boundary string) (bool, error)
 }
 
-// markers are the marker that a publication asks for, and the one that is set.
+// markers hold the marker that a publication asks for, and the marker that is set.
 type markers struct {
 	pending pendingMarker
-	// pendingText is the stored form of pending, by which it is cleared.
+	// pendingText is the stored form of pending. The store clears the pending marker only if its text still
+	// equals this one.
 	pendingText string
 	applied     appliedMarker
 }
 
-// A pendingMarker asks for a marker behind the message with this ordinal. Its members are
-// in the order of their names, so that equal ones have equal texts.
+// A pendingMarker asks for a marker behind the message with this ordinal. Its members are in alphabetical
+// order, so that two equal pending markers have the same JSON text.
 type pendingMarker struct {
 	EndMessageID string `json:"endMessageId"`
 	Ordinal      int    `json:"ordinal"`
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// An appliedMarker is set at a prompt of the user, the boundary. Ordinal is that of the
-// message behind which it was asked for.
+// An appliedMarker is a marker that is set. The boundary is the user prompt at which it stands. Ordinal
+// belongs to the message behind which the marker was asked for.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	BoundaryOrdinal   int    `json:"boundaryOrdinal"`
@@ -51,14 +52,14 @@ type appliedMarker struct {
 
 func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
 
-// pendingAt returns the stored form of a marker that is asked for behind a compartment.
+// pendingAt returns the stored form of a request for a marker behind a compartment.
 func pendingAt(c historian.Compartment, now int64) string {
-	text, _ := json.Marshal(pendingMarker{EndMessageID: c.EndKey, Ordinal: c.End, PublishedAt: now}) // texts and numbers always encode
+	text, _ := json.Marshal(pendingMarker{EndMessageID: c.EndKey, Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
 	return string(text)
 }
 
-// readMarkers reads the stored markers of a session. One that cannot be read counts as
-// none: the next publication replaces it.
+// readMarkers reads the stored markers of a session. It treats a marker that it cannot read as missing, and
+// the next publication replaces it.
 func readMarkers(sum store.HistorySummary) (m markers) {
 	m.pendingText = sum.PendingMarker
 	_ = json.Unmarshal([]byte(sum.PendingMarker), &m.pending)
@@ -66,21 +67,22 @@ func readMarkers(sum store.HistorySummary) (m markers) {
 	return m
 }
 
-// begin returns the message with which the harness's array begins.
+// begin returns the message with which the harness's array begins because of the marker.
 func (m markers) begin() history.CoveredEnd {
 	return history.CoveredEnd{Ordinal: m.applied.BoundaryOrdinal, Key: m.applied.BoundaryMessageID}
 }
 
-// markersOf returns the markers of a session's harness, nil if it has none.
+// markersOf returns the implementation for a session's harness, or nil if the harness has none.
 func (h *Host) markersOf(key store.Key) Markers { return h.Markers[schema.Harness(key.Harness)] }
 
 // A markerTask is a change of a session's marker.
 type markerTask struct {
-	// to is the message behind which the marker is set. It is zero if the marker goes.
+	// to is the message behind which to set the marker. If it is zero, the task removes the marker.
 	to history.CoveredEnd
-	// done is the pending marker that the task carries out, or that has become pointless.
+	// done is the pending marker to clear, because the task carries it out or because it has become
+	// pointless.
 	done string
-	// isPointless says that only the pending marker goes.
+	// isPointless says that the task only clears the pending marker, and leaves the applied one.
 	isPointless bool
 }
 
@@ -90,11 +92,11 @@ type markerMoment struct {
 	// covered is the ordinal up to which the head covers the session.
 	covered      int
 	compartments []history.Compartment
-	// found is the boundary with which the array begins, empty if it is whole.
+	// found is the boundary with which the array begins. It is empty if the array is whole.
 	found string
 }
 
-// next returns the change that is due. ok is false if there is none.
+// next returns the change that is due. If none is due, ok is false.
 func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	end := history.CoveredEnd{}
 	if n := len(now.compartments); n > 0 {
@@ -104,15 +106,15 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case !now.isOn:
 		return markerTask{done: m.pendingText}, m.applied.isSet() || now.found != "" || m.pendingText != ""
 	case now.found != "" && now.found != m.applied.BoundaryMessageID:
-		return markerTask{}, true // a copy of another session's marker, or one whose record is lost
+		return markerTask{}, true // the array has a copy of another session's marker, or a marker without a record
 	case m.applied.isSet() && m.applied.Ordinal > end.Ordinal:
-		return markerTask{to: end}, true // a revert has removed the compartment that it stands behind
+		return markerTask{to: end}, true // a revert has removed the compartment that the marker stands behind
 	case m.pendingText == "" || !now.isBust:
 		return markerTask{}, false
 	case !now.hasEnd(m.pending) || m.applied.isSet() && m.applied.Ordinal >= m.pending.Ordinal:
 		return markerTask{done: m.pendingText, isPointless: true}, true
 	case now.covered < m.pending.Ordinal:
-		return markerTask{}, false // the head does not stand for these messages yet
+		return markerTask{}, false // the head does not cover these messages yet
 	}
 	return markerTask{to: history.CoveredEnd{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID}, done: m.pendingText}, true
 }
@@ -127,8 +129,8 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 	return false
 }
 
-// considerMarker changes the session's marker in the background, if that is due. The
-// session's next pass then gets another array, which the head covers as well.
+// considerMarker changes the session's marker in the background if a change is due. The session's next pass
+// then gets an array that begins elsewhere. The head covers that array as well.
 func (h *Host) considerMarker(ps *pass) {
 	s := ps.s
 	if h.markersOf(s.key) == nil || s.isMarking || ps.decision.Cause == pipeline.CauseBusy {
@@ -182,7 +184,7 @@ func (h *Host) changeMarker(ctx context.Context, key store.Key, t markerTask) er
 	return h.Store.SaveAppliedMarker(ctx, key, applied, t.done)
 }
 
-// marked tells the session about the change of its marker.
+// marked updates the session in memory after a change of its marker.
 func (h *Host) marked(key store.Key) {
 	ctx := context.WithoutCancel(h.lifetime)
 	s, err := h.sessions.lock(ctx, key)
@@ -196,7 +198,7 @@ func (h *Host) marked(key store.Key) {
 	}
 }
 
-// noteMarker keeps the reason why no marker can be set, for a status.
+// noteMarker keeps an error about setting markers, for a status.
 func (h *Host) noteMarker(err error) {
 	if err == nil {
 		h.noMarker.Store(nil)
@@ -218,9 +220,9 @@ func (h *Host) removeMarker(ctx context.Context, key store.Key) error {
 	return h.changeMarker(ctx, key, markerTask{})
 }
 
-// checkMarkers compares the recorded markers with the harness's store, when the harness
-// starts. It removes the markers that are switched off, that are not whole, and those whose record a
-// crash has prevented: the next bust sets them again.
+// checkMarkers compares the recorded markers with the harness's store when the harness starts. It removes
+// three kinds of markers: all of them if markers are switched off, incomplete ones, and ones that a crash
+// left without a complete record. If markers are on, the next bust sets them again.
 func (h *Host) checkMarkers(ctx context.Context, harness schema.Harness, isOn bool) {
 	rows, err := h.Store.Markers(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {

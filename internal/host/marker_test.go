@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// marking returns a session with markers whose historian has published, and the harness's
-// own store. The next bust shows the compartments.
+// marking returns a session with markers whose historian has published. It also returns the harness's own
+// store. The next bust shows the compartments.
 func marking(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	home := t.TempDir()
 	db = rawhistorytest.NewOpenCode(t, home)
@@ -40,7 +40,7 @@ func marking(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	return h, db
 }
 
-// bust runs a pass that the user asked for, and waits for what follows it.
+// bust runs a pass that the user asked for, and waits for its work in the background.
 func (h *harness) bust() {
 	h.t.Helper()
 	h.flush()
@@ -69,8 +69,7 @@ func (h *harness) recorded() markers {
 	return readMarkers(sum)
 }
 
-// reread replaces the array by the one that the harness delivers with the marker at a
-// boundary.
+// reread replaces the array by the array that the harness delivers if the marker is set at a boundary.
 func (h *harness) reread(m opencodedb.Marker) {
 	h.t.Helper()
 	at := slices.IndexFunc(h.messages, func(raw json.Value) bool { return transcript.OpenCode{}.Decode(raw).Key == m.Boundary })
@@ -109,7 +108,7 @@ func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	}
 }
 
-// A session whose marker is switched off gets its whole array back when the harness starts.
+// If markers are switched off, a session gets its whole array back when the harness starts.
 func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
 	h, db := marking(t)
 	h.bust()
@@ -124,8 +123,8 @@ func TestMarkerGoesWhenItIsSwitchedOff(t *testing.T) {
 	}
 }
 
-// A crash between the two stores leaves a marker without a record, or a record without its
-// rows. The start removes both, and the next publication sets a marker again.
+// A crash between the two stores leaves a marker without a record, or a record without its rows. At the next
+// start the host removes both, and the next publication sets a marker again.
 func TestMarkerIsCheckedAtStart(t *testing.T) {
 	for name, sql := range map[string]string{
 		"no summary":         `DELETE FROM message WHERE data LIKE '%"magicctx"%'`,
@@ -170,7 +169,7 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 	})
 }
 
-// A database of another release stays as it is, the marker waits, and the status names the
+// The host does not change a database of another OpenCode release. The marker waits, and the status names the
 // reason.
 func TestMarkerRefusesAnotherRelease(t *testing.T) {
 	h, db := marking(t)
@@ -236,9 +235,8 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// A marker hides the messages in front of it. So it is set only if compartments and the head
-// cover all of these messages, and it is removed if no message is left behind it. Both hold
-// for any recorded state.
+// A marker hides the messages before it. So it is set only if compartments and the head cover all of these
+// messages. It is removed if no compartment reaches it. Both hold for any recorded state.
 func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// residentBytes is the resident memory of this process, 0 when unknown. The
-// second number of statm counts resident pages (man 5 proc).
+// residentBytes returns the resident memory of this process, or 0 if it is unknown. The second number of
+// statm counts resident pages (man 5 proc).
 func residentBytes() int64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

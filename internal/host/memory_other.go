@@ -4,9 +4,8 @@ package host
 
 import "runtime/metrics"
 
-// residentBytes is the memory that the Go runtime holds and has not returned. It
-// leaves out SQLite's share, which is small: asking the system for the whole
-// costs more here than on Linux.
+// residentBytes returns the memory that the Go runtime holds and has not returned. It leaves out SQLite's share, which is small,
+// because asking the system for the whole process costs more here than on Linux.
 func residentBytes() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

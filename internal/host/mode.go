@@ -6,16 +6,15 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The tools that the model may call.
+// The tools that the host offers to the model.
 const (
 	reduceTool = "ctx_reduce"
 	expandTool = "ctx_expand"
 )
 
-// mode returns the session's mode. It is decided on the first pass and stored. If
-// it were decided on each pass, it could flap, and each change would cost the
-// prefix (bug class A26 in docs/defects.md). Before the first pass it is the zero
-// Mode, whose model sees no tags.
+// mode returns the session's mode. The first pass decides the mode and stores it. If each pass decided it,
+// the mode could change back and forth, and each change would cost the prefix (bug class A26 in
+// docs/defects.md). Before the first pass, mode returns the zero Mode, in which the model sees no tags.
 func (s *session) mode() mode.Mode {
 	m, _ := mode.Parse(s.row.Mode)
 	return m
@@ -26,7 +25,7 @@ func modeOf(codec transcript.Codec, messages []json.Value, isSubagent, reduceEna
 	return mode.Mode{IsSubagent: isSubagent, Reduces: reduceEnabled && mayReduce(codec, messages)}
 }
 
-// mayReduce reads the tool switches of the first user message.
+// mayReduce reads from the first user message whether its tool switches allow ctx_reduce.
 func mayReduce(codec transcript.Codec, messages []json.Value) bool {
 	for _, raw := range messages {
 		m := codec.Decode(raw)

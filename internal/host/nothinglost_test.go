@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Whatever happens between publications, each message is in the tail, or in a compartment that the head shows:
-// after restarts, reverts, flushes and pauses, and in a fork.
+// Each message is always in the tail, or in a compartment that the head shows: after publications, restarts,
+// reverts, flushes and pauses, and in a fork.
 func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	bothHarnesses(t, testInvariant14)
 }
@@ -25,7 +25,7 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 		h := answeringIn(t, kind, good)
 		defer func() { h.settle(); h.store.Close() }()
 		n, size := 19, 40_000
-		h.talk(0, n+1, 950, size) // so much that the historian begins
+		h.talk(0, n+1, 950, size) // enough for the historian to begin
 		h.user("begin", "go on")
 		h.pass()
 		h.settle()
@@ -52,7 +52,7 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 				h.clock.Advance(time.Duration(rapid.SampledFrom([]int{1, 400}).Draw(rt, "pause")) * time.Second)
 			}
 			h.pass()
-			h.settle() // so that a failure can be repeated
+			h.settle() // so that a failure can be reproduced
 			h.checkTail(rt)
 			if h.cut > 0 {
 				heads++
@@ -75,8 +75,8 @@ func testInvariant14(t *testing.T, kind schema.Harness) {
 	}
 }
 
-// checkTail asserts that stored compartments follow each other from the first message to the last one that is cut
-// off, and that the head shows them.
+// checkTail asserts that the stored compartments have no gap from the first message to the last one that is
+// cut off, and that the head shows them.
 func (h *harness) checkTail(rt *rapid.T) {
 	if h.cut == 0 {
 		if len(h.head) > 0 {
@@ -105,7 +105,7 @@ func (h *harness) checkTail(rt *rapid.T) {
 			rt.Fatalf("the head does not show messages %d to %d:\n%.3000s", r.Start, r.End, wire)
 		}
 	}
-	for _, raw := range h.messages[h.cut:] { // a step can leave by a rule, a prompt stays
+	for _, raw := range h.messages[h.cut:] { // a rule can remove a step from the wire, but never a prompt
 		m := h.codec.Decode(raw)
 		if m.Role == transcript.User && !strings.Contains(wire, m.Key+": ") {
 			rt.Fatalf("the tail lacks the prompt %s", m.Key)

@@ -15,11 +15,10 @@ import (
 // or from the harness, gets no second one.
 const reminderMark = "<system-reminder>"
 
-// A nudgeBaseline holds the figures of a pass that nudges are decided on.
+// A nudgeBaseline holds the figures of a pass from which nudges are decided.
 type nudgeBaseline struct {
-	// limitTokens is the model's prompt limit, 0 when unknown. Without a known
-	// limit no reminder is written, because reminders based on a guess would
-	// nag.
+	// limitTokens is the model's prompt limit, or 0 if it is unknown. Without a known limit the host writes
+	// no reminder, because reminders based on a guess would annoy.
 	limitTokens int
 	// thresholdPercent is the execute threshold in percent of the limit.
 	thresholdPercent float64
@@ -29,20 +28,19 @@ type nudgeBaseline struct {
 	protectedTags int
 }
 
-// window is the limit up to the execute threshold.
+// window returns the number of tokens up to the execute threshold.
 func (b nudgeBaseline) window() int {
 	return int(math.Round(float64(b.limitTokens) * b.thresholdPercent / 100))
 }
 
-// usable is the space that the session may still use: the window without the
-// part that cannot be dropped or folded, which is the system prompt and the
-// tool definitions.
+// usable returns the space that the session may still use: the window minus everything that cannot be dropped
+// or folded. That is mainly the system prompt and the tool definitions.
 func (b nudgeBaseline) usable(p nudge.Pile) int {
 	return max(0, b.window()-b.inputTokens+p.Live)
 }
 
-// pressure is the used share of the execute threshold. More counts tokens that
-// came after the provider's last report.
+// pressure returns how much of the execute threshold is used. more is the number of tokens that came after
+// the provider's last report.
 func (b nudgeBaseline) pressure(more int) float64 {
 	if b.limitTokens <= 0 || b.thresholdPercent <= 0 {
 		return 0
@@ -54,18 +52,17 @@ func (b nudgeBaseline) pressure(more int) float64 {
 type nudging struct {
 	// baseline is nil until a pass has set it.
 	baseline *nudgeBaseline
-	// pile is measured on first use, not by the pass: a pass looks only at new
-	// units, and the measurement looks at all of them.
+	// pile is measured on first use and not by the pass: a pass looks only at new units, but the measurement
+	// looks at all of them.
 	pile *nudge.Pile
-	// turnTokens is the size of the output of the tools that ran since the
-	// pass.
+	// turnTokens is the size of the tool output since the pass.
 	turnTokens int
 	// hasReduced says that the model has used ctx_reduce since the pass.
 	hasReduced bool
 }
 
-// setNudgeBaseline starts counting anew at the end of a pass. It is cheap. If
-// the session's model cannot drop anything, there is no baseline.
+// setNudgeBaseline starts a new count at the end of a pass. It is cheap. If the session's model cannot drop
+// anything, it sets no baseline.
 func (s *session) setNudgeBaseline(b nudgeBaseline) {
 	s.nudging = nudging{}
 	if s.mode().Reduces {
@@ -82,11 +79,10 @@ func (s *session) measured() nudge.Pile {
 	return *s.nudging.pile
 }
 
-// canNudge reports whether a pass has left figures to decide on.
+// canNudge reports whether a pass has left figures from which to decide.
 func (s *session) canNudge() bool { return s.pipe != nil && s.nudging.baseline != nil }
 
-// told returns the record of earlier reminders and the message. It reads the
-// store once.
+// told returns the record of earlier reminders and of the nudge message. It reads the store only once.
 func (h *Host) told(ctx context.Context, s *session) (store.NudgeRow, error) {
 	if s.nudged == nil {
 		row, err := h.Store.Nudge(ctx, s.key)
@@ -118,7 +114,7 @@ func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout) // a tool is waiting
 	defer cancel()
 	text, err := h.remind(ctx, s, p)
-	if err != nil { // only a failure is news: most tools write nothing to the store
+	if err != nil { // report only failures: for most tools, success has written nothing to the store
 		h.stored(err)
 		h.Log.Warn("no reminder, the store does not answer", "session", key.Session, "error", err)
 		return schema.ToolAfterResult{}, nil
@@ -132,8 +128,8 @@ func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams
 	return schema.ToolAfterResult{Append: text}, nil
 }
 
-// remind counts an output and returns the reminder to append to it. It stores
-// the reminder before it returns it.
+// remind counts a tool output and returns the reminder to append to it. It stores the reminder before it
+// returns it.
 func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams) (string, error) {
 	told, err := h.told(ctx, s)
 	if err != nil {
@@ -145,7 +141,7 @@ func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams)
 		return "", err
 	}
 	n := &s.nudging
-	n.turnTokens += int(math.Round(float64(len(p.Output)) / pipeline.BytesPerToken)) // an estimate; the next pass counts the output
+	n.turnTokens += int(math.Round(float64(len(p.Output)) / pipeline.BytesPerToken)) // an estimate; the next pass counts the output exactly
 	if n.hasReduced || strings.TrimSpace(p.Output) == "" || strings.Contains(p.Output, reminderMark) {
 		return "", nil
 	}
@@ -158,9 +154,8 @@ func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams)
 	}
 	level, next := nudge.Remind(reading, last)
 	if level != nudge.Quiet {
-		// The next pass protects the outputs of this turn, so its pile will be
-		// smaller although nothing was dropped. So the cycle remembers the pile
-		// of the last pass, without the turn.
+		// The next pass protects the outputs of this turn. So its pile will be smaller, although nothing was
+		// dropped. The cycle therefore remembers the pile of the last pass, without this turn.
 		next.Undropped = pile.Reclaimable
 	}
 	if swapped, err := h.swapCycle(ctx, s, next); err != nil || !swapped || level == nudge.Quiet {
@@ -170,8 +165,8 @@ func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams)
 	return reminder(level, reading.Undropped, pile.Oldest), nil
 }
 
-// swapCycle stores the last reminder. It returns false if another host has
-// stored one in the meantime; only the database knows that.
+// swapCycle stores the last reminder. If another host has stored one in the meantime, it returns false. Only
+// the database can detect that.
 func (h *Host) swapCycle(ctx context.Context, s *session, next nudge.Cycle) (swapped bool, err error) {
 	told, err := h.told(ctx, s)
 	if err != nil {
@@ -189,8 +184,7 @@ func (h *Host) swapCycle(ctx context.Context, s *session, next nudge.Cycle) (swa
 	return true, nil
 }
 
-// reminder returns the text of a reminder. It names the oldest tags that may
-// go.
+// reminder returns the text of a reminder. It names the oldest tags that may be dropped.
 func reminder(level nudge.Level, undropped int, oldest []nudge.Unit) string {
 	return "\n\n" + nudgeText("nudge_"+string(level)+".md", undropped, oldest)
 }
@@ -201,6 +195,6 @@ func nudgeText(file string, undropped int, oldest []nudge.Unit) string {
 		Oldest    []nudge.Unit
 	}{int(math.Round(float64(undropped) / 1000)), oldest}
 	var b strings.Builder
-	_ = guidance().ExecuteTemplate(&b, file, data) // embedded, and its data fits: it cannot fail
+	_ = guidance().ExecuteTemplate(&b, file, data) // the text is embedded and its data fits, so this cannot fail
 	return strings.TrimSpace(b.String())
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// after runs a tool with an output of so many bytes, and returns the appended
-// text.
+// after runs a tool with an output of this many bytes, and returns the appended text.
 func (h *harness) after(tool string, bytes int) string {
 	h.t.Helper()
 	return h.afterOutput(tool, strings.Repeat("x", bytes))

@@ -9,18 +9,16 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// sendTimeout bounds the sending of the nudge message, including the wait for a pause
-// in the session's turn. It must stay below the age at which a claim counts as
-// dead.
+// sendTimeout bounds the sending of the nudge message, including the wait for a pause in the session's turn.
+// It must be shorter than the age after which a claim expires.
 const sendTimeout = 100 * time.Second
 
-// nudgeKey identifies the nudge message to the client.
+// nudgeKey tells the client which message this is.
 const nudgeKey = "output-to-drop"
 
-// considerNudgeMessage sends the nudge message, which suggests dropping output, once in a
-// session's life. It does so when the model has finished a step, its tools have run, and
-// enough could be dropped. midTurn says that the step had tools. The caller holds the
-// session.
+// considerNudgeMessage sends the nudge message, which suggests that the model drop output. It sends it once
+// in a session's life, when the model has finished a step, its tools have run, and enough could be dropped.
+// midTurn says that the step had tools. The caller holds the session's lock.
 func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, midTurn bool) error {
 	if !s.canNudge() || s.nudging.baseline.limitTokens <= 0 {
 		return nil
@@ -54,14 +52,13 @@ func (h *Host) considerNudgeMessage(ctx context.Context, c Client, s *session, m
 		Directory: s.row.Directory, Session: s.key.Session, Text: nudgeText("nudge_message.md", reclaimable, pile.Oldest),
 		Synthetic: true, MidTurn: midTurn, Key: nudgeKey,
 	}
-	// This runs outside the session's lane, because the harness's next request
-	// waits in that lane.
+	// Sending runs outside the session's lane, because the harness's next request waits in that lane.
 	h.sending.Go(func() { h.sendNudgeMessage(context.WithoutCancel(ctx), c, s.key, params) })
 	return nil
 }
 
-// sendNudgeMessage sends a claimed nudge message. If sending fails, the next step tries it
-// again. Once sent, the message is never sent again.
+// sendNudgeMessage sends a nudge message that this host has claimed. If sending fails, the next step tries
+// again. If it succeeds, the message is never sent again.
 func (h *Host) sendNudgeMessage(ctx context.Context, c Client, key store.Key, params schema.MessageSendParams) {
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -69,7 +66,7 @@ func (h *Host) sendNudgeMessage(ctx context.Context, c Client, key store.Key, pa
 	locking, stop := context.WithTimeout(ctx, sendTimeout)
 	defer stop()
 	s, err := h.sessions.lock(locking, key)
-	if err != nil { // the claim stays, and a later host or step finds it expired
+	if err != nil { // the claim stays in the store until it expires, and then a later step may send
 		h.Log.Warn("state of a message not stored", "session", key.Session, "error", err)
 		return
 	}
@@ -84,12 +81,11 @@ func (h *Host) sendNudgeMessage(ctx context.Context, c Client, key store.Key, pa
 		h.stored(err)
 	}
 	if sendErr == nil {
-		// Even if the store does not record it, this process does not send the
-		// message twice.
+		// Even if the store fails to record it, this process does not send the message twice.
 		s.nudged = &store.NudgeRow{Message: store.MessageDelivered}
 		if row, err := h.Store.Nudge(ctx, key); err == nil {
 			s.nudged.Cycle = row.Cycle
-			if row.Message == store.MessagePending { // another host took our claim for dead
+			if row.Message == store.MessagePending { // another host thought that our claim had expired
 				_, err = h.Store.MoveMessage(ctx, key, store.MessagePending, store.MessageDelivered)
 				h.stored(err)
 			}
@@ -97,9 +93,8 @@ func (h *Host) sendNudgeMessage(ctx context.Context, c Client, key store.Key, pa
 	}
 }
 
-// moveNudgeMessage moves the nudge message from one state to the next. If another host has
-// moved it in the meantime, nothing happens, and the next call reads the store
-// again.
+// moveNudgeMessage moves the nudge message from one state to the next. If another host has moved it in the
+// meantime, nothing happens. The next call reads the store again.
 func (h *Host) moveNudgeMessage(ctx context.Context, s *session, from, to string) error {
 	_, err := h.Store.MoveMessage(ctx, s.key, from, to)
 	s.nudged = nil

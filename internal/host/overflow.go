@@ -12,9 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// noteError looks for an overflow in an error of the harness. message is the
-// step that the error is stored with; it is nil for an error of the session.
-// A harness may report a refusal as both, or as an error of the session only.
+// noteError looks for an overflow in an error that the harness reports. If the error is stored with a step,
+// message is that step. If it is an error of the session, message is nil. A harness may report a refusal both
+// ways, or only as an error of the session.
 func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, message *transcript.Message) error {
 	o, ok := overflow.Detect(report)
 	if !ok {
@@ -31,12 +31,12 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 		}
 	}
 	if s.row.Passes == 0 {
-		return nil // not a prompt of a pass
+		return nil // the refused prompt belongs to no pass
 	}
 	m := schema.Model{Provider: s.row.Provider, ID: s.row.Model}
 	if message != nil {
 		if s.pipe != nil && s.pipe.Has(message.Key) {
-			return nil // a late report of a step that a pass has seen
+			return nil // a late report: a pass has already seen this step
 		}
 		if message.Model.ID != "" {
 			m = message.Model
@@ -45,9 +45,8 @@ func (h *Host) noteError(ctx context.Context, key store.Key, report json.Value, 
 	return h.noteOverflow(ctx, s, m, o)
 }
 
-// noteOverflow records the limit that a refusal shows, and makes the next pass
-// of a primary session free space. The session of a subagent ends with its
-// refusal, so it has no next pass.
+// noteOverflow records the limit that a refusal shows. In a primary session, it makes the next pass free
+// space. A subagent's session ends with the refusal, so it has no next pass.
 func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o overflow.Overflow) error {
 	now := h.Clock.Now()
 	at := now
@@ -57,7 +56,7 @@ func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o o
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	isNew, err := h.Store.MarkOverflow(writing, s.key, s.row.Passes, at, o.PromptTokens)
-	if err != nil { // the host remembers what the store does not take in time
+	if err != nil { // the host remembers in memory what the store could not write in time
 		isNew = s.row.OverflowPass != s.row.Passes
 	}
 	if !isNew {
@@ -69,10 +68,10 @@ func (h *Host) noteOverflow(ctx context.Context, s *session, m schema.Model, o o
 	return errors.Join(err, h.learn(writing, m, refused(o.LimitTokens, now)))
 }
 
-// noteAccepted records the proof that an answer gives: a prompt of this size
-// fits. An earlier overflow of the session is settled with it.
+// noteAccepted records that the provider answered a prompt, which proves that a prompt of this size fits. It
+// also clears an earlier overflow of the session.
 func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Message) error {
-	if !s.known { // the host was restarted since the pass
+	if !s.known { // the host has restarted since the pass
 		if _, err := h.load(ctx, s); err != nil {
 			return err
 		}
@@ -86,10 +85,10 @@ func (h *Host) noteAccepted(ctx context.Context, s *session, m *transcript.Messa
 	return h.learn(ctx, m.Model, accepted(m.Usage.Prompt(), m.Completed, now))
 }
 
-// isLater reports whether time a is after time b, seen from now. The clock may
-// have been set back in between. A time after now was recorded before the clock
-// was set back, so it is earlier than any time up to now. For example, an
-// answer that is dated tomorrow came before a refusal that is dated today.
+// isLater reports whether time a is after time b. The clock may have been set back between them, so isLater
+// also gets the present time, now. If a time lies after now, it was recorded before the clock was set back,
+// so it is earlier than any time up to now. For example, an answer dated tomorrow came before a refusal dated
+// today.
 func isLater(a, b, now int64) bool {
 	if isFuture := b > now; isFuture != (a > now) {
 		return isFuture

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A piSession is a session of Pi with its shim in miniature. Its client is a connection of
-// its own to the host of a harness.
+// A piSession is a session of Pi with its shim in miniature. It has a separate connection to the host of a
+// harness.
 type piSession struct {
 	*harness
 	id       string
@@ -34,7 +34,7 @@ func newPi(t *testing.T) *piSession {
 	return openPi(t, newHarness(t), testSession)
 }
 
-// openPi opens a session of Pi at the host of h, which serves OpenCode as well.
+// openPi opens a session of Pi at the host of h. That host serves OpenCode as well.
 func openPi(t *testing.T, h *harness, id string) *piSession {
 	t.Helper()
 	p := &piSession{harness: h, id: id, model: schema.Model{Provider: "anthropic", ID: "m"}, patches: map[string]schema.Patch{}}
@@ -205,7 +205,7 @@ func TestPiSession(t *testing.T) {
 	}
 }
 
-// A tag that the model imitates comes off an answer before Pi stores it.
+// If the model imitates a tag, the host removes it from the answer before Pi stores the answer.
 func TestPiTextComplete(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -262,7 +262,7 @@ func TestPiModelSwitch(t *testing.T) {
 	}
 }
 
-// The usage, the end and the refusal of a request come with the end of an answer.
+// The end of an answer reports the usage, the end or the refusal of its request.
 func TestPiEvents(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -292,8 +292,8 @@ func TestPiEvents(t *testing.T) {
 	}
 }
 
-// Pi tells of an answer before the answer's tools run. So the message about output that could go is
-// considered when a tool has run, and reaches the model with the tool's result.
+// Pi reports an answer before the answer's tools run. So the host considers the nudge message when a tool has
+// run, and the message reaches the model with the tool's result.
 func TestPiMessageFollowsTheToolsOfAnAnswer(t *testing.T) {
 	p := newPi(t)
 	p.user("read all of it")
@@ -325,9 +325,9 @@ func bindingPi(t *testing.T) *piSession {
 	return openPi(t, h, testSession)
 }
 
-// Pi asks for the system prompt of a turn before the turn's passes. A prompt that differs
-// is sent with the turn's first request, and its pass takes a new preamble: all thinking
-// that is bound to the old prompt leaves.
+// Pi asks for the system prompt of a turn before the turn's passes. If the prompt differs, the turn's first
+// request is sent with it, and its pass takes a new preamble. All thinking that is bound to the old prompt
+// leaves the wire.
 func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	const opening = "You are Pi."
 	for _, isKilled := range []bool{false, true} {
@@ -376,7 +376,7 @@ func TestPiSystemPromptIsThatOfTheTurn(t *testing.T) {
 	}
 }
 
-// The date is renewed if the prefix is gone anyway.
+// The host renews the date if the prefix is gone anyway.
 func TestPiDateIsRenewedAfterAPause(t *testing.T) {
 	for name, p := range map[string]*piSession{"bound": bindingPi(t), "free": newPi(t)} {
 		p.system("A\nCurrent date: 1")
@@ -398,7 +398,7 @@ func TestPiDateIsRenewedAfterAPause(t *testing.T) {
 	}
 }
 
-// changedPi returns a session of Pi with one turn, behind which the system prompt has changed.
+// changedPi returns a session of Pi with one turn. After that turn, the system prompt has changed.
 func changedPi(t *testing.T) *piSession {
 	t.Helper()
 	p := newPi(t)
@@ -410,7 +410,7 @@ func changedPi(t *testing.T) *piSession {
 	return p
 }
 
-// A prompt that changes without a binding is a bust of the pass behind it.
+// If the prompt changes and the model does not bind its thinking, the next pass is a bust.
 func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	p := changedPi(t)
 	p.user("go on")
@@ -421,8 +421,7 @@ func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	}
 }
 
-// F27: if the pass behind the changed prompt cannot be stored, the next stored pass has the
-// bust.
+// F27: if the pass after the changed prompt cannot be stored, the next stored pass has the bust.
 func TestPiSystemChangeWaitsForAStoredPass(t *testing.T) {
 	p := changedPi(t)
 	unlock := p.lockDatabase()
@@ -467,8 +466,8 @@ func TestPiForkBeginsLikeItsOriginal(t *testing.T) {
 	}
 }
 
-// A compaction that keeps everything puts its summary in front of older messages, so the newest tag
-// stands first. A fork begins like its original all the same.
+// A compaction that keeps everything puts its summary before older messages, so the newest tag stands first.
+// Even then, a fork begins like its original.
 func TestPiForkBehindACompactionBeginsLikeItsOriginal(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// commandRecomp summarises again what is summarised already, for example because another
-// model writes better summaries.
+// commandRecomp replaces existing summaries with new ones, for example because another model writes better
+// summaries.
 const commandRecomp = "ctx-recomp"
 
 // recomp begins a recomp, or ends one.
@@ -33,10 +33,10 @@ func (h *Host) recomp(ctx context.Context, c Client, key store.Key, p schema.Com
 	})
 }
 
-// cancelArgument ends the errand of a command.
+// cancelArgument is the argument that ends a command's errand, as in `/ctx-recomp cancel`.
 const cancelArgument = "cancel"
 
-// rangeArgument reads "12-40". Without text it returns the empty range.
+// rangeArgument parses "12-40". For an empty text it returns the empty range.
 func rangeArgument(text string) (r history.Range, err error) {
 	if text == "" {
 		return r, nil
@@ -51,10 +51,10 @@ func rangeArgument(text string) (r history.Range, err error) {
 	return r, nil
 }
 
-// cancelRecomp ends the recomp under way, and discards what is staged.
+// cancelRecomp ends the running recomp, and discards its staged compartments.
 func (h *Host) cancelRecomp(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
 	const kept = "The old summaries stay."
-	if h.errands.cancel(key, commandRecomp) { // it discards its staging when it ends
+	if h.errands.cancel(key, commandRecomp) { // the errand discards its staged compartments when it ends
 		return commandAnswer("info", "The recomp ends. "+kept, nil)
 	}
 	staged, found, err := h.Store.Staged(ctx, key)
@@ -69,9 +69,9 @@ func (h *Host) cancelRecomp(ctx context.Context, key store.Key) (schema.CommandE
 	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
 }
 
-// prepareRecomp returns a recomp of the compartments that hold a part of the session, or of
-// all if the part is empty. It goes on with a staged one of the same range. The caller
-// holds the session.
+// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp
+// covers all compartments. If a recomp of the same range is staged, it continues that one. The caller holds
+// the session's lock.
 func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, part history.Range) (*errand, string, error) {
 	if usage := s.work.usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
@@ -108,33 +108,33 @@ func (h *Host) prepareRecomp(ctx context.Context, s *session, directory string, 
 	if r.part.End > 0 {
 		e.kind = kindPartial
 	}
-	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have given their facts
+	e.job.WithoutFacts, e.job.Memories = true, nil // these messages have already given their facts
 	e.job.References = referencesOf(compartmentsFromRows(r.staged))
 	e.after = end
-	e.yields = true // the old summaries do
+	e.yields = true // an urgent run may take its place, because the old summaries stay
 	e.save, e.finish, e.kept = r.stage, r.promote, r.left
 	e.discard = func(ctx context.Context) error { return h.Store.DiscardStaging(ctx, e.key) }
 	return e, r.announcement(isResumed), nil
 }
 
-// A recomp is an errand that makes compartments anew. They are staged until all are there,
-// and then replace the stored ones in one transaction. So a recomp that fails, or is
-// killed, changes nothing.
+// A recomp is an errand that makes compartments again. It stages the new ones until they are complete, and
+// then replaces the stored ones in one transaction. So a recomp that fails, or that is killed, changes
+// nothing.
 type recomp struct {
 	*errand
 	scope history.Range
 	// part is the scope of a partial recomp. It is empty for a recomp of all compartments.
 	part history.Range
-	// rows and end are the stored compartments when the recomp began.
+	// rows and end are the compartments that were stored when the recomp began.
 	rows []store.CompartmentRow
 	end  store.HistoryEnd
-	// staged are the compartments that are to be stored, as far as they are known: the
-	// stored ones in front of the scope, then new ones.
+	// staged is the beginning of the new history: the stored compartments before the scope, then the new
+	// compartments so far.
 	staged []store.CompartmentRow
 }
 
-// enclosing returns the messages of the compartments that hold a message of part, or of all
-// compartments if part is empty.
+// enclosing returns the range of messages of all compartments that hold a message of part. If part is empty,
+// it returns the range of all compartments.
 func enclosing(rows []store.CompartmentRow, part history.Range) (history.Range, error) {
 	if len(rows) == 0 {
 		return part, refusedCommand("Nothing is summarised yet, so there is nothing to summarise again. /ctx-wrapup summarises now.")
@@ -178,8 +178,8 @@ func (r *recomp) resume(ctx context.Context, from *store.Store, key store.Key) (
 	return false, nil
 }
 
-// recompOf returns the command that summarises a part again, or all of it if the part is
-// empty.
+// recompOf returns the command that summarises a part again. If part is empty, the command is the one for all
+// compartments.
 func recompOf(part history.Range) string {
 	if part.End == 0 {
 		return commandRecomp
@@ -209,7 +209,7 @@ func (r *recomp) stage(ctx context.Context, done historian.Result) error {
 	return nil
 }
 
-// promote replaces the stored compartments by the new ones. The caller holds the session.
+// promote replaces the stored compartments with the new ones. The caller holds the session's lock.
 func (r *recomp) promote(ctx context.Context, s *session) (string, error) {
 	before, made := 0, len(r.staged)
 	all := slices.Clip(r.staged)
@@ -241,7 +241,7 @@ func (r *recomp) promote(ctx context.Context, s *session) (string, error) {
 		r.scope, format.Count(made, "summary"), before), nil
 }
 
-// left says what a recomp that did not finish leaves.
+// left returns a sentence about the state that an unfinished recomp leaves.
 func (r *recomp) left() string {
 	return "The old summaries stay. /" + recompOf(r.part) + " goes on from there."
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inParts answers with one compartment for each ten messages, whose texts begin with a
-// word.
+// inParts answers with one compartment for each ten messages. The texts begin with word.
 func inParts(word string) func(schema.AgentRunParams) (string, error) {
 	return func(p schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
@@ -35,8 +34,7 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 // A scriptedHistorian answers with its current script.
 type scriptedHistorian struct {
 	answer func(schema.AgentRunParams) (string, error)
-	// asked receives each question, if it is not nil. The answer then waits for goOn or
-	// aborted.
+	// If asked is not nil, it receives each question. The answer then waits for goOn or aborted.
 	asked         chan schema.AgentRunParams
 	goOn, aborted chan struct{}
 }
@@ -210,7 +208,7 @@ func TestRecompRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// A recomp that is cancelled in the middle changes nothing, and nothing of it stays.
+// A recomp that is cancelled in the middle changes nothing, and leaves nothing staged.
 func TestCancelledRecompChangesNothing(t *testing.T) {
 	h, script := summarised(t)
 	before := h.compartments()
@@ -258,8 +256,8 @@ func (h *harness) smallChunks(t *testing.T) {
 	h.pass() // the workload has the new configuration
 }
 
-// A host that is killed in the middle of a recomp leaves the chunks that are done. The next
-// host goes on behind them, even before the session's first pass.
+// A host that is killed in the middle of a recomp leaves the finished chunks. The next host continues after
+// them, even before the session's first pass.
 func TestKilledRecompGoesOn(t *testing.T) {
 	h, script := summarised(t)
 	before := h.texts()
@@ -302,7 +300,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	}
 }
 
-// A bad historian leaves the old compartments, whatever it answers.
+// Whatever a bad historian answers, the old compartments stay.
 func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	for name, answer := range map[string]func(schema.AgentRunParams) (string, error){
 		"garbage": func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil },
@@ -328,8 +326,8 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// While a recomp waits for its model, passes go on as without it. At 80 % it gives way to
-// the historian, and what is done stays.
+// While a recomp waits for its model, passes go on as if there were none. At 80 % the historian takes its
+// place, and the finished chunks stay.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -364,8 +362,8 @@ func TestPassesGoOnDuringARecomp(t *testing.T) {
 	}
 }
 
-// A revert behind the recomp's messages leaves it alone. One that takes a message of a
-// compartment ends it.
+// A revert of messages behind the recomp's range does not affect the recomp. A revert that takes back a
+// message of a compartment ends it.
 func TestRevertDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("New")
@@ -395,9 +393,8 @@ func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// A revert that took no compartment was not told to the store. So a run under way published
-// a summary of messages that were gone, and the head hid the messages that the user had
-// written in their place.
+// The host did not tell the store of a revert that removed no compartment. So a run under way published a
+// summary of messages that were gone, and the head hid the messages that the user had written in their place.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -424,7 +421,7 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// The store itself refuses such a run, even if its answer came before it could be ended.
+// Even if the answer of such a run came before the host could end the run, the store refuses it.
 func TestRevertIsToldToTheStoreThoughAllCompartmentsStand(t *testing.T) {
 	h, script := summarised(t)
 	script.answer = inParts("More")

@@ -17,12 +17,11 @@ import (
 var reduceParameters = json.Value(`{"type":"object","properties":{"drop":{"type":"string",` +
 	`"description":"Tags to mark: \"12\", \"12-15\" or \"3,7,12-15\"."}},"required":["drop"],"additionalProperties":false}`)
 
-// reduceTitle is what the harness shows of a call of ctx_reduce.
+// reduceTitle is the title that the harness shows for a call of ctx_reduce.
 const reduceTitle = "marked"
 
-// reduce queues drops and returns the reply. It stores the reply together with
-// the drops: a shim that did not receive it asks again, and must read the same
-// text.
+// reduce queues drops and returns the reply. It stores the reply together with the drops. If a shim did not
+// receive the reply, it asks again and must get the same text.
 func (h *Host) reduce(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -61,8 +60,7 @@ func (h *Host) queueDrops(ctx context.Context, s *session, p schema.ToolExecuteP
 	return reply, nil
 }
 
-// stateOf returns the session's frozen state, even if no transcript is in
-// memory.
+// stateOf returns the session's frozen state, even if no transcript is in memory.
 func (h *Host) stateOf(ctx context.Context, s *session) (*frozen.State, error) {
 	if s.pipe != nil {
 		return s.pipe.State, nil
@@ -89,8 +87,8 @@ func dropArgument(args json.Value) ([]int, error) {
 	return tags, nil
 }
 
-// queueable returns the drops to queue, and the reply. If no
-// unit has one of the tags, it queues none of them.
+// queueable returns the drops to queue, and the reply. If one of the tags belongs to no unit, it queues
+// nothing.
 func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
 	settled := 0
@@ -130,8 +128,7 @@ func queueable(state *frozen.State, tags []int, k rule.Knobs, now int64) ([]froz
 	return drops, strings.Join(parts, " ")
 }
 
-// list formats tags without section signs, so that nobody mistakes the reply
-// for tagged content.
+// list formats tags without section signs, so that a model cannot mistake the reply for tagged content.
 func list(tags []int) string {
 	texts := make([]string, len(tags))
 	for i, t := range tags {

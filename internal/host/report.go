@@ -14,11 +14,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource splits the prompt of a session by the source of its content, for
-// example the system prompt or tool output. The provider reports only the size of the
-// whole prompt, so the parts are the host's counts. The part before the messages is
-// known from the gauge, and the messages are scaled so that all parts add up to the
-// reported size.
+// tokensBySource splits the prompt of a session by the source of its content, for example the system prompt
+// or tool output. The provider reports only the size of the whole prompt, so the host counts the parts. The
+// gauge tells the size of the part before the messages. The messages are scaled so that all parts add up to
+// the reported size.
 func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	t := schema.TokensBySource{System: int64(s.System.SystemTokens)}
 	for _, sum := range s.Sums {
@@ -52,7 +51,7 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 		counted += *part
 	}
 	base := int64(s.Gauge.Base)
-	// Right after a bust, the newest reported prompt still held what has gone.
+	// Right after a bust, the newest reported prompt still contains the dropped content.
 	isMeasured := s.Last == nil || !s.Last.Bust || s.Last.Usage != nil
 	if base == 0 || base > prompt || counted == 0 || isMeasured && !isSameContent(prompt-base, counted) {
 		base = max(min(t.System, prompt), prompt-counted)
@@ -63,12 +62,12 @@ func tokensBySource(s store.SessionReport) schema.TokensBySource {
 	return t
 }
 
-// isSameContent reports whether two counts can be of the same content. Vocabularies
+// isSameContent reports whether two counts can belong to the same content. The counts of two vocabularies
 // differ by at most a factor of two.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts that add up to sum so that they add up to goal. The largest
-// part takes what rounding leaves over.
+// scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder
+// of the rounding.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {
@@ -83,9 +82,9 @@ func scale(parts []*int64, sum, goal int64) {
 	*largest += left
 }
 
-// nextBust estimates the next bust under pressure. A pass chooses the low mark only
-// when it busts, from the messages that it then has. So this is the mark that it would
-// choose if everything behind the prefix could go.
+// nextBust estimates the next bust under pressure. A pass chooses the low mark only when it busts, from the
+// messages of that moment. So nextBust returns the mark that a pass would choose if everything behind the
+// prefix could be dropped.
 func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts modelFacts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil
@@ -102,8 +101,8 @@ func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts mo
 	return n
 }
 
-// lastBust describes the newest bust of the journal. A hard pass found the prefix gone,
-// so its bust cost nothing.
+// lastBust describes the newest bust of the journal. A hard pass found the prefix already gone, so its bust
+// cost nothing.
 func lastBust(b *store.BustRow, facts modelFacts) *schema.LastBust {
 	if b == nil {
 		return nil
@@ -115,8 +114,7 @@ func lastBust(b *store.BustRow, facts modelFacts) *schema.LastBust {
 	return last
 }
 
-// hitRate is the share of all prompt tokens that the provider read from its
-// cache.
+// hitRate returns the share of all prompt tokens that the provider read from its cache.
 func hitRate(s store.SessionRow) float64 {
 	all := s.InputTokens + s.CacheRead + s.CacheWrite
 	if all == 0 {
@@ -133,16 +131,15 @@ func causeCounts(counts []store.CauseCount) []schema.CauseCount {
 	return all
 }
 
-// threshold is the pressure from which a pass of the session may bust. It uses
-// the configuration that was read last, because a status opens no files of
-// projects.
+// threshold returns the pressure from which a pass of the session may bust. It uses the configuration in
+// memory, because a status must not open a project's files.
 func (h *Host) threshold(st schema.SessionStatus) float64 {
 	cfg := h.knownConfig(st)
 	percent, _ := config.Threshold(cfg, st.Model.Provider, st.Model.ID, st.ContextTokens)
 	return percent / 100
 }
 
-// knownConfig returns the configuration of a session that was read last.
+// knownConfig returns the configuration that was last read for a session.
 func (h *Host) knownConfig(st schema.SessionStatus) schema.Config {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +151,7 @@ func (h *Host) knownConfig(st schema.SessionStatus) schema.Config {
 
 var defaultConfig = sync.OnceValue(config.Default)
 
-// warnings lists the problems that a person should look at, worst first.
+// warnings lists the problems that need a person's attention, worst first.
 func (h *Host) warnings() []schema.Warning {
 	var all []schema.Warning
 	if reason := h.trouble.Load(); reason != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// rescue makes room at the emergency level, where the next prompt may not fit and no model
-// can be waited for. It publishes an extract of the oldest messages, and decides again. So a
-// historian that is slow, or that fails, never blocks a prompt.
+// rescue makes room in an emergency, when the next prompt may not fit and there is no time to wait for a
+// model. It publishes an extract of the oldest messages, and decides again. So a slow or failing historian
+// never blocks a prompt.
 func (ps *pass) rescue(ctx context.Context) error {
 	s, d := ps.s, ps.decision
 	mayNotFit := d.Percent >= pipeline.EmergencyPercent || ps.readings.Overflow
@@ -40,8 +40,8 @@ func (ps *pass) rescue(ctx context.Context) error {
 	return nil
 }
 
-// extract publishes an extract of the eligible messages. If a run is under way, it ends:
-// its messages would be summarised twice.
+// extract publishes an extract of the eligible messages. It ends a run that is under way, because that run
+// would summarise the same messages a second time.
 func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	h, s := ps.h, ps.s
 	job, err := h.job(s, snapshot, uncovered, history.HistorianLimit(s.work.limit))
@@ -66,7 +66,7 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 		if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
 			return err
 		}
-		defer func() { _ = h.Store.ReleaseLease(writing, s.key, p.holder) }() // or it ends by itself
+		defer func() { _ = h.Store.ReleaseLease(writing, s.key, p.holder) }() // if the release fails, the lease expires after some minutes
 	}
 	return h.publishHistory(writing, s, p, result)
 }

@@ -8,17 +8,15 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tidyEvery is how often a running host deletes what nobody needs any longer.
-// It does so tidyAfter its start as well: at its start a user waits for the first
-// answer, and the machine is busy with it.
+// tidyEvery is how often a running host deletes expired data. The first time is tidyAfter the start, and not
+// at the start: then a user waits for the first answer, and the machine is busy with it.
 const (
 	tidyEvery = 24 * time.Hour
 	tidyAfter = 5 * time.Second
 )
 
-// tidyShare bounds the part of the time in which tidying may hold the database:
-// after each transaction it waits this many times as long as the transaction
-// took.
+// tidyShare bounds the share of time in which tidying may hold the database. After each transaction, tidying
+// pauses for tidyShare times the duration of the transaction.
 const tidyShare = 20
 
 // KeepTidy deletes expired sessions, tool replies and models, soon after the
@@ -76,8 +74,7 @@ func (s *Standby) tidy(ctx context.Context) error {
 	})
 }
 
-// tidyStep runs one short step with the host, then pauses. Between two steps the
-// store may be closed.
+// tidyStep runs one short step with the host, and then pauses. Between two steps the store may be closed.
 func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	h, release, err := s.Current(ctx)
 	if err != nil {
@@ -99,11 +96,11 @@ func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	}
 }
 
-// before returns the time that is so long ago, in Unix ms.
+// before returns the time that lies kept before now, in Unix ms.
 func (h *Host) before(kept time.Duration) int64 { return h.Clock.Now() - kept.Milliseconds() }
 
-// forgetSome deletes a part of an expired session. No call of the session runs
-// meanwhile, and the next one begins with what the store has then.
+// forgetSome deletes a part of an expired session. It holds the session's lock, so no other call of the
+// session runs meanwhile. The next call starts from the rows that are left in the store.
 func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
@@ -112,8 +109,8 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err 
 	defer h.sessions.remove(key)
 	defer s.unlock()
 	if err := h.removeMarker(ctx, key); err != nil {
-		// Without its rows here, the session would begin at the marker for good. So the
-		// session stays until the marker can go.
+		// If we deleted these rows while the marker stays, OpenCode's array would begin at the marker for
+		// good. So we keep the session until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A running host deletes the sessions that nobody has used for long, also those that it holds in memory. It leaves the
-// others alone, and a deleted session begins anew when it is used again.
+// A running host deletes the sessions that were not used for long, including those that it holds in memory.
+// It keeps the others. If a deleted session is used again, it starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	h := turn(t)
 	old := h.snapshot()
 	h.clock.Set(h.clock.Now() + (store.KeptSession + time.Hour).Milliseconds())
 	was := h.messages
 	h.messages = nil
-	h.user("o1", "another matter") // the same messages would make it a fork, which keeps its original
+	h.user("o1", "another matter") // with the same messages it would be a fork, and a fork keeps its original
 	fresh := schema.TransformParams{Session: "ses_2", Directory: "/p"}
 	if _, err := h.send(fresh); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	}
 }
 
-// Tidying ends with its context, also while it pauses.
+// Tidying ends with its context, even during a pause.
 func TestB10TidyingEndsWithItsContext(t *testing.T) {
 	h := turn(t)
 	s := NewStandby(t.Context(), StandbyOptions{

@@ -10,26 +10,26 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares the passes of a session with the same passes in which nothing was
-// dropped, in tokens. docs/status.md describes the estimate.
+// A saving compares a session with the same session without any drops, in tokens. docs/status.md describes
+// the estimate.
 type saving struct {
-	// upTo is the last pass that the saving covers. passes counts those with a
-	// reported usage.
+	// upTo is the last pass that the saving covers. passes counts the passes whose usage is known.
 	upTo, passes int
-	// dropped is the number of tokens that the next prompt would hold in addition.
+	// dropped is the number of tokens that the next prompt would hold in addition if nothing had been
+	// dropped.
 	dropped int
-	// notRead and notWritten are the tokens that requests did not have to read from
-	// the provider's cache or write to it. rewritten are those that busts of a live
-	// prefix made the provider write again.
+	// notRead and notWritten are the tokens that the provider did not have to read from its cache or write to
+	// it. rewritten are the tokens that it had to write again, because a bust changed a prefix that was still
+	// alive.
 	notRead, notWritten, rewritten int64
 }
 
-// add returns the saving with one more pass. Without magicctx a prompt could not have
-// grown beyond the window, so what would not fit is not counted.
+// add returns the saving with one more pass. Without magicctx a prompt could not have grown beyond the
+// window, so add ignores tokens beyond it.
 func (v saving) add(p store.BilledPass, window int) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript {
-		v.dropped = 0 // the harness took messages back, and perhaps the dropped ones with them
+		v.dropped = 0 // the harness took messages back, perhaps including the dropped ones
 	}
 	v.dropped += p.Removed
 	prompt := p.Usage.Input + p.Usage.CacheRead + p.Usage.CacheWrite
@@ -39,7 +39,7 @@ func (v saving) add(p store.BilledPass, window int) saving {
 	v.passes++
 	more := int64(max(0, min(v.dropped, window-prompt)))
 	switch {
-	case p.Verdict == string(schema.Hard): // the prefix was gone, so it had to be written
+	case p.Verdict == string(schema.Hard): // the prefix was gone, so the provider had to write all of it again
 		v.notWritten += more
 	default:
 		v.notRead += more
@@ -54,29 +54,29 @@ func (v saving) money(p schema.Price) float64 {
 	return (float64(v.notRead)*p.Read + float64(v.notWritten)*p.Write - float64(v.rewritten)*(p.Write-p.Read)) / tokensPerPrice
 }
 
-// tokensPerPrice is the number of tokens that a catalogue's price is for.
+// tokensPerPrice is the number of tokens to which a catalogue's price refers.
 const tokensPerPrice = 1_000_000
 
-// savings caches the savings of all sessions, so that a status reads only the passes
-// since the last one.
+// savings caches the savings of all sessions, so that a status reads only the passes since the previous
+// status.
 type savings struct {
 	mu    sync.Mutex
 	known map[store.Key]saving
 }
 
-// savingOf returns the saving of a session whose newest pass is number passes. That
-// pass itself is left out, because its usage may not be known yet.
+// savingOf returns the saving of a session. passes is the number of its newest pass. That pass is left out,
+// because its usage may not be known yet.
 func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) (saving, error) {
 	h.savings.mu.Lock()
 	v := h.savings.known[key]
 	h.savings.mu.Unlock()
-	if v.upTo >= passes { // the session was deleted, and another one has its id
+	if v.upTo >= passes { // the session was deleted, and a new one has the same id
 		v = saving{}
 	}
 	if v.upTo == passes-1 {
 		return v, nil
 	}
-	// Nobody else waits for this: two statuses at once read the same rows twice.
+	// This needs no lock: if two statuses come at once, both read the same rows.
 	rows, err := h.Store.BilledPasses(ctx, key, v.upTo, passes)
 	if err != nil {
 		return v, err
@@ -90,8 +90,7 @@ func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) 
 	return v, nil
 }
 
-// saved returns the saving of all sessions in money. It is nil if no session has a
-// price.
+// saved returns the saving of all sessions in money, or nil if no session's model has a price.
 func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 	all, err := h.Store.Totals(ctx)
 	if err != nil {
@@ -125,16 +124,16 @@ func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 	return &sum, nil
 }
 
-// modelFacts are the facts about a model that a status needs, from the store alone.
+// modelFacts are the facts about a model for a status. They all come from the store.
 type modelFacts struct {
 	row    store.LimitsRow
 	window window
-	// price is per million tokens. It holds mere ratios unless isPriced.
+	// price is per million tokens. Unless isPriced is true, its numbers are only ratios.
 	price    schema.Price
 	isPriced bool
 }
 
-// limit returns the size that no prompt exceeds.
+// limit returns the size that a prompt cannot exceed.
 func (f modelFacts) limit() int {
 	if f.window.Tokens > 0 {
 		return f.window.Tokens
@@ -142,8 +141,8 @@ func (f modelFacts) limit() int {
 	return pipeline.DefaultLimitTokens
 }
 
-// factsOf returns the facts about a model. A catalogue without prices, as that of a
-// subscription, leaves the model unpriced.
+// factsOf returns the facts about a model. If the catalogue has no prices, for example for a subscription,
+// the model counts as unpriced.
 func (h *Host) factsOf(ctx context.Context, m schema.Model) modelFacts {
 	row, _, err := h.Store.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
@@ -156,8 +155,8 @@ func (h *Host) factsOf(ctx context.Context, m schema.Model) modelFacts {
 	}
 }
 
-// rewriting returns the extra price of writing tokens to the provider's cache that
-// could have been read from it. It is nil for a model without a price.
+// rewriting returns the extra cost of writing tokens to the provider's cache instead of reading them from it.
+// It is nil for a model without a price.
 func (f modelFacts) rewriting(tokens int) *float64 {
 	if !f.isPriced {
 		return nil

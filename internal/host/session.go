@@ -21,65 +21,62 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Bounds of the sessions in memory. A session that was evicted needs a resync
-// when it comes back.
+// Bounds of the sessions in memory. If an evicted session sends a transform again, it needs a resync.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20
 )
 
-// A session is a session in memory. Only the holder of its lock may use its fields.
+// A session is one session in memory. Only the holder of its lock may use its fields.
 type session struct {
-	// locked holds a token while a call works on the session. It is a channel, because waiting for a
-	// call that does not return has to end with the context of the one that waits.
+	// locked holds a token while a call works on the session. It is a channel and not a mutex, so that a
+	// waiting call can give up when its context ends, even if the running call never returns.
 	locked chan struct{}
 	key    store.Key
-	// row is the session as stored. pipe is nil until the first transform, and
-	// after a transform that failed.
+	// row is the stored form of the session. pipe is nil until the first transform, and after a failed
+	// transform.
 	row   store.SessionRow
 	known bool // row has been read
 	pipe  *pipeline.Session
-	// revision names the array that both pipe and the client hold.
+	// revision identifies the array that both pipe and the client hold.
 	revision uint64
-	// unsaved are units that a busy store did not take. They wait in a file, so
-	// that their tags are not given to other units.
+	// unsaved are units that a busy store could not take yet. They also wait in a file, so that even after a
+	// restart no other unit gets their tags.
 	unsaved []frozen.Unit
-	// inherited is the state that a fork takes over from its original. It is
-	// nil once it is stored.
+	// inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
 	inherited *inherited
-	// nudging is the state since the last pass. nudged is the record of earlier
-	// reminders, nil until it is read.
+	// nudging is the state since the last pass. nudged is the record of earlier reminders. It is nil until it
+	// is read.
 	nudging nudging
 	nudged  *store.NudgeRow
-	// chronicle is read with the pipe.
+	// chronicle is read from the store together with pipe.
 	chronicle chronicle
 	work      work
-	// isMarking says that the session's compaction marker is about to change.
+	// isMarking says that a change of the session's compaction marker is under way.
 	isMarking bool
-	// pause is the pause before the newest pass. It is nil after its usage is
-	// known, and where the usage would prove nothing. wireTokens is the size of
-	// the messages that the pass sent.
+	// pause is the pause before the newest pass. It is nil after the pass's usage is known, and if that usage
+	// would prove nothing. wireTokens is the size of the messages that the pass sent.
 	pause      *pause
 	wireTokens int
-	// sampling is the comparison from which the model's token ratio is learned next.
+	// sampling is the comparison that yields the next sample of the model's token ratio.
 	sampling sampling
-	// systemChanged says that the next request leaves with another system prompt than
-	// the last one. The next pass is then a bust.
+	// systemChanged says that the system prompt of the next request differs from that of the last one. The
+	// next pass is then a bust.
 	systemChanged bool
-	// isUnstored says that the newest pass could not be stored, because the database was
-	// busy. So the journal has no line for its request.
+	// isUnstored says that the newest pass could not be stored because the database was busy. The journal
+	// then has no line for its request.
 	isUnstored bool
-	// answeredAt is when the harness last told of an answer, in Unix ms.
+	// answeredAt is when the harness last reported an answer, in Unix ms.
 	answeredAt int64
-	// bytes is the size of the session's messages. It may be read without the lock.
+	// bytes is the size of the session's messages. Reading it needs no lock.
 	bytes atomic.Int64
-	// used is the tick of the newest use. The mutex of the sessions guards it.
+	// used is the tick of the newest use. The mutex of sessions guards it.
 	used uint64
-	// lastPass is the duration of the last pass in µs. It may be read without the lock.
+	// lastPass is the duration of the last pass in µs. Reading it needs no lock.
 	lastPass atomic.Int64
 }
 
-// forget clears the session's memory. The next transform starts from the store.
+// forget clears the session's state in memory. The next transform starts from the store.
 func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
@@ -97,7 +94,7 @@ type sessions struct {
 	tick  uint64
 }
 
-// lock returns the session of key, locked. Its error is that of ctx.
+// lock returns the session of key, locked. It fails only if ctx ends.
 func (ss *sessions) lock(ctx context.Context, key store.Key) (*session, error) {
 	for {
 		s := ss.use(key)
@@ -115,7 +112,7 @@ func (ss *sessions) lock(ctx context.Context, key store.Key) (*session, error) {
 
 func (s *session) unlock() { <-s.locked }
 
-// use returns the session of key as the one that was used last.
+// use returns the session of key, and marks it as the most recently used one.
 func (ss *sessions) use(key store.Key) *session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -135,7 +132,7 @@ func (ss *sessions) holds(s *session) bool {
 	return ss.byKey[s.key] == s
 }
 
-// lastPassDuration returns the duration of a session's last pass, 0 if unknown.
+// lastPassDuration returns the duration of a session's last pass, or 0 if it is unknown.
 func (ss *sessions) lastPassDuration(key store.Key) time.Duration {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -145,9 +142,8 @@ func (ss *sessions) lastPassDuration(key store.Key) time.Duration {
 	return 0
 }
 
-// trim evicts the least recently used sessions until the bounds hold. It passes over sessions that are
-// locked by a running call, so one call that does not return cannot fill the memory. The newest session
-// stays.
+// trim evicts the least recently used sessions until the bounds hold. It skips sessions that a running call
+// has locked, so one call that never returns cannot fill the memory. It never evicts the newest session.
 func (ss *sessions) trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -179,7 +175,7 @@ func (s *session) tryLock() bool {
 	}
 }
 
-// remove forgets a session for good.
+// remove forgets a deleted session.
 func (ss *sessions) remove(key store.Key) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -195,7 +191,7 @@ func codecOf(harness string) (transcript.Codec, error) {
 	return codec, nil
 }
 
-// load reads the session from the store, if memory does not hold it.
+// load reads the session's row and snapshot from the store.
 func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 	snap, _, err := h.Store.Load(ctx, s.key)
 	if err != nil {
@@ -207,7 +203,7 @@ func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 	return snap, nil
 }
 
-// build puts the pipeline's session together from its stored form.
+// build creates the session's pipeline from its stored form.
 func (s *session) build(snap store.Snapshot, codec transcript.Codec) {
 	meta := metaFromRow(s.row)
 	s.pipe = pipeline.NewSession(pipeline.Config{
@@ -224,8 +220,8 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// chainFrom returns a stored chain. A text that is not a chain counts as the chain of no messages: the next pass then
-// cannot tell what the last wire was, but it answers.
+// chainFrom decodes a stored chain. If the text is not a chain, it returns the chain of no messages. The next
+// pass then cannot tell what the last wire was, but it still answers.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}
 	b, err := hex.DecodeString(text)
@@ -299,8 +295,8 @@ func editFromRow(r store.EditRow) frozen.Edit {
 	return frozen.Edit{Tag: r.Tag, Kind: frozen.EditKind(r.Kind), Level: level}
 }
 
-// rowFromEdit returns the stored form of an edit. Its payload is the level of a
-// compression, and the rule behind any other edit, which only a person reads.
+// rowFromEdit returns the stored form of an edit. The payload of a compression is its level. The payload of
+// any other edit is the rule that proposed it, which only people read.
 func rowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
 	row := store.EditRow{Tag: e.Tag, Kind: string(e.Kind), Pass: pass, Payload: rule}
 	if e.Level > 0 {

@@ -104,9 +104,8 @@ func TestDefectD5LostDatabase(t *testing.T) {
 	}
 }
 
-// D5: after a refusal the host freed space as if the prompt had just reached
-// the limit, and was refused again. The refusal names the real size of the
-// prompt.
+// D5: after a refusal the host freed space as if the prompt had just reached the limit, and the next prompt
+// was refused again. The refusal names the real size of the prompt.
 func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "go on")
@@ -135,9 +134,9 @@ func TestDefectD5RefusedPromptMakesRoomInOneGo(t *testing.T) {
 	}
 }
 
-// A refusal says how large the refused prompt was. When the user has taken that
-// prompt back, it says nothing of the shorter one that is asked next, which was
-// believed to be as large, until an answer reported its usage.
+// A refusal says how large the refused prompt was. If the user takes that prompt back, the refusal says
+// nothing about the shorter prompt that follows. But the host believed that this prompt was as large, until
+// an answer reported its usage.
 func TestRefusalIsNotBelievedOfAShorterPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name               string

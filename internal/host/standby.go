@@ -15,34 +15,33 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is more than the number of calls that can run at the same time.
+// allCalls takes the whole gate. It is larger than the number of calls that can run at the same time.
 const allCalls = 1 << 30
 
-// closeTimeout bounds how long Close waits for running calls. The server has given them their grace
-// period before. A call that still runs has missed its deadline, and nobody waits for its answer.
+// closeTimeout bounds how long Close waits for running calls. The server has already given them their grace
+// period. A call that still runs has missed its deadline, and nobody waits for its answer.
 const closeTimeout = 2 * time.Second
 
-// runsTimeout bounds how long Close waits for the historian's runs. A run that is cut off is made again.
+// runsTimeout bounds how long Close waits for the historian's runs. If a run is cut off, a later process
+// repeats it.
 const runsTimeout = 2 * time.Second
 
-// A Standby is a host whose store may be missing for a while: locked by another
-// host, read-only, full, damaged, or of a newer schema. While the store is
-// missing, the Standby answers that it is disabled, and why. Each initialize of
-// a harness tries to open the store again. So the host recovers without any
-// restart as soon as the cause is gone.
+// A Standby is a host whose store may be missing for a while, because it is locked by another host,
+// read-only, full, damaged, or of a newer schema. While the store is missing, the Standby answers that
+// magicctx is disabled, and why. Each initialize of a harness tries to open the store again, so the host
+// recovers without a restart as soon as the cause is gone.
 type Standby struct {
 	path  string // of the database
 	log   *slog.Logger
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening admits one attempt at a time. It is a channel because waiting for
-	// it has to end with the context.
+	// opening admits one attempt at a time. It is a channel, so that a wait for it can end with the context.
 	opening chan struct{}
 
-	// gate guards host and reason. It has a token for each call of the host, and all tokens are taken to open or close the store.
-	// It is a semaphore instead of a sync.RWMutex, because waiting for a call that does not return has
-	// to end with the context.
+	// gate guards host and reason. Each call of the host takes one token. Opening or closing the store takes
+	// all tokens. The gate is a semaphore and not a sync.RWMutex, so that a wait can end with the context
+	// even if a running call never returns.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
@@ -58,14 +57,13 @@ type StandbyOptions struct {
 	// Path is the path of the database, for status.
 	Path string
 	Log  *slog.Logger
-	// Open opens the store and returns a host over it. It must stop when its
-	// context ends.
+	// Open opens the store and returns a host over it. It must return when its context ends.
 	Open func(context.Context) (*Host, error)
 	// Offer returns the answer that a host with a store would give to a client.
 	Offer func(schema.InitializeParams) schema.InitializeResult
 }
 
-// NewStandby tries to open the store. A failure to open is not an error.
+// NewStandby creates a Standby and tries to open the store. A failure to open is not an error.
 func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	s := &Standby{
 		path: o.Path, log: o.Log, open: o.Open, offer: o.Offer,
@@ -75,21 +73,19 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 	return s
 }
 
-// openTimeout bounds how long an initialize waits for the store, which another
-// program may hold locked. A user's pass waits behind it. A migration may take
-// longer; the first attempt at start-up runs it, and has no such bound.
+// openTimeout bounds how long an initialize waits for a store that another program holds locked. It is short
+// because a user's pass waits for the initialize. A migration may take longer, but the first attempt at
+// start-up runs it, and that attempt has no such bound.
 const openTimeout = 800 * time.Millisecond
 
-// mendTimeout bounds the creation of an empty database in place of a damaged
-// one. Nobody else can hold the new file locked, but a slow disk has to take
-// its whole schema.
+// mendTimeout bounds the creation of an empty database in place of a damaged one. No other program can hold
+// the new file locked, but a slow disk has to write the whole schema.
 const mendTimeout = 3 * time.Second
 
-// Initialize opens the store if it is missing or has failed, and then the
-// directory.
+// Initialize opens the store if it is missing or has failed. Then it opens the directory for the client.
 func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeParams) (schema.InitializeResult, error) {
 	s.remember(c, p)
-	if p.Harness != "" { // a client that only asks for status wants to see the failure, not to mend it
+	if p.Harness != "" { // a status client wants to see the failure and must not repair it
 		opening, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		s.tryOpen(opening)
@@ -110,14 +106,13 @@ func (s *Standby) Initialize(ctx context.Context, c Client, p schema.InitializeP
 	if p.Harness != "" {
 		r = s.offer(p)
 	}
-	if p.Harness == "" || r.Enabled { // otherwise the user has disabled the program
+	if p.Harness == "" || r.Enabled { // otherwise the user's configuration disables magicctx
 		r.Enabled, r.Trouble, r.Reason = false, true, s.reason
 	}
 	return r, nil
 }
 
-// remember keeps the directories that a client has opened, for a host that is
-// opened later.
+// remember keeps the directories that a client has opened. A host that is opened later needs them.
 func (s *Standby) remember(c Client, p schema.InitializeParams) {
 	s.clientsMu.Lock()
 	defer s.clientsMu.Unlock()
@@ -125,8 +120,7 @@ func (s *Standby) remember(c Client, p schema.InitializeParams) {
 	s.clients[c] = append(slices.DeleteFunc(s.clients[c], isSame), p)
 }
 
-// tryOpen opens the store, unless it is open and works. It returns when the
-// attempt is over or ctx ends.
+// tryOpen opens the store, unless it is open and works. It returns after the attempt, or when ctx ends.
 func (s *Standby) tryOpen(ctx context.Context) {
 	if s.works(ctx) {
 		return
@@ -143,11 +137,11 @@ func (s *Standby) tryOpen(ctx context.Context) {
 	}
 	defer s.gate.Release(allCalls)
 	if s.host != nil {
-		if s.host.trouble.Load() == nil { // another call was faster
+		if s.host.trouble.Load() == nil { // another call has already opened the store again
 			return
 		}
-		// The store must be closed and opened anew: only that replaces a
-		// damaged database, or notices that a full disk has space again.
+		// Close the store and open it again: only this replaces a damaged database, or notices that a full
+		// disk has space again.
 		s.closeStore()
 	}
 	h, err := s.open(ctx)
@@ -179,7 +173,7 @@ func (s *Standby) works(ctx context.Context) bool {
 	return s.host != nil && s.host.trouble.Load() == nil
 }
 
-// remedy tells a person how to fix a store that cannot be opened.
+// remedy tells a person what to do about a store that cannot be opened.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, store.ErrLocked):
@@ -193,13 +187,13 @@ func remedy(err error) string {
 	case errors.Is(err, store.ErrCannotPersist):
 		return "; make room on the disk, or the directory writable"
 	default:
-		return "" // the error of a newer schema says it itself
+		return "" // the error of a newer schema already contains the remedy
 	}
 }
 
-// replaceDamaged opens the store anew, which moves a damaged database aside.
-// Then it asks c, whose pass hit the damage, to tell its user. If c cannot, the
-// next client that initializes tells its user.
+// replaceDamaged opens the store again. Opening moves a damaged database aside. Then replaceDamaged asks
+// client c, whose pass hit the damage, to notify the user. If c cannot, the next client that initializes does
+// it.
 func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string) {
 	opening, cancel := context.WithTimeout(ctx, mendTimeout)
 	defer cancel()
@@ -223,8 +217,8 @@ func (s *Standby) replaceDamaged(ctx context.Context, c Client, directory string
 	}
 }
 
-// damage returns, once, the notice that an empty database has replaced a
-// damaged one. The caller holds the gate.
+// damage returns the notice that an empty database has replaced a damaged one. It returns the notice only
+// once. The caller holds the gate.
 func (s *Standby) damage() []string {
 	moved := s.host.Store.Recovered()
 	if moved == "" || !s.host.damageTold.CompareAndSwap(false, true) {
@@ -233,8 +227,8 @@ func (s *Standby) damage() []string {
 	return []string{"magicctx's database was damaged. It was moved to " + moved + ", and an empty one took its place: what was dropped or summarised before is back in the prompts."}
 }
 
-// Close closes the store when the running calls have returned. If one of them does not return, Close
-// gives up: the process ends anyway, and with it the lock on the store.
+// Close waits for the running calls and then closes the store. If a call does not return, Close gives up: the
+// process ends anyway, and its lock on the store ends with it.
 func (s *Standby) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -247,7 +241,7 @@ func (s *Standby) Close() {
 	s.closeStore()
 }
 
-// waited returns the error of a wait for the gate.
+// waited wraps the error of a failed wait for the gate.
 func waited(err error) error { return fmt.Errorf("wait for running calls: %w", err) }
 
 func (s *Standby) closeStore() {
@@ -263,9 +257,8 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host for one call, and a function that ends the call. The
-// store stays open at least until then. Without a store, the error names the
-// reason.
+// Current returns the host for one call, and a function that ends the call. The store stays open at least
+// until then. If there is no store, Current returns an error with the reason.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)
@@ -277,10 +270,9 @@ func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err err
 	return s.host, func() { s.gate.Release(1) }, nil
 }
 
-// Transform calls the host. If the pass finds the database damaged, Transform
-// has the database replaced and runs the pass again over an empty one. The user
-// then hears of the damage once. A pass with a base gets a resync, because the
-// new host does not hold that base.
+// Transform calls the host. If the pass finds the database damaged, Transform replaces the database and runs
+// the pass again over an empty one. The user gets one notice about the damage. If the pass has a base, the
+// answer is a resync, because the new host does not hold that base.
 func (s *Standby) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
 	m, damaged, err := s.transform(ctx, c, p)
 	if damaged {
@@ -305,7 +297,7 @@ func (s *Standby) Disconnected(c Client) {
 	s.clientsMu.Lock()
 	delete(s.clients, c)
 	s.clientsMu.Unlock()
-	// Only the opening of a store can be in the way, and that ends with its context.
+	// Only the opening of a store can delay this, and the opening ends with its own context.
 	if err := s.gate.Acquire(context.Background(), 1); err != nil {
 		return
 	}

@@ -137,9 +137,8 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 }
 
-// A disk or a person may damage the database while it is open. The pass that
-// meets the damage runs over a new database. The user is told about that, and
-// about nothing else.
+// A broken disk or a person may damage the database while it is open. The pass that meets the damage runs
+// again over a new database. The user is told about this, and about nothing else.
 func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 // statusSessions bounds the sessions that a status lists, newest first.
 const statusSessions = 50
 
-// Status reports on the store and its sessions. It reads only the database and
-// takes no session's lock, so it never waits for a pass.
+// Status reports on the store and its sessions. It takes no session's lock, so it never waits for a pass.
 func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (schema.StatusResult, error) {
 	r := schema.StatusResult{
 		Database: h.Store.Path(), StoreSchema: h.Store.SchemaVersion(), Enabled: true,
@@ -39,8 +38,7 @@ func (h *Host) Status(ctx context.Context, _ Client, _ schema.StatusParams) (sch
 	return r, err
 }
 
-// SessionStatus reports on one session. It lists the dropped units if the caller
-// asks for them.
+// SessionStatus reports on one session. If the caller asks for the dropped units, it lists them too.
 func (h *Host) SessionStatus(ctx context.Context, _ Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	report, found, err := h.Store.ReportOf(ctx, key)
@@ -107,17 +105,16 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	return st
 }
 
-// A status has to fit into one frame, whatever names the sessions have: they
-// come from harnesses and catalogues. An older host also wrote longer names to
-// the database.
+// A status has to fit into one frame. The names in it come from harnesses and catalogues and may be of any
+// length. An older host also wrote longer names to the database than this one.
 const (
 	maxShownName     = 1 << 10
 	maxShownPath     = 4 << 10
 	maxShownWarnings = 50
 )
 
-// shorten returns text with at most limit bytes, whole characters, and a mark if
-// it was longer.
+// shorten returns text cut to at most limit bytes. It keeps whole characters, and appends a mark if it has
+// cut something.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -130,7 +127,7 @@ func shorten(text string, limit int) string {
 	return text[:end] + mark
 }
 
-// clip shortens the names of a status.
+// clip shortens the long names in a status.
 func clip(st *schema.SessionStatus) {
 	for _, name := range []*string{&st.Session, &st.Parent, &st.Model.Provider, &st.Model.ID, &st.LastCause, &st.Title} {
 		*name = shorten(*name, maxShownName)
@@ -155,10 +152,10 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 	return all
 }
 
-// maxSubscriptions bounds the subscriptions of a client. `status --watch` has one.
+// maxSubscriptions bounds the subscriptions of one client. `status --watch` uses one.
 const maxSubscriptions = 64
 
-// Subscribe registers a client to hear of every matching pass.
+// Subscribe registers a client for notifications of every matching pass.
 func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,8 +166,7 @@ func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) 
 	return schema.Empty{}, nil
 }
 
-// publish tells subscribers about the session's newest pass. Without
-// subscribers it costs nothing.
+// publish notifies subscribers of the session's newest pass. If there are no subscribers, it costs nothing.
 func (h *Host) publish(key store.Key) {
 	h.mu.Lock()
 	var listeners []Client

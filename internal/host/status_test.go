@@ -24,7 +24,7 @@ func (h *harness) status() schema.StatusResult {
 	return st
 }
 
-// slowClient is a harness that takes long to answer about its model's limits.
+// slowClient is a harness that takes long to report its model's limits.
 type slowClient struct {
 	*harness
 	asked, answer chan struct{}
@@ -242,7 +242,7 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 	}
 }
 
-// The running shim hears of the same conflicts as install and doctor, and so does status.
+// The running shim learns of the same conflicts as install and doctor, and status shows them too.
 func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	h := newHarness(t)
 	const conflict = "/p/.opencode/plugins/dcp.ts: the plugin dcp.ts prunes the same messages"

@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// headStatus describes the head of a session, nil if it has none.
+// headStatus describes the head of a session. It returns nil if the session has none.
 func headStatus(s store.SessionReport) *schema.HeadStatus {
 	if s.Head == nil {
 		return nil
@@ -26,12 +26,12 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	}
 }
 
-// historyStatus describes the summarised history of a session and its historian, nil if
-// there is neither.
+// historyStatus describes the summarised history of a session and its historian. It returns nil if the
+// session has neither.
 func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	sum := s.History
 	var throttle history.Throttle
-	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // a throttle of another release begins anew
+	_ = json.Unmarshal([]byte(sum.Throttle), &throttle) // if another release wrote the throttle, it starts again from zero
 	if sum.Runs == 0 && sum.Compartments == 0 && sum.RunningSince == 0 && throttle.Waited == 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	return st
 }
 
-// PublishStatus describes a run that has published.
+// PublishStatus describes a run that has published compartments.
 func PublishStatus(r store.RunRow) schema.HistoryPublish {
 	return schema.HistoryPublish{
 		Pass: r.Pass, At: r.EndedAt, Start: r.Start, End: r.End, Compartments: r.Produced, Fidelity: r.Fidelity,
@@ -64,12 +64,11 @@ func usageStatus(u store.RunUsage) schema.HistorianUsage {
 	return schema.HistorianUsage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
 }
 
-// recently bounds how long ago a session must have worked for its overdue history to be
-// a warning. Nobody can do anything about a session that has ended.
+// recently is how recently a session must have worked for its overdue history to cause a warning. A user
+// cannot do anything about a session that has ended.
 const recently = time.Hour
 
-// historyWarnings names the sessions whose history waits although it should have been
-// summarised.
+// historyWarnings names the sessions whose history should already have been summarised.
 func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warning {
 	var all []schema.Warning
 	for _, st := range sessions {

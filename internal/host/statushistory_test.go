@@ -47,8 +47,7 @@ func TestStatusTellsHeadAndHistory(t *testing.T) {
 	}
 }
 
-// A historian that fails is named with its reason, and with the pass on which a model is
-// asked again.
+// If a historian fails, the status names the reason, and the pass on which a model is asked again.
 func TestStatusNamesAFailingHistorian(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "<<<>>> no", nil })
 	h.talk(0, 20, 950, 40_000)
@@ -72,7 +71,8 @@ func TestStatusNamesAFailingHistorian(t *testing.T) {
 	}
 }
 
-// Only a session at work is warned of: nobody can do anything about one that has ended.
+// Only a session that is still used causes a warning, because nobody can do anything about one that has
+// ended.
 func TestOverdueHistoryIsAWarning(t *testing.T) {
 	const now = 10_000_000
 	st := func(overdue bool, at int64) schema.SessionStatus {

@@ -17,13 +17,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// System returns the system prompt of a session. It adds the guidance at the end,
-// and puts back the date that the prefix was built with. If the harness has changed
-// the rest of the prompt, System lets the change through and journals it as a bust.
-// For a model that binds its thinking, see frozenSystem.
+// System returns the system prompt of a session. It adds the guidance at the end, and puts back the date that
+// the prefix was built with. If the harness has changed the rest of the prompt, System lets the change
+// through and journals it as a bust. If the model binds its thinking, frozenSystem decides instead.
 //
-// If the harness asks before the passes of a turn (SystemVocabulary.ComesFirst), the
-// prompt holds for all of them, and the next pass is the bust.
+// Some harnesses ask before the passes of a turn (SystemVocabulary.ComesFirst). Then the answer holds for all
+// passes of the turn, and a changed prompt makes the next pass the bust.
 func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	key, err := h.key(c, p.Session)
@@ -84,12 +83,11 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	return schema.SystemResult{System: r.prompt}, nil
 }
 
-// noteSystem stores the state after a request's system prompt. If the prompt has changed, a
-// pass has lost its prefix: the newest one, or the next one where the system prompt comes
-// first.
+// noteSystem stores the state after a request's system prompt. If the prompt has changed, a pass has lost its
+// prefix. If the system prompt comes first, that is the next pass, otherwise the newest one.
 //
-// If the newest pass could not be stored, the journal has no line for its bust. So noteSystem
-// leaves a change to the next request: it sends the same prompt, and finds the same change.
+// If the newest pass could not be stored, the journal has no line to mark as a bust. So noteSystem stores
+// nothing. The next request sends the same prompt, and finds the same change.
 func (h *Host) noteSystem(ctx context.Context, s *session, state store.SystemState, changed, comesFirst bool) error {
 	if changed && s.isUnstored && !comesFirst {
 		return nil
@@ -106,27 +104,27 @@ func (h *Host) noteSystem(ctx context.Context, s *session, state store.SystemSta
 	return nil
 }
 
-// A systemRequest is a system prompt as the harness wants to send it, with what decides
-// about it.
+// A systemRequest is a system prompt that the harness wants to send, with the facts that decide how we change
+// it.
 type systemRequest struct {
 	words  *transcript.SystemVocabulary
 	prompt []string
-	// binds says that the request's model binds its thinking.
+	// binds says that the model of the request binds its thinking.
 	binds bool
-	// isPrefixGone says that the request finds nothing in the cache, so that a new date
-	// costs nothing.
+	// isPrefixGone says that the provider no longer caches the prefix of the request, so a new date costs
+	// nothing.
 	isPrefixGone bool
 }
 
-// addGuidance puts the guidance at the end of the last block. As a block of its own it
-// would take one of the provider's breakpoints, which the head needs (docs/history.md).
+// addGuidance appends the guidance to the last block. A separate block would use up one of the provider's
+// breakpoints, which the head needs (docs/history.md).
 func (r *systemRequest) addGuidance(text string) {
 	r.prompt[len(r.prompt)-1] += guidanceSeparator + text
 }
 
 const guidanceSeparator = "\n\n"
 
-// withoutGuidance returns a block as the harness wrote it.
+// withoutGuidance returns a block as the harness wrote it, without our guidance.
 func withoutGuidance(block string) string {
 	own, _, _ := strings.Cut(block, guidanceSeparator+guidanceHeading)
 	return own
@@ -144,9 +142,9 @@ func (h *Host) saveSystem(ctx context.Context, s *session, state store.SystemSta
 	return nil
 }
 
-// frozenSystem returns the system prompt of the session's preamble, because thinking
-// is bound to it. If the harness sends another prompt, that prompt waits: the next
-// pass that begins a turn begins a new preamble with it.
+// frozenSystem returns the system prompt of the session's preamble, because thinking is bound to it. If the
+// harness sends another prompt, that prompt waits until the next pass that begins a turn. That pass begins a
+// new preamble with it.
 func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
 	words, system := r.words, r.prompt
 	before := s.row.System
@@ -156,8 +154,8 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (s
 		if !sameOpening(words, frozen, system) {
 			return schema.SystemResult{}, nil
 		}
-		// A new date alone is not worth the loss of all thinking. It waits until the
-		// prefix is gone anyway.
+		// A new date is not worth the loss of all thinking. It waits until the prefix is gone for another
+		// reason.
 		state.Pending = withoutDate(words, frozen) != withoutDate(words, system)
 	} else {
 		text, err := json.Marshal(system)
@@ -174,11 +172,10 @@ func (h *Host) frozenSystem(ctx context.Context, s *session, r systemRequest) (s
 	return schema.SystemResult{System: frozen}, nil
 }
 
-// sameOpening reports whether two system prompts begin alike. If they do not, the
-// second one belongs to another agent that works in the same session. An example
-// is the title agent, when the user has configured its prompt.
+// sameOpening reports whether two system prompts begin alike. If they do not, the second one belongs to
+// another agent in the same session, for example to the title agent when the user has configured its prompt.
 func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
-	const enough = 60 // bytes: the sentence that says who the agent is
+	const enough = 60 // bytes: enough for the sentence that names the agent
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
@@ -191,8 +188,8 @@ func withoutDate(words *transcript.SystemVocabulary, system []string) string {
 	return words.Date.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
 }
 
-// isEarlierDay reports whether a, Unix ms, lies on an earlier day than b on the
-// calendar of this machine, which is the harness's.
+// isEarlierDay reports whether a, in Unix ms, lies on an earlier calendar day than b. It uses this machine's
+// time zone, because the harness does too.
 func isEarlierDay(a, b int64) bool {
 	year, day := time.UnixMilli(a).Year(), time.UnixMilli(a).YearDay()
 	now := time.UnixMilli(b)
@@ -224,17 +221,16 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 	return strings.TrimSpace(all) != ""
 }
 
-// nextSystemState returns the state after a request with this system prompt. It also
-// reports whether the prompt has changed since the request before, apart from the
-// date. A new date waits until the prefix is gone anyway: because a new epoch has
-// begun, or because the rest of the prompt has changed (defect C6: two busts
-// instead of one).
+// nextSystemState returns the state after a request with this system prompt. It also reports whether the
+// prompt has changed since the request before, apart from the date. A new date waits until the prefix is gone
+// for another reason: a new epoch has begun, or the rest of the prompt has changed. Otherwise the two changes
+// would cause two busts instead of one (defect C6).
 func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
 	words, system := r.words, r.prompt
 	state = row.System
 	sum := sha256.Sum256([]byte(words.Date.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
-	// If no prompt is known, the requests of earlier passes left without the guidance.
+	// If no prompt is stored although there were passes, their requests left without the guidance.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
 	date := words.Date.FindString(system[0])
@@ -247,10 +243,10 @@ func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemS
 	return state, changed
 }
 
-// noteBust journals that the newest pass lost its prefix because of a change that
-// the harness made after that pass.
+// noteBust journals that the newest pass lost its prefix. The cause is a change that the harness made after
+// that pass.
 func (h *Host) noteBust(ctx context.Context, s *session, cause string) {
-	s.pause = nil // its prompt cannot have been read from the cache
+	s.pause = nil // the provider cannot have read this prompt from its cache
 	h.Log.Info("prefix lost", "session", s.key.Session, "pass", s.row.Passes, "cause", cause)
 	isNew, err := h.Store.MarkBust(ctx, s.key, s.row.Passes, cause)
 	if err != nil {

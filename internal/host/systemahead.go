@@ -11,10 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// This file is about harnesses that ask for the system prompt of a turn before the turn's
-// first pass (SystemVocabulary.ComesFirst).
+// This file handles harnesses that ask for a turn's system prompt before the turn's first pass
+// (SystemVocabulary.ComesFirst).
 
-// readAhead reads what a pass would know, for a system prompt that comes before its pass.
+// readAhead reads the facts that a pass would read, for a system prompt that comes before its pass.
 func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
 	limits, err := h.modelLimits(ctx, c, p.Directory, p.Model)
 	if err != nil {
@@ -28,10 +28,11 @@ func (h *Host) readAhead(ctx context.Context, c Client, s *session, p schema.Sys
 	return nil
 }
 
-// nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model
-// that binds its thinking to it. A prompt that differs is taken at once, because the turn's
-// requests are sent with it, and the pass behind it takes a new preamble. A new date alone
-// is no reason to lose all thinking; it waits until the prefix is gone anyway.
+// nextFrozenSystem returns the system prompt of a turn that is about to begin, for a model that binds its
+// thinking to the prompt. If the prompt differs from the frozen one, nextFrozenSystem accepts it at once,
+// because all requests of the turn are sent with it, and the next pass takes a new preamble. If only the date
+// differs, the loss of all thinking is not worth it. The new date waits until the prefix is gone for another
+// reason.
 func (h *Host) nextFrozenSystem(ctx context.Context, s *session, r systemRequest) (schema.SystemResult, error) {
 	var frozen []string
 	state := s.row.System
@@ -57,8 +58,7 @@ func (s *session) systemComesFirst() bool {
 	return s.pipe != nil && s.pipe.Codec.Vocabulary().System.ComesFirst
 }
 
-// isSystemNew reports whether the requests of this turn leave with a frozen system prompt
-// that no pass has seen.
+// isSystemNew reports whether this turn's requests use a frozen system prompt that no pass has seen yet.
 func (s *session) isSystemNew() bool {
 	return s.systemComesFirst() && s.row.System.Text != "" && s.row.System.Preamble > s.row.Setup.Preamble
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TextComplete removes tags that the model imitated from the start of a text,
-// before the harness stores the text for good. It removes only tags that the
-// session has given to units; see render.CutImitations. The rest of the text
-// stays byte for byte.
+// TextComplete removes tags that the model imitated from the start of a text, before the harness stores the
+// text for good. For example, it removes a leading `§12§`. It removes only tags that the session has given to
+// units; see render.CutImitations. The rest of the text stays byte for byte.
 //
-// If the model binds its thinking, the text is stored as it is. Thinking may follow
-// that is bound to the text, and nobody knows yet whether any does. For such a model
-// render leaves the tags out of the wire, unless thinking does follow.
+// If the model binds its thinking, TextComplete leaves the text unchanged. The model may still send thinking
+// that is bound to this text, and nobody knows yet whether it will. For such a model, render leaves the tags
+// out of the wire later, unless thinking does follow.
 func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
-		h.stored(err) // the event at the end of the answer binds it as well
+		h.stored(err) // the event at the end of the answer tries the binding again
 	}
 	text := p.Text
-	if render.StartsWithTag(text) { // few texts do; all others are answered without loading the session
+	if render.StartsWithTag(text) { // few texts start with a tag; all others are answered without loading the session
 		var err error
 		if text, err = h.withoutImitations(ctx, c, p.Session, text); err != nil {
 			return schema.TextCompleteResult{}, err
@@ -30,9 +29,9 @@ func (h *Host) TextComplete(ctx context.Context, c Client, p schema.TextComplete
 	return schema.TextCompleteResult{Text: strings.Clone(text)}, nil
 }
 
-// bindText binds the thinking of the answer that the text belongs to. A harness
-// that runs one prompt only may be gone before the event
-// at the end of the answer has left it; it waits for this hook.
+// bindText binds the thinking of the answer that the text belongs to. It is needed for a harness that runs
+// only one prompt: such a harness may exit before it has sent the event at the end of the answer, but it
+// waits for this hook.
 func (h *Host) bindText(ctx context.Context, c Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil
@@ -66,7 +65,7 @@ func (h *Host) withoutImitations(ctx context.Context, c Client, session, text st
 		return "", err
 	}
 	if !s.mode().Reduces {
-		return text, nil // the model has seen no tag that it could imitate
+		return text, nil // the model has not seen a tag that it could imitate
 	}
 	if state.Setup.Binds {
 		return text, nil

@@ -55,7 +55,7 @@ func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 	}
 }
 
-// A session without ctx_reduce shows no tags, so its model imitates none.
+// A session without ctx_reduce shows no tags, so its model cannot imitate any.
 func TestAnswersStayWholeWhereNoTagIsShown(t *testing.T) {
 	h := newHarness(t)
 	h.config.CtxReduceEnabled = false
@@ -67,7 +67,7 @@ func TestAnswersStayWholeWhereNoTagIsShown(t *testing.T) {
 	}
 }
 
-// Completing a text that does not start with a given tag changes no byte.
+// If a text does not start with a given tag, completing it changes no byte.
 func TestCompletedTextIsTheSameBytes(t *testing.T) {
 	h := turn(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,10 +6,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// bindAnswer stores which prompt the thinking of an answer is bound to, while the
-// answer is in no array yet: the harness may end before the next pass. It does
-// nothing where the model does not bind its thinking, or where the request left
-// with another wire than that of the newest pass. The caller holds s.mu.
+// bindAnswer stores which prompt the thinking of an answer is bound to. It does so before any array contains
+// the answer, because the harness may exit before the next pass. If the model does not bind its thinking, or
+// if the request left with another wire than the newest pass's, bindAnswer does nothing. The caller holds the
+// session's lock.
 func (h *Host) bindAnswer(ctx context.Context, s *session, message, sent string) error {
 	if sent == "" || message == "" || s.pipe == nil {
 		return nil

@@ -57,9 +57,8 @@ func (h *harness) wantThinking(when string, want ...string) {
 	}
 }
 
-// Defect D10 (docs/defects.md): a bust changes the prompt before later
-// thinking, and the provider then refuses that thinking. So it leaves in the
-// same pass, for good. Thinking before the first changed byte stays.
+// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then
+// refuses that thinking. So the same pass removes it, for good. Thinking before the first changed byte stays.
 func TestDefectD10BustTakesTheThinkingBehindItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -173,9 +172,8 @@ func TestDefectD10ModelSwitchTakesAllThinking(t *testing.T) {
 	h.wantThinking("after the switch")
 }
 
-// D10: the harness is restarted after an answer. Its new shim does not know
-// with which wire the request left, but the old one told the host when the
-// answer was complete.
+// D10: the harness restarts after an answer. Its new shim does not know with which wire the request left. But
+// the old shim told the host when the answer was complete.
 func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	for _, told := range []string{"by the event", "by the text", ""} {
 		h := binding(t)
@@ -202,9 +200,9 @@ func TestDefectD10RestartOfTheHarnessLosesNoThinking(t *testing.T) {
 	}
 }
 
-// F15: an aborted answer ends without a usage, and so does every answer of a provider that
-// reports none. Its event bound no thinking, so that a fork directly after it, or a
-// restart of the harness, lost thinking that was valid.
+// F15: an aborted answer has no usage, and neither has any answer of a provider that does not report it. The
+// event of such an answer bound no thinking. So a fork directly after it, or a restart of the harness, lost
+// valid thinking.
 func TestThinkingOfAnAnswerWithoutUsageIsBoundByItsEvent(t *testing.T) {
 	for _, ending := range []string{`"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}},"finish":"unknown"`, `"finish":"tool-calls"`} {
 		h := binding(t)
@@ -238,9 +236,9 @@ func infoOf(t *testing.T, message json.Value) json.Value {
 	return m.Info
 }
 
-// Thinking in the middle of an answer is bound to the text in front of it as the
-// model wrote that. text/complete took an imitated tag off the text before the
-// thinking behind it was there, so that this thinking was invalid for good.
+// Thinking in the middle of an answer is bound to the text before it, exactly as the model wrote that text.
+// text/complete removed an imitated tag from the text before the later thinking had arrived, and made that
+// thinking invalid for good.
 func TestImitatedTagStaysInFrontOfBoundThinking(t *testing.T) {
 	h := binding(t)
 	now := h.clock.Now()

@@ -7,12 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// maxTitleRunes bounds a stored title. A harness's own titles have at most 100
-// characters.
+// maxTitleRunes bounds a stored title. The harnesses limit their own titles to 100 characters.
 const maxTitleRunes = 200
 
-// titles caches the stored titles, because a harness reports a session's title with
-// each of its changes.
+// titles caches the stored titles, because a harness reports the title with every change of a session.
 type titles struct {
 	mu     sync.Mutex
 	stored map[store.Key]string
@@ -24,8 +22,8 @@ func (t *titles) forget(key store.Key) {
 	delete(t.stored, key)
 }
 
-// noteTitle stores the title that the harness shows for a session. A session without
-// a pass is not in the store yet, and gets its title with a later event.
+// noteTitle stores the title that the harness shows for a session. A session without a pass is not in the
+// store yet. A later event stores its title.
 func (h *Host) noteTitle(ctx context.Context, key store.Key, title string) error {
 	if title == "" {
 		return nil

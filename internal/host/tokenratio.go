@@ -8,17 +8,16 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// This file learns how many tokens a model's provider counts for one token of our count.
-// Our vocabulary is that of one provider, and others differ for the same text.
-// docs/tokens.md says how the ratio is learned and where it is used.
+// This file learns how many tokens a model's provider counts for one token of our count. We count with the
+// vocabulary of one provider, and others count the same text differently. docs/tokens.md says how the ratio
+// is learned and where it is used.
 
-// A sampling is the comparison of two reported prompts of a session, from which the next
-// sample is taken.
+// A sampling holds the answers whose reported prompts are compared for the next sample.
 type sampling struct {
-	// from is the key of the older answer, empty until there is one.
+	// from is the key of the older of the two answers. It is empty until there is one.
 	from string
-	// answered is the newest answer at the last bust. It reports a prompt from before
-	// that bust, so no comparison begins with it.
+	// answered is the newest answer at the last bust. Its prompt is from before that bust,
+	// so no comparison may begin with it.
 	answered string
 }
 
@@ -58,16 +57,15 @@ func (h *Host) noteRatio(ctx context.Context, sample pipeline.TokenSample) error
 const (
 	// leastSamples is how many samples a ratio needs before it is used.
 	leastSamples = 3
-	// sampleMemory is the number of samples that a ratio remembers: each new one moves it
-	// by at least 1/16 of the difference, so that it follows a provider that changes its
-	// vocabulary.
+	// sampleMemory is the number of samples that a ratio remembers. Each new sample moves the ratio by at
+	// least 1/16 of the difference, so the ratio follows a provider that changes its vocabulary.
 	sampleMemory = 16
-	// mostSurprise is how far a sample may be from a ratio that is in use, as a part of
-	// it. One that is further away counts as that far, because it may be wrong.
+	// mostSurprise is how far a sample may lie from a ratio that is in use. 0.25 means 25 % of the ratio. A
+	// sample that lies further away is moved to this limit, because it may be wrong.
 	mostSurprise = 0.25
 )
 
-// learned returns the ratio with one more sample.
+// learned returns the ratio after one more sample.
 func learned(r store.TokenRatioRow, sample float64, now int64) store.TokenRatioRow {
 	if r.Samples >= leastSamples {
 		sample = min(max(r.Ratio*(1-mostSurprise), sample), r.Ratio*(1+mostSurprise))
@@ -78,7 +76,7 @@ func learned(r store.TokenRatioRow, sample float64, now int64) store.TokenRatioR
 	return r
 }
 
-// tokenRatio returns the learned ratio of a model, 0 as long as too little is known.
+// tokenRatio returns the learned ratio of a model, or 0 while there are too few samples.
 func (h *Host) tokenRatio(ctx context.Context, m schema.Model) pipeline.TokenRatio {
 	if m.ID == "" {
 		return 0
@@ -103,7 +101,7 @@ func (h *Host) ratioRow(ctx context.Context, m schema.Model) store.TokenRatioRow
 	return row
 }
 
-// counting returns the ratios by which the pass estimates sizes.
+// counting returns the token ratios with which the pass estimates sizes.
 func (ps *pass) counting(ctx context.Context) pipeline.Counting {
 	pipe := ps.s.pipe
 	return pipeline.Counting{Model: ps.h.tokenRatio(ctx, pipe.Model()), Measured: ps.h.tokenRatio(ctx, pipe.MeasuredBy())}

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// counted plays steps whose provider counts perToken tokens for each of ours, and 4,000
-// beside the messages. Each step adds 5,000 of our tokens.
+// counted plays steps. Their provider counts perToken tokens for each of ours, and 4,000 besides the
+// messages. Each step adds 5,000 of our tokens.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
 	for n := from; n < from+steps; n++ {
@@ -33,8 +33,8 @@ func (h *harness) ratio() float64 {
 	return float64(h.host.tokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
 }
 
-// The ratio is learned from the usages of a session, survives the host, and tells the size
-// of messages that no usage reports yet.
+// The host learns the ratio from the usages of a session. The ratio survives a restart, and is used for the
+// size of messages that no usage reports yet.
 func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	for _, perToken := range []float64{0.75, 1, 1.5} {
 		h := newHarness(t)
@@ -59,7 +59,7 @@ func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	}
 }
 
-// Another session of the same model profits, even if no usage of it is known.
+// Another session of the same model uses the ratio, even if no usage of that session is known.
 func TestTokenRatioServesNewSessions(t *testing.T) {
 	h := newHarness(t)
 	m := pipeline.TokenSample{Model: schema.Model{Provider: "anthropic", ID: "m"}, Ratio: 1.6}
@@ -113,8 +113,8 @@ func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	}
 }
 
-// Whatever is reported, a ratio stays within the bounds of its samples, and one sample
-// moves a trusted ratio by little.
+// Whatever the provider reports, a ratio stays within the bounds of its samples, and one sample moves a
+// trusted ratio only a little.
 func TestLearnedRatioIsRobust(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		samples := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 60).Draw(rt, "samples")
@@ -139,8 +139,8 @@ func TestLearnedRatioIsRobust(t *testing.T) {
 	})
 }
 
-// The history's budgets are in our tokens: what fits into the window is less for a model
-// that counts more.
+// The history's budgets are in our tokens. If the model's provider counts more tokens for the same text, less
+// history fits into the window.
 func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 	for _, perToken := range []float64{0, 2} {
 		h := answering(t, good)

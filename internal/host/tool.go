@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// ToolExecute runs one of the host's tools. If the call itself is wrong, the
-// model reads the reason as the tool's result, so that it can correct its call.
+// ToolExecute runs one of the host's tools. If the call is wrong, the model gets the reason as the tool's
+// result, so that it can correct the call.
 func (h *Host) ToolExecute(ctx context.Context, c Client, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	key, err := h.key(c, p.Session)
 	if err != nil {

@@ -20,10 +20,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Transform runs one pass: it reads the new part of the transcript, decides,
-// renders, commits, and answers with the changes that the client lacks. If it
-// returns an error, nothing of the pass stays, and the client uses its last good
-// mutation.
+// Transform runs one pass: it reads the new part of the transcript, decides, renders, commits, and answers
+// with the changes that the client lacks. If it returns an error, it discards everything that the pass did,
+// and the client uses its last good mutation.
 func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams) (schema.WireMutation, error) {
 	var none schema.WireMutation
 	key, err := h.key(c, p.Session)
@@ -37,7 +36,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	defer h.sessions.trim()
 	defer s.unlock()
 	done := false
-	defer func() { // even if the pass panics, because the next pass must not continue half a pass
+	defer func() { // this also runs if the pass panics, because the next pass must not continue half a pass
 		if !done {
 			s.forget()
 		}
@@ -71,15 +70,14 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	return answer, nil
 }
 
-// A resync leaves several times its size behind as garbage. The host may then wait
-// for a model for minutes. So it returns that memory to the system once the harness
-// has its answer.
+// A resync leaves garbage of several times its size. The host may then wait minutes for a model. So it
+// returns that memory to the system after the harness has its answer.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond
 )
 
-// pass is one pass under way.
+// pass holds the state of one running pass.
 type pass struct {
 	h       *Host
 	s       *session
@@ -107,7 +105,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	if isResync && p.Keep != 0 {
 		return nil, invalid("keep is %d without a base", p.Keep)
 	}
-	var messages json.Array // only this call validates the bytes
+	var messages json.Array // only this call validates the JSON
 	if err := json.Unmarshal(p.Messages, &messages); err != nil {
 		return nil, invalid("attachment of %s: %v", schema.MethodTransform, err)
 	}
@@ -131,7 +129,7 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 		return nil, err
 	}
 	ps.window = h.window(ctx, s.pipe.Model(), ps.limits)
-	if usage, _, ok := s.pipe.Answer(); ok { // its event may be lost
+	if usage, _, ok := s.pipe.Answer(); ok { // the event with this usage may be lost
 		writing, cancel := h.writing(ctx)
 		h.stored(h.notePause(writing, s, s.pipe.Meta.Model, usage))
 		cancel()
@@ -142,9 +140,8 @@ func (h *Host) begin(ctx context.Context, c Client, s *session, p schema.Transfo
 	return ps, nil
 }
 
-// resync prepares the session for a whole array. It loads the session from the
-// store, because memory may be missing or half changed after a crash of the host or
-// of a pass.
+// resync prepares the session for a whole array. It loads the session from the store, because the state in
+// memory may be missing, or half changed after a crash.
 func (h *Host) resync(ctx context.Context, s *session, p schema.TransformParams, cfg schema.Config, messages []json.Value) error {
 	codec, err := codecOf(s.key.Harness)
 	if err != nil {
@@ -208,8 +205,8 @@ func (ps *pass) run(ctx context.Context) error {
 	case errors.Is(err, store.ErrCannotPersist):
 		return disabled(err.Error() + remedy(err))
 	case errors.Is(err, store.ErrBusy):
-		// The provider may not see an edit that is not stored. But the user should not
-		// wait for another program's lock, so the pass becomes steady and answers.
+		// The provider must not see an edit that is not stored. But the user should not wait for another
+		// program's lock. So the pass becomes steady and answers.
 		ps.h.Log.Warn("pass not stored, the database is busy", "session", ps.s.key.Session, "error", err)
 		ps.keepUnits()
 		s := ps.s
@@ -223,9 +220,9 @@ func (ps *pass) run(ctx context.Context) error {
 	return err
 }
 
-// ended returns an error if ctx ended while the pass did its step. Deciding, rendering and validating
-// only compute, so nothing else would notice. Whoever sent the pass has its answer already, and the
-// session waits for the pass to return.
+// ended returns an error if ctx has ended during a step. Deciding, rendering and validating only compute, so
+// nothing else would notice it. The client has already stopped waiting for this pass, but the session's next
+// call waits for the pass to return.
 func ended(ctx context.Context, step string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -233,8 +230,8 @@ func ended(ctx context.Context, step string) error {
 	return fmt.Errorf("%s: %w", step, context.Cause(ctx))
 }
 
-// keepUnits remembers the new units for the next pass that can store them. The
-// model is about to see their tags, so these tags must not be given again.
+// keepUnits remembers the new units for the next pass that can store them. The model is about to see their
+// tags, so no other unit may get these tags.
 func (ps *pass) keepUnits() {
 	s := ps.s
 	if len(ps.fresh) == 0 {
@@ -246,7 +243,7 @@ func (ps *pass) keepUnits() {
 	}
 }
 
-// read collects the facts of the moment, once for each pass.
+// read collects the current facts, once for each pass.
 func (ps *pass) read(ctx context.Context) pipeline.Readings {
 	m, limit := ps.s.pipe.Model(), ps.window.Tokens
 	percent, _ := config.Threshold(ps.config, m.Provider, m.ID, limit)
@@ -273,8 +270,8 @@ func (ps *pass) read(ctx context.Context) pipeline.Readings {
 	return r
 }
 
-// bindsThinking reports whether the model binds its thinking to everything before
-// it. The configuration decides; without it, the model's id does.
+// bindsThinking reports whether the model binds its thinking to everything before it. The configuration
+// decides. If it is silent, the model's id decides.
 func bindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bool {
 	switch config.PreservedThinking(cfg, m.Provider, m.ID) {
 	case "on":
@@ -285,21 +282,22 @@ func bindsThinking(cfg schema.Config, profile render.Profile, m schema.Model) bo
 	return profile.BindsThinking(m.ID)
 }
 
-// isOverflow reports whether the newest prompt was refused as too long. The event
-// of an answer since then clears the session's overflow, but it may be lost.
+// isOverflow reports whether the newest prompt was refused as too long. A later answer proves that the
+// prompts fit again. Its event clears the session's overflow, but that event may be lost, so isOverflow also
+// looks at the array.
 func (ps *pass) isOverflow() bool {
 	at := ps.s.row.OverflowAt
 	return at > 0 && isLater(at, ps.s.pipe.AnsweredAt(), ps.at) && !ps.isRefusedGone()
 }
 
-// isRefusedGone reports whether the user has since taken back the prompt that was
-// refused as too long. The refusal then says nothing about the current prompt.
+// isRefusedGone reports whether the user has since taken back the refused prompt. Then the refusal says
+// nothing about the current prompt.
 func (ps *pass) isRefusedGone() bool {
 	row, pipe := &ps.s.row, ps.s.pipe
 	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
 }
 
-// nudgeBaseline returns the facts of the pass on which nudges are decided.
+// nudgeBaseline returns the facts of the pass from which nudges are decided.
 func (ps *pass) nudgeBaseline() nudgeBaseline {
 	r := ps.readings
 	return nudgeBaseline{
@@ -318,7 +316,7 @@ func (ps *pass) render(d pipeline.Decision) {
 	}
 }
 
-// retreat makes the pass a steady one.
+// retreat turns the pass into a steady one.
 func (ps *pass) retreat(cause pipeline.Cause) {
 	ps.decision = ps.decision.Steady(cause)
 	ps.wire = ps.s.pipe.Render(ps.decision)
@@ -328,12 +326,12 @@ func (ps *pass) validate(w pipeline.Wire) []render.Violation {
 	return render.Validate(render.ProfileNamed(w.Setup.Profile), w.Rendered, w.Position)
 }
 
-// commitTimeout bounds the wait for another program's lock on the database. The user
-// waits for the pass, and the next pass stores what this one cannot.
+// commitTimeout bounds the wait for another program's lock on the database. It is short because the user
+// waits for the pass. If this pass cannot store its decisions, the next one does.
 const commitTimeout = time.Second
 
-// writing bounds a write beside a pass. A session's next pass waits for the calls before
-// it, and so for their locks.
+// writing returns a context for a write outside a pass. The write must be short, because the session's next
+// pass waits for it.
 func (h *Host) writing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, cmp.Or(h.CommitTimeout, commitTimeout))
 }
@@ -344,7 +342,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	s, d, w := ps.s, ps.decision, ps.wire
 	after := s.pipe.After(d, w, ps.at)
 	row := ps.rowAfter(after)
-	after.Passes = row.Passes // a copy numbers its passes anew
+	after.Passes = row.Passes // a copy counts its passes from 1
 	c := store.PassCommit{
 		Session: row, Pass: ps.journalLine(row),
 		Units: rowsFromUnits(slices.Concat(s.unsaved, ps.fresh)), Stamped: s.pipe.Stamped(),
@@ -411,8 +409,7 @@ func (ps *pass) rowAfter(after pipeline.Meta) store.SessionRow {
 	return row
 }
 
-// journalLine returns the pass's line of the journal. Row is the session's row after
-// the pass.
+// journalLine returns the journal's line for the pass. row is the session's row after the pass.
 func (ps *pass) journalLine(row store.SessionRow) store.PassRow {
 	d, w := ps.decision, ps.wire
 	head := ps.s.pipe.State.Head
@@ -445,16 +442,15 @@ func (ps *pass) log() {
 		"freedBy", d.FreedBy, "messages", s.pipe.Len(), "took", time.Since(ps.started))
 }
 
-// answer returns the changes that the client needs to get from its last mutation to
-// the wire of this pass.
+// answer returns the changes that lead the client from its last mutation to the wire of this pass.
 func (ps *pass) answer() schema.WireMutation {
 	s := ps.s
 	s.revision = ps.h.revision.Add(1)
 	m := schema.WireMutation{Revision: s.revision, Verdict: ps.decision.Verdict, Wire: ps.wire.Token}
 	if s.row.Passes == 0 && !s.systemComesFirst() {
-		// Until a first pass is stored, System leaves the prompt as it is. So this request
-		// leaves with another system prompt than the next one, and thinking that answers it
-		// will not be valid behind that one (F21).
+		// Until a first pass is stored, System leaves the prompt unchanged. So this request has another
+		// system prompt than the next one, and thinking in its answer will not be valid behind the next one
+		// (F21).
 		m.Wire = ""
 	}
 	if ps.decision.Verdict != schema.Steady {

@@ -11,17 +11,17 @@ import (
 // A window is our current estimate of a model's prompt limit, with its source
 // (catalogue, overflow, usage) and the time we learned it.
 type window struct {
-	// Tokens is 0 when nobody knows the limit. Then pressure is measured
-	// against pipeline.DefaultLimitTokens, and there are no budgets.
+	// Tokens is 0 if the limit is unknown. Then pressure is measured against pipeline.DefaultLimitTokens, and
+	// there are no budgets.
 	Tokens int
 	Source schema.LimitSource
-	// At is Unix milliseconds, 0 for the default.
+	// At is in Unix milliseconds. It is 0 for the default.
 	At int64
 }
 
-// believe weighs the catalogue against the experience with the model. A proven
-// overflow can lower the catalogue's limit, never raise it. An accepted prompt
-// overrides either limit if it was larger.
+// believe combines the catalogue's limit with our experience with the model. A proven overflow can lower the
+// catalogue's limit but never raise it. If a larger prompt than the limit was accepted, that prompt's size
+// overrides the limit.
 func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRow) window {
 	w := window{Source: schema.LimitDefault}
 	if n := promptLimit(catalogue); n > 0 {
@@ -41,13 +41,12 @@ func believe(catalogue schema.ModelLimits, catalogueAt int64, use store.WindowRo
 	return w
 }
 
-// window returns the estimate for a model. The caller passes the limits of the
-// catalogue.
+// window returns the estimate for a model. catalogue holds the limits that the harness reported.
 func (h *Host) window(ctx context.Context, m schema.Model, catalogue schema.ModelLimits) window {
 	return believe(catalogue, 0, h.use(ctx, m))
 }
 
-// use returns the experience with a model: refusals and accepted prompts.
+// use returns our experience with a model: refused and accepted prompts.
 func (h *Host) use(ctx context.Context, m schema.Model) store.WindowRow {
 	row, err := h.uses.of(m, func() (store.WindowRow, error) { return h.Store.Window(ctx, m.Provider, m.ID) })
 	if err != nil {
@@ -57,7 +56,7 @@ func (h *Host) use(ctx context.Context, m schema.Model) store.WindowRow {
 	return row
 }
 
-// learn changes the experience with a model.
+// learn changes the stored experience with a model.
 func (h *Host) learn(ctx context.Context, m schema.Model, change func(*store.WindowRow)) error {
 	if m.ID == "" {
 		return nil
@@ -72,9 +71,9 @@ func (h *Host) learn(ctx context.Context, m schema.Model, change func(*store.Win
 	})
 }
 
-// refused records a refusal at the given time, with the limit that the provider
-// named, or 0. Prompts that were accepted earlier no longer prove anything: the
-// provider, or the account behind it, may have changed.
+// refused returns a change that records a refusal at the given time. limitTokens is the limit that the
+// provider named, or 0. Prompts that were accepted earlier no longer prove anything, because the provider, or
+// the account behind it, may have changed.
 func refused(limitTokens int, at int64) func(*store.WindowRow) {
 	return func(w *store.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
@@ -84,9 +83,9 @@ func refused(limitTokens int, at int64) func(*store.WindowRow) {
 	}
 }
 
-// accepted records a prompt that was answered at the given time. If the prompt
-// was larger than the limit of an earlier refusal, it withdraws that limit. An
-// answer to an older prompt, which harnesses may report late, does not.
+// accepted returns a change that records a prompt that was answered at the given time. If the prompt was
+// larger than the limit of an earlier refusal, accepted withdraws that limit. If the prompt is older than the
+// refusal, the limit stays; harnesses may report such an answer late.
 func accepted(promptTokens int, at, now int64) func(*store.WindowRow) {
 	return func(w *store.WindowRow) {
 		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !isLater(at, w.OverflowAt, now) {

@@ -65,8 +65,8 @@ func (h *harness) event(format string, args ...any) {
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// refuse reports a refusal as OpenCode does: as an error of the session, and
-// together with the step, which OpenCode writes more than once.
+// refuse reports a refusal as OpenCode does: as an error of the session, and with the step, which OpenCode
+// writes more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
 	err := fmt.Sprintf(tooLong, limit)
@@ -77,7 +77,7 @@ func (h *harness) refuse(id string, limit int) {
 	}
 }
 
-// answered reports a step of the model whose prompt had so many tokens.
+// answered reports a step of the model whose prompt had this many tokens.
 func (h *harness) answered(id string, promptTokens int) {
 	h.t.Helper()
 	h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":%q,"sessionID":"ses_1","role":"assistant",`+
@@ -142,7 +142,7 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	first := h.row().OverflowAt
 	h.clock.Advance(time.Second)
 	h.refuse("a9", 80_000)
-	h.restart() // a host that did not hear of the first report counts it once too
+	h.restart() // a host that did not get the first report must also count it only once
 	h.refuse("a9", 80_000)
 	if got := h.row().OverflowAt; got != first {
 		t.Errorf("the late report moved it from %d to %d", first, got)
@@ -156,8 +156,8 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// The need to free space must not outlive its cause. Once a prompt of the
-// session was answered, nothing needs to be freed, no matter who freed it.
+// The need to free space must not outlive its cause. When a prompt of the session has been answered, no space
+// needs to be freed, whoever made the room.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -197,8 +197,8 @@ func TestASmallWindowIsBelieved(t *testing.T) {
 	}
 }
 
-// A clock that was ahead for a while leaves an answer that is dated tomorrow.
-// That answer hid every refusal until then.
+// A clock that was ahead for a while left an answer dated tomorrow. Until that time came, the answer hid
+// every refusal.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -213,8 +213,7 @@ func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	}
 }
 
-// The other way round: a refusal that is dated tomorrow outlived today's
-// answers.
+// The reverse case: a refusal dated tomorrow outlived today's answers.
 func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
 	for _, isHeard := range []bool{true, false} {
 		h := turn(t)
@@ -263,8 +262,8 @@ func TestOfTwoTimesOneOfTheFutureIsTheEarlier(t *testing.T) {
 	}
 }
 
-// After a clock was set back, passes do not bust because of it. Once there is a
-// real pause, the session is idle again.
+// After a clock was set back, passes must not bust because of it. After a real pause, the session counts as
+// idle again.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -337,10 +336,10 @@ func TestPassesGoByWhatIsBelieved(t *testing.T) {
 	}
 }
 
-// F23: the shim's end of the connection closed while a pass asked for the catalogue's entry
-// of a new model. The pass went on without an answer, and stored the profile of an unknown
-// provider. All passes up to the next hard one rendered with that profile: a step with
-// dropped calls left together with its text.
+// F23: the shim's end of the connection closed while a pass asked for the catalogue's entry of a new model.
+// The pass went on without an answer, and stored the profile of an unknown provider. All passes up to the
+// next hard one rendered with that profile. For example, a step with dropped calls left the wire together
+// with its text.
 func TestPassOfAClientThatLeftDecidesNothing(t *testing.T) {
 	h := turn(t)
 	before := len(h.journal())

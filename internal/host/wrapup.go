@@ -14,12 +14,12 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// commandWrapUp summarises everything but the newest turns, for example before other work
-// begins in the same session.
+// commandWrapUp summarises everything but the newest turns, for example before the user begins other work in
+// the same session.
 const commandWrapUp = "ctx-wrapup"
 
-// keptTurns is how many of the newest turns a wrap-up keeps if the user names no number.
-// They hold what the user most likely refers to next.
+// keptTurns is how many of the newest turns a wrap-up keeps if the user gives no number. The user most likely
+// refers to these turns next.
 const keptTurns = 3
 
 // wrapUp begins a wrap-up, or ends one.
@@ -44,7 +44,7 @@ func (h *Host) wrapUp(ctx context.Context, c Client, key store.Key, p schema.Com
 	})
 }
 
-// prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session.
+// prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session's lock.
 func (h *Host) prepareWrapUp(s *session, keep int) (*errand, string, error) {
 	if s.pipe == nil {
 		return nil, "", refusedCommand("No request of this session has reached the host since it started, so it does not know the messages. Send a message first.")
@@ -81,8 +81,8 @@ func linesOf(u pipeline.Uncovered, r history.Range) (lines []historian.Line) {
 	return lines
 }
 
-// A wrapUp is an errand that summarises everything in front of the newest turns. It
-// publishes each chunk, and makes the next pass show all of them.
+// A wrapUp is an errand that summarises everything before the newest turns. It publishes each chunk, and
+// makes the next pass show all of them.
 type wrapUp struct {
 	*errand
 	keep int
@@ -96,12 +96,12 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 		return err
 	}
 	defer s.unlock()
-	if err := ended(ctx, "publish"); err != nil { // a pass has made room without us
+	if err := ended(ctx, "publish"); err != nil { // a pass has already made room with an extract
 		return err
 	}
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
-	done.Attempts = w.attempts // those that have failed count as well
+	done.Attempts = w.attempts // the failed attempts count as well
 	step := *w.plan
 	step.job.Chunk, step.job.Raw = w.chunk, w.raw
 	if _, step.after, err = h.Store.CompartmentsOf(writing, w.key); err != nil {
@@ -114,7 +114,7 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	return nil
 }
 
-// show asks the next pass for a bust. The caller holds the session.
+// show asks the next pass for a bust. The caller holds the session's lock.
 func (w *wrapUp) show(ctx context.Context, s *session) (string, error) {
 	if err := w.host.Store.RequestFlush(ctx, w.key, w.host.Clock.Now()); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (w *wrapUp) show(ctx context.Context, s *session) (string, error) {
 	return fmt.Sprintf("Messages %s are summarised. Your next message is sent with the summaries and the newest %s.", w.scope, format.Count(w.keep, "turn")), nil
 }
 
-// left says what a wrap-up that did not finish leaves.
+// left returns a sentence about the state that an unfinished wrap-up leaves.
 func (w *wrapUp) left() string {
 	if done := int(w.done.Load()); done >= w.scope.Start {
 		return fmt.Sprintf("Messages %d-%d are summarised, and the next bust shows them. The others stay as they were.", w.scope.Start, done)

@@ -53,8 +53,8 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	}
 }
 
-// A wrap-up of more than one chunk publishes each, and counts what each has cost. Its facts
-// are remembered, as those of any other first summary.
+// A wrap-up with more than one chunk publishes each chunk, and records what each one cost. Its facts are
+// remembered, like those of any other first summary.
 func TestWrapUpPublishesEachChunk(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(p schema.AgentRunParams) (string, error) {
@@ -74,7 +74,7 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 }
 
-// What a chunk has cost includes the answers to a longer one that were not taken.
+// The cost of a chunk includes the rejected answers to a longer chunk.
 func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0
@@ -137,7 +137,7 @@ func TestCancelledWrapUpKeepsWhatIsDone(t *testing.T) {
 	}
 }
 
-// The next host goes on behind the last publication of a killed one.
+// If the host is killed during a wrap-up, the next host continues after the last publication.
 func TestKilledWrapUpGoesOn(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
@@ -159,7 +159,7 @@ func TestKilledWrapUpGoesOn(t *testing.T) {
 	}
 }
 
-// A wrap-up takes no extract: the user has asked for summaries, and nothing is urgent.
+// A wrap-up never publishes an extract: the user has asked for summaries, and nothing is urgent.
 func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(schema.AgentRunParams) (string, error) { return "", errors.New("401 unauthorized") }
@@ -176,7 +176,7 @@ func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	}
 }
 
-// At 95 % a pass does not wait for a wrap-up. It ends it, and publishes an extract.
+// At 95 % a pass does not wait for a wrap-up. It ends the wrap-up, and publishes an extract.
 func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
 	h, script := wrapped(t)
 	script.hold()
@@ -204,8 +204,7 @@ func (h *harness) history() *schema.HistoryStatus {
 	return st.History
 }
 
-// The status tells of a run under way, of its end and of a failure. It does not wait for
-// the session.
+// The status shows a run under way, its end and its failure. It does not wait for the session's lock.
 func TestStatusShowsHistory(t *testing.T) {
 	h, script := wrapped(t)
 	if st := h.history(); st != nil {
@@ -246,7 +245,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	}
 }
 
-// Progress is told at most once a minute.
+// The host reports progress at most once a minute.
 func TestWrapUpTellsItsProgressOnceAMinute(t *testing.T) {
 	h, script := scripted(t)
 	h.limits.ContextTokens = 1_000_000

@@ -24,10 +24,9 @@ type pattern func() *regexp.Regexp
 // for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
-// families is in order of priority. All families that match are asked for the
-// limit, and the first limit found counts. Wordings that name the limit
-// therefore stand before vague ones, which the same message may contain as
-// well.
+// families is in order of priority. Every family that matches is asked for the limit, and the first limit
+// found counts. So wordings that name the limit stand before vague ones, because one message may contain
+// both.
 var families = []family{
 	// "prompt is too long: 210000 tokens > 200000 maximum". In a body from Go's
 	// JSON encoder, the sign ">" is \u003e.
@@ -56,9 +55,8 @@ var families = []family{
 	// "context window exceeds limit (2013)": 2013 is an error code.
 	of("minimax", `context window exceeds limit`, ``),
 	of("openai code", `context[_ ]length[_ ]exceeded`, ``),
-	// These are limits of the request's size in bytes, such as Anthropic's 32
-	// MB. They name no limit in tokens, but the next request must be smaller
-	// all the same.
+	// These are limits of the request's size in bytes, such as Anthropic's 32 MB. They name no limit in
+	// tokens. But here too, the next request must be smaller.
 	of("gateway", `request entity too large`, ``),
 	of("request size", `(?:request|payload)[_ ]?too[_ ]?large|request[_ ](?:body|payload|size|content)[_ ](?:is[_ ])?too[_ ]large|`+
 		`request (?:body |payload )?(?:size )?exceed(?:s|ed) (?:the |its )?(?:max|limit|allowed|size)`, ``),
@@ -86,8 +84,8 @@ func compile(expression string) pattern {
 // excess ("by 4200 tokens").
 var anyMaximum = compile(`max(?:imum)?[^0-9.\n]{0,20}context (?:length|size|window)(?: is| of|:)?[ (]{1,2}` + number)
 
-// rateLimit recognises a quota. "exceeds the limit of 30000 tokens per minute"
-// is over after a minute, and must not be read as the model's prompt limit.
+// rateLimit recognises a quota. For example, "exceeds the limit of 30000 tokens per minute" passes after a
+// minute, so 30,000 must not be read as the model's prompt limit.
 var rateLimit = compile(`rate[ _-]?limit|tokens? per (?:min|hour|day|sec)|requests? per (?:min|hour|day|sec)|\b[rt]p[md]\b|too many requests`)
 
 var (

@@ -26,12 +26,12 @@ const (
 	maxLimit = 10_000_000
 )
 
-// classified is OpenCode's name for an overflow that it has recognised itself,
-// by the HTTP status or by wordings that it knows.
+// classified is the name of the error that OpenCode reports if it has recognised the overflow itself, by the
+// HTTP status or by wordings that it knows.
 const classified = "ContextOverflowError"
 
-// maxText bounds how much of one text is searched. Providers put their message
-// first; a page of HTML, or the whole prompt, may follow it.
+// maxText bounds how much of one text is searched. Providers put their message first, and a page of HTML, or
+// the whole prompt, may follow it.
 const maxText = 4 << 10
 
 // Detect reads an error as the harness reports it: a string, or an object that
@@ -92,9 +92,8 @@ func detectText(text string, status int) (Overflow, bool) {
 	return o, true
 }
 
-// isTooLargeByStatus recognises a refusal by HTTP status 413. A bare 413 may
-// concern anything, so the text must also mention a prompt, a request or a
-// size.
+// isTooLargeByStatus recognises a refusal by HTTP status 413. A bare 413 may mean anything, so the text must
+// also mention a prompt, a request or a size.
 func isTooLargeByStatus(text string, status int) bool {
 	return (status == 413 || standalone413().MatchString(text)) && aboutPrompt().MatchString(text)
 }

@@ -107,7 +107,7 @@ func TestTheSizeOfTheRefusedPromptIsRead(t *testing.T) {
 
 func TestOtherErrorsAreNoOverflow(t *testing.T) {
 	for _, text := range []string{
-		"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 40123.", // a quota, over after a minute
+		"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 40123.", // a quota, which passes after a minute
 		"image exceeds 5 MB maximum", "the file is too large to be shown", "too many requests, the request queue is too large",
 		"max_tokens is too large: 200000", "request exceeded its deadline", "the request exceeds what the key allows",
 		"", "   ", "error 413", "rate limit exceeded", "bad key", "messages.1: bad", "overloaded_error",
@@ -154,8 +154,8 @@ func TestTheBodySaysWhatTheMessageLeavesOut(t *testing.T) {
 	}
 }
 
-// OpenCode's own classification counts, even if the text is in words that we do
-// not know.
+// If OpenCode itself has classified the error as an overflow, that counts, even if we do not know the words
+// of the text.
 func TestTheHarnessMayKnowBetter(t *testing.T) {
 	got, ok := Detect(json.Value(`{"name":"ContextOverflowError","data":{"message":"Zu lang"}}`))
 	if !ok || got.LimitTokens != 0 {
@@ -199,8 +199,7 @@ func TestTheCodeTellsWhereTheMessageDoesNot(t *testing.T) {
 			t.Errorf("%s is taken for an overflow: %+v", value, got)
 		}
 	}
-	// If a code is known and the rest of the object is not, the rest is still
-	// read.
+	// If the code is known and the rest of the object is not, Detect still reads the rest.
 	if got, ok := Detect(json.Value(`{"error":{"type":"x","detail":"exceeds the limit of 128000"}}`)); !ok || got.LimitTokens != 128_000 {
 		t.Errorf("%+v, %t", got, ok)
 	}

@@ -1,9 +1,9 @@
 package overflow
 
-// promptSizes find the length of the refused prompt as their first group. Some
-// providers count the answer as well, and some of those also name the messages'
-// share. The wordings that name that share come first. The excess of a prompt
-// ("by 4200 tokens") is not its length and is not read.
+// promptSizes find the length of the refused prompt as their first group. Some providers count the answer as
+// well, and some of these also name the share of the messages. Patterns for that share come first. A message
+// may also name by how much the prompt is too long ("by 4200 tokens"). That number is not the prompt's
+// length, so no pattern reads it.
 var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
 	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A named pipe without a writer holds up nothing: neither one that was there
-// before, nor one that takes the place of a document just before it is opened.
+// A named pipe without a writer blocks nothing. It may have been there from the start, or it may replace a
+// document just before the document is opened.
 func TestNamedPipeIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ARCHITECTURE.md")

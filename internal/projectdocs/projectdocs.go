@@ -18,7 +18,7 @@ var names = [...]string{"ARCHITECTURE.md", "STRUCTURE.md"}
 const (
 	// maxSize is the largest document that is read, in bytes.
 	maxSize = 256 << 10
-	// maxDirectories bounds the cache. The host serves few projects at a time.
+	// maxDirectories bounds the cache. The host serves only a few projects at a time.
 	maxDirectories = 16
 )
 
@@ -33,12 +33,12 @@ type Docs struct {
 	// Files are the documents that exist and are safe to read. Their content is
 	// shared with the cache, so it must not be changed.
 	Files []Doc
-	// Refused says for each other document that exists why it was not read.
+	// Refused says why each other existing document was not read.
 	Refused []error
 }
 
-// A Reader reads documents, and keeps them until a file's size or time changes. It
-// is safe for concurrent use. The zero Reader is ready for use.
+// A Reader reads documents. It caches them until a file's size or modification time changes. It is safe for
+// concurrent use. The zero Reader is ready for use.
 type Reader struct {
 	running singleflight.Group
 	mu      sync.Mutex
@@ -50,7 +50,7 @@ type entry struct {
 	docs   Docs
 }
 
-// stamps tells whether the documents of a directory have changed.
+// stamps show whether the documents of a directory have changed.
 type stamps [len(names)]stamp
 
 type stamp struct {
@@ -59,10 +59,9 @@ type stamp struct {
 	modified time.Time
 }
 
-// Read returns the documents in dir. A directory without documents is no error,
-// and neither is a directory that does not exist. If ctx ends first, Read returns
-// at once: a file system that no longer answers holds up one goroutine for each
-// directory, and nothing else.
+// Read returns the documents in dir. If dir has no documents, or does not exist, that is not an error. If ctx
+// ends first, Read returns at once. So if a file system no longer answers, it blocks only one goroutine per
+// directory.
 func (r *Reader) Read(ctx context.Context, dir string) (Docs, error) {
 	done := r.running.DoChan(dir, func() (any, error) { return r.read(dir) })
 	select {
@@ -89,15 +88,14 @@ func (r *Reader) read(dir string) (Docs, error) {
 		return docs, nil
 	}
 	docs := readFiles(root, dir, found)
-	// A refusal is not cached: a permission can change without a trace in the stamp.
+	// Do not cache a refusal, because a changed permission does not show in the stamp.
 	if len(docs.Refused) == 0 {
 		r.store(dir, now, docs)
 	}
 	return docs, nil
 }
 
-// look describes the documents of a directory. A document that does not exist has
-// no description.
+// look describes the documents of a directory. For a document that does not exist, the description is nil.
 func look(root *os.Root) (found [len(names)]fs.FileInfo, now stamps) {
 	for i, name := range names {
 		if info, err := root.Lstat(name); err == nil {

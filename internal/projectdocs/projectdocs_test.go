@@ -87,8 +87,8 @@ func TestLargestDocument(t *testing.T) {
 	}
 }
 
-// Bug class H34: a repository linked a document to a private file, and its content
-// was sent to the model. No link is followed, not even one inside the project.
+// Bug class H34: a repository linked a document to a private file, and the file's content was sent to the
+// model. Now no link is followed, not even one inside the project.
 func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	outside := write(t, t.TempDir(), "id_ed25519", "secret")
 	for name, target := range map[string]string{
@@ -115,8 +115,8 @@ func TestBugH34LinkedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
-// A file with a zero byte is no text. Some providers refuse every prompt that holds one,
-// and the head would hold it in every prompt of an epoch.
+// A file with a zero byte is not text. Some providers refuse every prompt with such a byte, and the head
+// would have it in every prompt of an epoch.
 func TestHostileCloneBinaryDocumentIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ARCHITECTURE.md", "# Text\n\x00\n")
@@ -135,7 +135,7 @@ func TestDirectoryIsNoDocument(t *testing.T) {
 	}
 }
 
-// A file that is replaced between the first look and the open is not read.
+// If a file is replaced between the first look and the open, it is not read.
 func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, dir, path string){
 		"by a link out of the project": func(t *testing.T, _, path string) {
@@ -166,7 +166,7 @@ func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	}
 }
 
-// A file that grows after the look is read up to the limit, and refused.
+// If a file grows after the look, it is read up to the limit and then refused.
 func TestGrowingDocumentIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "ARCHITECTURE.md", "small")
@@ -225,7 +225,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// A file system that no longer answers does not hold up a pass.
+// If a file system no longer answers, it does not block a pass.
 func TestReadEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	var r Reader

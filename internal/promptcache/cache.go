@@ -28,9 +28,8 @@ type Block struct {
 	Breakpoint bool
 }
 
-// Tokens is the provider's count of one request. Fresh, Write and Read add up
-// to the size of the prompt. Output is the size of the answer, which a Cache
-// does not know.
+// Tokens is the provider's count of one request. Fresh, Write and Read add up to the size of the prompt.
+// Output is the size of the answer. A Cache does not know it.
 type Tokens struct {
 	Fresh  int `json:"fresh"`
 	Write  int `json:"written"`
@@ -52,9 +51,8 @@ func (t Tokens) Add(u Tokens) Tokens {
 type Cache struct {
 	// TTL is the life of an entry since its last use, in ms. 0 means for ever.
 	TTL int64
-	// Route says where prefixes are cached and found again. The zero Route
-	// means Anthropic's. The life of a prefix comes from TTL and not from the
-	// route.
+	// Route says where prefixes are cached and found again. The zero Route means Anthropic's. Only TTL, and
+	// not the route, decides how long a prefix lives.
 	Route route.Route
 
 	lastUse map[Hash]int64 // keyed by the chain hash of the prefix
@@ -96,10 +94,9 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 
-// accountImplicit serves a provider that caches every prompt without
-// breakpoints. The real provider compares prompts token by token and counts in
-// steps; the simulation sees only the borders of blocks. If the provider does
-// not charge for writing, no written tokens are reported.
+// accountImplicit serves a request to a provider that caches every prompt without breakpoints. The real
+// provider compares prompts token by token and counts in steps, but the simulation sees only the borders of
+// blocks. If the provider does not charge for writing, the result has no written tokens.
 func (c *Cache) accountImplicit(nowMS int64, r route.Route, prefixes []prefix) Tokens {
 	read := 0
 	if hit := c.longest(nowMS, prefixes); hit != nil {
@@ -136,8 +133,7 @@ func size(prefixes []prefix) int {
 	return prefixes[len(prefixes)-1].tokens
 }
 
-// longest returns the longest of the prefixes that is cached, or nil if none
-// is.
+// longest returns the longest cached prefix, or nil if none is cached.
 func (c *Cache) longest(nowMS int64, prefixes []prefix) *prefix {
 	for i := len(prefixes) - 1; i >= 0; i-- {
 		if used, ok := c.lastUse[prefixes[i].hash]; ok && !c.isExpired(nowMS, used) {

@@ -1,6 +1,6 @@
-// Package rawhistory reads the messages of a session from the harness's own store, by
-// their ordinals and to the letter: from OpenCode's database, or from a session file of
-// Pi. It never writes. docs/raw-history.md has the facts about both stores.
+// Package rawhistory reads the messages of a session, verbatim and by their ordinals, from the harness's own
+// store: from OpenCode's database, or from a session file of Pi. It never writes. docs/raw-history.md has the
+// facts about both stores.
 //
 // It may import pipeline/transcript, store/opencodedb, schema, internal/json and
 // internal/regular.

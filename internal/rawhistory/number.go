@@ -1,16 +1,15 @@
 package rawhistory
 
-// An Entry is one message of a session, as Number needs it.
+// An Entry is one message of a session in the form that Number needs.
 type Entry struct {
 	// Key is the host's key of the message, empty if the message cannot be read.
 	Key string
-	// IsSummary says that the harness made the message as a summary of the session. Such a
+	// IsSummary says that the message is a summary of the session, which the harness has written. Such a
 	// message has no ordinal.
 	IsSummary bool
 }
 
-// An Anchor is a message whose ordinal is known: the first or the last message of a
-// compartment.
+// An Anchor is a message whose ordinal is known, because a compartment begins or ends with it.
 type Anchor struct {
 	Ordinal int
 	Key     string
@@ -25,16 +24,16 @@ func AnchorsOf(start int, startKey string, end int, endKey string) []Anchor {
 	return anchors
 }
 
-// Number returns the ordinal of each entry, 0 for an entry that has none.
+// Number returns the ordinal of each entry, or 0 for an entry without one.
 //
-// Without anchors, the first message has ordinal 1, and each message has one more than the
-// message before it. An unreadable message counts, a summary does not.
+// Without anchors, the first message has ordinal 1, and each next message has one more. An unreadable message
+// is counted. A summary is not.
 //
-// An anchor keeps its ordinal, and counting goes on from it. So a message that was deleted
-// later leaves a gap, and the ordinals behind the next anchor stay right. In front of the
-// first anchor, Number counts backwards. A message without a number left for it has no
-// ordinal. An anchor that is not among the entries is ignored, and so is one that
-// contradicts the anchors before it.
+// An anchor keeps its ordinal, and counting goes on from it. So a deleted message leaves a gap, and the
+// ordinals behind the next anchor stay right. Before the first anchor, Number counts backwards. A message
+// gets no ordinal if that count has reached 0, or if the count forwards has reached the ordinal of the next
+// anchor. Number ignores an anchor that is not among the entries, and an anchor that contradicts the anchors
+// before it.
 func Number(entries []Entry, anchors []Anchor) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)

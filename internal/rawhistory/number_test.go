@@ -47,9 +47,9 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Ordinals rise. If the anchors agree with the plain count, they change nothing, and after
-// any messages were deleted, each message of the plain count that still has an ordinal
-// behind an anchor with no deletion in between has the same one.
+// Ordinals rise. If the anchors agree with the plain count, they change nothing. After some messages were
+// deleted, a message that follows an anchor without a deletion in between keeps the ordinal of the plain
+// count, if it still has one.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")
@@ -97,8 +97,8 @@ func TestNumberKeepsOrdinals(t *testing.T) {
 	})
 }
 
-// Behind the last compartment, the trigger counts the messages of the array by itself. It
-// must find the same ordinals.
+// Behind the last compartment, the trigger has its own count of the array's messages. Both counts must give
+// the same ordinals.
 func TestNumberAgreesWithTheTrigger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

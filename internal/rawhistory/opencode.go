@@ -65,11 +65,11 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)
 }
 
-// ErrNoDatabase is the error for a harness that has no store, because it never ran.
+// ErrNoDatabase is the error if OpenCode has no store, because it never ran.
 var ErrNoDatabase = errors.New("OpenCode has no database")
 
-// OpenCodeDatabases returns the databases that may hold a session, likeliest first. There
-// is at least one, unless err is not nil.
+// OpenCodeDatabases returns the databases that may hold a session, most likely first. If err is nil, there is
+// at least one.
 func (r Reader) OpenCodeDatabases() ([]string, error) {
 	data := r.openCodeData()
 	if name := r.Env("OPENCODE_DB"); name != "" {
@@ -90,7 +90,7 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 		switch name := f.Name(); {
 		case name == "opencode.db":
 			paths = slices.Insert(paths, 0, filepath.Join(data, name))
-		case strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db"): // of a build of another channel
+		case strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db"): // the database of another release channel's build
 			paths = append(paths, filepath.Join(data, name))
 		}
 	}
@@ -105,8 +105,8 @@ func (r Reader) OpenCodeDatabases() ([]string, error) {
 	return paths, nil
 }
 
-// openCodeData returns OpenCode's data directory, empty if there is no home. OpenCode uses
-// the directories of the XDG specification on every system.
+// openCodeData returns OpenCode's data directory, or "" if there is no home. OpenCode uses the directories of
+// the XDG specification on every system.
 func (r Reader) openCodeData() string {
 	data := r.Env("XDG_DATA_HOME")
 	if data == "" {
@@ -121,8 +121,8 @@ func (r Reader) openCodeData() string {
 
 func (r Reader) home() string { return cmp.Or(r.Env("HOME"), r.Env("USERPROFILE")) }
 
-// checkRegular refuses what is no regular file. Opening a named pipe would wait until
-// somebody writes into it.
+// checkRegular refuses a file that is not regular. For example, opening a named pipe would block until some
+// program writes into it.
 func checkRegular(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -30,7 +30,7 @@ func (r Reader) readPi(ctx context.Context, s Session, start, end int, yield fun
 	return extent, nil
 }
 
-// readSessionFile reads messages of an opened session file that has this size.
+// readSessionFile reads messages from an open session file. size is the file's size.
 func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	f, err := indexPi(ctx, file, size, s.ID)
 	if err != nil {
@@ -46,8 +46,8 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	return Deliver(ctx, transcript.Pi{}, entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
-// branch returns the entries from the root to the leaf, which is the newest entry that can
-// be read. A chain that is broken begins behind the break.
+// branch returns the entries from the root to the leaf, which is the newest readable entry. If the chain of
+// parents is broken, the branch begins behind the break.
 func (f *piFile) branch() (path []int) {
 	leaf := len(f.entries) - 1
 	for leaf >= 0 && f.entries[leaf].kind == piBroken {
@@ -71,17 +71,16 @@ func (f *piFile) edits(branch []int) map[int]int {
 	return newest
 }
 
-// A piStep is a step as the shim makes it: an answer and the results directly behind it.
+// A piStep is a step as the shim builds it: an answer and the tool results directly behind it.
 type piStep struct {
 	key string // empty if the message is unreadable
-	// message is the entry of the message, and results are those of the results.
+	// message is the entry of the answer, and results are the entries of the tool results.
 	message int
 	results []int
 }
 
-// join joins the messages of a branch to steps, as join of adapters/pi-shim/src/steps.ts
-// does. A line that cannot be read takes the results behind it, because it may have been
-// their answer.
+// join joins the messages of a branch to steps, as join of adapters/pi-shim/src/steps.ts does. The results
+// behind an unreadable line belong to that line's step, because the line may have been their answer.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false
@@ -112,7 +111,7 @@ func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	return steps
 }
 
-// keyOf returns the key of an entry's message before it is numbered.
+// keyOf returns the key of an entry's message, before keys are numbered.
 func (f *piFile) keyOf(i int, edits map[int]int) string {
 	if _, edited := edits[i]; edited {
 		if message, err := f.message(i, edits); err == nil {
@@ -123,7 +122,7 @@ func (f *piFile) keyOf(i int, edits map[int]int) string {
 	return f.entries[i].base
 }
 
-// numbered makes a key unique among the keys that were seen before.
+// numbered makes a key unique among the keys seen before.
 func numbered(key string, seen map[string]int) string {
 	seen[key]++
 	if n := seen[key]; n > 1 {
@@ -132,7 +131,7 @@ func numbered(key string, seen map[string]int) string {
 	return key
 }
 
-// step returns a step as the shim sends it, nil if its message is unreadable.
+// step returns a step as the shim sends it, or nil if its message is unreadable.
 func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	if s.key == "" {
 		return nil, nil
@@ -154,7 +153,8 @@ func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	return object("id", json.Quote(s.key), "message", message, "results", all), nil
 }
 
-// message returns the message of an entry, with the content that a context_edit gave it.
+// message returns the message of an entry. If a context_edit changed its content, it returns the changed
+// content.
 func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	l, err := f.line(i)
 	if err != nil {
@@ -172,8 +172,8 @@ func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	return withContent(message, change.Replacement), nil
 }
 
-// withContent returns a message with the content of a replacement. In an answer or a result
-// a string becomes one block of text.
+// withContent returns a message with its content replaced. If the message is an answer or a result, a string
+// becomes one block of text.
 func withContent(message, replacement json.Value) json.Value {
 	var r struct {
 		Content json.Value `json:"content"`

@@ -12,47 +12,47 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// maxLine is the longest line of a session file that is read, in bytes. The largest lines
-// hold images as base64, which Pi has reduced to some megabytes.
+// maxLine is the longest line of a session file that we read, in bytes. The longest lines contain images as
+// base64, and Pi has already scaled those down to some megabytes.
 const maxLine = 64 << 20
 
-// errLongLine is the error for a longer line.
+// errLongLine is the error for a line longer than maxLine.
 var errLongLine = errors.New("longer than 64 MiB, which no line of Pi is")
 
-// piVersion is the version of session files that Pi 0.74 to 1.5 write.
+// piVersion is the version of the session files that Pi 0.74 to 1.5 writes.
 const piVersion = 3
 
 // A piFile is an opened session file and its index.
 type piFile struct {
 	file io.ReaderAt
-	// entries are the lines behind the header. A line that cannot be read has an entry, too.
+	// entries are the lines behind the header. An unreadable line has an entry too.
 	entries []piEntry
 }
 
-// A piEntry is the part of a line that the reader keeps in memory.
+// A piEntry holds the part of a line that the reader keeps in memory.
 type piEntry struct {
 	kind   piKind
 	offset int64
 	length int
-	// parent is the index of the entry in front of this one on its branch, -1 for none.
+	// parent is the index of the entry before this one on its branch, or -1.
 	parent int
-	// role and base belong to an entry that yields a message: its role, and its key without
-	// a number.
+	// role and base belong to an entry with a message. base is the message's key before numbering.
 	role, base string
-	// target is the entry that a context_edit changes. removes says that its message goes.
+	// target is the entry that a context_edit changes. removes says that the edit removes the target's
+	// message.
 	target  int
 	removes bool
 }
 
-// A piKind says what an entry means for the messages of its session.
+// A piKind says how an entry affects the messages of its session.
 type piKind uint8
 
 const (
-	// piSilent entries yield no message, for example a change of the model.
+	// piSilent entries have no message, for example a change of the model.
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// piBroken is a line that cannot be read, in the place of a message.
+	// piBroken is an unreadable line. It keeps the place of a message.
 	piBroken
 )
 
@@ -62,12 +62,12 @@ type piLine struct {
 	ID        string     `json:"id"`
 	ParentID  *string    `json:"parentId"`
 	Timestamp string     `json:"timestamp"`
-	Version   int        `json:"version"` // of the header
+	Version   int        `json:"version"` // only in the header
 	Message   json.Value `json:"message"`
-	// TargetID and Replacement belong to a context_edit.
+	// TargetID and Replacement are members of a context_edit.
 	TargetID    string     `json:"targetId"`
 	Replacement json.Value `json:"replacement"`
-	// These belong to a custom_message, and to a branch_summary.
+	// The next members belong to a custom_message or a branch_summary.
 	CustomType json.Value `json:"customType"`
 	Content    json.Value `json:"content"`
 	Display    json.Value `json:"display"`
@@ -76,14 +76,14 @@ type piLine struct {
 	FromID     json.Value `json:"fromId"`
 }
 
-// indexPi reads a session file of this size once, line by line, and keeps an index of it.
+// indexPi reads a session file once, line by line, and returns an index of it.
 func indexPi(ctx context.Context, file io.ReaderAt, size int64, session string) (*piFile, error) {
 	f := &piFile{file: file}
 	byID := map[string]int{}
 	lines := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)}
 	for number := 1; ; number++ {
 		line, offset, err := lines.next()
-		if errors.Is(err, io.EOF) { // Pi is just writing a last line that has no end yet
+		if errors.Is(err, io.EOF) { // Pi is still writing the last line, so it has no line break yet
 			if number == 1 {
 				return nil, errors.New("the session file is empty")
 			}
@@ -130,7 +130,7 @@ func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
 	case err != nil:
 		e.guess(line)
 		e.parent = index - 1
-	case l.ID == "": // nothing can stand behind it on a branch
+	case l.ID == "": // no entry can name it as its parent
 		return
 	default:
 		if l.ParentID != nil {
@@ -142,8 +142,8 @@ func (f *piFile) add(line []byte, offset int64, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// parentOf returns the index of the entry with an id. If the file has no such entry, a line that could
-// not be read directly in front of the new one is taken for it.
+// parentOf returns the index of the entry with an id. If the file has no such entry, but the line directly
+// before the new one is unreadable, parentOf assumes that this line is the parent.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {
 		return i
@@ -154,12 +154,12 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 	return -1
 }
 
-// brokenKind finds the type and, for a message, the role at the beginning of a line that
-// cannot be read.
+// brokenKind finds the type of an unreadable line, and the role if it is a message. Both stand at the
+// beginning of the line.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// guess describes a line that cannot be read. Unless its beginning says that it is another
-// entry than a message, it keeps the place of a message.
+// guess describes an unreadable line. Unless the line's beginning says that it is not a message, the line
+// keeps the place of a message.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)
@@ -173,10 +173,10 @@ func (e *piEntry) guess(line []byte) {
 	}
 }
 
-// silentRole is the role of a broken line that has no place among the messages.
+// silentRole marks a broken line that has no place among the messages.
 const silentRole = "system"
 
-// describe reads an entry's part in the messages of its session.
+// describe fills in an entry's role in the messages of its session.
 func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	if l.Type == "context_edit" {
 		e.kind = piEdit
@@ -189,14 +189,14 @@ func (e *piEntry) describe(l *piLine, byID map[string]int) {
 	if message := messageIn(l); message != nil {
 		e.kind = piMessage
 		e.role, e.base = piKeyOf(message)
-		if e.role == silentRole { // a system prompt of Pi 0.87 and newer
+		if e.role == silentRole { // Pi 0.87 and newer stores its system prompt this way
 			e.kind = piSilent
 		}
 	}
 }
 
-// messageIn returns the message that Pi makes of an entry, nil for none. A compaction
-// yields a message in the array only: it stands for messages that are here themselves.
+// messageIn returns the message that Pi makes of an entry, or nil if it makes none. A compaction gives a
+// message only in the array. Here it gives none, because we read the messages that it summarises.
 func messageIn(l *piLine) json.Value {
 	switch {
 	case l.Type == "message" && len(l.Message) > 0:
@@ -211,7 +211,7 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// object returns a JSON object of names and values by turns, without the empty values.
+// object returns a JSON object. members are names and values in turn. It leaves out empty values.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -242,7 +242,7 @@ func (f *piFile) line(i int) (piLine, error) {
 	return l, json.Unmarshal(content, &l)
 }
 
-// A lineReader reads lines and knows where they are.
+// A lineReader reads lines and knows their offsets in the file.
 type lineReader struct {
 	in     *bufio.Reader
 	offset int64
@@ -250,8 +250,8 @@ type lineReader struct {
 }
 
 // next returns the next line without its line break, and the line's offset in the file. The line is valid
-// until the next call. At the end of the file, next returns io.EOF; a last line without a line break,
-// which Pi may still be writing, is not returned.
+// until the next call. At the end of the file, next returns io.EOF. If the last line has no line break, Pi
+// may still be writing it, so next does not return it.
 func (r *lineReader) next() (line []byte, offset int64, err error) {
 	r.line, offset = r.line[:0], r.offset
 	for {

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// piSessionID is the form of an id that Pi accepts. An id becomes part of a file's name.
+// piSessionID matches the ids that Pi accepts. The check matters because an id becomes part of a file's name.
 var piSessionID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // findPiFile returns the session file of a session.
@@ -44,7 +44,7 @@ func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
 	return "", fmt.Errorf("%w: no session file of Pi for it in %s; if Pi keeps its sessions elsewhere, set PI_CODING_AGENT_SESSION_DIR", ErrUnknownSession, strings.Join(dirs, " and "))
 }
 
-// piSessionDirs returns the directories that may hold Pi's session files, likeliest first.
+// piSessionDirs returns the directories that may hold Pi's session files, most likely first.
 func (r Reader) piSessionDirs() (dirs []string) {
 	agent := r.expandHome(r.Env("PI_CODING_AGENT_DIR"))
 	if agent == "" && r.home() != "" {
@@ -63,11 +63,10 @@ func (r Reader) piSessionDirs() (dirs []string) {
 	return dirs
 }
 
-// maxSettings bounds what is read of Pi's settings, in bytes.
+// maxSettings bounds how much of Pi's settings file is read, in bytes.
 const maxSettings = 1 << 20
 
-// sessionDirOf returns the directory of sessions that the user's settings of Pi name, empty
-// if they name none.
+// sessionDirOf returns the session directory that the user's settings of Pi name, or "" if they name none.
 func sessionDirOf(agent string) string {
 	path := filepath.Join(agent, "settings.json")
 	info, err := os.Stat(path)
@@ -81,7 +80,7 @@ func sessionDirOf(agent string) string {
 	var settings struct {
 		SessionDir string `json:"sessionDir"`
 	}
-	_ = json.Unmarshal(content, &settings) // Pi ignores settings that it cannot read
+	_ = json.Unmarshal(content, &settings) // Pi ignores settings that it cannot read, so we do too
 	return settings.SessionDir
 }
 
@@ -93,14 +92,14 @@ func (r Reader) expandHome(path string) string {
 	return filepath.Join(r.home(), rest)
 }
 
-// piProject returns the name of a project's directory of sessions, for example
-// "--home-user-project--" for /home/user/project.
+// piProject returns the name of a project's session directory, for example "--home-user-project--" for
+// /home/user/project.
 func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
 
-// projectsIn returns dir and its sub-directories, that of the project first. A session
-// directory that the user has chosen may hold the files without a sub-directory.
+// projectsIn returns dir and its sub-directories, the project's own first. It includes dir itself, because a
+// session directory that the user has chosen may hold the files directly.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,12 +120,12 @@ func projectsIn(dir, project string) ([]string, error) {
 	return all, nil
 }
 
-// newestFileOf returns the session file of a session in a directory, empty if it has none.
-// The names begin with the time of the session's beginning, so the last one is the newest.
+// newestFileOf returns the newest file of a session in a directory, or "" if there is none. A file name
+// begins with the time when the session began, so the last name in order is the newest file.
 func newestFileOf(dir, id string) (path string) {
 	files, err := os.ReadDir(dir) // sorted
 	if err != nil {
-		return "" // no directory, or none that Pi could have written into
+		return "" // there is no directory, or Pi could not have written into it
 	}
 	for _, f := range files {
 		if name := f.Name(); name == id+".jsonl" || strings.HasSuffix(name, "_"+id+".jsonl") {

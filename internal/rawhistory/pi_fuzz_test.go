@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// No file makes the reader panic, and each ordinal comes once, in order.
+// No file makes the reader panic. Each ordinal comes only once, in order.
 func FuzzPiFile(f *testing.F) {
 	p := rawhistorytest.NewPi(f, f.TempDir(), "s")
 	p.Message(json.Value(`{"role":"user","content":"one","timestamp":1}`))

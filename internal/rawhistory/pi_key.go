@@ -9,10 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// piKeyOf returns the role of a message of Pi, and its key before keys are numbered. It
-// makes the same key as adapters/pi-shim/src/steps.ts; both are tested on the same
-// vectors (testdata/pi-steps.json). The shim hashes what JSON.stringify writes, and Pi has
-// written the raw message with it.
+// piKeyOf returns the role of a Pi message, and its key before keys are numbered. It makes the same key as
+// adapters/pi-shim/src/steps.ts, and both are tested on the same vectors (testdata/pi-steps.json). The shim
+// hashes the output of JSON.stringify, which is also how Pi has written the raw message.
 func piKeyOf(message json.Value) (role, key string) {
 	var m struct {
 		Role       json.Value `json:"role"`
@@ -22,7 +21,7 @@ func piKeyOf(message json.Value) (role, key string) {
 		FromID     json.Value `json:"fromId"`
 		Content    json.Value `json:"content"`
 	}
-	_ = json.Unmarshal(message, &m) // what is no object has no members, as in JavaScript
+	_ = json.Unmarshal(message, &m) // a value that is not an object has no members, as in JavaScript
 	role = interpolated(m.Role)
 	switch role {
 	case "toolResult":
@@ -38,7 +37,7 @@ func piKeyOf(message json.Value) (role, key string) {
 	return role, role + ":" + shortHash(message)
 }
 
-// interpolated returns a value as a template literal of JavaScript shows it.
+// interpolated returns the text that a JavaScript template literal makes of a value.
 func interpolated(v json.Value) string {
 	var text string
 	var number float64
@@ -60,7 +59,7 @@ func shortHash(v json.Value) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// unixMilliseconds returns the time of an entry as a number, or nil if the text is no time.
+// unixMilliseconds returns the time of an entry as a number, or nil if the text is not a time.
 func unixMilliseconds(timestamp string) json.Value {
 	t, err := time.Parse(time.RFC3339Nano, timestamp)
 	if err != nil {

@@ -105,8 +105,8 @@ func TestPiEditsChangeTheirTargets(t *testing.T) {
 	}
 }
 
-// A line that cannot be read keeps the place of its message, and the branch goes on in
-// front of it. A last line that Pi is just writing does not count.
+// An unreadable line keeps the place of its message, and the branch continues before it. If Pi is still
+// writing the last line, that line does not count.
 func TestPiBrokenLinesKeepTheirPlaces(t *testing.T) {
 	home := t.TempDir()
 	p := rawhistorytest.NewPi(t, home, session)
@@ -204,16 +204,15 @@ func TestPiLineThatIsTooLongIsRefused(t *testing.T) {
 	p := rawhistorytest.NewPi(t, home, session)
 	f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
 	must(t, err)
-	must(t, f.Truncate(65<<20)) // the file has a hole: it costs no disk
+	must(t, f.Truncate(65<<20)) // the file has a hole, so it needs no disk space
 	must(t, f.Close())
 	if _, err := at(home).Read(t.Context(), ofPi(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "line 2: longer than 64 MiB") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// The reader finds the ordinals, the keys and the contents that the host has of the same
-// session: those of the steps that the shim sends. Between the messages of the branch lie
-// entries that are no message, and other branches.
+// For the same session, the reader finds the ordinals, keys and contents that the host finds in the shim's
+// steps. Between the messages of the branch there are other branches, and entries without a message.
 func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.Pi{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -275,7 +274,7 @@ func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 	})
 }
 
-// noise adds entries that are no messages of the branch.
+// noise adds entries that give no message on the branch.
 func noise(t *rapid.T, p *rawhistorytest.Pi) {
 	switch rapid.IntRange(0, 5).Draw(t, "noise") {
 	case 0:

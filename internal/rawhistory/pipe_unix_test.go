@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A named pipe in the place of a store would hold up the model's call until somebody
-// writes into it.
+// If a named pipe stood in the place of a store, opening it would block the model's call until some program
+// writes into the pipe.
 func TestNamedPipesAreRefused(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())

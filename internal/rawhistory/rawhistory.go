@@ -10,36 +10,35 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Session names a session of a harness.
+// A Session identifies a session of a harness.
 type Session struct {
 	Harness schema.Harness
 	ID      string
-	// Directory is the session's project. It may be empty; Pi's files are then looked for
-	// in all projects.
+	// Directory is the session's project. If it is empty, Pi's files are searched for in all projects.
 	Directory string
-	// Anchors are the messages whose ordinals are known, in the order of their ordinals.
+	// Anchors are the messages with known ordinals, in the order of their ordinals.
 	Anchors []Anchor
 }
 
 // A Message is one message of a session, as the harness has stored it.
 type Message struct {
 	Ordinal int
-	// Raw is the message as the shim would send it. It is nil if the harness's store
-	// holds something unreadable in the message's place.
+	// Raw is the message as the shim would send it. It is nil if the message in the harness's store is
+	// unreadable.
 	Raw json.Value
-	// Decoded is Raw, decoded. It is nil if Raw is.
+	// Decoded is the decoded form of Raw. If Raw is nil, Decoded is nil too.
 	Decoded *transcript.Message
 }
 
-// An Extent says which messages of a session can be read.
+// An Extent is the range of a session's messages that can be read.
 type Extent struct {
-	// First and Last are ordinals, both 0 if there is no message.
+	// First and Last are ordinals. Both are 0 if there is no message.
 	First, Last int
 	// Path is the file that holds the messages.
 	Path string
 }
 
-// Missing returns why none of the messages from start to end could be read.
+// Missing returns an error that explains why none of the messages from start to end could be read.
 func (e Extent) Missing(start, end int) error {
 	asked, absent, deleted := fmt.Sprintf("messages %d to %d", start, end), "there are no", "were deleted"
 	if start == end {
@@ -54,18 +53,19 @@ func (e Extent) Missing(start, end int) error {
 	return fmt.Errorf("%s %s; messages %d to %d can be shown", asked, deleted, e.First, e.Last)
 }
 
-// ErrUnknownSession is the error for a session that the harness's store does not hold.
+// ErrUnknownSession says that the harness's store does not hold the session.
 var ErrUnknownSession = errors.New("unknown session")
 
 // A Reader reads messages. Its functions are safe for concurrent use.
 type Reader struct {
-	// Env looks up environment variables. They say where the harnesses keep their stores.
+	// Env looks up an environment variable. Some variables say where a harness keeps its store, for example
+	// XDG_DATA_HOME.
 	Env func(string) string
 }
 
-// Read calls yield with the messages that have the ordinals from start to end, in their
-// order, until yield returns false. It also returns the extent of the whole session. It
-// reads one message at a time, so a long session costs little memory.
+// Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false.
+// It also returns the extent of the whole session. It reads one message at a time, so a long session needs
+// little memory.
 func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	var extent Extent
 	var err error
@@ -83,8 +83,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	return extent, nil
 }
 
-// Deliver calls yield with the messages of a range, as Read does, from entries that the
-// caller has. read returns the raw message of an entry, nil if it is unreadable.
+// Deliver calls yield with the messages of a range, as Read does. The caller has already read the entries.
+// read returns the raw message of an entry, or nil if it is unreadable.
 func Deliver(ctx context.Context, codec transcript.Codec, entries []Entry, anchors []Anchor, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
 	ordinals := Number(entries, anchors)
 	extent := extentOf(ordinals)
@@ -106,8 +106,8 @@ func Deliver(ctx context.Context, codec transcript.Codec, entries []Entry, ancho
 	return extent, nil
 }
 
-// MessageOf returns the message with an ordinal. A raw message that the codec cannot read
-// counts as unreadable.
+// MessageOf returns the message with an ordinal. If the codec cannot read the raw message, the message counts
+// as unreadable.
 func MessageOf(codec transcript.Codec, ordinal int, raw json.Value) Message {
 	if raw == nil {
 		return Message{Ordinal: ordinal}

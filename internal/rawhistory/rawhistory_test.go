@@ -81,7 +81,7 @@ func ocUser(id, text string, created int) json.Value {
 func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
-	// The ids run against the times: the times count.
+	// The ids are in another order than the times. The times decide.
 	db.Add(session, []json.Value{ocUser("m9", "one", 1), ocUser("m1", "two", 2), ocUser("m5", "three", 3), ocUser("m6", "four", 3)})
 	db.Add("ses_2", []json.Value{ocUser("other", "not mine", 1)})
 	all, extent := read(t, at(home), ofOpenCode(), 2, 3)
@@ -93,8 +93,8 @@ func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	}
 }
 
-// Rows whose JSON is broken keep their ordinals, and summaries of OpenCode have none: a
-// summary that is not finished, or that is one of a user, is a message like any other.
+// Rows with broken JSON keep their ordinals. Summaries of OpenCode have none. But an unfinished summary, or a
+// message of the user that is marked as a summary, is a message like any other.
 func TestOpenCodeSlots(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -115,7 +115,7 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 	db := rawhistorytest.NewOpenCode(t, home)
 	db.Add(session, []json.Value{ocUser("m1", "one", 1)})
 	data := filepath.Dir(db.Path)
-	// A build of another channel has a database of its own.
+	// A build of another release channel has a separate database.
 	elsewhere := t.TempDir()
 	dev := rawhistorytest.NewOpenCode(t, elsewhere)
 	dev.Add("ses_dev", []json.Value{ocUser("d1", "dev", 1)})
@@ -150,8 +150,7 @@ func TestOpenCodeDatabaseIsFound(t *testing.T) {
 	}
 }
 
-// OpenCode writes while its database is read: the reader sees one moment, and holds up
-// nobody.
+// OpenCode writes while its database is read. The reader sees one moment, and blocks no other program.
 func TestOpenCodeWritesMeanwhile(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -207,8 +206,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// The reader finds the ordinals, the keys and the contents that the host has of the same
-// session: those of the array that the shim sends.
+// For the same session, the reader finds the ordinals, keys and contents that the host finds in the shim's
+// array.
 func TestOpenCodeReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.OpenCode{}
 	n := 0

@@ -8,19 +8,19 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// TextOptions say what the text of a message holds.
+// TextOptions choose the content of a message's text.
 type TextOptions struct {
-	// Outline cuts each text after 200 characters, and names only the size of results.
+	// Outline cuts each text after 200 characters, and gives only the size of results.
 	Outline bool
-	// Thinking adds the model's thinking, as far as it is readable.
+	// Thinking adds the model's thinking, if it is readable.
 	Thinking bool
 }
 
 // outlined is the number of characters that an outline keeps of a text.
 const outlined = 200
 
-// Text returns a message as text, to the letter unless it is outlined. Each part begins
-// with the ordinal, for example:
+// Text returns a message as text. Unless it is outlined, the text is verbatim. Each part begins with the
+// ordinal, for example:
 //
 //	[12] U: Why does it fail?
 //	[13] A: I look at the test.
@@ -31,7 +31,7 @@ const outlined = 200
 // The text ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
-// Parts returns the parts of Text, each without its line end. There is at least one.
+// Parts returns the parts of Text, each without its final line break. There is at least one.
 func Parts(m Message, o TextOptions) (parts []string) {
 	line := func(format string, args ...any) {
 		parts = append(parts, fmt.Sprintf("[%d] "+format, append([]any{m.Ordinal}, args...)...))
@@ -101,7 +101,8 @@ func (o TextOptions) shorten(text string) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:outlined]), len(runes))
 }
 
-// letterOf returns the letter of a role, as in the text that a historian reads.
+// letterOf returns the letter of a role, for example "U" for the user. The historian's prompt uses the same
+// letters.
 func letterOf(r transcript.Role) string {
 	switch r {
 	case transcript.User:
@@ -112,7 +113,7 @@ func letterOf(r transcript.Role) string {
 	return "M"
 }
 
-// fileName describes a file without its content, which may be megabytes of base64.
+// fileName describes a file without its content, because that may be megabytes of base64.
 func fileName(p *transcript.Part) string {
 	if strings.HasPrefix(p.URL, "data:") {
 		return fmt.Sprintf("%s, %d bytes encoded", p.Mime, len(p.URL))

@@ -17,28 +17,28 @@ var listPrice = schema.Price{Fresh: 3, Write: 3.75, Read: 0.30, Output: 15}
 // magicctx.
 type biller struct {
 	cache promptcache.Cache
-	sizes map[render.Hash]Sources // size of a message, by the hash of its wire bytes
+	sizes map[render.Hash]Sources // token counts of a message, by the hash of its wire bytes
 }
 
 func newBiller() *biller {
 	return &biller{sizes: make(map[render.Hash]Sources)}
 }
 
-// newestMarked is the number of newest messages on which the harness sets a cache breakpoint. It spends
-// the other breakpoints on the system prompt.
+// newestMarked is how many of the newest messages the harness marks with a cache breakpoint. It uses its
+// other breakpoints for the system prompt.
 const newestMarked = 2
 
-// A prompt is what one request consists of, except the definitions of tools.
+// A prompt is the content of one request, except the definitions of tools.
 type prompt struct {
 	system   []string
 	messages []render.WireMessage
-	// head counts the leading messages that stand for summarised history.
+	// head is the number of leading messages that stand for summarised history.
 	head int
 }
 
-// request returns the usage that the provider would report for a prompt at a time, and the sources of
-// the prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness
-// does: on the system prompt and on the newest messages. One that is left is on the head's
+// request returns the usage that the provider would report for a prompt at a time, and the sources of the
+// prompt. Both have the same sum. If the route has breakpoints, request sets them as the harness does: on the
+// system prompt and on the newest messages. If a breakpoint is left over, it goes on the head's
 // acknowledgement.
 func (b *biller) request(at int64, model string, r route.Route, p prompt) (promptcache.Tokens, Sources) {
 	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
@@ -69,7 +69,7 @@ func (b *biller) request(at int64, model string, r route.Route, p prompt) (promp
 	return b.cache.Account(at, model, blocks), from
 }
 
-// size counts the tokens of a message, and keeps the result for the next time.
+// size counts the tokens of a message, and caches the result.
 func (b *biller) size(w *render.WireMessage) Sources {
 	h := w.Hash()
 	s, ok := b.sizes[h]

@@ -26,7 +26,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A file that lost its end was replayed as one pass, with exit code 0 and without a word.
+// Once, a file that had lost its end was replayed as one pass, with exit code 0 and without a warning.
 func TestB9TruncatedTraceIsNamed(t *testing.T) {
 	zipped, err := os.ReadFile(filepath.Join(traces, "short.jsonl.gz"))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestB9TruncatedTraceIsNamed(t *testing.T) {
 	}
 }
 
-// One MB of gzip took 4.7 GB of memory.
+// Once, one MB of gzip took 4.7 GB of memory.
 func TestB9CompressedBombIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -81,7 +81,7 @@ func TestB9CompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// A number that no shim sends panicked the replay.
+// Once, a number that no shim sends made the replay panic.
 func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 	for _, c := range []struct{ name, old, nonsense string }{
 		{"negative keep", `"base":0,"keep":0`, `"base":1,"keep":-1`},
@@ -101,7 +101,7 @@ func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 			t.Errorf("%s: replayed without an error", c.name)
 		}
 	}
-	// A time of another age is no reason to fail.
+	// A time far in the past or the future must not be an error.
 	for _, at := range []string{"-1", "-9223372036854775808", "9223372036854775807"} {
 		if _, err := Run(t.Context(), strings.NewReader(hello+strings.Replace(first, `"at":2000`, `"at":`+at, 1)), Options{}); err != nil {
 			t.Errorf("a frame at %s: %v", at, err)
@@ -118,8 +118,8 @@ type world struct {
 	store  *store.Store
 	server *rpc.Server
 	config schema.Config
-	// agent answers for the hidden agents of the harnesses, nil for harnesses without agents. shown receives the
-	// notices to the user.
+	// agent answers for the hidden agents of the harnesses. If it is nil, the harnesses have no agents. shown
+	// receives the notices to the user.
 	agent func(schema.AgentRunParams) schema.AgentRunResult
 	shown chan schema.NotifyShowParams
 }
@@ -158,7 +158,7 @@ func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
 	return near, nil
 }
 
-// A fakeShim is a harness with one connection. Its trace, if there is one, is complete after stop.
+// A fakeShim is a harness with one connection. If it records a trace, the trace is complete after stop.
 type fakeShim struct {
 	world   *world
 	client  *rpc.Client
@@ -281,8 +281,9 @@ func (s *fakeShim) pass(c *conversation) {
 	s.answers = append(s.answers, m)
 }
 
-// A trace of a second harness, or of a session that began before it, was replayed without a window and without a
-// history: it had no busts where the session had three. The replay of each pass must decide as the recorded host did.
+// Once, a trace of a second harness, or of a session that began before it, was replayed without a window and
+// without a history. The replay showed no busts where the session had three. Each pass of the replay must
+// decide as the recorded host did.
 func TestC12TraceIsCompleteByItself(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)
@@ -299,7 +300,7 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 		traced.pass(other)
 	}
 	fork := &conversation{id: "ses_fork"}
-	for _, m := range long.messages { // a copy under new ids; its original continues elsewhere
+	for _, m := range long.messages { // a copy under new ids; the original continues in another session
 		fork.messages = append(fork.messages, json.Value(strings.ReplaceAll(string(m), "ses_long", "ses_fork")))
 	}
 	trace := traced.stop()
@@ -330,7 +331,7 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 			t.Errorf("%s: decisions (-recorded +replayed):\n%s", c.name, diff)
 		}
 		s := report.Summary()
-		// The scripted usage grows above the window, so overflows are no concern of this test.
+		// The scripted usage grows above the window, so this test ignores overflows.
 		if s.Findings() > len(s.Overflows) || len(s.Missing) > 0 {
 			t.Errorf("%s: missing %q, %d unexplained, %v", c.name, s.Missing, s.UnexplainedBusts, s.InvariantViolations)
 		}
@@ -342,7 +343,7 @@ func TestC12TraceIsCompleteByItself(t *testing.T) {
 	}
 }
 
-// gist is the part of the answers that does not depend on the process: verdict, cause, wire and edits.
+// gist returns the parts of the answers that do not depend on the process: verdict, cause, wire and edits.
 func gist(answers []schema.WireMutation) []string {
 	var all []string
 	for _, m := range answers {

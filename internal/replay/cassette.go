@@ -12,15 +12,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// These bound what a cassette takes from a trace, which may come from anywhere. A session of months has some
-// thousand runs, and no shim can send an answer that is longer than a frame.
+// These limits bound how much a cassette takes from a trace, because a trace may come from anywhere. A
+// session of several months has some thousand runs, and no shim can send an answer longer than one frame.
 const (
 	maxTakes       = 1 << 14
 	maxAnswerBytes = schema.MaxBodyBytes
 )
 
-// A takeKey identifies a question to a hidden agent: the same agent, model and prompts are the same question. The
-// name, the title and the time limit of a run are not part of it.
+// A takeKey identifies a question to a hidden agent by the agent, the model and the prompts. The name, title
+// and time limit of the run are not part of it.
 type takeKey [sha256.Size]byte
 
 // keyOf returns the key of the params of an agent/run.
@@ -38,16 +38,17 @@ func keyOf(params json.Value) (takeKey, error) {
 
 // A take is a recorded question to a hidden agent, with its answer.
 type take struct {
-	// result is the recorded result. failure is the error that the shim has answered instead, "" for none.
+	// result is the recorded result. If the shim answered with an error, failure is the error's message;
+	// otherwise it is "".
 	result  json.Value
 	failure string
-	// isWithdrawn is true if the recorded host has sent agent/abort.
+	// isWithdrawn is true if the recorded host sent agent/abort.
 	isWithdrawn bool
-	// due is closed when the replay reaches the answer. It stays open if the trace ends before.
+	// due is closed when the replay reaches the answer. If the trace ends before, it stays open.
 	due chan struct{}
 }
 
-// answer returns the recorded answer, for a replay that has reached it.
+// answer returns the recorded answer. The replay must have reached it.
 func (t *take) answer() (schema.AgentRunResult, error) {
 	var r schema.AgentRunResult
 	switch {
@@ -59,27 +60,29 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// A host withdraws a run because of a pass or a command, which the replay repeats, or because its time is over.
-	// In the first case the host of the replay has withdrawn it as well, and does not wait for this answer.
+	// A host withdraws a run for one of two reasons. The first is a pass or a command, which the replay
+	// repeats. Then the host of the replay has withdrawn the run as well, and does not wait for this answer.
+	// The second is that the run's time is over.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
 	return r, nil
 }
 
-// A cassette holds the recorded answers of hidden agents, and plays each of them at its recorded place among the
-// steps of the shim. So a publication of history lies between the same passes as in the recording.
+// A cassette holds the recorded answers of hidden agents, and plays each one at its recorded place among the
+// shim's steps. So each publication of history comes between the same passes as in the recording.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet, equal ones in their order.
+	// takes are the recorded questions that the host has not asked yet. Equal questions are in the recorded
+	// order.
 	takes map[takeKey][]*take
-	// working counts the works of the host that may ask. waiting holds the contexts of the questions that are not
-	// due yet.
+	// working is the number of background works of the host that may ask. waiting holds the contexts of the
+	// questions whose answers are not due yet.
 	working int
 	waiting map[*take]context.Context
-	// changed is closed, and replaced, when working or waiting change.
+	// changed is closed and replaced whenever working or waiting changes.
 	changed chan struct{}
-	// asked counts the questions of the host. missed are those that the trace does not hold.
+	// asked counts the host's questions. missed are the questions that the trace does not contain.
 	asked  int
 	missed []MissedRun
 }
@@ -90,7 +93,7 @@ func newCassette() *cassette {
 	return &cassette{takes: make(map[takeKey][]*take), waiting: make(map[*take]context.Context), changed: make(chan struct{})}
 }
 
-// hasTakes reports whether the trace has recorded questions to hidden agents.
+// hasTakes reports whether the trace contains questions to hidden agents.
 func (c *cassette) hasTakes() bool { return len(c.takes) > 0 }
 
 // stir wakes settle. The caller holds mu.
@@ -112,8 +115,8 @@ func (c *cassette) work(change int) {
 	c.stir()
 }
 
-// errNotRecorded does not name the question: a host tells by the words of an error whether the provider was
-// overloaded, and a name may contain such a word.
+// errNotRecorded does not name the question. A host looks for words in an error to see whether the provider
+// was overloaded, and the name could contain such a word.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements host.Agents. It waits until the replay reaches the recorded answer.
@@ -136,7 +139,7 @@ func (c *cassette) Run(ctx context.Context, p schema.AgentRunParams) (schema.Age
 
 // ask returns the take of a question.
 func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, error) {
-	params, err := json.Marshal(p) // as in the trace: what is no UTF-8 does not survive a frame
+	params, err := json.Marshal(p) // encode as in the trace: bytes that are not UTF-8 do not survive a frame
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +165,7 @@ func (c *cassette) ask(ctx context.Context, p schema.AgentRunParams) (*take, err
 	return t, nil
 }
 
-// play makes an answer due.
+// play marks an answer as due.
 func (c *cassette) play(t *take) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,8 +173,8 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits until the host can do no more in the background before the replay goes on: each of its works has
-// ended, or waits for an answer that is not due yet.
+// settle waits until the host has finished all background work that it can do now. Each work has then ended,
+// or waits for an answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()
@@ -186,13 +189,14 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// untilQuiet returns nil if all works of the host wait, otherwise a channel that is closed at the next change.
+// untilQuiet returns nil if all background works of the host are waiting. Otherwise it returns a channel that
+// is closed at the next change.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	waiting := 0
 	for _, ctx := range c.waiting {
-		if ctx.Err() == nil { // a question that was withdrawn is about to return
+		if ctx.Err() == nil { // a withdrawn question is about to return, so it does not count as waiting
 			waiting++
 		}
 	}
@@ -202,7 +206,7 @@ func (c *cassette) untilQuiet() <-chan struct{} {
 	return c.changed
 }
 
-// newMissed returns the questions since the last call that the trace does not hold.
+// newMissed returns the questions since the last call that the trace does not contain.
 func (c *cassette) newMissed() []MissedRun {
 	c.mu.Lock()
 	defer c.mu.Unlock()

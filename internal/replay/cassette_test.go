@@ -21,10 +21,10 @@ import (
 // historyTrace is a session of a real OpenCode with a historian.
 const historyTrace = "history.jsonl.gz"
 
-// A recordedRun is an answered question of the historian in a trace.
+// A recordedRun is a question of the historian in a trace, with its answer.
 type recordedRun struct {
 	title string
-	// before is the number of passes before the answer, and asked that before the question.
+	// before is the number of passes before the answer, and asked the number before the question.
 	before, asked int
 }
 
@@ -71,7 +71,7 @@ func mustRun(t *testing.T, trace []byte, o Options) Summary {
 	return report.Summary()
 }
 
-// A replay had no historian, so it showed no publication, and its prompts had no head.
+// Once, a replay had no historian. So it showed no publication, and its prompts had no head.
 func TestReplayPlaysTheRecordedHistorian(t *testing.T) {
 	trace := bytes.Join(plain(t, historyTrace), nil)
 	runs := runsOf(t, trace)
@@ -109,8 +109,8 @@ func wiresOf(t *testing.T, steps []step) (all []string) {
 	return all
 }
 
-// checkPublishes asserts that the first pass behind each recorded answer is the first to see a publication of the
-// messages that were asked for.
+// checkPublishes asserts that the first pass after each recorded answer is the first one to see a
+// publication, and that this publication covers the messages in the question.
 func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	t.Helper()
 	if len(s.Publishes) != len(runs) {
@@ -126,7 +126,7 @@ func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	}
 }
 
-// checkFolds asserts that each fold has its reason, and that the largest part of its head are compartments.
+// checkFolds asserts that each fold has a reason, and that compartments are the largest part of its head.
 func checkFolds(t *testing.T, s Summary) {
 	t.Helper()
 	if len(s.Folds) == 0 || s.Folds[0].Reason != "first-head" {
@@ -142,7 +142,7 @@ func checkFolds(t *testing.T, s Summary) {
 	}
 }
 
-// reportOf is a summary as JSON, without the times of this machine.
+// reportOf returns a summary as JSON, without the times, because these depend on the machine.
 func reportOf(t *testing.T, s Summary) string {
 	t.Helper()
 	s.HostMS = Times{}
@@ -184,7 +184,8 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 	}
 }
 
-// A wrap-up asks the historian because of a command. The prompts hold what JSON has to escape.
+// During a wrap-up, a command and not a pass causes the questions to the historian. The prompts contain
+// characters that JSON has to escape.
 func TestReplayPlaysAWrapUp(t *testing.T) {
 	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
 		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))
@@ -222,7 +223,8 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited returns the trace with the lines that edit returns, which gets the lines of the agents only.
+// edited returns the trace with some lines changed. It calls edit only for the lines of agents, and uses the
+// lines that edit returns.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)
@@ -246,7 +248,7 @@ func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte
 	return all
 }
 
-// An older trace has no runs, and is replayed as before: without a historian.
+// An older trace has no recorded runs. It is replayed as before, without a historian.
 func TestWithoutRecordedRunsThereIsNoHistorian(t *testing.T) {
 	s := mustRun(t, edited(t, func(bool, []byte) []byte { return nil }), Options{})
 	if s.AskedRuns != 0 || len(s.Missing) > 0 || len(s.Publishes) > 0 || len(s.Folds) > 0 {
@@ -254,7 +256,7 @@ func TestWithoutRecordedRunsThereIsNoHistorian(t *testing.T) {
 	}
 }
 
-// A changed prompt makes another question.
+// A question with a changed prompt is a different question.
 func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	asked := 0
 	s := mustRun(t, edited(t, func(isQuestion bool, line []byte) []byte {
@@ -281,7 +283,7 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anywhere.
+// A trace may come from anywhere, so garbage in it must only make a run fail.
 func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	if isRace {
 		t.Skip("takes minutes under the race detector")
@@ -332,7 +334,7 @@ func TestGarbageOfARecordedAgentIsAFailedRun(t *testing.T) {
 	}
 }
 
-// A run that was under way when the recording ended has no answer.
+// If a run was still under way when the recording ended, it has no answer.
 func TestRunWithoutAnAnswerWaitsToTheEnd(t *testing.T) {
 	const end = "the recording ends here"
 	before, _, _ := bytes.Cut(edited(t, func(isQuestion bool, line []byte) []byte {
@@ -376,7 +378,8 @@ func cassetteOf(t *testing.T, prompts ...string) (c *cassette, takes []*take) {
 	return tr.cassette, takes
 }
 
-// Only agent, model and prompts make a question. Equal ones are answered in their order, and each answer once.
+// Only agent, model and prompts identify a question. Equal questions get their answers in order, and each
+// answer is used only once.
 func TestCassetteFindsAQuestion(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two", "one")
 	for _, take := range takes {
@@ -409,7 +412,7 @@ func TestCassetteFindsAQuestion(t *testing.T) {
 	}
 }
 
-// The replay goes on only when the host can do no more, and an answer never comes before its place.
+// The replay continues only when the host has no more work to do. An answer never comes before its place.
 func TestCassetteWaitsForTheHost(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two")
 	ctx, withdraw := context.WithCancelCause(t.Context())
@@ -455,7 +458,7 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host has withdrawn a run. If that of the replay has not, the time of the run was over.
+// The recorded host has withdrawn a run. If the host of the replay has not, the recorded run had timed out.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}
@@ -475,7 +478,7 @@ func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	}
 }
 
-// A trace is read as far as the questions of a session of months go.
+// The number of questions that a trace can hold is bounded, but high enough for a session of several months.
 func TestRecordedRunsAreBounded(t *testing.T) {
 	tr := &trace{cassette: newCassette()}
 	runs := newRecordedRuns(tr)

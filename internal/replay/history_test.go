@@ -44,8 +44,8 @@ func keyOfMessage(t *testing.T, c *conversation, ordinal int) string {
 	return m.Key
 }
 
-// The unmodified session was replayed without the messages that a head covers, so it looked
-// cheaper than it was. The prompt of magicctx names the head as a section of its own.
+// Once, the unmodified session was replayed without the messages that a head covers, so it looked cheaper
+// than it was. In magicctx's prompt, the head is a separate section.
 func TestReplayTellsFoldsAndSections(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The invariants that a wire alone can show, without a look at the host's state.
+// These invariants can be checked on the wire alone, without the host's state.
 const (
 	steadyIsAppendOnly = "steady is append-only"
 	oneEffectPerBust   = "first application only on a bust"
@@ -26,11 +26,11 @@ type observation struct {
 	// grew is true if the recorded array only grew since the previous pass.
 	grew          bool
 	before, after []render.Rendered
-	// dropped holds the placeholders that the session has shown so far.
+	// dropped holds the placeholders that the session has shown so far, for example `[dropped §12§]`.
 	dropped map[string]bool
 }
 
-// broken returns the names of the invariants that a pass breaks.
+// broken returns the names of the invariants that a pass violates.
 func broken(o observation) []string {
 	hit := make(map[string]bool)
 	if o.verdict == schema.Steady && o.grew && commonPrefix(o.before, o.after) < visible(o.before) {
@@ -101,7 +101,7 @@ func visible(all []render.Rendered) int {
 	return n
 }
 
-// commonPrefix returns the number of visible messages at the start of both wires that are equal.
+// commonPrefix returns how many visible messages at the start of the two wires are equal.
 func commonPrefix(a, b []render.Rendered) int {
 	n, j := 0, 0
 	for i := range a {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// markStep is the distance of a neighbour from the chosen mark, in percentage points.
+	// markStep is the distance between the chosen mark and its neighbours, in percentage points.
 	markStep = 5
 	// The execute threshold can be configured from 20 to 80 % (package schema). The low mark stays at
 	// least 5 points below it.
@@ -19,7 +19,8 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a pair of high and low mark, in percent of the window. Low is 0 if the price chooses it.
+// Marks are a pair of high and low mark, in percent of the window. Low is 0 if passes choose the low mark by
+// price.
 type Marks struct {
 	High float64 `json:"high"`
 	Low  float64 `json:"low"`
@@ -32,7 +33,7 @@ func (m Marks) String() string {
 	return fmt.Sprintf("high mark %.0f%%, low mark %s", m.High, m.LowText())
 }
 
-// LowText returns the low mark as text: "auto" if the price chooses it.
+// LowText returns the low mark as text. It is "auto" if passes choose the low mark by price.
 func (m Marks) LowText() string {
 	if m.Low == 0 {
 		return "auto"
@@ -46,8 +47,8 @@ type MarksBill struct {
 	Busts  int     `json:"busts"`
 	Tokens Tokens  `json:"tokens"`
 	Bill   float64 `json:"bill"`
-	// MissedRuns counts the questions to hidden agents that the trace does not hold. At other marks than the recorded
-	// ones the historian is asked at other times.
+	// MissedRuns counts the questions to hidden agents that the trace does not contain. If the marks differ
+	// from the recorded ones, the host asks the historian at other times.
 	MissedRuns int `json:"missedRuns,omitzero"`
 }
 
@@ -57,8 +58,8 @@ func chosen(c schema.Config) Marks {
 	return Marks{High: high, Low: c.LowMarkPercentage, Chosen: true}
 }
 
-// neighbours returns the marks one step around m. If the price chooses the low mark, low is the mark
-// that it has chosen on average, in percent, or 0 if it never had to.
+// neighbours returns the marks one step around m. If passes choose the low mark by price, low is their
+// average choice in percent, or 0 if they never had to choose.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
 	for _, high := range []float64{m.High - markStep, m.High + markStep} {
@@ -77,8 +78,8 @@ func (m Marks) neighbours(low float64) []Marks {
 	return all
 }
 
-// meanLow returns the average low mark of the busts of a replay, in whole percent of the window. It is
-// 0 if there was no such bust.
+// meanLow returns the average low mark of a replay's busts, in whole percent of the window. If no bust had a
+// low mark, it returns 0.
 func meanLow(passes []*Pass) float64 {
 	sum, busts := 0.0, 0
 	for _, p := range passes {
@@ -93,7 +94,7 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns a configuration with these marks for every model.
+// at returns the configuration c with these marks for every model.
 func (m Marks) at(c schema.Config) schema.Config {
 	if !m.Chosen {
 		c.ExecuteThresholdPercentage = map[string]float64{"default": m.High}
@@ -103,10 +104,10 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// RunMarks replays a trace at the marks around those of its options. The first bill is that of own, which
-// is the replay at the marks of o. RunMarks calls open once for each run. o.Progress counts the steps of
-// all runs together. RunMarks ignores o.AsRecorded, because the recorded usage belongs to the recorded
-// marks, so own must not be the summary of such a replay.
+// RunMarks replays a trace at the marks around those of its options. The first bill comes from own, which is
+// the summary of a replay at the marks of o. RunMarks calls open once for each run. o.Progress counts the
+// steps of all runs together. RunMarks ignores o.AsRecorded, because the recorded usage belongs to the
+// recorded marks. So own must not come from a replay with AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {

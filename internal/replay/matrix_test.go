@@ -27,11 +27,11 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways lists the combinations to replay. With -whole these are all traces in all modes with all
-// profiles. Otherwise they are all combinations of the short trace, every second one of the edge trace,
-// and two of the long trace. Of the traces of Pi, they are every fourth combination of the edge trace and
-// one of the long trace. Of the trace with a historian, they are two, whose questions the trace does not
-// hold. The windows are so small that pressure rises again and again.
+// anyways lists the combinations to replay. With -whole, these are all traces in all modes with all profiles.
+// Otherwise they are all combinations of the short trace, every second one of the edge trace, and two of the
+// long trace. Of Pi's traces, they are every fourth combination of the edge trace and one of the long trace.
+// Of the trace with a historian, they are two, and the trace does not contain their questions. The windows
+// are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -119,8 +119,8 @@ func pressureFindings(passes []*Pass) []string {
 		if !justified {
 			found = append(found, fmt.Sprintf("pass %d at %.0f %% leaves %d tokens of %d, wants %d below %d, and its price is %+v", p.Pass, 100*p.Pressure, left, p.Size, p.Goal, p.ThresholdTokens, p.Price))
 		}
-		// A session that stays above the mark had nothing more to give. Only messages that came since
-		// then may allow another bust.
+		// A session that stays above the mark had nothing more to drop. Another bust is allowed only if
+		// messages have come since then.
 		if before := last[p.Session]; before != nil && p.Messages <= before.Messages {
 			found = append(found, fmt.Sprintf("pass %d busts again after pass %d, and nothing has come since", p.Pass, before.Pass))
 		}
@@ -132,8 +132,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// bustsForPressure counts our own busts, and those among them that end above the high mark. After such
-// a bust the next one is only a few steps away.
+// bustsForPressure counts our own busts, and how many of them end above the high mark. After such a bust, the
+// next one may follow after only a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

@@ -10,30 +10,30 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A mirror is the shim's copy of one session.
+// A mirror is the replay's copy of one session's array, as the shim holds it.
 type mirror struct {
 	codec    transcript.Codec
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	// The wire is head and the patched entries from start on.
+	// The wire is head, then the patched entries from index start on.
 	head  []json.Value
 	start int
 }
 
-// mirrored is a raw message with its rendered wire, which is kept for the next pass.
+// mirrored is a raw message with its rendered wire. The wire is kept for the next pass.
 type mirrored struct {
 	key      string
 	raw      json.Value
 	rendered render.Rendered
-	fresh    bool // the kept wire is valid
+	fresh    bool // rendered is still valid
 }
 
 func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
-// update makes the array equal to the array of the recorded shim.
+// update makes the array equal to the recorded shim's array.
 func (m *mirror) update(unchanged int, attachment json.Value) error {
 	var messages []json.Value
 	if err := json.Unmarshal(attachment, &messages); err != nil {
@@ -91,7 +91,7 @@ func (m *mirror) raws() ([]render.WireMessage, error) {
 	all := make([]render.WireMessage, len(m.entries))
 	for i := range m.entries {
 		e := &m.entries[i]
-		if !e.fresh { // the head covers it
+		if !e.fresh { // the head covers this message, so its wire was not rendered
 			if err := m.render(e); err != nil {
 				return nil, err
 			}
@@ -108,7 +108,7 @@ func (m *mirror) render(e *mirrored) error {
 	}
 	before, after := m.codec.Decode(e.raw), m.codec.Decode(patched)
 	e.rendered = render.Rendered{Raw: render.WireMessageOf(&before), Wire: render.WireMessageOf(&after)}
-	e.rendered.Raw.Hash() // every pass compares and bills copies of it, so the hash must be in the original
+	e.rendered.Raw.Hash() // compute the hash here, because every pass compares and bills copies of the message
 	e.rendered.Wire.Hash()
 	e.fresh = true
 	return nil

@@ -1,22 +1,22 @@
 package replay
 
-// An Outcome is what a bust really cost and gained up to the end of the trace, by the simulated provider.
-// Price is the estimate of the same at the moment of the decision.
+// An Outcome is the real cost and gain of a bust up to the end of the trace, as the simulated provider bills
+// them. Price, in contrast, is the estimate at the moment of the decision.
 type Outcome struct {
-	// Resent is the number of tokens that the provider had to take anew because of the bust. Removed is
-	// the number of tokens by which the bust has shortened the prompt.
+	// Resent is the number of tokens that the provider could not read from its cache because of the bust.
+	// Removed is the number of tokens by which the bust shortened the prompt.
 	Resent  int `json:"resentTokens"`
 	Removed int `json:"removedTokens"`
-	// Cost is the money for the resent tokens, beyond the price of reading them. Gain is the money that
-	// the bust's request and all later ones of the session did not spend on the removed tokens. Both
-	// compare with the unmodified session, so that Gain less Cost of all busts is about the difference
-	// of the two bills.
+	// Cost is the money for the resent tokens, minus the price of reading them from the cache. Gain is the
+	// money that the bust's request and all later requests of the session saved on the removed tokens. Both
+	// compare with the unmodified session. So the sum of Gain minus Cost over all busts is about the
+	// difference of the two bills.
 	Cost float64 `json:"cost"`
 	Gain float64 `json:"gain"`
-	// PaidOffAt is the pass with which Gain reaches Cost, 0 if it never does.
+	// PaidOffAt is the pass at which Gain reaches Cost. It is 0 if Gain never does.
 	PaidOffAt int `json:"paidOffAt,omitzero"`
-	// NeededAt is the first pass whose prompt would exceed the window if the tokens had stayed. It is 0 if
-	// all prompts would have fitted.
+	// NeededAt is the first pass whose prompt would have exceeded the window without the bust. It is 0 if all
+	// prompts would have fitted.
 	NeededAt int `json:"neededAt,omitzero"`
 }
 
@@ -33,15 +33,15 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 	return all
 }
 
-// A stay says what becomes of the removed tokens at one pass.
+// A stay describes the removed tokens at one pass.
 type stay struct {
-	// share is the part of them that is still missing from the prompt.
+	// share is the share of the removed tokens that is still missing from the prompt.
 	share float64
-	// saved is the money that one removed token has saved from the first pass up to this one, in $.
+	// saved is the money in $ that one removed token would have saved from the first pass to this one.
 	saved float64
 }
 
-// followBusts follows the busts of one session to its end.
+// followBusts computes the outcomes of one session's busts.
 func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	stays := make([]stay, len(session))
 	removed, saved := 0, 0.0
@@ -50,15 +50,15 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 			o := bustBetween(session[i-1], p)
 			all[p], removed = o, removed+o.Removed
 		}
-		// The harness may take back content that was removed, for example in a revert. Then less than
-		// the sum of all busts is missing from the prompt.
+		// The harness may take back content that a bust removed, for example in a revert. Then the prompt is
+		// shorter by less than the sum of all busts.
 		share := 1.0
 		if missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt()); removed > missing {
 			share = float64(missing) / float64(removed)
 		}
 		price := p.price.Read
 		if p.Raw.Read <= p.Sources.System {
-			price = anew(p) // the unmodified session has lost its prefix too, for example after a pause
+			price = anew(p) // the unmodified session has also lost its prefix here, for example after a pause
 		}
 		saved += share * price / tokensPerPrice
 		stays[i] = stay{share, saved}
@@ -71,8 +71,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// bustBetween compares a bust with the pass before it. The unmodified session at the same pass shows the
-// new tokens: its prompt grows by them, and it takes only them anew if its cache is alive.
+// bustBetween compares a bust with the pass before it. The unmodified session tells which tokens are new at
+// this pass: its prompt grows by exactly these, and if its cache is alive, only these are not read from it.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{
@@ -83,8 +83,8 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// follow follows a bust from its own pass to the end of the session. Before is what a token had saved
-// before the bust.
+// follow follows a bust from its own pass to the end of the session. before is the money that one token had
+// saved before the bust.
 func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
 	for i, p := range passes {
 		o.Gain = float64(o.Removed) * (stays[i].saved - before)
@@ -105,7 +105,7 @@ func money(tokens int, price float64) float64 {
 	return float64(tokens) * max(0, price) / tokensPerPrice
 }
 
-// anew returns the price of a token that the provider has not cached.
+// anew returns the price of a token that the provider cannot read from its cache.
 func anew(p *Pass) float64 {
 	if p.Tokens.Write > p.Tokens.Fresh {
 		return p.price.Write

@@ -8,9 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A bust that removes 6,000 of 9,000 tokens and sends 2,000 of the rest again. At a read price of $1 and a
-// write price of $5 for a million tokens it costs 2,000 * $4 / 1M = $0.008, and saves 6,000 * $1 / 1M =
-// $0.006 on its own request and on each later one. So it has paid off with the second.
+// This bust removes 6,000 of 9,000 tokens and sends 2,000 of the rest again. At a read price of $1 and a
+// write price of $5 per million tokens, it costs 2,000 * $4 / 1M = $0.008. It saves 6,000 * $1 / 1M = $0.006
+// on its own request and on each later one. So it has paid off with the second request.
 func TestOutcomeOfABust(t *testing.T) {
 	price := schema.Price{Fresh: 4, Write: 5, Read: 1}
 	pass := func(read, write, rawRead, rawWrite int) *Pass {
@@ -19,7 +19,7 @@ func TestOutcomeOfABust(t *testing.T) {
 			Sources: Sources{System: 1000}, WindowTokens: 10_100, price: price,
 		}
 	}
-	bust := pass(1000, 3000, 9000, 1000) // grown by 1,000 tokens, of which nothing is sent again
+	bust := pass(1000, 3000, 9000, 1000) // grown by 1,000 tokens, and none of these is sent again
 	bust.Bust, bust.BustCause = true, "pressure"
 	s := (&Report{Passes: numbered(pass(8000, 1000, 8000, 1000), bust, pass(4000, 500, 10_000, 500), pass(4500, 0, 10_500, 0))}).Summary()
 	want := Outcome{Resent: 2000, Removed: 6000, Cost: 0.008, Gain: 3 * 0.006, PaidOffAt: 3, NeededAt: 3}
@@ -33,7 +33,7 @@ func TestOutcomeOfABust(t *testing.T) {
 	}
 }
 
-// If a revert takes back the removed content, the bust gains nothing more.
+// If a revert takes back the removed content, the bust saves nothing more.
 func TestRemovedContentThatTheHarnessTakesBackSavesNothing(t *testing.T) {
 	price := schema.Price{Write: 5, Read: 1}
 	pass := func(read, rawRead int) *Pass {

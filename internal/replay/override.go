@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Profiles returns the names of the provider profiles for which a session can be replayed.
+// Profiles returns the names of the provider profiles that a replay may choose.
 func Profiles() []string {
 	names := make([]string, len(render.Profiles))
 	for i, p := range render.Profiles {
@@ -20,17 +20,18 @@ func Profiles() []string {
 	return names
 }
 
-// agentTimeout bounds a question to a hidden agent in a replay.
+// agentTimeout bounds a question to a hidden agent in a replay. It is long because the answers come at their
+// recorded places.
 const agentTimeout = 24 * time.Hour
 
 // replayedParent is the parent id given to a session that had no parent when it was recorded.
 const replayedParent = "ses_replayed"
 
-// overrides change a trace as if it had been recorded in another mode, or with another provider profile
-// or window. The zero value changes nothing.
+// overrides change a trace as if it had been recorded in another mode, with another provider profile, or with
+// another window. The zero value changes nothing.
 type overrides struct {
-	mode    *mode.Mode      // nil for the recorded one
-	profile *render.Profile // nil for the recorded one
+	mode    *mode.Mode      // nil keeps the recorded mode
+	profile *render.Profile // nil keeps the recorded profile
 	window  int
 	// recorded maps the name under which a provider is replayed to its name in the trace.
 	recorded map[string]string
@@ -55,11 +56,11 @@ func newOverrides(o Options) (*overrides, error) {
 	return v, nil
 }
 
-// areNone reports whether the trace is replayed in its own mode, for its own provider and window.
+// areNone reports whether nothing is overridden: mode, profile and window are the recorded ones.
 func (v *overrides) areNone() bool { return v.mode == nil && v.profile == nil && v.window == 0 }
 
-// configure sets the configuration keys that decide the mode. It also gives the historian time: its answers come
-// at their recorded place, and the time limit is that of the machine's clock.
+// configure sets the configuration keys that decide the mode. It also raises the historian's time limit: that
+// limit uses the machine's clock, but the answers come at their recorded places.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	if v.mode != nil {
@@ -80,7 +81,7 @@ func (v *overrides) parent(recorded string) string {
 	return recorded
 }
 
-// model returns the model to ask for.
+// model returns the model to report instead of the recorded one.
 func (v *overrides) model(recorded *schema.Model) *schema.Model {
 	if recorded == nil || v.profile == nil {
 		return recorded
@@ -88,7 +89,7 @@ func (v *overrides) model(recorded *schema.Model) *schema.Model {
 	return &schema.Model{Provider: v.provider(recorded.Provider), ID: recorded.ID}
 }
 
-// patch returns the changes to a message, except those to its usage.
+// patch returns the overriding changes to a message. Changes to its usage are not among them.
 func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema.Patch {
 	var patch schema.Patch
 	if path := providerPath(paths, m); path != "" && v.profile != nil {
@@ -97,7 +98,7 @@ func (v *overrides) patch(paths *transcript.Paths, m *transcript.Message) schema
 		}
 	}
 	if m.Role == transcript.User && v.mode != nil && v.mode.Reduces && len(m.Tools) > 0 && paths.Tools != "" {
-		patch = append(patch, schema.PatchOp{Op: "remove", Path: paths.Tools}) // these may forbid ctx_reduce
+		patch = append(patch, schema.PatchOp{Op: "remove", Path: paths.Tools}) // the recorded tool switches may forbid ctx_reduce
 	}
 	return patch
 }
@@ -112,8 +113,8 @@ func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	return paths.AnswerProvider
 }
 
-// provider returns the name under which a provider is replayed. It is the recorded name, unless that
-// name leads to another profile than the wanted one.
+// provider returns the name under which a provider is replayed. It keeps the recorded name if that name leads
+// to the wanted profile.
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded
@@ -128,7 +129,7 @@ func (v *overrides) provider(recorded string) string {
 	return name
 }
 
-// limits answers a request for a model's limits from the trace.
+// limits answers a request for a model's limits with the limits from the trace.
 func (v *overrides) limits(t *trace, p schema.ModelLimitsParams) (schema.ModelLimits, error) {
 	if name, ok := v.recorded[p.Model.Provider]; ok {
 		p.Model.Provider = name

@@ -47,8 +47,8 @@ func TestModeOfATraceIsOverridden(t *testing.T) {
 	}
 }
 
-// Some providers have a profile because of their name. The replay renames a provider only if it has to,
-// and still knows the limits of its models.
+// Some providers get their profile by name. The replay renames a provider only if it must, and then still
+// finds the limits of its models.
 func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
 	const limits = `{"at":1500,"from":"host","body":{"jsonrpc":"2.0","id":9,"method":"models/limits","params":{"directory":"/p","model":{"provider":"github-copilot","id":"m"}}}}` + "\n" +
 		`{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":9,"result":{"contextTokens":77000,"npm":"@ai-sdk/github-copilot"}}}` + "\n"
@@ -86,7 +86,7 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	if got := usageOf(t, r, answer("a0", "1", "500"), nil); got.Input != 500 {
 		t.Errorf("an answer from before the trace has %+v", got)
 	}
-	// The trace does not show 900 tokens of the first prompt. They count as a part of every prompt.
+	// 900 tokens of the first prompt are not in the trace. The recount adds them to every prompt.
 	if got, want := usageOf(t, r, answer("a1", "2", "3000"), &promptcache.Tokens{Write: 2100}), (transcript.Usage{Output: 7, CacheWrite: 3000}); got != want {
 		t.Errorf("first: %+v, want %+v", got, want)
 	}
@@ -100,7 +100,7 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	if got := usageOf(t, r, answer("a3", "4", "0"), second); got != (transcript.Usage{Output: 7}) {
 		t.Errorf("an answer that is not there yet has %+v", got)
 	}
-	// The recorded prompt has the recorded usage, also when the answer comes once more behind other prompts.
+	// The recorded prompt keeps its recorded usage, even if the answer comes again behind other prompts.
 	m := transcript.OpenCode{}.Decode(json.Value(answer("a4", "5", "4321")))
 	if p := r.patch(transcript.OpenCode{}, &m, &session{counted: second, isRecorded: true}); len(p) != 1 {
 		t.Errorf("a recorded prompt: %v", p)

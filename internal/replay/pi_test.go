@@ -85,7 +85,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A trace of Pi is replayed like one of OpenCode, in each way of replaying.
+// A trace of Pi can be replayed in every way in which a trace of OpenCode can.
 func TestTracesOfPiReplayClean(t *testing.T) {
 	for _, name := range []string{"short.jsonl.gz", edgeTrace} {
 		trace := asPi(t, name)

@@ -5,15 +5,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceOfBust returns the price of a bust that a pass made for its own gain.
+// PriceOfBust returns the price of a bust that the pass chose for its gain. It is zero for any other pass.
 func (p *Pass) PriceOfBust() schema.BustPrice {
 	if !p.Bust || p.Verdict != schema.Soft {
-		return schema.BustPrice{} // the prefix was gone before, or an outside cause has cost it
+		return schema.BustPrice{} // the prefix was already gone, or something outside has cost it
 	}
 	return p.Price
 }
 
-// Waits reports whether the pass has weighed a bust and put it off.
+// Waits reports whether the pass weighed a bust and put it off.
 func (p *Pass) Waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
 }

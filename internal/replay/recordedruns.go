@@ -13,7 +13,8 @@ import (
 type recordedRuns struct {
 	trace *trace
 	takes int
-	// asked holds the open questions by the id of the request, and named by the name of the run.
+	// asked holds the open questions by the id of their request. named holds all questions by the name of the
+	// run.
 	asked, named map[string]*take
 }
 
@@ -21,14 +22,14 @@ func newRecordedRuns(t *trace) *recordedRuns {
 	return &recordedRuns{trace: t, asked: make(map[string]*take), named: make(map[string]*take)}
 }
 
-// read takes what a frame says of a hidden agent. It returns false for any other frame.
+// read handles a frame that belongs to a hidden agent's run. For any other frame it returns false.
 func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	switch {
 	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentRun && m.ID != nil:
 		r.ask(m)
 	case frame.From == rpc.FromHost && m.Method == schema.MethodAgentAbort:
 		var p schema.AgentAbortParams
-		_ = json.Unmarshal(m.Params, &p) // garbage names no run
+		_ = json.Unmarshal(m.Params, &p) // params that cannot be read name no run
 		if t := r.named[p.Run]; t != nil {
 			t.isWithdrawn = true
 		}
@@ -40,7 +41,8 @@ func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	return true
 }
 
-// ask notes a question. A question that is garbage, or one too many, is none that the replay will ask.
+// ask records a question. It ignores a question that it cannot read, and every question beyond maxTakes. The
+// replay then treats these as not recorded.
 func (r *recordedRuns) ask(m *message) {
 	var p schema.AgentRunParams
 	key, err := keyOf(m.Params)
@@ -53,7 +55,7 @@ func (r *recordedRuns) ask(m *message) {
 	r.asked[string(m.ID)], r.named[p.Run] = t, t
 }
 
-// answer completes a question, and adds the step at which its answer is due.
+// answer stores a question's answer, and adds the step at which the answer is due.
 func (r *recordedRuns) answer(at int64, m *message) {
 	t := r.asked[string(m.ID)]
 	delete(r.asked, string(m.ID))
@@ -69,11 +71,11 @@ func failureOf(recorded json.Value) string {
 	var e struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(recorded, &e) // an error of another form has no message
+	_ = json.Unmarshal(recorded, &e) // an error in another form has no message
 	return cmp.Or(e.Message, "the shim could not run the agent")
 }
 
-// noteRuns takes the questions of the newest step into the report.
+// noteRuns adds the newest step's questions to the report.
 func (p *player) noteRuns() {
 	for _, missed := range p.trace.cassette.newMissed() {
 		missed.Pass = len(p.report.Passes)
@@ -81,7 +83,7 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns names the questions to hidden agents that the trace does not hold.
+// lackRuns reports the questions to hidden agents that the trace does not contain.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
 	missed := p.report.MissedRuns

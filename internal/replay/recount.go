@@ -10,24 +10,25 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recount replaces the usage that a trace reports by the usage that the simulated provider counts in
-// the replay. The recorded usage belongs to other prompts: those made by the rules, window and mode at
-// the time of the recording.
+// A recount replaces the usage in a trace with the usage that the simulated provider counts in the replay.
+// The recorded usage belongs to other prompts, because the recording used other rules, another window or
+// another mode.
 //
-// While a replay of recorded runs sends the recorded prompts, it keeps the recorded usage: the historian begins at a
-// pressure, and at another pressure it would ask another question than the recorded one.
+// As long as a replay of recorded runs sends the recorded prompts, it keeps the recorded usage. The reason is
+// that the historian begins at a certain pressure. At another pressure it would ask a question that the trace
+// does not contain.
 type recount struct {
 	on bool
-	// counted is the usage of each answer, by the time at which the answer began. The time is the key
-	// because a fork copies messages with new ids but keeps their times.
+	// counted is the usage of each answer. Its key is the time at which the answer began, because a fork
+	// copies messages with new ids but keeps their times.
 	counted map[int64]promptcache.Tokens
-	// unseen is the number of tokens in the real prompts that the trace does not show, mainly the
-	// definitions of tools. It is the recorded size of the first prompt less the simulated size.
+	// unseen is the number of tokens in the real prompts that the trace does not show, mainly the definitions
+	// of tools. It is the recorded size of the first prompt minus its simulated size.
 	unseen int
 	began  bool
 }
 
-// learn takes the number of unseen tokens from the first answer. Last is the simulated usage of its pass.
+// learn computes the number of unseen tokens from the first answer. last is the simulated usage of its pass.
 func (r *recount) learn(m *transcript.Message, last *promptcache.Tokens) {
 	if !r.began && last != nil && m.Role == transcript.Assistant && m.Usage.Prompt() > 0 {
 		r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
@@ -38,8 +39,8 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// patch replaces the usage of an answer by that of the session's newest pass. An answer that began before the trace
-// keeps its recorded usage.
+// patch replaces the usage of an answer with the usage of the session's newest pass. If an answer began
+// before the trace, it keeps its recorded usage.
 func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *session) schema.Patch {
 	last := ses.counted
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {
@@ -54,7 +55,7 @@ func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *sess
 		t = *last
 		if ses.isRecorded {
 			t = promptcache.Tokens{Fresh: m.Usage.Input, Write: m.Usage.CacheWrite, Read: m.Usage.CacheRead}
-		} else if t.Read > 0 { // definitions of tools come first in a prompt, so they are read if anything is
+		} else if t.Read > 0 { // definitions of tools come first in a prompt, so if anything is read from the cache, they are too
 			t.Read += r.unseen
 		} else {
 			t.Write += r.unseen
@@ -65,7 +66,7 @@ func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *sess
 	return schema.Patch{{Op: "replace", Path: codec.Vocabulary().Paths.Usage, Value: value}}
 }
 
-// retell returns the messages of a step with the overrides and the recounted usage.
+// retell returns the messages of a step, with the overrides and the recounted usage applied.
 func (p *player) retell(ses *session, attachment json.Value) (json.Value, error) {
 	isAsRecorded := p.overrides.mode == nil && p.overrides.profile == nil && !p.recount.on
 	if isAsRecorded && p.recount.began {
@@ -92,8 +93,8 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	return json.Marshal(messages)
 }
 
-// retellEvent returns an event with the recounted usage: the usage of a step becomes that of its pass
-// in this replay.
+// retellEvent returns an event with the recounted usage. The usage of a step becomes the usage of its pass in
+// this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on && !p.trace.cassette.hasTakes() {
@@ -114,7 +115,7 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 		return params, nil
 	}
 	patch := p.recount.patch(codec, m, ses)
-	isUnknown := patch == nil && m.Usage.Prompt() > 0 // the answer to a pass before the trace
+	isUnknown := patch == nil && m.Usage.Prompt() > 0 // this answer belongs to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
 		// A recorded answer proves nothing about the window of this replay.
 		patch = schema.Patch{{Op: "remove", Path: paths.Usage}}

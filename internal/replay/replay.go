@@ -30,42 +30,41 @@ type Options struct {
 	Log *slog.Logger
 	// Config is the configuration to replay with; nil means the default one.
 	Config *schema.Config
-	// Mode, Profile and Window (tokens) replay the trace as if it had been recorded in that mode, for a
-	// provider of that profile, with a model of that window. "" and 0 keep the recorded values.
+	// Mode, Profile and Window (in tokens) replay the trace as if it had been recorded in that mode, for a
+	// provider with that profile, or with a model with that window. "" and 0 keep the recorded values.
 	Mode, Profile string
 	Window        int
-	// AsRecorded keeps the usage that the trace reports. It belongs to the prompts of the recording: if
-	// the replayed ones are larger, their passes see too little pressure. Without AsRecorded, the usage is
-	// that of the simulated provider, and pressure results from the replayed prompts.
+	// AsRecorded keeps the usage in the trace. That usage belongs to the prompts of the recording. If the
+	// replayed prompts are larger, their passes see too little pressure. Without AsRecorded, the usage comes
+	// from the simulated provider, so that the pressure follows the replayed prompts.
 	AsRecorded bool
 	// Progress is called after each pass with the number of finished steps and of all steps.
 	Progress func(done, all int)
-	// Answered is called with the host's answer of each pass.
+	// Answered is called with the host's answer to each pass.
 	Answered func(schema.WireMutation)
 	// Watch is called after each pass with the wire of that pass.
 	Watch func(Sent)
 }
 
-// Sent is the wire of a pass, with the data needed to judge it.
+// Sent is the wire of a pass, with the data needed to check it.
 type Sent struct {
 	*Pass
 	// Profile is the name of the pass's provider profile.
 	Profile string
-	// Binds says that the host takes the model for one that binds its thinking to the
-	// prompt.
+	// Binds says that, according to the host, the model binds its thinking to the prompt.
 	Binds  bool
 	mirror *mirror
 }
 
-// Arrays returns the harness's array of the pass and the array that the shim sends instead.
+// Arrays returns the harness's array of the pass, and the array that the shim would send instead.
 func (s Sent) Arrays() (raw, wire []json.Value, err error) { return s.mirror.arrays() }
 
 // callTimeout bounds one call of a replay. It is generous because a replay may run beside other work.
 // The reported times are measured separately.
 const callTimeout = time.Minute
 
-// Run replays the trace of r and reports. It returns an error if the trace cannot be read or if the
-// host refuses it. Broken invariants are not errors but part of the report.
+// Run replays the trace in r and returns a report. It returns an error if it cannot read the trace or if the
+// host refuses the trace. A broken invariant is not an error: it is part of the report.
 func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	t, err := read(r)
 	if err != nil {
@@ -106,7 +105,7 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	return p.report, nil
 }
 
-// A player plays the shim's part of a trace.
+// A player plays the shim's part in a replay.
 type player struct {
 	trace    *trace
 	clock    *clock.Manual
@@ -117,14 +116,14 @@ type player struct {
 	price    schema.Price
 	report   *Report
 
-	// config is the configuration of directories for which the trace has none. isConfigGiven is true if
-	// the caller has chosen it for all directories.
+	// config is used for directories without a configuration in the trace. If isConfigGiven is true, the
+	// caller has chosen config for all directories.
 	config        schema.Config
 	isConfigGiven bool
 	mu            sync.Mutex // guards configs, which the host's goroutines read
 	configs       map[string]schema.Config
-	unknown       []string // questions of the host that the trace does not answer
-	// opened holds the initialize of each directory.
+	unknown       []string // questions of the host whose answers the trace does not contain
+	// opened holds the initialize request of each directory.
 	opened map[string]json.Value
 
 	overrides *overrides
@@ -133,30 +132,30 @@ type player struct {
 	answered  func(schema.WireMutation)
 }
 
-// session is the player's state of one session.
+// session holds the player's state of one session.
 type session struct {
 	mirror *mirror
 	// passes is the number of the newest pass.
 	passes int
-	// hasState is true once it is settled what the host knew of the session before the trace. isContinued
-	// is true if the session had passes then, and isSeen after the first pass in the trace.
+	// hasState is true when the player has settled what the host knew about the session before the trace.
+	// isContinued is true if the session had passes then. isSeen is true after the first pass in the trace.
 	hasState, isContinued, isSeen bool
-	// isRecorded is true as long as each pass has sent the recorded prompt, in a trace with recorded runs. last is the
-	// newest pass.
+	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
+	// last is the newest pass.
 	isRecorded bool
 	last       *Pass
 	before     []render.Rendered
 	dropped    map[string]bool
 	// sent is the token of the newest wire.
 	sent string
-	// pending is the pass whose request has not received its system prompt yet.
+	// pending is the pass whose request still waits for its system prompt.
 	pending     *Pass
 	at          int64
 	model       string
 	route       route.Route
 	wires, raws []render.WireMessage
 	ours, plain *biller
-	// system and rawSystem are the newest system prompts: after and before the host's change.
+	// system and rawSystem are the newest system prompt after and before the host's change.
 	system, rawSystem []string
 	// runs is the number of the newest run of the historian.
 	runs int
@@ -206,10 +205,10 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 	return p, func() {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
-		h.Stop(bye)             // the runs that the trace does not answer
+		h.Stop(bye)             // ends the runs whose answers the trace does not contain
 		_ = p.client.Close(bye) // nothing is left to write
 		<-served
-		_ = p.store.Close() // the store is removed together with its directory
+		_ = p.store.Close() // the store's directory is removed anyway
 		os.RemoveAll(dir)
 	}, nil
 }
@@ -218,7 +217,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 func (p *player) answer(_ context.Context, method string, params json.Value) (any, error) {
 	switch method {
 	case schema.MethodMessageSend, schema.MethodNotifyShow:
-		return schema.Empty{}, nil // no person would read the notice
+		return schema.Empty{}, nil // nobody reads the notice in a replay
 	case schema.MethodModelLimits:
 	default:
 		return p.trace.answer(method, params)
@@ -275,7 +274,7 @@ func (p *player) request(ctx context.Context, s step) error {
 	case schema.MethodShutdown, schema.MethodCancel:
 		return nil
 	}
-	// A recorded notification is sent as a request, too: the next step may only begin when the host has handled it.
+	// Send a recorded notification as a request too: the next step must wait until the host has handled it.
 	var result json.Value
 	err := p.client.Call(ctx, s.method, s.params, &result)
 	if s.method != schema.MethodInitialize && err != nil && ctx.Err() == nil {
@@ -305,14 +304,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err := ses.mirror.update(unchanged, messages); err != nil {
 		return err
 	}
-	// If the recorded call was a resync, this one is too. Otherwise the base is the revision in this
-	// replay.
+	// If the recorded call was a resync, so is this one. Otherwise the base is the revision in this replay.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// The recorded token is replaced by the token of this replay. A trace from before shims sent tokens
-	// has none; then each request is taken to have left with the wire of its pass.
-	// A session that began before the trace begins with a token of that time.
+	// Replace the recorded token by the token of this replay. Older shims sent no tokens, and their traces
+	// have none. Then we assume that each request left with the wire of its pass. If a session began before
+	// the trace, its first token belongs to a wire from that time.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -323,7 +321,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	elapsed := time.Since(started)
-	if err := p.trace.cassette.settle(ctx); err != nil { // so that the pass is reported with the run that it has caused
+	if err := p.trace.cassette.settle(ctx); err != nil { // so that the report of this pass includes the run that it caused
 		return err
 	}
 	if p.answered != nil {
@@ -335,8 +333,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// The first array of a session may hold messages already, because the session is a fork.
-	// Such an array has not grown: its messages may have drops from the original.
+	// The first array of a session may already hold messages, because the session is a fork. Such an array
+	// did not grow: drops from the original may affect its messages.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -349,11 +347,11 @@ func (p *player) transform(ctx context.Context, s step) error {
 	return nil
 }
 
-// A transformed pass is one whose mutation the player has applied.
+// A transformed holds a pass whose mutation the player has applied.
 type transformed struct {
 	params schema.TransformParams
 	answer schema.WireMutation
-	// after is the array as it is sent.
+	// after is the array as sent to the provider.
 	after []render.Rendered
 	// grew says that the array only grew at its end.
 	grew bool
@@ -361,7 +359,7 @@ type transformed struct {
 	elapsed time.Duration
 }
 
-// observe checks a pass from the outside and adds it to the report.
+// observe checks a pass from the outside, and adds it to the report.
 func (p *player) observe(ctx context.Context, ses *session, t transformed) error {
 	id := t.params.Session
 	rows, err := p.store.Passes(ctx, store.Key{Harness: string(p.trace.harness), Session: id}, ses.passes, 1)
@@ -390,8 +388,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	p.report.Passes = append(p.report.Passes, pass)
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
-	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the wire before this one
-	// The messages do not show the bust of a system prompt that came before its pass.
+	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the previous wire
+	// If a system prompt came before its pass, its bust does not show in the messages.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
@@ -430,7 +428,7 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// system repeats a call for the system prompt, and bills the request that this completes.
+// system repeats a request for the system prompt. It then bills the model request that is now complete.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {
@@ -441,7 +439,7 @@ func (p *player) system(ctx context.Context, s step) error {
 		return err
 	}
 	if r.System == nil {
-		return nil // a request that has no pass, for example for a title
+		return nil // a request without a pass, for example for a title
 	}
 	ses := p.session(params.Session)
 	ses.system, ses.rawSystem = r.System, params.System
@@ -449,7 +447,7 @@ func (p *player) system(ctx context.Context, s step) error {
 	return nil
 }
 
-// systemComesFirst reports whether a turn's system prompt is in the trace before the turn's passes.
+// systemComesFirst reports whether the harness asks for a turn's system prompt before the turn's passes.
 func (p *player) systemComesFirst() bool { return p.trace.codec.Vocabulary().System.ComesFirst }
 
 // settle bills the pending pass with the newest known system prompt.
@@ -479,8 +477,8 @@ func (p *player) session(id string) *session {
 	return ses
 }
 
-// modelOf returns the model that the shim has named, or else that of the newest user message, and the limits that the recorded catalogue
-// gives for it.
+// modelOf returns the model that the shim has named, or else the model of the newest user message. It also
+// returns the package that the recorded catalogue names for that model.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
 	if params.Model != nil {

@@ -37,7 +37,8 @@ func plain(t *testing.T, name string) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 }
 
-// These sessions ran in a real OpenCode. No change of the host may make it bust them without a reason.
+// These sessions ran in a real OpenCode. Whatever changes in the host, their replay must have no bust without
+// a reason.
 func TestRecordedSessionsReplayClean(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(traces, "*.jsonl.gz"))
 	if err != nil || len(files) == 0 {
@@ -95,8 +96,7 @@ func readSteps(t *testing.T, file string) []step {
 	return trace.steps
 }
 
-// A killed program leaves half a line at the end of its trace. The part before it is still worth a
-// replay.
+// If a program is killed, its trace ends with half a line. The part before it is still worth a replay.
 func TestTornTraceIsReplayedAsFarAsItGoes(t *testing.T) {
 	lines := plain(t, "short.jsonl.gz")
 	whole := bytes.Join(lines, nil)

@@ -23,19 +23,19 @@ type Pass struct {
 	WireTokens   int     `json:"wireTokens"`
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
-	// Size is the expected prompt size on which the pass decided, and Goal the size that it wanted to
-	// reach. Both are in tokens, and 0 if unknown. Price is the estimated cost and gain of its bust,
+	// Size is the expected prompt size from which the pass decided, and Goal the size that it wanted to
+	// reach. Both are in tokens, and 0 if unknown. Price is the estimated cost and gain of the bust. It is
 	// zero if no rule proposed anything.
 	Size  int              `json:"size,omitzero"`
 	Goal  int              `json:"goal,omitzero"`
 	Price schema.BustPrice `json:"price,omitzero"`
-	// LostBlocks counts the thinking blocks that the pass has invalidated, for a model that binds its
-	// thinking. LostTokens estimates their size.
+	// LostBlocks counts the thinking blocks that the pass invalidated, if the model binds its thinking.
+	// LostTokens estimates their size.
 	LostBlocks int                `json:"lostBlocks,omitzero"`
 	LostTokens int                `json:"lostTokens,omitzero"`
 	Tokens     promptcache.Tokens `json:"tokens"`
 	Raw        promptcache.Tokens `json:"rawTokens"`
-	// The sum of Sources is the prompt in Tokens.
+	// Sources add up to the prompt in Tokens.
 	Sources Sources `json:"sources"`
 	// WindowTokens is the model's limit for a prompt. ThresholdTokens is the size from which a pass may
 	// bust. Both are 0 if the limit is unknown.
@@ -50,20 +50,22 @@ type Pass struct {
 	RawBill float64 `json:"rawBill"`
 	// Taken lists the edits that the pass has added.
 	Taken []Taken `json:"taken,omitempty"`
-	// Fold says why the pass has folded the head, for example "idle". It is empty if it has not. Head is
-	// the head of the pass's wire, and History the session's summarised history.
+	// Fold says why the pass folded the head, for example "idle". It is empty if the pass did not fold. Head
+	// is the head in the pass's wire, and History the session's summarised history.
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the pass before, oldest first. If no model is asked, a
-	// publication that the pass has caused is among them, although its wire does not show it yet.
+	// Published lists the publications of history since the previous pass, oldest first. If no model is
+	// asked, the list includes a publication that this pass caused, although the pass's wire does not show it
+	// yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
-	// HostMS is the time inside the pass, CallMS the time of the whole call.
+	// HostMS is the time inside the pass. CallMS is the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
 	price schema.Price
-	// isAccepted is true if the provider has answered this very prompt in the recording, so that it fitted.
+	// isAccepted is true if the provider answered exactly this prompt in the recording, so the prompt did
+	// fit.
 	isAccepted bool
 }
 
@@ -72,13 +74,13 @@ type Bust struct {
 	Pass    int            `json:"pass"`
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
-	// Price is the price of a bust that the pass made for its own gain, zero for other busts.
+	// Price is the price of a bust that the pass chose for its gain. It is zero for other busts.
 	Price schema.BustPrice `json:"price,omitzero"`
-	// Outcome is what the bust really cost and gained up to the end of the trace.
+	// Outcome is the real cost and gain of the bust up to the end of the trace.
 	Outcome Outcome `json:"outcome"`
 }
 
-// A Fold is a pass that has rendered the baseline of the head anew, and so has begun an epoch.
+// A Fold is a pass that rendered a new baseline, and so began an epoch.
 type Fold struct {
 	Pass    int               `json:"pass"`
 	Session string            `json:"session"`
@@ -86,25 +88,26 @@ type Fold struct {
 	Head    schema.HeadStatus `json:"head"`
 }
 
-// A Publish is a publication of history, with the pass that reports it: see Pass.Published.
+// A Publish is a publication of history, with the pass that reports it; see Pass.Published.
 type Publish struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	schema.HistoryPublish
 }
 
-// A MissedRun is a question to a hidden agent that the trace does not hold. It failed in the replay. The host asks it
-// if it decides otherwise than the recorded host, for example because of another window or configuration.
+// A MissedRun is a question to a hidden agent that the trace does not contain, so it failed in the replay.
+// The host asks it if it decides differently from the recorded host, for example because of another window or
+// configuration.
 type MissedRun struct {
 	// Pass is the newest pass before the question.
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
 	Agent   string `json:"agent"`
-	// Model is "provider/model", empty for the harness's choice.
+	// Model is "provider/model". It is empty if the harness was to choose.
 	Model string `json:"model,omitempty"`
-	// Title says what the run was to do, for example "history 120-180".
+	// Title names the task of the run, for example "history 120-180".
 	Title string `json:"title"`
-	// PromptBytes is the size of both prompts.
+	// PromptBytes is the size of the system prompt and the prompt together.
 	PromptBytes int `json:"promptBytes"`
 }
 
@@ -131,7 +134,7 @@ type Times struct {
 
 // A Summary is the result of a replay.
 type Summary struct {
-	// Missing lists what decided the recorded passes and is not in the trace, for example "the
+	// Missing lists facts that decided the recorded passes but are not in the trace, for example "the
 	// configuration". If it is not empty, the replay may differ from the session.
 	Missing []string `json:"missing"`
 	// IsTruncated is true if a part of the file was lost after the recording.
@@ -148,23 +151,23 @@ type Summary struct {
 	Prompts   Prompts    `json:"prompts"`
 	Tokens    Tokens     `json:"tokens"`
 	RawTokens Tokens     `json:"rawTokens"`
-	// Currency is that of Bill, RawBill and all other amounts of money: USD.
+	// Currency is the currency of Bill, RawBill and all other amounts: USD.
 	Currency string  `json:"currency"`
 	Bill     float64 `json:"bill"`
 	RawBill  float64 `json:"rawBill"`
 	HostMS   Times   `json:"hostMs"`
-	// LostBlocks and LostTokens are the sums of the thinking that busts have invalidated.
+	// LostBlocks and LostTokens count the thinking that busts invalidated.
 	LostBlocks int `json:"lostBlocks,omitzero"`
 	LostTokens int `json:"lostTokens,omitzero"`
 	// Folds and Publishes are in the order of their passes.
 	Folds     []Fold    `json:"folds,omitempty"`
 	Publishes []Publish `json:"publishes,omitempty"`
-	// AskedRuns counts the questions of the host to hidden agents. MissedRuns are those of them that the trace does
-	// not hold, in their order.
+	// AskedRuns counts the host's questions to hidden agents. MissedRuns are the questions among them that
+	// the trace does not contain, in order.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// Marks holds the bills of the trace at the chosen water marks and their neighbours. It is filled
-	// only on request.
+	// Marks holds the bills of the trace at the chosen high and low marks and at neighbouring ones. It is
+	// filled only on request.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
@@ -179,7 +182,7 @@ type Report struct {
 	MissedRuns          []MissedRun
 	IsTruncated         bool
 	sessions            []func()
-	// unseen is the number of tokens of each prompt that the trace does not show.
+	// unseen is the number of tokens in each prompt that the trace does not show.
 	unseen int
 }
 
@@ -228,10 +231,10 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-// currency is the currency of model prices: catalogues quote US dollars.
+// currency is the currency of model prices, because catalogues quote US dollars.
 const currency = "USD"
 
-// Findings counts the findings of the replay.
+// Findings returns the number of findings in the replay.
 func (s Summary) Findings() int {
 	return s.UnexplainedBusts + len(s.InvariantViolations) + len(s.ValidatorHits) + len(s.Overflows)
 }
@@ -239,11 +242,11 @@ func (s Summary) Findings() int {
 // IsClean reports whether the replay has no findings.
 func (s Summary) IsClean() bool { return s.Findings() == 0 }
 
-// ReadShare returns the share of the prompts that the provider read from its cache. It is NaN if there
-// was no prompt.
+// ReadShare returns the share of the prompts' tokens that the provider read from its cache. It is NaN if
+// there was no prompt.
 func (t Tokens) ReadShare() float64 { return float64(t.Read) / float64(t.Fresh+t.Written+t.Read) }
 
-// Plus adds the usage of one request.
+// Plus returns the sum of t and the usage of one request.
 func (t Tokens) Plus(u promptcache.Tokens) Tokens {
 	return Tokens{t.Fresh + u.Fresh, t.Written + u.Write, t.Read + u.Read}
 }

@@ -45,9 +45,9 @@ func TestSimulatedCacheFollowsTheRoute(t *testing.T) {
 	}
 }
 
-// The harness sets breakpoints on the first texts of the system prompt and on the newest messages, and
-// no more than the provider accepts. So of a system prompt with four texts, only the first two can be
-// found again.
+// The harness sets breakpoints on the first texts of the system prompt and on the newest messages, but no
+// more than the provider accepts. So if a system prompt has four texts, only the first two can be found
+// again.
 func TestSimulatedHarnessSetsNoMoreBreakpointsThanThereAre(t *testing.T) {
 	long := strings.Repeat("a ledger of the harbour ", 400)
 	b, r := newBiller(), route.Named("anthropic")

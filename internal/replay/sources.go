@@ -5,10 +5,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// Sources are the tokens of a prompt by their origin. The definitions of tools are missing, because the
-// harness adds them after its last hook.
+// Sources are the tokens of a prompt by origin. The definitions of tools are missing, because the harness
+// adds them after its last hook.
 type Sources struct {
-	// System is the system prompt without Guidance, the part that magicctx appends.
+	// Guidance is the part of the system prompt that magicctx appends. System is the rest.
 	System   int `json:"system"`
 	Guidance int `json:"guidance,omitzero"`
 	// Head is the size of the messages that stand for summarised history.

@@ -15,14 +15,14 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// lacks notes something that decided the recorded passes and that the trace does not hold.
+// lacks reports a fact that decided the recorded passes but is not in the trace.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)
 	}
 }
 
-// load gives the replay's host what the recorded host knew before the session's next pass.
+// load gives the replay's host the facts that the recorded host knew before the session's next pass.
 func (p *player) load(ctx context.Context, s step) error {
 	var e rpc.RecordedExport
 	if err := json.Unmarshal(s.params, &e); err != nil {
@@ -30,7 +30,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	}
 	if e.Result == nil {
 		p.lacks("the configuration and the earlier state of session %s: %s", e.Params.Session, e.Error)
-		p.session(e.Params.Session).hasState = true // lacks has said it
+		p.session(e.Params.Session).hasState = true // lacks has already reported it
 		return nil
 	}
 	if err := p.configure(ctx, e.Params.Directory, e.Result.Config); err != nil {
@@ -51,11 +51,11 @@ func (p *player) load(ctx context.Context, s step) error {
 		return err
 	}
 	ses.hasState, ses.isContinued, ses.passes = true, e.Result.Passes > 0, e.Result.Passes
-	_, err = p.publishedSince(ctx, ses, e.Params.Session) // what was published before is not of this trace
+	_, err = p.publishedSince(ctx, ses, e.Params.Session) // skip the publications from before the trace
 	return err
 }
 
-// configure replays the directory with the recorded configuration, unless the caller has chosen one.
+// configure makes the host use the recorded configuration of the directory, unless the caller has chosen one.
 func (p *player) configure(ctx context.Context, directory string, recorded json.Value) error {
 	if p.isConfigGiven || len(recorded) == 0 {
 		return nil
@@ -72,10 +72,10 @@ func (p *player) configure(ctx context.Context, directory string, recorded json.
 	if !ok {
 		return nil // the host reads the configuration when it first needs it
 	}
-	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // the host reads it anew
+	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // initialize again, so that the host reads the new configuration
 }
 
-// configOf returns the configuration of a directory. The host calls it as well.
+// configOf returns the configuration of a directory. The host also calls it, from its own goroutines.
 func (p *player) configOf(directory string) schema.Config {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,8 +89,8 @@ func (p *player) loadConfig(_ schema.Harness, directory string) (schema.Config, 
 	return p.configOf(directory), nil
 }
 
-// checkState notes what the trace lacks of a session, after the session's first pass. cause is the cause
-// of that pass in the replay.
+// checkState reports the facts about a session that the trace lacks. It runs after the session's first pass.
+// cause is the cause of that pass in the replay.
 func (p *player) checkState(s step, params schema.TransformParams, ses *session, cause string) {
 	if ses.hasState {
 		return
@@ -127,7 +127,8 @@ func tablesOf(recorded []schema.ExportedTable) ([]store.Table, error) {
 	return tables, nil
 }
 
-// valueOf decodes a value of the store. A whole number may be larger than a float64 can hold.
+// valueOf decodes a value of the store. It keeps whole numbers exact, because one may be larger than a
+// float64 can hold.
 func valueOf(raw json.Value) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -145,7 +146,7 @@ func valueOf(raw json.Value) (any, error) {
 	return n, err
 }
 
-// recordedConfig returns the first configuration that a trace holds, or the default one.
+// recordedConfig returns the first configuration in a trace, or the default one.
 func recordedConfig(open func() (io.ReadCloser, error)) (schema.Config, error) {
 	c := config.Default()
 	r, err := open()

@@ -12,12 +12,12 @@ type Taken struct {
 	// Edit is the kind of the edit, for example "drop". Rule is the rule that proposed it.
 	Edit string `json:"edit"`
 	Rule string `json:"rule"`
-	// Unit is "text", "file" or "tool". Tool is the name of the tool. Label is the file of the call, its
-	// most telling argument, or the first words of the text, as the trace has them.
+	// Unit is "text", "file" or "tool". Tool is the name of the tool. Label describes the unit from the
+	// trace: the file of the call, its most telling argument, or the first words of the text.
 	Unit  string `json:"unit"`
 	Tool  string `json:"tool,omitempty"`
 	Label string `json:"label,omitempty"`
-	// Tokens estimates how much the edit takes off the prompt.
+	// Tokens estimates by how much the edit shortens the prompt.
 	Tokens int `json:"tokens"`
 }
 

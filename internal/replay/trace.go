@@ -22,23 +22,24 @@ type message struct {
 	Error  json.Value `json:"error"`
 }
 
-// A step is one request or notification of the recorded shim, or its answer for a hidden agent.
+// A step is one request or notification of the recorded shim, or the moment at which the shim sent a hidden
+// agent's answer.
 type step struct {
 	at         int64
 	method     string
 	params     json.Value
 	attachment json.Value
-	// answer is the recorded host's result, nil if the trace has none.
+	// answer is the recorded host's result, or nil if the trace has none.
 	answer json.Value
-	// take is the recorded answer of a hidden agent, if this is the step at which the shim gave it. Such a step is
-	// no request, and has a time only.
+	// take is set if the shim sent a hidden agent's answer at this step. Such a step is no request, and has
+	// only a time.
 	take *take
-	// isRefused is true for a transform that made no pass, because the recorded host did
-	// not hold its base. The shim has sent the whole array behind it.
+	// isRefused is true for a transform that made no pass, because the recorded host did not hold its base.
+	// The shim then sent the whole array in a later step.
 	isRefused bool
 }
 
-// hasWire reports whether the recorded host has answered the step with this wire.
+// hasWire reports whether the recorded host's answer to the step has this wire token.
 func (s *step) hasWire(wire string) bool {
 	var recorded schema.WireMutation
 	return len(s.answer) > 0 && json.Unmarshal(s.answer, &recorded) == nil && recorded.Wire == wire
@@ -47,26 +48,26 @@ func (s *step) hasWire(wire string) bool {
 // A trace is a recorded connection, in the order of its frames.
 type trace struct {
 	steps []step
-	// answers holds the shim's answers to requests of the host, by method and params. cassette has those of hidden
-	// agents.
+	// answers holds the shim's answers to the host's requests, by method and params. The answers of hidden
+	// agents are in cassette.
 	answers  map[string][]json.Value
 	cassette *cassette
-	// limits holds the limits of models that the shim has told, and asked the models for whose limits
-	// the host has asked.
+	// limits holds the model limits that the shim reported. asked holds the models whose limits the host
+	// asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
-	// cut says where and why the trace breaks off, "" if it is whole. isTruncated is true if a part of
-	// the file was lost after the recording.
+	// cut says where and why the trace breaks off. It is "" if the trace is complete. isTruncated is true if
+	// a part of the file was lost after the recording.
 	cut         string
 	isTruncated bool
-	// harness is the harness in which the trace was recorded, codec its codec.
+	// harness is the harness of the recording, and codec its codec.
 	harness schema.Harness
 	codec   transcript.Codec
 	// tellsSent is true if the shim reported the wires with which its requests left.
 	tellsSent bool
 }
 
-// read reads a trace. If the trace breaks off, read returns the complete part.
+// read reads a trace. If the trace breaks off, read returns the part before the break.
 func read(r io.Reader) (*trace, error) {
 	t := &trace{cassette: newCassette(), answers: make(map[string][]json.Value), limits: make(map[schema.Model]json.Value), asked: make(map[schema.Model]bool)}
 	asked := make(map[string]string)        // from the id of a host's request to its method and params
@@ -129,7 +130,7 @@ func read(r io.Reader) (*trace, error) {
 	return t, nil
 }
 
-// isResync reports whether an error of the host asks the shim for the whole array.
+// isResync reports whether an error of the host is a request for the whole array.
 func isResync(recorded json.Value) bool {
 	var e struct {
 		Code int `json:"code"`
@@ -137,9 +138,9 @@ func isResync(recorded json.Value) bool {
 	return len(recorded) > 0 && json.Unmarshal(recorded, &e) == nil && e.Code == schema.CodeResync
 }
 
-// stateFirst moves the state of each session that was continued in front of the session's first step.
-// The recorder asks for it before the first pass, but a command or a question for the system prompt may
-// come earlier. Without the state, the replay's host would take the session for a new one.
+// stateFirst moves the state of each continued session before the session's first step. The recorder asks for
+// the state before the first pass, but a command or a system prompt request may come earlier. Without the
+// state, the replay's host would treat the session as new.
 func (t *trace) stateFirst() {
 	first := make(map[string]int) // the first step of each session
 	for i := 0; i < len(t.steps); i++ {
@@ -173,7 +174,7 @@ func (t *trace) stateFirst() {
 	}
 }
 
-// recordedIn notes the harness that an initialize names. A connection has one harness.
+// recordedIn takes the harness from an initialize. All initializes of a connection name the same harness.
 func (t *trace) recordedIn(params json.Value) (err error) {
 	t.harness, t.codec, err = harnessOf(params)
 	return err
@@ -192,8 +193,8 @@ func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
 	return p.Harness, codec, nil
 }
 
-// breaksOff notes that the trace ends with an error after some frames. It returns false if the error is
-// of another kind.
+// breaksOff records that the trace ends early with err, after this number of frames. If err has another
+// meaning, it returns false.
 func (t *trace) breaksOff(err error, frames int) bool {
 	t.isTruncated = errors.Is(err, rpc.ErrTruncated)
 	switch {
@@ -209,14 +210,14 @@ func (t *trace) breaksOff(err error, frames int) bool {
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
 
-// answer returns the shim's answer to a request. The n-th equal request gets the n-th answer, and any
-// further one the last answer again.
+// answer returns the shim's answer to a request. The n-th of several equal requests gets the n-th answer. If
+// there are more requests than answers, the last answer is repeated.
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]
 	var p schema.ModelLimitsParams
 	if len(given) == 0 && method == schema.MethodModelLimits && json.Unmarshal(params, &p) == nil && t.limits[p.Model] != nil {
-		return t.limits[p.Model], nil // told for another directory
+		return t.limits[p.Model], nil // the shim reported these limits for another directory
 	}
 	if len(given) == 0 {
 		return nil, fmt.Errorf("the trace holds no answer to %s", method)
@@ -227,7 +228,8 @@ func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	return given[0], nil
 }
 
-// isTorn reports whether the trace breaks off: within a line, or with its compressed file.
+// isTorn reports whether the error means that the trace breaks off, within a line or within its compressed
+// data.
 func isTorn(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, rpc.ErrTruncated)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A command may come before the first pass of a session that goes on. The recorder asks for the session's
-// state only with that pass, and the replay needs it before the command.
+// If a session began before the trace, a command may come before its first pass. The recorder asks for the
+// session's state only with that pass, but the replay needs it before the command.
 func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	const (
 		other   = `{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":8,"method":"command/execute","params":{"session":"other","command":"ctx-flush"}}}` + "\n"
@@ -37,8 +37,8 @@ func TestStateOfAContinuedSessionComesFirst(t *testing.T) {
 	}
 }
 
-// A host that has just started does not hold the base of the shim's next array. It makes no pass, and asks
-// for the whole array.
+// A host that has just started does not hold the base of the shim's next array. It runs no pass, and asks for
+// the whole array.
 func TestRefusedTransformIsNoPass(t *testing.T) {
 	const (
 		refused = `{"at":1800,"from":"shim","body":{"jsonrpc":"2.0","id":7,"method":"session/transform","params":{"session":"s","directory":"/p","base":5,"keep":4}},"attachment":[]}` + "\n"

@@ -2,28 +2,29 @@ package replay
 
 // Prompts compares the sizes of the prompts with the window. Sizes are in tokens.
 type Prompts struct {
-	// Window is the window of all passes. It is 0 if it is unknown or changes within the trace.
+	// Window is the window of all passes. It is 0 if the window is unknown or changes within the trace.
 	Window int `json:"windowTokens"`
-	// Largest is the size of the largest prompt, and RawLargest the size without magicctx. Like all sizes of a replay they
-	// leave out what no trace shows, mainly the definitions of tools. Unseen is its size.
+	// Largest is the size of the largest prompt, and RawLargest its counterpart without magicctx. Like all
+	// sizes in a replay, both leave out the tokens that a trace does not show, mainly the definitions of
+	// tools. Unseen is the number of these tokens.
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
-	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, 0 if there is
-	// none. It does not count Unseen, so the provider refuses at this pass at the latest.
+	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not
+	// count Unseen, so the provider refuses at this pass at the latest.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 
 // An Overflow is a prompt that exceeds the window, so that the provider would refuse it.
 type Overflow struct {
 	Pass int `json:"pass"`
-	// Prompt is the size of the prompt with what the trace does not show.
+	// Prompt is the size of the prompt, including the tokens that the trace does not show.
 	Prompt int `json:"promptTokens"`
 	Window int `json:"windowTokens"`
 }
 
-// promptsOf compares the prompts of all passes with their windows. In doubt it decides against magicctx:
-// the unseen tokens count for its own prompts, and not for the unmodified ones.
+// promptsOf compares the prompts of all passes with their windows. In doubt it decides against magicctx: it
+// adds the unseen tokens to magicctx's prompts, but not to the unmodified ones.
 func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 	sizes, overflows := Prompts{Unseen: unseen}, []Overflow{}
 	for i, p := range passes {

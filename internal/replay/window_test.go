@@ -15,7 +15,7 @@ func sized(own, raw, window int) *Pass {
 	return &Pass{Tokens: promptcache.Tokens{Read: own}, Raw: promptcache.Tokens{Read: raw}, WindowTokens: window}
 }
 
-// The unseen tokens count against the prompts of magicctx, and not against the unmodified ones.
+// The unseen tokens are added to the prompts of magicctx, but not to the unmodified ones.
 func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	s := (&Report{unseen: 100, Passes: numbered(sized(800, 900, 1000), sized(900, 1000, 1000), sized(901, 1001, 1000), sized(50, 2000, 1000))}).Summary()
 	if diff := cmp.Diff([]Overflow{{Pass: 3, Prompt: 1001, Window: 1000}}, s.Overflows); diff != "" {
@@ -29,7 +29,7 @@ func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	}
 }
 
-// The provider knows better than the simulation what fits.
+// If the provider accepted a prompt, it fitted, whatever the simulation says.
 func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	accepted, own := sized(1100, 1100, 1000), sized(1100, 1100, 1000)
 	accepted.isAccepted = true
@@ -53,8 +53,9 @@ func numbered(passes ...*Pass) []*Pass {
 	return passes
 }
 
-// The recorded usage of the showcase belongs to smaller prompts than those of today's rules. A replay that
-// believes it exceeds the window, and has to say so. A replay that counts its own prompts stays inside.
+// The recorded usage of the showcase belongs to smaller prompts than today's rules produce. If a replay
+// believes this usage, it exceeds the window and has to say so. If it counts its own prompts, it stays
+// inside.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute under the race detector")
@@ -86,9 +87,9 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 	}
 }
 
-// checkOutcomes checks the outcomes of a replay against its bills: together, the busts are the reason why
-// the bill differs from that of the unmodified session. Tags and reminders are the rest. deviation bounds the
-// difference between the provider's count of what a bust takes and the host's.
+// checkOutcomes checks the outcomes of a replay against its bills. The busts together must explain the
+// difference from the bill of the unmodified session, except for tags and reminders. deviation bounds the
+// difference between the provider's count and the host's count of the removed tokens.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0
@@ -105,7 +106,7 @@ func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 				t.Errorf("pass %d does not say what went: %+v", b.Pass, u)
 			}
 		}
-		// The price is in tokens of the provider, the units are in those of the host.
+		// The price is in the provider's tokens, the units are in the host's.
 		if ratio := float64(p.Price.Removed) / float64(told); math.Abs(ratio-1) > deviation {
 			t.Errorf("the units of pass %d have %d tokens, and its price says %d", b.Pass, told, p.Price.Removed)
 		}

@@ -10,7 +10,7 @@ import (
 // A Belief is our current estimate of how long an unused prefix stays cached,
 // with its source.
 type Belief struct {
-	// Route is the route whose prefixes live that long.
+	// Route is the route that the estimate is for.
 	Route  Route
 	Life   time.Duration
 	Source schema.CacheLifeSource
@@ -30,8 +30,8 @@ func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Durat
 	return b
 }
 
-// learned estimates the life without configuration and harness. Reported usage
-// is compared with this estimate.
+// learned estimates the life from reported usage and the table, without the user's configuration and the
+// harness. Later usage is compared with this estimate.
 func (r Route) learned(l Learned) Belief {
 	if l.Life <= 0 {
 		return Belief{r, r.Life, schema.CacheLifeRoute}
@@ -77,18 +77,17 @@ type Learned struct {
 	Life   time.Duration
 	Missed bool
 	At     int64
-	// Misses counts the misses that no read has contradicted since. Least and
-	// Most are the shortest and the longest pause before one of them.
+	// Misses counts the misses since the last read that contradicted them. Least and Most are the shortest
+	// and the longest pause before one of these misses.
 	Misses      int
 	Least, Most time.Duration
 }
 
-// Read returns l corrected by a read: a prefix was read after it had not been
-// used for pause. A single read proves the life, but the life never exceeds the
-// longest that the provider documents.
+// Read returns l corrected by a read of a prefix that had not been used for pause. A single read proves that
+// the prefix lived that long. But the life never exceeds the longest that the provider documents.
 func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	if l.Misses > 0 && pause >= l.Least {
-		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix outlived one of those pauses, so the misses had other causes
+		l.Misses, l.Least, l.Most = 0, 0, 0 // the prefix outlived one of the missed pauses, so the misses had other causes
 	}
 	if life := min(pause, r.Longest); life > r.learned(l).Life {
 		l.Life, l.Missed, l.At = life, false, at
@@ -96,9 +95,8 @@ func (l Learned) Read(r Route, pause time.Duration, at int64) Learned {
 	return l
 }
 
-// Miss returns l corrected by a miss: a prefix was gone that had not been used
-// for pause. After enough misses the life becomes the longest of their pauses,
-// because each of the misses supports that value.
+// Miss returns l corrected by a miss: a prefix that had not been used for pause was gone. After enough
+// misses, the life becomes the longest of their pauses, because each of the misses supports that value.
 func (l Learned) Miss(r Route, pause time.Duration, at int64) Learned {
 	if pause < r.Shortest || pause >= r.learned(l).Life {
 		return l

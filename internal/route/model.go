@@ -8,10 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Of returns the route of a model, with the route's default life. npm is the
-// npm package through which the harness calls the provider, or the name that Pi
-// gives to the provider's API, or "" if it is unknown. If the package or the provider serves only one family, it decides.
-// Behind a gateway such as OpenRouter, the model's id decides.
+// Of returns the route of a model, with the route's default life. npm is the npm package through which the
+// harness calls the provider, or the name that Pi gives to the provider's API, or "" if it is unknown. If the
+// package or the provider serves only one family of models, it decides the route. Behind a gateway such as
+// OpenRouter, the model's id decides.
 func Of(m schema.Model, npm string) Route {
 	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
 	switch {

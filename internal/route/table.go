@@ -42,13 +42,11 @@ type Route struct {
 	quoted float64
 }
 
-// assumedLife is used if no document names a life. It is rather long, because
-// the two possible errors differ in price. Let w and r be the prices of writing
-// and reading, S the number of tokens that stay and D the number of tokens that
-// could go. If a live prefix is thought gone, a bust costs (w−r)·S. If a gone
-// prefix is thought alive, the missed chance costs about w·D, and S is usually
-// several times D. Besides, only the second error shows in the reported usage,
-// so only that error corrects itself.
+// assumedLife is used if no document names a life. It is rather long, because the two possible errors differ
+// in price. Let w and r be the prices of writing and reading, S the number of tokens that stay and D the
+// number of tokens that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S. If we
+// think that a gone prefix is alive, the missed chance costs about w·D, and S is usually several times D.
+// Besides, only the second error shows in the reported usage, so only that error corrects itself.
 const assumedLife = 30 * time.Minute
 
 // shortestLife bounds every learned life. Two steps of a turn are often a
@@ -68,8 +66,8 @@ const (
 	geminiDocs    = "https://ai.google.dev/gemini-api/docs/caching"
 )
 
-// routes is the table. MinTokens depends on the model as well, see
-// claudeMinTokens and Of. So does Read for OpenAI's older models.
+// routes is the table. MinTokens also depends on the model, see claudeMinTokens and Of. So does Read, for
+// OpenAI's older models.
 var routes = []Route{
 	{
 		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,
@@ -148,6 +146,6 @@ func (r Route) Lasting(life time.Duration) Route {
 		return r
 	}
 	longer := Named(r.longer)
-	longer.MinTokens = r.MinTokens // depends on the model, so it carries over
+	longer.MinTokens = r.MinTokens // MinTokens depends on the model, so the new route keeps it
 	return longer
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// This test is left out under the race detector, which makes sync.Pool drop
-// items at random.
+// This test is left out under the race detector, because that makes sync.Pool drop items at random.
 
 func TestCountDoesNotAllocateWhenWarm(t *testing.T) {
 	text := sample(10_000) + strings.Repeat("字", 2_000)

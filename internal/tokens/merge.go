@@ -43,7 +43,7 @@ func (v *vocabulary) merge(piece string) int {
 	return parts
 }
 
-// rankPair returns the rank of the token that the part with the index at would form with the part behind it.
+// rankPair returns the rank of the token that the part at index at would form with the next part.
 func (v *vocabulary) rankPair(piece string, m *merger, at int32) uint32 {
 	second := m.next[at]
 	if int(second) == len(piece) {

@@ -28,9 +28,8 @@ type vocabulary struct {
 	seed  maphash.Seed
 	text  string   // all tokens end to end, in order of rank
 	start []uint32 // start[r] is where token r begins in text, start[r+1] where it ends
-	// slots is a hash table with linear probing, half full. A used slot holds
-	// the upper half of the token's hash and its rank + 1, so that texts are
-	// seldom compared when they differ.
+	// slots is a hash table with linear probing, half full. A used slot holds the upper half of the token's
+	// hash, and its rank + 1. Because of the hash, texts that differ are seldom compared.
 	slots []uint64
 	// pairs holds the rank of every two-byte text, because every merge begins
 	// with these.
@@ -42,7 +41,7 @@ type vocabulary struct {
 var load = sync.OnceValue(func() *vocabulary {
 	v, err := unpack(flate.NewReader(strings.NewReader(packed)))
 	if err != nil {
-		panic(fmt.Sprintf("tokens: embedded vocabulary: %v", err)) // the build is broken, which the first test shows
+		panic(fmt.Sprintf("tokens: embedded vocabulary: %v", err)) // the build is broken; the first test shows it
 	}
 	return v
 })

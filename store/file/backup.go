@@ -12,15 +12,14 @@ import (
 	"strings"
 )
 
-// KeptCopies is how many copies of databases with an older schema stay on disk.
+// KeptCopies is how many copies with an older schema stay on disk.
 const KeptCopies = 2
 
 func copyPath(path string, version int) string {
 	return path + ".v" + strconv.Itoa(version) + ".bak"
 }
 
-// copyBefore copies the database before it is migrated away from version, and
-// removes the oldest copies.
+// copyBefore copies the database before a migration from version, and removes the oldest copies.
 func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
 	target := copyPath(f.path, version)
 	partial := target + ".partial"
@@ -34,9 +33,8 @@ func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) erro
 	return f.removeOldCopies()
 }
 
-// vacuumInto copies the database into target. It first creates an empty file,
-// which VACUUM INTO accepts, because a file that VACUUM INTO creates would be
-// readable by other users. vacuumInto does not sync the copy.
+// vacuumInto copies the database to target. It first creates an empty file with our mode, and VACUUM INTO
+// fills it. If VACUUM INTO created the file, other users could read it. vacuumInto does not sync the copy.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
 	if err != nil {

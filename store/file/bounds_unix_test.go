@@ -24,8 +24,8 @@ func within(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// A named pipe in place of one of our files held the start up for ever, because
-// opening it waits for the other end.
+// Once, a named pipe in place of one of our files blocked the start for ever, because opening it waits for
+// the other end.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, name := range []string{
 		fileName, lockName, fileName + "-wal", fileName + "-shm", fileName + "-journal", fileName + ".suspect",
@@ -68,7 +68,7 @@ func TestB9NamedPipeHangsNoExamination(t *testing.T) {
 	must(t, err)
 }
 
-// Whoever owns the directory can replace the files in it.
+// The owner of the directory can replace the files in it, so another user's directory is refused.
 func TestB9DirectoryOfAnotherUserIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, os.Mkdir(dir, 0o777))

@@ -13,11 +13,10 @@ import (
 	"strings"
 )
 
-// moveAside renames the database and its sidecars to a name with the current
-// time (Unix ms), and returns that name, for example
-// magicctx.db.corrupt-1700000000000. The sidecars keep their suffixes, so that
-// the moved files still open together. They are moved first, because SQLite
-// deletes a write-ahead log whose database is missing.
+// moveAside renames the database and its sidecars to a name with the current time (Unix ms), and returns that
+// name, for example magicctx.db.corrupt-1700000000000. The sidecars keep their suffixes, so that the moved
+// files still open together. moveAside moves the sidecars first, because SQLite deletes a write-ahead log
+// whose database is missing.
 func moveAside(path string, now int64) (string, error) {
 	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
 	for exists(moved) || exists(moved+"-wal") {
@@ -36,8 +35,8 @@ func moveAside(path string, now int64) (string, error) {
 // KeptAside is how many damaged databases stay on disk.
 const KeptAside = 2
 
-// removeOldAside removes all but the newest damaged databases that were moved
-// aside, and copies that were never finished because their host was killed.
+// removeOldAside removes all but the newest damaged databases. It also removes unfinished copies, which a
+// host leaves if it is killed while copying.
 func (f *File) removeOldAside() error {
 	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
@@ -82,13 +81,12 @@ func removeIfExists(path string) error {
 	return nil
 }
 
-// suspectPath returns the name of a marker file. A host that met damage creates
-// the file, and the next Open then checks the whole database. A check at every
-// start would cost time in proportion to the database.
+// suspectPath returns the name of a marker file. If a host meets damage, it creates this file, and the next
+// Open then checks the whole database. Without the marker, every start would need a check, and its time grows
+// with the database.
 func suspectPath(path string) string { return path + ".suspect" }
 
-// suspect creates the marker file after a statement met damage in the open
-// database.
+// suspect creates the marker file after a statement has met damage in the open database.
 func (f *File) suspect(cause error) {
 	f.log.Error("database damaged: checked and replaced at the next start", "path", f.path, "cause", cause)
 	if err := os.WriteFile(suspectPath(f.path), []byte(cause.Error()+"\n"), Mode); err != nil {
@@ -96,8 +94,8 @@ func (f *File) suspect(cause error) {
 	}
 }
 
-// checkSuspect checks the whole database if the last host met damage. It fails
-// with errCorrupt if the database is really damaged.
+// checkSuspect checks the whole database if the last host met damage. If the database is really damaged, it
+// fails with errCorrupt.
 func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(f.path)) {
 		return nil
@@ -113,9 +111,8 @@ func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	return removeIfExists(suspectPath(f.path))
 }
 
-// Explain adds to an error of SQLite the sentinel error that callers test for.
-// If err means damage, Explain also marks the database for a check at the next
-// start.
+// Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
+// also marks the database for a check at the next start.
 func (f *File) Explain(ctx context.Context, err error) error {
 	if meansDamage(err) {
 		f.suspect(err)

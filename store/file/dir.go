@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// DefaultDir returns the directory of the database for an environment. On every
-// system alike it is the first of these whose variable is set:
+// DefaultDir returns the directory of the database for an environment. On every system, it is the first of
+// these directories whose variable is set:
 //
 //	$MAGIC_CONTEXT_DATA_DIR
 //	$XDG_DATA_HOME/cortexkit/magic-context
 //	~/.local/share/cortexkit/magic-context
 //
-// The result is empty if the environment names no home directory.
+// If the environment names no home directory, the result is empty.
 func DefaultDir(env func(string) string) string {
 	if dir := env("MAGIC_CONTEXT_DATA_DIR"); dir != "" {
 		return dir
 	}
-	// The XDG base directory specification says that relative paths must be
-	// ignored.
+	// The XDG base directory specification tells programs to ignore relative paths.
 	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
 		return belowData(data)
 	}
@@ -38,12 +37,11 @@ func belowHome(home string) string { return belowData(filepath.Join(home, ".loca
 
 var errRealDatabase = errors.New("a test must not open the database of the person who runs it")
 
-// refuseReal fails if dir holds the real database of the user who runs the
-// test. A test that forgot to set its own directory once migrated a developer's
-// live database. refuseReal compares dir with the default directory for the
-// environment, with and without its overrides, and for the home directory of
-// the account. A directory below the one for temporary files is always allowed,
-// because it belongs to the test.
+// refuseReal fails if dir holds the real database of the user who runs the test. It exists because a test
+// that had not set its own directory once migrated a developer's live database. refuseReal compares dir with
+// the default directory for the environment, with and without its overrides, and for the home directory of
+// the account. It always allows a directory below the one for temporary files, because that belongs to the
+// test.
 func refuseReal(dir, temporary string, env func(string) string) error {
 	places := []string{DefaultDir(env)}
 	for _, hidden := range []string{"MAGIC_CONTEXT_DATA_DIR", "XDG_DATA_HOME"} {
@@ -72,8 +70,7 @@ func without(env func(string) string, hidden string) func(string) string {
 	}
 }
 
-// resolve returns path as an absolute path without symbolic links, as far as
-// the path exists.
+// resolve returns path as an absolute path. It resolves symbolic links in the part of the path that exists.
 func resolve(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {

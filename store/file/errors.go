@@ -14,29 +14,27 @@ var (
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
-	// ErrForeign: the file at our path is an SQLite database of another program,
-	// or no file at all, for example a named pipe.
+	// ErrForeign: the file at our path is an SQLite database of another program, or is not a regular file,
+	// for example a named pipe.
 	ErrForeign = errors.New("the database belongs to another program")
 	// ErrNotOurs: the data directory belongs to another user.
 	ErrNotOurs = errors.New("the data directory is not this user's")
-	// ErrBusy: another program kept the file locked. Trying again later helps.
+	// ErrBusy: another program kept the file locked. A later attempt may succeed.
 	ErrBusy = errors.New("the database is busy")
-	// ErrCannotPersist: the disk is full, read-only or failing, or the file is
-	// damaged. Trying again does not help. The host must report it and stop
-	// working.
+	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. A later attempt does
+	// not help. The host must report it and stop working.
 	ErrCannotPersist = errors.New("the database cannot be written")
-	// ErrDamaged comes with ErrCannotPersist if opening the database again
-	// repairs it: Open then moves the damaged database aside.
+	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem: Open then
+	// moves the damaged database aside.
 	ErrDamaged = errors.New("it is damaged")
 )
 
-// errCorrupt is damage that our own checks found. SQLite reports other damage
-// with its own errors.
+// errCorrupt means damage that our own checks have found. SQLite reports other damage with its own errors.
 var errCorrupt = errors.New("not a usable database")
 
-// explain adds to an error of SQLite the sentinel error that callers test for.
-// When ctx is over, explain adds ctx's error too, because SQLite reports an
-// abandoned wait as busy and an abandoned statement as interrupted.
+// explain adds to an error of SQLite the sentinel error for which callers test. If ctx has ended, explain
+// also adds ctx's error, because SQLite reports an abandoned wait as busy and an abandoned statement as
+// interrupted.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -58,10 +56,9 @@ func isCorrupt(err error) bool {
 	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
 }
 
-// meansDamage recognises damage to a database that was sound when it was
-// opened. Beside isCorrupt it accepts a short read, which happens if the
-// write-ahead log was cut off. The next Open finds out whether the database is
-// really damaged.
+// meansDamage recognises damage to a database that was sound when it was opened. Besides the errors of
+// isCorrupt, it accepts a short read, which happens if the write-ahead log was cut off. The next Open finds
+// out whether the database is really damaged.
 func meansDamage(err error) bool {
 	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }

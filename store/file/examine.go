@@ -21,14 +21,13 @@ type Examination struct {
 	// version that this build knows.
 	Schema, NewestSchema int
 	Sessions             int
-	// Damage is SQLite's list of problems. It is empty if the database is
-	// sound.
+	// Damage lists the problems that SQLite found. It is empty if the database is sound.
 	Damage []string
 	Aside  []string // names of damaged databases that were moved aside
 }
 
-// LastOwner returns the pid of the process that opened the database in dir
-// last, or 0 if it is unknown. The process may have ended.
+// LastOwner returns the pid of the process that last opened the database in dir, or 0 if it is unknown. The
+// process may have ended.
 func LastOwner(dir string) (pid int) {
 	pid, _ = strconv.Atoi(ownerOf(filepath.Join(dir, lockName)))
 	return pid
@@ -37,9 +36,9 @@ func LastOwner(dir string) (pid int) {
 // maxDamage bounds how many problems a check lists.
 const maxDamage = 5
 
-// Examine checks the whole database in dir through a connection that cannot
-// write. It takes no lock, so a host may be at work. It fails with ErrForeign
-// or ErrBusy, or with ErrCannotPersist if the database cannot be read.
+// Examine checks the whole database in dir through a connection that cannot write. It takes no lock, so a
+// host may be running. It fails with ErrForeign or ErrBusy, or with ErrCannotPersist if the database cannot
+// be read.
 func Examine(ctx context.Context, dir string) (Examination, error) {
 	migrations := Released()
 	x := Examination{Path: filepath.Join(dir, fileName), NewestSchema: migrations[len(migrations)-1].Version}
@@ -81,9 +80,9 @@ func (x *Examination) check(ctx context.Context) error {
 	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// ReadOnly calls read with a connection to the database at path that cannot write. It
-// takes no lock of ours, so it works beside the program that owns the database. It waits
-// for another program's lock, but no longer than ctx allows.
+// ReadOnly calls read with a connection to the database at path that cannot write. It does not take our lock
+// file, so it works while another process owns the database. It waits for another program's lock, but no
+// longer than ctx allows.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	var ours []string // sidecars that this connection makes SQLite create, with modes from the umask alone
 	for _, file := range []string{path + "-wal", path + "-shm"} {
@@ -130,9 +129,8 @@ func (x *Examination) read(c *sqlite3.Conn) error {
 	return Scan(c, `SELECT count(*) FROM sessions`, func(row *sqlite3.Stmt) { x.Sessions = row.ColumnInt(0) })
 }
 
-// OldestUse returns the time (Unix ms) at which the session that was unused for
-// longest was used last, 0 if there is no session. Like Examine, it takes no
-// lock and cannot write.
+// OldestUse returns the time (Unix ms) of the last use of the session that has been unused the longest, or 0
+// if there is no session. Like Examine, it takes no lock and cannot write.
 func OldestUse(ctx context.Context, dir string) (at int64, err error) {
 	path := PathIn(dir)
 	if err := CheckFile(path); err != nil {

@@ -72,8 +72,8 @@ func TestMigrationNumbersAreConsecutive(t *testing.T) {
 	}
 }
 
-// A new database is made by schema.sql, an old one by the migrations. After a new
-// migration, write schema.sql anew with -args -update.
+// schema.sql creates a new database, and the migrations bring an old one up to date. After adding a
+// migration, write schema.sql again with -args -update.
 func TestNewDatabaseHasTheMigratedSchema(t *testing.T) {
 	conn, err := sqlite3.Open(":memory:")
 	must(t, err)
@@ -289,7 +289,7 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// A new migration that adds a table has to add it to the list.
+// If a new migration adds a table, the table must be added to the list.
 func TestTablesAreThoseOfTheMigrations(t *testing.T) {
 	f := openIn(t, t.TempDir())
 	conn, err := f.Writer().Conn(t.Context())
@@ -301,7 +301,8 @@ func TestTablesAreThoseOfTheMigrations(t *testing.T) {
 	same(t, "version", tablesVersion, f.SchemaVersion())
 }
 
-// SQLite finds nothing wrong with these files. The host failed each pass on them, and doctor said that all is well.
+// SQLite finds nothing wrong with these files. Once, the host failed each pass on them, although doctor said
+// that all was well.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",

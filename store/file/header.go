@@ -14,7 +14,7 @@ import (
 // ApplicationID marks our databases: "mctx" in the header of the file.
 const ApplicationID = 0x6d637478
 
-// These are the parts of the SQLite file header that we read ourselves, see
+// The parts of the SQLite file header that we read without SQLite, see
 // https://sqlite.org/fileformat2.html#the_database_header.
 const (
 	headerBytes         = 100
@@ -22,14 +22,12 @@ const (
 	headerApplicationID = 68
 )
 
-// inspect examines the file at path without SQLite, because SQLite would create
-// files beside a database of another program. missing is true if the database
-// must be created. The error is ErrForeign or errCorrupt if the file must not
-// be opened.
+// inspect examines the file at path without SQLite, because SQLite would create files beside a database of
+// another program. missing is true if the database must be created. If the file must not be opened, the error
+// is ErrForeign or errCorrupt.
 //
-// The header in the main file is reliable although the database uses a
-// write-ahead log, because create writes our mark before it switches to WAL
-// mode.
+// The header in the main file is reliable even though the database uses a write-ahead log. The reason is that
+// create writes our mark before it switches to WAL mode.
 func inspect(path string) (missing bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +56,8 @@ func inspect(path string) (missing bool, err error) {
 	return false, nil
 }
 
-// orphanedLog fails if a write-ahead log holds data but its database is
-// missing. SQLite would silently delete such a log.
+// orphanedLog fails if there is a write-ahead log with data but no database. SQLite would silently delete
+// such a log.
 func orphanedLog(path string) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: %s is empty but has a write-ahead log", errCorrupt, path)
@@ -67,9 +65,8 @@ func orphanedLog(path string) error {
 	return nil
 }
 
-// create creates an empty database with our mark. It still uses a rollback
-// journal, SQLite's default, so that the mark reaches the main file at once or
-// not at all.
+// create creates an empty database with our mark. At this time it still uses a rollback journal, SQLite's
+// default. So the mark reaches the main file completely or not at all.
 func create(path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, Mode)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// pidOffset is 1, because on Windows the lock covers the first byte of the file
-// and no other process can read that byte.
+// pidOffset is 1, because on Windows the lock covers the first byte of the file, and other processes cannot
+// read that byte.
 const pidOffset = 1
 
-// takeLock makes this process the owner of the database. The lock file is never
-// removed. If it were, one process could wait on the removed file and another
-// create a new one, and both would believe that they hold the lock.
+// takeLock makes this process the owner of the database. It never removes the lock file. If it did, one
+// process could wait for the removed file while another creates a new one, and both would believe that they
+// hold the lock.
 func takeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
@@ -38,8 +38,7 @@ func writePID(path string) error {
 		return err
 	}
 	defer file.Close()
-	// The pid is padded to a fixed width, so that it overwrites any older pid
-	// and the file need not be truncated.
+	// The pid is padded to a fixed width, so that it overwrites any older pid without truncating the file.
 	if _, err := file.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), pidOffset); err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func ownerOf(path string) string {
 	n, _ := file.ReadAt(buf, pidOffset)
 	pid := strings.TrimSpace(string(buf[:n]))
 	if _, err := strconv.Atoi(pid); err != nil {
-		return "unknown" // the owner has locked the file and not yet written its pid
+		return "unknown" // the owner has locked the file but not written its pid yet
 	}
 	return pid
 }

@@ -45,16 +45,16 @@ func Released() []Migration {
 	return all
 }
 
-// wholeSchema is what all released migrations together make of an empty database,
-// written by TestNewDatabaseHasTheMigratedSchema. SQLite reads the schema anew for
-// most statements of a migration, so that they take ten times as long as this one
-// text, and the user's first prompt waits for them.
+// wholeSchema is the schema that all released migrations together create in an empty database.
+// TestNewDatabaseHasTheMigratedSchema writes it. SQLite reads the schema again for most statements of a
+// migration. So the migrations take ten times as long as this one text, and the user's first prompt waits for
+// them.
 //
 //go:embed schema.sql
 var wholeSchema string
 
-// lacking returns the migrations that a database of version stored lacks. An empty
-// database gets the released ones as one step.
+// lacking returns the migrations that a database of version stored lacks. An empty database gets all released
+// migrations as one step.
 func lacking(migrations []Migration, stored int, isEmpty bool) []Migration {
 	released := Released()
 	n := len(released)
@@ -65,8 +65,8 @@ func lacking(migrations []Migration, stored int, isEmpty bool) []Migration {
 	return slices.DeleteFunc(slices.Clone(migrations), func(m Migration) bool { return m.Version <= stored })
 }
 
-// prepareSchema reads the schema version, refuses a newer schema, and migrates
-// an older one. It returns the version of the migrated database.
+// prepareSchema reads the schema version. It refuses a newer schema, and migrates an older one. It returns
+// the version after the migration.
 func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, error) {
 	conn, err := f.write.Conn(ctx)
 	if err != nil {
@@ -125,10 +125,9 @@ func tablesIn(ctx context.Context, conn *sql.Conn) (names []string, err error) {
 	return names, rows.Err()
 }
 
-// migrate applies m and records its version in one transaction. Meanwhile
-// foreign keys are off, because otherwise rebuilding a table would delete the
-// rows that refer to it. migrate checks all foreign keys before the commit
-// instead.
+// migrate applies m and records its version in one transaction. It switches foreign keys off for this time,
+// because otherwise rebuilding a table would delete the rows that refer to it. Instead, it checks all foreign
+// keys before the commit.
 func migrate(ctx context.Context, conn *sql.Conn, m Migration) (err error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
 		return err

@@ -34,20 +34,18 @@ const (
 	maxReaders = 3
 )
 
-// Options say where a database is and which log and clock it uses. All fields
-// are required.
+// Options say where a database is, and which log and clock it uses. All fields are required.
 type Options struct {
-	// Dir holds the database, its lock and its copies. If it does not exist, it
-	// is created with mode 0700. The mode of an existing directory stays as it
-	// is, because other programs may share the directory. All our files have
-	// mode 0600.
+	// Dir holds the database, its lock and its copies. If Dir does not exist, Open creates it with mode 0700.
+	// Open does not change the mode of an existing directory, because other programs may share it. All our
+	// files have mode 0600.
 	Dir   string
 	Log   *slog.Logger
 	Clock clock.Clock
 }
 
-// A File is the open database. On one machine, one process at a time has the
-// database of a directory open.
+// A File is the open database. On each machine, only one process at a time can have the database of a
+// directory open.
 type File struct {
 	path      string
 	log       *slog.Logger
@@ -63,15 +61,13 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies the migrations
-// that it lacks. release is called before the writer's connection is closed,
-// so that its holder can finalize the statements on it. Open moves a damaged database aside and replaces it by
-// an empty one, see Recovered.
+// Open opens the database in o.Dir, or creates it, and applies the missing migrations. The File calls release
+// before it closes the writer's connection, so that the caller can finalize its statements on that
+// connection. Open moves a damaged database aside and replaces it with an empty one, see Recovered.
 //
-// It fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrNotOurs, ErrBusy or
-// ErrCannotPersist. Nothing stays open then, and the file is unchanged, except
-// that earlier successful migrations are kept. Under go test, Open refuses the
-// user's real database.
+// Open fails with ErrLocked, ErrNewerSchema, ErrForeign, ErrNotOurs, ErrBusy or ErrCannotPersist. Then
+// nothing stays open and the file is unchanged, except that migrations which succeeded are kept. Under go
+// test, Open refuses the user's real database.
 func Open(ctx context.Context, o Options, migrations []Migration, release func(*sqlite3.Conn) error) (*File, error) {
 	if o.Dir == "" {
 		return nil, errors.New("open database: no directory given")
@@ -156,8 +152,7 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, release fun
 	return f.hideSidecars()
 }
 
-// setUpWriter sets the busy timeout first, because every later statement may
-// meet a lock.
+// setUpWriter sets the busy timeout first, because every later statement may meet a lock.
 func setUpWriter(c *sqlite3.Conn) error {
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
@@ -178,8 +173,8 @@ func setUpReader(c *sqlite3.Conn) error {
 		PRAGMA query_only = ON;`)
 }
 
-// hideSidecars makes the files that SQLite keeps beside the database private.
-// SQLite creates them with modes from the umask alone.
+// hideSidecars makes the files that SQLite keeps beside the database private, because SQLite chooses their
+// modes from the umask alone.
 func (f *File) hideSidecars() error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Chmod(f.path+suffix, Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -202,9 +197,8 @@ func (f *File) Writer() *sql.DB { return f.write }
 // Reader returns the pool of the connections that cannot write.
 func (f *File) Reader() *sql.DB { return f.read }
 
-// Recovered returns the path to which Open moved a damaged database. It is
-// empty if the database was not damaged. If it is not empty, the database started
-// empty.
+// Recovered returns the path to which Open moved a damaged database. If it is not "", this database started
+// empty. If it is "", the database was not damaged.
 func (f *File) Recovered() string { return f.recovered }
 
 // Close waits for the write in progress, closes the database and releases its
@@ -216,8 +210,8 @@ func (f *File) Close() error {
 	return f.closeErr
 }
 
-// closeConnections closes the writer last, because the last connection moves
-// the write-ahead log into the database, and a reader cannot do that.
+// closeConnections closes the writer last, because the last connection moves the write-ahead log into the
+// database, and a reader cannot do that.
 func (f *File) closeConnections() error {
 	var errs []error
 	for _, db := range []*sql.DB{f.read, f.write} {

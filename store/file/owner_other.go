@@ -4,5 +4,5 @@ package file
 
 import "io/fs"
 
-// userOf knows no user: a user's profile is private on Windows.
+// userOf returns no user here: on Windows, a user's profile is private anyway.
 func userOf(fs.FileInfo) (uid int, known bool) { return 0, false }

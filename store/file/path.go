@@ -12,8 +12,7 @@ import (
 // the file exists.
 func PathIn(dir string) string { return filepath.Join(dir, fileName) }
 
-// SizeOnDisk returns the size of the database at path with its write-ahead log,
-// in bytes.
+// SizeOnDisk returns the size in bytes of the database at path, including its write-ahead log.
 func SizeOnDisk(path string) (bytes int64, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		info, err := os.Stat(path + suffix)

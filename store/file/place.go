@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another
-// user. That user could replace our files, or read what we write. A directory
-// that does not exist yet is no error.
+// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another user. That user could replace
+// our files or read them. If the directory does not exist yet, that is not an error.
 func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -26,13 +25,13 @@ func CheckOwner(dir string) error {
 	return nil
 }
 
-// CheckFile fails with ErrForeign if path is a named pipe, a socket or a device.
-// Opening a named pipe waits until somebody opens its other end, which may be
-// never. A path that does not exist is no error.
+// CheckFile fails with ErrForeign if path is a named pipe, a socket or a device. For example, opening a named
+// pipe would block until another program opens its other end. If the path does not exist, that is not an
+// error.
 func CheckFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // opening the file reports every other problem
+		return nil // opening the file will report any other problem
 	}
 	kind := ""
 	switch mode := info.Mode(); {
@@ -48,8 +47,8 @@ func CheckFile(path string) error {
 	return fmt.Errorf("%w: %s is a %s, not a file", ErrForeign, path, kind)
 }
 
-// checkFiles runs CheckFile on everything in dir that has one of our names: the
-// database, the files that SQLite keeps beside it, our copies of it, the lock.
+// checkFiles runs CheckFile on each file in dir with one of our names: the database, the files that SQLite
+// keeps beside it, our copies of it, and the lock.
 func checkFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

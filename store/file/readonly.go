@@ -17,10 +17,10 @@ var (
 	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
 )
 
-// View calls read with the database in dir as it is at one moment, through a connection
-// that cannot write. It does not take the lock of a host, so a host may be at work. The database has
-// the schema of this build. View fails with ErrMissing, ErrForeign, ErrBusy,
-// ErrOlderSchema or ErrNewerSchema, or with an error of read.
+// View calls read with the database in dir as it is at one moment, through a connection that cannot write. It
+// does not take the lock of a host, so a host may be running. The schema is always the schema of this build.
+// View fails with ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or with an error of
+// read.
 func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Scan runs a query and calls row for each row. row must copy every value that
-// it keeps; ColumnText copies.
+// Scan runs a query and calls row for each row. row must copy every value that it keeps. ColumnText already
+// returns a copy.
 func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (err error) {
 	stmt, _, err := c.Prepare(query)
 	if err != nil {
@@ -25,8 +25,7 @@ func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (
 	return stmt.Err()
 }
 
-// Bind binds an argument to a parameter of a statement. The first parameter has
-// the number 1.
+// Bind binds an argument to a parameter of a statement. Parameters are numbered from 1.
 func Bind(stmt *sqlite3.Stmt, param int, arg any) error {
 	switch arg := arg.(type) {
 	case string:

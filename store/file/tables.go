@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tables are the tables of the schema with version tablesVersion, which is the
-// newest. A test compares them with the migrations.
+// tables are the tables of the newest schema, which has version tablesVersion. A test compares them with the
+// migrations.
 var tables = []string{
 	"cache_lives", "compartment_events", "compartments", "edits", "heads", "historian_runs", "histories",
 	"memories", "memory_changes", "model_limits", "model_windows", "nudges", "passes",
@@ -17,13 +17,12 @@ var tables = []string{
 
 const tablesVersion = 13
 
-// selectTables finds the tables of a database, in the order of their names. A
-// view is no table: rows cannot be stored in it.
+// selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
+// cannot hold rows.
 const selectTables = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
 
-// checkTables fails with errCorrupt if a database with this schema version lacks
-// what every host has given it. SQLite finds nothing wrong with such a file, but
-// each pass would fail on it.
+// checkTables fails with errCorrupt if a database with this schema version lacks a table that every host has
+// created. SQLite finds nothing wrong with such a file, but each pass would fail on it.
 func checkTables(version int, present []string) error {
 	if version < 0 {
 		return fmt.Errorf("%w: its schema has version %d", errCorrupt, version)

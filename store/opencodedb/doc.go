@@ -1,6 +1,5 @@
-// Package opencodedb reads the database in which OpenCode 1.18 keeps its sessions, and
-// sets compaction markers in it. It writes nothing else. docs/raw-history.md says where the database lies and which of its tables
-// are read.
+// Package opencodedb reads the database in which OpenCode 1.18 keeps its sessions. It writes only compaction
+// markers. docs/raw-history.md says where the database lies and which of its tables are read.
 //
 // It may import store/file and internal/json.
 package opencodedb

@@ -15,32 +15,32 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Provider is the provider that the summary of a marker names, so that a marker is known
-// for ours, also in a copy of its session.
+// Provider is the provider name in the summary of each of our markers. By this name we recognise our markers,
+// even in a copy of a session.
 const Provider = "magicctx"
 
-// Placeholder is the text of a marker's summary. It never changes, so that a marker that
-// is set again has the same rows. The model reads it only while there is no host.
+// Placeholder is the text of a marker's summary. It never changes, so that a marker that is set again has the
+// same rows. The model reads it only while no host is running.
 const Placeholder = "The conversation up to here is summarised by magicctx, which is not running now."
 
 // newestMigration is the newest migration of OpenCode 1.18.33.
 const newestMigration = "20260622202450_simplify_session_input"
 
-// The reasons why no marker can be set.
+// The reasons why a marker cannot be set.
 var (
-	// ErrShape: the database has not the shape of OpenCode 1.18.33.
+	// ErrShape: the database does not have the tables of OpenCode 1.18.33.
 	ErrShape = errors.New("OpenCode's database has not the shape of OpenCode 1.18.33, so no compaction markers are set; switch compaction_markers off, or use that version")
-	// ErrGone: the message, or every prompt of the user up to it, is gone.
+	// ErrGone: the message is gone, or every prompt of the user up to it is gone.
 	ErrGone = errors.New("the message is gone")
-	// ErrCompacted: the place holds a compaction of OpenCode itself.
+	// ErrCompacted: OpenCode itself has compacted the session at this place.
 	ErrCompacted = errors.New("OpenCode itself has compacted the session there")
-	// ErrUnanswered: no finished answer stands behind the place. OpenCode would take the
-	// marker for a task, and compact.
+	// ErrUnanswered: no finished answer follows this place. OpenCode would treat the marker as a request to
+	// compact, and compact the session.
 	ErrUnanswered = errors.New("no finished answer stands behind the place")
 )
 
-// A Marker names the rows of a compaction marker. OpenCode's array begins with the
-// boundary, a prompt of the user.
+// A Marker names the rows of a compaction marker. OpenCode's array then begins with the boundary, which is a
+// prompt of the user.
 type Marker struct {
 	Boundary       string `json:"boundaryMessageId"`
 	Summary        string `json:"summaryMessageId"`
@@ -48,10 +48,9 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at the newest prompt of the user up to the message
-// through, and returns how many messages lie behind that prompt up to through. It removes
-// an earlier marker of ours in the same transaction. docs/markers.md
-// has the rows.
+// Mark sets the marker of a session at the newest prompt of the user that is not behind the message through.
+// It returns how many messages lie behind that prompt, up to and including through. In the same transaction
+// it removes an earlier marker of ours. docs/markers.md has the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, behind int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {
@@ -69,9 +68,8 @@ func Mark(ctx context.Context, path, session, through string) (m Marker, behind 
 	return m, behind, nil
 }
 
-// Unmark removes the markers of a session, and of all sessions if session is empty. It
-// returns how many there were. It works with each version of OpenCode whose rows look like
-// those of 1.18.33.
+// Unmark removes our markers from a session. If session is empty, it removes them from all sessions. It
+// returns how many there were. It works with every version of OpenCode whose rows look like those of 1.18.33.
 func Unmark(ctx context.Context, path, session string) (removed int, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		removed, err = unmark(c, session)
@@ -83,11 +81,12 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 	return removed, nil
 }
 
-// Markers returns our markers in a session. A missing row has an empty id.
+// Markers returns our markers in a session. If one of a marker's rows is missing, the id of that row is
+// empty.
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls do in one transaction that other programs see whole or not at all. The
-// database must exist.
+// write calls do in one transaction, so other programs see all of its changes or none. The database must
+// exist.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
@@ -110,8 +109,7 @@ func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err 
 	return nil
 }
 
-// shape lists the columns of the tables that a marker is written to, as "name type
-// isNotNull isPrimaryKey".
+// shape lists the columns of each table to which a marker is written, as "name type isNotNull isPrimaryKey".
 var shape = map[string]string{
 	"message": "id text 0 1, session_id text 1 0, time_created integer 1 0, time_updated integer 1 0, data text 1 0",
 	"part":    "id text 0 1, message_id text 1 0, session_id text 1 0, time_created integer 1 0, time_updated integer 1 0, data text 1 0",
@@ -231,7 +229,7 @@ type (
 	}
 )
 
-// summaryOf returns the finished answer of a compaction whose prompt is the boundary.
+// summaryOf returns a finished compaction answer to the prompt boundary.
 func summaryOf(boundary, directory string, at int64) summary {
 	return summary{
 		Role: "assistant", ParentID: boundary, Summary: true, Finish: "stop", Mode: "compaction", Agent: "compaction",
@@ -239,10 +237,9 @@ func summaryOf(boundary, directory string, at int64) summary {
 	}
 }
 
-// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR": the
-// low 48 bits of the milliseconds times 4,096 plus a counter, in hexadecimal digits, and 14
-// more letters. The letters follow from the place, so that a marker that is set twice has
-// the same ids.
+// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". It consists of the low
+// 48 bits of the milliseconds times 4,096 plus a counter, in hexadecimal digits, and of 14 more letters. The
+// letters are computed from the place of the marker, so that a marker that is set twice has the same ids.
 func id(prefix string, ms int64, counter int, session, boundary string) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strings.Join([]string{Provider, prefix, session, boundary}, "\x00")))
@@ -255,7 +252,7 @@ func id(prefix string, ms int64, counter int, session, boundary string) string {
 	return fmt.Sprintf("%s_%012x%s", prefix, (ms*4096+int64(counter))&(1<<48-1), suffix)
 }
 
-// markers returns our markers in a session, and in all sessions if session is empty.
+// markers returns our markers in a session. If session is empty, it returns the markers of all sessions.
 func markers(c *sqlite3.Conn, session string) (all []Marker, err error) {
 	err = file.Scan(c, markersSQL, func(s *sqlite3.Stmt) {
 		all = append(all, Marker{Boundary: s.ColumnText(0), Summary: s.ColumnText(1), CompactionPart: s.ColumnText(2), SummaryPart: s.ColumnText(3)})

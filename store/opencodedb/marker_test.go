@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// conversation returns n messages by turns, the first one of the user. Message i has the key
+// conversation returns n messages of user and model in turn, beginning with the user. Message i has the key
 // mi and the time 1000·i.
 func conversation(n int) (all []json.Value) {
 	for i := 1; i <= n; i++ {
@@ -128,8 +128,8 @@ func TestMarkWritesTheRowsOfACompaction(t *testing.T) {
 	}
 }
 
-// Wherever markers are set, OpenCode's array begins at or in front of the place, only one
-// marker is there, and removing it restores each byte.
+// Wherever a marker is set, OpenCode's array begins at that place or before it. There is only one marker at a
+// time, and removing it restores each byte.
 func TestMarkersMoveAndGo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		db := rawhistorytest.NewOpenCode(t, t.TempDir())
@@ -162,7 +162,7 @@ func TestMarkersMoveAndGo(t *testing.T) {
 	})
 }
 
-// A database of another shape is refused, and nothing is written into it.
+// If the database has other tables than expected, Mark refuses it and writes nothing into it.
 func TestMarkRefusesAnotherShape(t *testing.T) {
 	for name, sql := range map[string]string{
 		"a newer OpenCode":  `INSERT INTO migration VALUES ('20990101000000_later', 1)`,
@@ -183,7 +183,7 @@ func TestMarkRefusesAnotherShape(t *testing.T) {
 	}
 }
 
-// Nothing is written where OpenCode would misread a marker, and no database is created.
+// Mark writes nothing where OpenCode would misread a marker, and never creates a database.
 func TestMarkRefusesABadPlace(t *testing.T) {
 	db := rawhistorytest.NewOpenCode(t, t.TempDir())
 	db.Add("ses_1", conversation(8))

@@ -15,37 +15,35 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// maxMessage is the largest message that Raw returns, in bytes. The largest messages of
-// OpenCode hold images as base64, of at most some ten megabytes.
+// maxMessage is the largest message that Raw returns, in bytes. OpenCode's largest messages contain images as
+// base64, of at most some ten megabytes.
 const maxMessage = 64 << 20
 
-// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits as long for ours.
+// busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits just as long for ours.
 const busyTimeout = 5 * time.Second
 
 // Callers test for these errors with errors.Is.
 var (
 	// ErrTooLarge is the error for a message of more than 64 MiB.
 	ErrTooLarge = errors.New("the message has more than 64 MiB")
-	// ErrBusy: another program kept the database locked. Trying again later helps.
+	// ErrBusy: another program kept the database locked. A later attempt may succeed.
 	ErrBusy = errors.New("another program keeps it locked; try again in a moment")
-	// ErrForeign: the file is no database, or lacks tables of OpenCode 1.18.
+	// ErrForeign: the file is not a database, or lacks tables of OpenCode 1.18.
 	ErrForeign = errors.New("it is no database of OpenCode 1.18")
 )
 
-// A DB is OpenCode's database as it was at one moment, however much OpenCode writes in
-// the meantime.
+// A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct{ conn *sqlite3.Conn }
 
-// A Row names one row of the table message.
+// A Row identifies one row of the table message.
 type Row struct {
 	ID string
 	// IsSummary says that the row is the finished answer of OpenCode's compaction.
 	IsSummary bool
 }
 
-// Read calls read with the database at path, which must exist. The DB is valid until
-// read returns. OpenCode may run and write meanwhile. Read fails with ErrBusy or
-// ErrForeign, or with an error of read.
+// Read calls read with the database at path, which must exist. The DB is valid until read returns. OpenCode
+// may run and write meanwhile. Read fails with ErrBusy or ErrForeign, or with an error of read.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {
@@ -75,8 +73,8 @@ func checkColumns(c *sqlite3.Conn) error {
 	return err
 }
 
-// explain adds to an error of SQLite the error that callers test for. SQLite reports a wait
-// that ctx has ended as busy or as interrupted, so the error of ctx is added, too.
+// explain adds to an error of SQLite the error for which callers test. If ctx ends a wait, SQLite reports it
+// as busy or as interrupted, so explain also adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
@@ -116,8 +114,8 @@ var (
 	partsSQL string
 )
 
-// Raw returns a message as OpenCode hands it to its message hook. It returns nil for a
-// row that is no JSON object, and leaves out such parts.
+// Raw returns a message as OpenCode passes it to its message hook. If the message's row is not a JSON object,
+// Raw returns nil. It leaves out parts that are not JSON objects.
 func (db *DB) Raw(session, id string) (json.Value, error) {
 	var size int64
 	if err := file.Scan(db.conn, sizeSQL, func(s *sqlite3.Stmt) { size = s.ColumnInt64(0) }, id); err != nil {
@@ -152,8 +150,8 @@ func (db *DB) Raw(session, id string) (json.Value, error) {
 	return b.Bytes(), nil
 }
 
-// withIDs returns a JSON object with more members: names and values by turns. OpenCode
-// stores its objects without their ids, which are columns.
+// withIDs returns a JSON object with more members. members are names and values in turn. It is needed because
+// OpenCode stores an object without its ids: these are columns of the row.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -14,15 +14,15 @@ import (
 //go:embed opencode.sql
 var openCodeSchema string
 
-// An OpenCode is a database of OpenCode that a test writes.
+// An OpenCode is an OpenCode database that a test writes.
 type OpenCode struct {
 	t    testing.TB
 	Path string
 	conn *sqlite3.Conn
 }
 
-// NewOpenCode creates OpenCode's database in a home directory. Its connection stays open
-// until the test ends, like that of a running OpenCode.
+// NewOpenCode creates OpenCode's database in a home directory. Like a running OpenCode, it keeps its
+// connection open, until the test ends.
 func NewOpenCode(t testing.TB, home string) *OpenCode {
 	t.Helper()
 	o := &OpenCode{t: t, Path: filepath.Join(home, ".local", "share", "opencode", "opencode.db")}
@@ -48,8 +48,8 @@ func (o *OpenCode) Exec(sql string) {
 	o.must(o.conn.Exec(sql))
 }
 
-// Add adds a session with messages in the form of OpenCode's message hook. It stores them
-// as OpenCode does: without their ids, and the parts in rows of their own.
+// Add adds a session with messages in the form of OpenCode's message hook. It stores them as OpenCode does:
+// without their ids, and with the parts in their own rows.
 func (o *OpenCode) Add(session string, messages []json.Value) {
 	o.t.Helper()
 	o.Exec(`BEGIN`)
@@ -79,7 +79,7 @@ func (o *OpenCode) Add(session string, messages []json.Value) {
 	o.Exec(`COMMIT`)
 }
 
-// AddRow adds a message without parts, whose data need not be JSON.
+// AddRow adds a message without parts. data may be any text, also invalid JSON.
 func (o *OpenCode) AddRow(session, id string, created int64, data string) {
 	o.t.Helper()
 	o.insert(`INSERT INTO message VALUES (?, ?, ?, 1, ?)`, id, session, created, data)

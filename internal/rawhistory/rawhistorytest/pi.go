@@ -10,17 +10,16 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Pi is a session file of Pi that a test writes.
+// A Pi is a Pi session file that a test writes.
 type Pi struct {
 	t    testing.TB
 	Path string
-	// Leaf is the id of the entry behind which the next one stands, empty for none.
+	// Leaf is the id of the entry that becomes the parent of the next one. "" means no parent.
 	Leaf    string
 	entries int
 }
 
-// NewPi creates the session file of a session of the project /p in a home directory, with
-// its header.
+// NewPi creates the file of a session of the project /p in a home directory. The file begins with its header.
 func NewPi(t testing.TB, home, session string) *Pi {
 	t.Helper()
 	dir := filepath.Join(home, ".pi", "agent", "sessions", "--p--")
@@ -51,8 +50,8 @@ func (p *Pi) Append(text string) {
 	}
 }
 
-// Entry appends an entry behind the leaf and returns its id. members are the entry's own,
-// for example `"message":{"role":"user"}`, and may be empty.
+// Entry appends an entry behind the leaf and returns its id. members are further members of the entry, for
+// example `"message":{"role":"user"}`. They may be empty.
 func (p *Pi) Entry(kind, members string) (id string) {
 	p.t.Helper()
 	line, id := p.NextLine(kind, members)
@@ -61,7 +60,7 @@ func (p *Pi) Entry(kind, members string) (id string) {
 	return id
 }
 
-// NextLine returns the line of an entry behind the leaf, and its id.
+// NextLine returns the line for an entry behind the leaf, and its id.
 func (p *Pi) NextLine(kind, members string) (line, id string) {
 	p.entries++
 	id = fmt.Sprintf("%08x", p.entries)
@@ -75,14 +74,14 @@ func (p *Pi) NextLine(kind, members string) (line, id string) {
 	return fmt.Sprintf(`{"type":%q,"id":%q,"parentId":%s,"timestamp":"2026-11-20T11:18:23.000Z"%s}`, kind, id, parent, members), id
 }
 
-// Message appends a message of Pi's array as Pi stores it: a custom message and the summary
-// of a branch have entries of their own kinds.
+// Message appends a message of Pi's array as Pi stores it. A custom message and the summary of a branch get
+// their own kinds of entries.
 func (p *Pi) Message(raw json.Value) (id string) {
 	p.t.Helper()
 	var m struct {
 		Role string `json:"role"`
 	}
-	_ = json.Unmarshal(raw, &m) // a message may be no object
+	_ = json.Unmarshal(raw, &m) // a message may be anything, not only an object
 	switch m.Role {
 	case "custom":
 		return p.Entry("custom_message", p.membersOf(raw, "customType", "content", "display", "details"))
