@@ -40,7 +40,8 @@ const (
 	stepsOfTurn       = 7
 )
 
-// A handover is invisible: the provider receives the same bytes as without it, and no prompt fails.
+// A handover is invisible to the provider: it receives the same bytes as without the handover, and no prompt
+// fails.
 func TestHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessOpenCode) }
 
 func TestPiHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessPi) }
