@@ -155,7 +155,7 @@ func (e *errands) wantHead(when string, through int, word string) {
 	}
 }
 
-// wantUnchanged asserts that the requests of the newest turn extend those of the turn before.
+// wantUnchanged asserts that each of the newest two requests extends the request before it.
 func (e *errands) wantUnchanged(by string) {
 	e.t.Helper()
 	requests := e.requests(e.session)

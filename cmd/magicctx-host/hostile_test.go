@@ -230,7 +230,7 @@ func (c *clone) files() map[string]string {
 	return all
 }
 
-// differing returns the new content of each file that has changed.
+// differing returns "create", "change" or "delete" for each file that is not the same in both maps.
 func differing(before, after map[string]string) map[string]string {
 	changes := map[string]string{}
 	for file, content := range after {

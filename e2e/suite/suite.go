@@ -23,7 +23,7 @@ var missing error
 
 // Main is the body of a TestMain. It calls build with a directory for the build, runs the tests, and returns
 // the exit code. If build fails with stage.ErrCannotBuild, Main still runs the tests, and Needs then skips
-// each of them.
+// each of them (in CI, fails it).
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {
