@@ -32,8 +32,8 @@ func TestPiAgentRuns(t *testing.T) { testAgentRuns(t, schema.HarnessPi) }
 // agentSystem is the system prompt by which the provider knows a hidden agent.
 const agentSystem = "You summarise for a test."
 
-// A hidden agent runs through the real harness, beside the session of the user, which does not notice. The host
-// is real, too, but part of this process, so that the test can let it run an agent.
+// A hidden agent runs in the real harness, beside the session of the user, and does not affect that session.
+// The host is real too, but runs in this process, so that the test can make it run an agent.
 func testAgentRuns(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
@@ -137,7 +137,7 @@ func (w *world) serve() servingHost {
 			serving.Go(func() { server.ServeConn(w.ctx, conn) })
 		}
 	})
-	// kill cuts all connections without a word, as the end of a process does.
+	// kill cuts all connections without an answer, as if the process had ended.
 	kill := sync.OnceFunc(func() {
 		_ = listener.Close()
 		mu.Lock()
@@ -160,7 +160,7 @@ type agents struct {
 	asked   int // the runs that have a rule of the provider
 }
 
-// script lets the provider answer the next run.
+// script sets the provider's answer to the next run.
 func (a *agents) script(step mockllm.Step) (host.AgentRun, <-chan struct{}) {
 	a.asked++
 	system := agentSystem + " " + strings.Repeat("I", a.asked) + "."
@@ -254,7 +254,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", host.AgentTimeout, "", err)
 }
 
-// survivesNoKill checks that a run ends with the host that began it, also in the harness.
+// survivesNoKill checks that a run ends when the host that began it ends. It must end in the harness as well.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})

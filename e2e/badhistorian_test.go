@@ -15,27 +15,29 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A badHistorian is a model that does not summarise as it should.
+// A badHistorian is a model that gives bad summaries, for example half an answer or none.
 type badHistorian struct {
 	name   string
 	answer func(historian.Range) mockllm.Step
-	// cause is a part of the cause that the host names. It is empty for a historian whose answers are taken.
+	// cause is a part of the cause that the host names. It is empty if the host accepts the historian's
+	// answers.
 	cause string
-	// isLate marks one whose run goes on while the session takes further steps.
+	// isLate is true if the historian's run goes on while the session takes further steps.
 	isLate bool
-	// dependsOnHarness marks one that is played without -all as well. The tests of internal/host play the others.
+	// dependsOnHarness is true if the historian is also played without -all. The tests of internal/host play
+	// the others.
 	dependsOnHarness bool
 }
 
 // slowness is longer than some steps of the session.
 const slowness = 2 * time.Second
 
-// silence is the historian that never answers. Nobody waits for it.
+// silence is the historian that never answers. The host does not wait for it.
 const silence = "silence"
 
 const endlessLoop = "endless loop"
 
-// badHistorians are those of historiantest.Bad that a provider can have.
+// badHistorians are the bad historians of historiantest.Bad that a provider can play.
 var badHistorians = []badHistorian{
 	{name: "garbage", answer: always(mockllm.Say("<<<>>>&&& ]]> lorem <compartment <compartment start=><p1>")), cause: "no usable compartments"},
 	{name: "half an answer", answer: halfAnswer, cause: "uncovered"},
@@ -77,7 +79,7 @@ func halfAnswer(r historian.Range) mockllm.Step {
 	return mockllm.Step{Blocks: []mockllm.Block{mockllm.Text(whole[:strings.Index(whole, "second")])}, Stop: "max_tokens"}
 }
 
-// callsForEver never comes to an answer.
+// callsForEver makes call after call and never answers.
 func callsForEver(historian.Range) mockllm.Step {
 	return mockllm.Call("", "read", map[string]any{"filePath": "job.log", "path": "job.log", "limit": 1})
 }
@@ -93,7 +95,8 @@ func (b badHistorian) turns() int {
 	return 12
 }
 
-// words returns the length of a message, with which the window is full in time.
+// words returns the length of a message. It is long enough to fill the window within the turns of the
+// session.
 func (b badHistorian) words() int {
 	switch {
 	case b.isLate: // its turns have three steps
@@ -104,7 +107,7 @@ func (b badHistorian) words() int {
 	return 2_500
 }
 
-// With each bad historian, prompts go out and history is not lost. The status names the cause.
+// With each bad historian, prompts still go out and no history is lost. The status names the cause.
 func TestBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessOpenCode) }
 
 func testBadHistorians(t *testing.T, h schema.Harness) {
@@ -153,7 +156,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 // with the cause.
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
-	// The requests of a silent one may end before they reach the provider.
+	// A silent historian's requests may end before they reach the provider.
 	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))
 	}

@@ -98,9 +98,9 @@ func TestBoundThinking(t *testing.T) {
 // A boundCase is a session with a model that binds its thinking.
 type boundCase struct {
 	name string
-	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction
-	// to a refusal. Without -all, only Pi has the others, because its sessions take a quarter of the time.
-	// OpenCode has its pressure in the fork.
+	// inBoth is true if the session depends on the harness: on the ids of its messages, or on its reaction to
+	// a refusal. Without -all, only Pi plays the other sessions, because its sessions take a quarter of the
+	// time. OpenCode then meets pressure in the fork.
 	inBoth bool
 	play   func(*drive)
 }
@@ -149,8 +149,8 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	}
 }
 
-// checkBound asserts that no block was invalid, that no block went to a model that cannot read it, and
-// that a block was left out only if a bust had cut it off.
+// checkBound asserts three things: no block was invalid, no block went to a model that cannot read it, and
+// each missing block had been cut off by a bust.
 func (d *drive) checkBound() {
 	d.t.Helper()
 	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))
@@ -194,8 +194,8 @@ func (d *drive) checkBound() {
 	}
 }
 
-// withoutRepeats leaves out requests that OpenCode has repeated unchanged because the provider was
-// busy. Such a repetition has no pass of its own.
+// withoutRepeats leaves out requests that OpenCode has repeated unchanged because the provider was busy.
+// OpenCode makes such a repetition without a further pass.
 func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	for i, r := range requests {
 		if i+1 == len(requests) || !bytes.Equal(r.Body, requests[i+1].Body) {
@@ -316,8 +316,7 @@ func (d *drive) flush() {
 	}
 }
 
-// boundFlush runs the command with which the user applies the waiting drops: the drops of results that
-// are old enough.
+// boundFlush runs /ctx-flush, with which the user applies the waiting drops of results that are old enough.
 func boundFlush(d *drive) {
 	d.open()
 	d.turn(14, "One.")

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// Nobody sees a toast of `opencode run`, so the commands print their answer there. And a command that
-// worked leaves no error in OpenCode's log, although a plugin can end a command only by an exception.
+// `opencode run` shows no toasts, so the commands print their answer instead. A command that worked leaves no
+// error in OpenCode's log, although a plugin can end a command only by an exception.
 func TestCommandsOutsideTheTUI(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -5,8 +5,8 @@
 // The tests need node_modules (npm ci). Without it they are skipped, except if CI=true. go test -short
 // skips them as well.
 //
-// A scenario that both harnesses can have is written once, for an agent.Agent. pi_test.go lists those of Pi,
-// and pi_session_test.go has what only Pi can do.
+// A scenario that both harnesses can have is written once, for an agent.Agent. pi_test.go lists the scenarios
+// that Pi plays, and pi_session_test.go has the scenarios that only Pi can have.
 //
 // They may import every package of this module.
 package e2e

@@ -57,7 +57,7 @@ func testErrands(t *testing.T, h schema.Harness) {
 	e.checkRecord()
 }
 
-// An errands is a session whose user has its history summarised.
+// An errands is a session whose user asks for summaries by command.
 type errands struct {
 	*talk
 	// word begins the summaries of the historian. While it is empty, the historian does not answer. The mutex of
@@ -155,7 +155,7 @@ func (e *errands) wantHead(when string, through int, word string) {
 	}
 }
 
-// wantUnchanged asserts that the newest turn extends the one before.
+// wantUnchanged asserts that each of the newest two requests extends the request before it.
 func (e *errands) wantUnchanged(by string) {
 	e.t.Helper()
 	requests := e.requests(e.session)
@@ -166,8 +166,8 @@ func (e *errands) wantUnchanged(by string) {
 	}
 }
 
-// checkRecord asserts what the store holds: the compartments are the new ones, and nothing but the errands has made
-// any.
+// checkRecord asserts that the store holds the new compartments, and that only the errands have made
+// compartments.
 func (e *errands) checkRecord() {
 	e.t.Helper()
 	next := 1

@@ -13,8 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The model calls ctx_expand on messages that a compartment stands for, and reads them to the letter: from
-// memory, and from the harness's own store after the harness has compacted the session.
+// The model calls ctx_expand on messages that a compartment stands for, and reads their exact text. It reads
+// them once from the host's memory, and once from the harness's own store, after the harness has compacted
+// the session.
 func TestExpand(t *testing.T) { testExpand(t, schema.HarnessOpenCode) }
 
 func testExpand(t *testing.T, h schema.Harness) {

@@ -173,7 +173,7 @@ func (k *headKeeper) turn(n int) {
 	k.checkSamePrefix(requests[0], requests[1])
 }
 
-// answers are those of all turns that a session may have.
+// answers returns the model's answers to all turns that a session may have.
 func (k *headKeeper) answers() (all []mockllm.Step) {
 	for i := range 12 {
 		all = append(all, k.readNotes(fmt.Sprintf("toolu_%s_%d", k.session[len(k.session)-4:], i)), mockllm.Say(fmt.Sprintf("It is 41, answer %d.", i)))

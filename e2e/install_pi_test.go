@@ -67,7 +67,8 @@ func (o *piOpening) ask(text string, isManaged bool) {
 // wantNotice waits for a notification that has all the words.
 func (o *piOpening) wantNotice(words ...string) {
 	o.t.Helper()
-	// The record itself has to tell: while Await looks, it lets nobody else read the records.
+	// This function may only look at the record that it gets: while Await runs, it holds the lock of the
+	// records.
 	r, err := o.pi.Await(o.ctx, func(r pitest.Record) bool {
 		return r.Type == "extension_ui_request" && strings.Contains(string(r.Raw), `"method":"notify"`) && !slices.ContainsFunc(words, func(word string) bool {
 			return !strings.Contains(string(r.Raw), strings.ReplaceAll(word, `"`, `\"`))
@@ -159,8 +160,8 @@ func TestPiInstallFromOneFile(t *testing.T) {
 	o.close()
 }
 
-// Pi 0.87 loads what a project brings along only if the user trusts it. Beside an installation for all
-// projects, the loader of a project does nothing.
+// Pi 0.87 loads the extensions of a project only if the user trusts the project. Beside an installation for
+// all projects, the loader of a project does nothing.
 func TestPiInstallForAProject(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

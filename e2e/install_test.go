@@ -172,7 +172,7 @@ func (o *opening) close() {
 	o.stopHost()
 }
 
-// configuration returns the files of the user's configuration, without those of OpenCode's own.
+// configuration returns the files of the user's configuration, without the files that OpenCode itself writes.
 func (d *download) configuration() map[string]string {
 	d.t.Helper()
 	files := map[string]string{}
@@ -258,8 +258,8 @@ func TestInstallFromOneFile(t *testing.T) {
 	}
 }
 
-// An installation for a project works through its loader, and beside one for all projects it does
-// nothing twice.
+// An installation for a project works through its loader. If the plugin is also installed for all projects,
+// it still works only once.
 func TestInstallForAProject(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Without its host the plugin changes nothing: the provider receives what OpenCode alone would send.
+// Without its host the plugin changes nothing: the provider receives the same requests as from OpenCode
+// without the plugin.
 func TestMissingHostLeavesPromptsUnchanged(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and OpenCode one in e2e/fault")
 	testMissingHostLeavesPromptsUnchanged(t, schema.HarnessOpenCode)

@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A brokenFile is one way in which the file of a session of Pi may be broken.
+// A brokenFile is one way in which a session file of Pi may be broken.
 type brokenFile struct {
 	name   string
 	damage func(lines [][]byte, newest string) [][]byte
@@ -51,8 +51,8 @@ var messageWithoutID = brokenFile{"a message without an id", func(lines [][]byte
 	return append(lines, fmt.Appendf(nil, `{"type":"message","parentId":%q,"message":{"role":"user","content":"Was there more?","timestamp":1}}`+"\n", newest))
 }}
 
-// The file of a session is broken when Pi opens it. The model then reads what it would read without
-// magicctx, and a request either extends the one before or is a bust with a cause.
+// Pi opens a session whose file is broken. The model then reads the same messages as without magicctx, and
+// each request either extends the one before or is a bust with a known cause.
 func TestPiBrokenSessionFile(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

@@ -101,8 +101,8 @@ func forkEarlier(w *world, a agent.Agent) string {
 	return fork
 }
 
-// branchSummary leaves a branch for which Pi asks the model for a summary. The request for it is Pi's own
-// and has no traces of magicctx, and neither has the conversation in it.
+// branchSummary leaves a branch for which Pi asks the model for a summary. Pi itself makes the request for
+// it. Neither this request nor the conversation in it shows any trace of magicctx.
 func branchSummary(w *world, a agent.Agent) string {
 	p := a.(*agent.Pi)
 	session := w.session(p)
@@ -149,8 +149,8 @@ func userBash(w *world, a agent.Agent) string {
 	return session
 }
 
-// In print and json mode, standard output belongs to Pi. With the extension it is what it is without it,
-// and Pi ends as soon as it is done.
+// In print and json mode, standard output belongs to Pi. The extension does not change this output, and Pi
+// ends as soon as it is done.
 func TestPiPrintsNothingOfOurs(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -217,7 +217,7 @@ func recordTypes(t *testing.T, out string) map[string]bool {
 	return types
 }
 
-// While magicctx works, Pi's own compaction is cancelled. While it does not, Pi compacts.
+// While magicctx works, the extension cancels Pi's own compaction. While magicctx does not work, Pi compacts.
 func TestPiCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()
@@ -260,7 +260,8 @@ func TestPiCompaction(t *testing.T) {
 	}
 }
 
-// The user asks for a compaction. Then Pi compacts, and its request for the summary is untouched.
+// If the user asks for a compaction, Pi compacts, and the extension does not change Pi's request for the
+// summary.
 func TestPiCompactsOnDemand(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

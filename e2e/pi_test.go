@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The tests of OpenCode whose scenario Pi can have, too. The assertions on the requests are the same.
+// These tests play with Pi the scenarios of OpenCode's tests that Pi can have, too. The assertions on the
+// requests are the same.
 
 func TestPiSendsTheSameBytesTwice(t *testing.T) { testSameBytesTwice(t, schema.HarnessPi) }
 

@@ -32,7 +32,7 @@ type talk struct {
 	session string
 	name    string // in each of its prompts, so that the historian's requests can be told apart
 	reader  *worker
-	// words is the length of a prompt and of a finding, lines what each step reads.
+	// words is the length of a prompt and of a finding, and lines the number of lines that each step reads.
 	words, lines int
 
 	// mu guards all fields below.
@@ -131,7 +131,8 @@ func (k *talk) said(mark string) string {
 	return fmt.Sprintf("%s %s: the amber service waits%s.", k.name, mark, strings.Repeat(" for the next job", k.words/4))
 }
 
-// answer is the model: each step tells a finding and reads on. The provider refuses a prompt above the window.
+// answer plays the model: in each step it tells a finding and reads further lines. The provider refuses a
+// prompt above the window.
 func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -248,8 +249,8 @@ func marksBehind(r *mockllm.Request, h shownHead) (marks []string) {
 	return marks
 }
 
-// checkHistory asserts that the session has lost nothing of its history, and that each request is what the
-// provider accepts and reads from its cache.
+// checkHistory asserts that the session has lost none of its history, that the provider accepts each request,
+// and that it reads each request from its cache as expected.
 func (k *talk) checkHistory() {
 	k.t.Helper()
 	requests := k.requests(k.session)
@@ -323,7 +324,7 @@ func (k *talk) checkRanges(request int, h shownHead) {
 // compartmentElement is a rendered compartment. Its text holds no character that could end it.
 var compartmentElement = regexp.MustCompile(`<compartment start="\d+" end="\d+" title="[^"<>]*"(?: />|>\n[^<>]*\n</compartment>)`)
 
-// checkIsData asserts that a compartment's text stands in its element and nowhere else, whatever it says.
+// checkIsData asserts that a compartment's text stands only in its element, whatever the text says.
 func (k *talk) checkIsData(request int, h shownHead) {
 	k.t.Helper()
 	rest := compartmentElement.ReplaceAllString(h.baseline+h.delta, "")

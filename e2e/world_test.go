@@ -115,8 +115,8 @@ func (w *world) bash(id, command string) mockllm.Step {
 	return mockllm.Call(id, tool, input)
 }
 
-// launch runs the world's harness until the test ends or stop is called. The options are OpenCode's. Of
-// a Pi they set the limits, the prices and the environment.
+// launch runs the world's harness until the test ends or stop is called. The options are OpenCode's. For a
+// Pi, only their limits, prices and environment count.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {
@@ -125,8 +125,8 @@ func (w *world) launch(o opencodetest.Options) agent.Agent {
 	return w.startPi(w.piOptions(o))
 }
 
-// piOptions returns the options for a Pi with the shim, which has what the options for OpenCode say of
-// models and plugins.
+// piOptions translates options for OpenCode into options for a Pi with the shim: it takes over the settings
+// for models and plugins.
 func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	p := w.user.BarePi(w.project, w.mock.URL())
 	if len(o.Plugins) > 0 {
@@ -139,8 +139,8 @@ func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	return p
 }
 
-// relaunch runs the harness again after it has ended. It goes on with the sessions of the process that has
-// ended, which a Pi has to be told.
+// relaunch runs the harness again after it has ended. It goes on with the sessions of the ended process. A Pi
+// has to be told which sessions these are.
 func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	before, ok := ended.(*agent.Pi)

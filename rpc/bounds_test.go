@@ -157,8 +157,8 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// The memory of a call is free again when the call has returned, and that of a
-// response or of a refused call when the next frame is read.
+// The memory of a call is free again when the call has returned. The memory of a response or of a refused
+// call is free again when the next frame is read.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()
@@ -204,8 +204,8 @@ func TestUnfinishedFrameEndsItsConnection(t *testing.T) {
 	})
 }
 
-// Names travel in every status. A client with names of any size must not keep
-// others from being told the status, or the release that runs.
+// Names travel in every status. A client with very long names must not prevent other clients from reading the
+// status, or the release that runs.
 func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	huge := strings.Repeat("x", 7<<20)
 	r := newRig(t, &scriptedHost{status: func(context.Context) (st schema.StatusResult, err error) {
@@ -259,8 +259,8 @@ func TestLongNamesLeaveStatusAndHandshakeAlone(t *testing.T) {
 	}
 }
 
-// What all clients together have not read is bounded, at the cost of those that
-// are behind.
+// The unread answers of all clients together are bounded. If there are too many, clients with a long backlog
+// are disconnected.
 func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 	var all atomic.Int64
 	all.Store(maxUnread + 1) // of other clients
@@ -288,8 +288,8 @@ func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 
 func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
 
-// A program that connects again and again is told why it gets no further connection. The clients that are there keep
-// theirs, a new release can still take over, and a connection that ends makes room.
+// A program that connects again and again is told why it gets no further connection. Connected clients keep
+// their connections, a new release can still take over, and a connection that ends makes room.
 func TestConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	first := r.open()

@@ -378,8 +378,8 @@ func (c *conn) hasLeft() bool {
 	}
 }
 
-// isMute reports whether nothing of the client can arrive any more. It may still read
-// answers.
+// isMute reports whether the client's input has ended, so that no further frame can arrive. The client may
+// still read answers.
 func (c *conn) isMute() bool {
 	select {
 	case <-c.stream.ended:

@@ -33,9 +33,8 @@ func envelopeID(id json.Value) (json.Value, error) {
 	return json.Quote(foreignID + string(id)), nil
 }
 
-// isLibraryID reports whether the library keeps the id as it is. A string of a
-// client that begins like a foreign id does not count, so that the two cannot
-// be confused.
+// isLibraryID reports whether the library keeps the id as it is. It returns false for a client's string that
+// begins like a foreign id, so that the two cannot be confused.
 func isLibraryID(id json.Value) bool {
 	if id[0] != '"' {
 		n, err := strconv.ParseInt(string(id), 10, 64)

@@ -34,8 +34,8 @@ type outbox struct {
 const maxOutboxBytes = 64 << 20
 
 const (
-	// maxUnread is how far all peers together may fall behind. Beyond it, the
-	// connections of those are closed that are behind with more than fairUnread.
+	// maxUnread is how far all peers together may fall behind. Beyond it, a peer that has more than
+	// fairUnread bytes to read loses its connection.
 	maxUnread  = 512 << 20
 	fairUnread = 1 << 20
 )

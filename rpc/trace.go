@@ -20,8 +20,8 @@ import (
 // A Sender tells which side sent a frame.
 type Sender string
 
-// The senders. The recorder itself writes what the host knew before the frame
-// that follows: see Recorder.ExportFrom.
+// The senders. The recorder itself writes the state that the host had before the next frame: see
+// Recorder.ExportFrom.
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"

@@ -29,8 +29,8 @@ const exportTimeout = 2 * time.Second
 // be called before the first frame is recorded.
 func (r *Recorder) ExportFrom(dial Dial) { r.dial = dial }
 
-// exportedState is what the recorder knows of the frames so far. Only the
-// goroutine that forwards the shim's frames uses it.
+// exportedState holds the recorder's knowledge of the frames so far. Only the goroutine that forwards the
+// shim's frames uses it.
 type exportedState struct {
 	harness  schema.Harness
 	sessions map[string]int // the number of the last initialize before a session's export

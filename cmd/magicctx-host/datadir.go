@@ -18,7 +18,7 @@ type dataDirFlag struct {
 
 // resolve returns the absolute data directory.
 func (f dataDirFlag) resolve() (string, error) {
-	// kong would take a variable that is set and empty for the working directory.
+	// If the variable is set but empty, kong would use the working directory.
 	dir := cmp.Or(f.DataDir, os.Getenv("MAGIC_CONTEXT_DATA_DIR"))
 	if dir == "" {
 		if testing.Testing() {
@@ -33,7 +33,7 @@ func (f dataDirFlag) resolve() (string, error) {
 }
 
 // createDataDir creates the data directory and its log directory. It refuses a data directory of another
-// user, who could make the log a link to any file of this user.
+// user, because that user could replace the log by a link to any file of this user.
 func createDataDir(dir string) error {
 	if err := file.CheckOwner(dir); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (doctorCmd) Help() string {
 		"It changes nothing without --fix. If magicctx cannot work even then, --fix gives OpenCode's own compaction back; Pi's is on all the time, and magicctx holds it back while it works. The exit code is 1 when something does not work."
 }
 
-// errUnwell ends a doctor run that found something broken.
+// errUnwell is the error of doctor if it has found a problem that stops magicctx.
 var errUnwell = errors.New("something does not work, see above")
 
 // Run examines everything and prints the findings.
@@ -49,7 +49,7 @@ func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	var notFixed error
 	if cmd.Fix {
 		notFixed = doctor.Repair(ctx, findings)
-		// A problem that was just repaired may have hidden another one, so examine again.
+		// The repaired problem may have hidden another one, so examine again.
 		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
 		again, err := doctor.Examine(ctx, o)
 		if err != nil {
@@ -94,7 +94,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// harnesses returns the ways to look at the configurations of all harnesses.
+// harnesses returns, for each harness, the functions with which doctor reads its configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)
@@ -119,7 +119,8 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 	return all
 }
 
-// otherDirs returns the directories in which a host with another environment may have its socket.
+// otherDirs returns the directories in which a host that started with another environment may have its
+// socket.
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
@@ -128,8 +129,8 @@ func otherDirs(dataDir string) []string {
 // versionTimeout bounds `--version` of a harness: OpenCode unpacks itself on its first run.
 const versionTimeout = 10 * time.Second
 
-// versionOf returns the version that a program prints. If the program fails, the error is the last line
-// of its stderr, which names the reason.
+// versionOf returns the version that a program prints. If the program fails, the error is the last line of
+// its stderr.
 func versionOf(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()

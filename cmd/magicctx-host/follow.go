@@ -17,8 +17,8 @@ import (
 const (
 	// refreshEvery is the interval between two status requests while no session changes.
 	refreshEvery = time.Second
-	// refreshPause is the least time between two status requests: sessions that work side by side
-	// finish many passes a second.
+	// refreshPause is the shortest time between two status requests. Without it, sessions that work side by
+	// side would cause many requests a second.
 	refreshPause = 100 * time.Millisecond
 )
 
@@ -33,7 +33,7 @@ type follower struct {
 type news struct {
 	status *schema.StatusResult
 	away   string
-	// changed is true if a session had a pass, or if the follower has just found the host.
+	// changed is true if a session has had a pass, or if the follower has just found the host.
 	changed bool
 }
 
@@ -58,7 +58,7 @@ func (f follower) reason(err error) string {
 
 var errHostLeft = errors.New("the host has ended")
 
-// listen follows one host until that host is gone.
+// listen follows one host until the host is gone.
 func (f follower) listen(ctx context.Context, tell func(news)) error {
 	changed := make(chan struct{}, 1)
 	client, err := f.subscribe(ctx, changed)

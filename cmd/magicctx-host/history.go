@@ -22,7 +22,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// historyCmd reads the database beside the host, so it works with and without one.
+// historyCmd reads the database itself and never asks the host, so it works whether or not a host runs.
 type historyCmd struct {
 	List   historyListCmd   `cmd:"" default:"withargs" help:"List the sessions that have summaries."`
 	Show   historyShowCmd   `cmd:"" help:"Show the summaries of a session."`
@@ -144,7 +144,7 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 		p := expandPrinter{cmd: cmd, out: out, page: pageOf(s)}
 		extent, err := rawhistory.Reader{Env: os.Getenv}.Read(ctx, session, start, end, p.print)
 		err = cmp.Or(err, p.err)
-		if err != nil && p.printed == 0 && len(candidates) > 1 { // it may be a session of the next harness
+		if err != nil && p.printed == 0 && len(candidates) > 1 { // the session may belong to the next harness
 			problems = append(problems, err)
 			continue
 		}
@@ -159,8 +159,8 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	return errors.Join(problems...)
 }
 
-// candidates returns the sessions that the user may mean. A session that magicctx does not know has no
-// anchors, and may be one of any harness.
+// candidates returns the sessions that the user may mean. If magicctx does not know the session, it has no
+// anchors, and may belong to any harness.
 func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.Session, err error) {
 	err = cmd.browse(ctx, func(b *store.Browser) error {
 		found, err := cmd.find(b, cmd.Session)
@@ -195,7 +195,7 @@ type expandPrinter struct {
 	err     error // of the output
 }
 
-// print prints a message. It returns false if that fails.
+// print prints a message. It returns false if the output fails.
 func (p *expandPrinter) print(m rawhistory.Message) bool {
 	if p.cmd.JSON {
 		p.err = printLine(p.out, struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A historyRig is a user with sessions of both harnesses, and the store of a host that is open.
+// A historyRig is a user with sessions of both harnesses, and the open store of a host.
 type historyRig struct {
 	t         *testing.T
 	home, dir string

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// patience is how long a test waits for an action that has to end by itself.
+// patience bounds how long a test waits for an action that must end without help.
 const patience = 20 * time.Second
 
 // A clone is a project that its user has just cloned, with the user's home beside it. The working
@@ -177,7 +177,7 @@ func TestHostileCloneTargetsStayInTheProject(t *testing.T) {
 	}
 }
 
-// Everything that changes on the disk was announced with its real path.
+// install names each file that it changes on the disk, with the file's real path, before it changes the file.
 func TestHostileCloneInstallNamesEveryFile(t *testing.T) {
 	c := newClone(t)
 	c.write("home/dotfiles/opencode.json", "{}")
@@ -230,7 +230,7 @@ func (c *clone) files() map[string]string {
 	return all
 }
 
-// differing returns what has become of each file that is not the same.
+// differing returns "create", "change" or "delete" for each file that is not the same in both maps.
 func differing(before, after map[string]string) map[string]string {
 	changes := map[string]string{}
 	for file, content := range after {
@@ -249,7 +249,7 @@ func differing(before, after map[string]string) map[string]string {
 	return changes
 }
 
-// A file that lies where the backup belongs is somebody's, and stays.
+// If a foreign file lies at the backup's place, it stays.
 func TestForeignBackupStays(t *testing.T) {
 	c := newClone(t)
 	c.write("home/.config/opencode/opencode.json", "{}")
@@ -278,7 +278,7 @@ func TestForeignBackupStays(t *testing.T) {
 	}
 }
 
-// tricks are what a repository or a trace would use to hide a line from its reader.
+// tricks are characters with which a repository or a trace could hide a line from its reader.
 const tricks = "\x1b[1A\x1b[2K\u009b2J\u202e\u2066\x07\x7f"
 
 func wantPrintable(t *testing.T, what, text string) {
@@ -335,7 +335,7 @@ func TestHostileCloneDoctorEnds(t *testing.T) {
 	}
 }
 
-// A check that does not look at its context does not keep doctor from ending.
+// Even if a check ignores its context, doctor ends.
 func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", "{}")

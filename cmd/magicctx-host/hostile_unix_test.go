@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Nobody writes to the pipe, so the command waits in the system, where no context reaches it.
+// No process writes to the pipe, so the command waits in a system call that its context cannot interrupt.
 func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	}
 }
 
-// An installation by root in a user's home leaves nothing that the user cannot change or remove.
+// If root installs in a user's home, the user can change and remove every file of the installation.
 func TestRootInstallLeavesFilesOfTheUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can install for another user")

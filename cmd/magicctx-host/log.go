@@ -21,8 +21,8 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// terminalHandler returns the handler for a log that people read on a terminal. tint passes escape
-// sequences in texts on to a terminal that shows colours, so they are taken out before.
+// terminalHandler returns the handler for a log that people read on a terminal. tint writes escape sequences
+// in texts to a terminal that shows colours, so the handler removes them first.
 func terminalHandler(w io.Writer, level slog.Level) slog.Handler {
 	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: printableAttr})
 }

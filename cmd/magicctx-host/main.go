@@ -34,8 +34,8 @@ func main() {
 }
 
 // signalled returns a context that ends when the process receives an interrupt or SIGTERM. The second of
-// these signals ends the process at once, because something does not look at its context: for example
-// the opening of a pipe that nobody writes to.
+// these signals ends the process at once, because some operations ignore their context, for example opening a
+// pipe to which no process writes.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -160,7 +160,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// printError prints an error. It is cleaned, because it may quote a name that somebody else has chosen.
+// printError prints an error. It cleans the text, because an error may quote a name that somebody else has
+// chosen.
 func printError(w io.Writer, err error) {
 	fmt.Fprintln(w, "magicctx-host:", format.CleanLines(err.Error()))
 }

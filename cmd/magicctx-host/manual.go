@@ -42,8 +42,8 @@ func commandsOf(app *kong.Application) (all []*kong.Node) {
 	return all
 }
 
-// words returns what may follow a command: its subcommands, its flags, and the values of its arguments and
-// flags that are a choice.
+// words returns the words that may follow a command: its subcommands, its flags, and the values of those
+// arguments and flags that allow a fixed set of values.
 func words(n *kong.Node) (all []string) {
 	for _, sub := range commandsIn(n) {
 		all = append(all, sub.Name)
@@ -91,7 +91,8 @@ func namesOf(nodes []*kong.Node) (names []string) {
 	return names
 }
 
-// leaves returns the commands that can be run: of a command with subcommands these.
+// leaves returns the commands that can be run. In place of a command with subcommands, it returns the
+// subcommands.
 func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	for _, n := range nodes {
 		if subs := commandsIn(n); len(subs) > 0 {
@@ -103,7 +104,7 @@ func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	return all
 }
 
-// choices returns the values of a choice. It returns nil if any value may be given.
+// choices returns the allowed values of an argument or a flag. It returns nil if any value is allowed.
 func choices(v *kong.Value) (all []string) {
 	for _, word := range strings.Split(v.Enum, ",") {
 		if word = strings.TrimSpace(word); word != "" {
@@ -229,7 +230,7 @@ func (manCmd) Run(k *kong.Context, s streams) error {
 	return err
 }
 
-// roff makes text fit for a line of a manual page.
+// roff escapes text for a line of a manual page.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -52,10 +52,10 @@ func oneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// errTruncated ends a replay of a file of which a part is missing.
+// errTruncated ends a replay if a part of its file is missing.
 var errTruncated = errors.New("the compressed file breaks off, so the replay is one of its beginning only")
 
-// errFindings ends a replay that found a violated invariant.
+// errFindings is the error of a replay that has found a violated invariant.
 var errFindings = errors.New("the replay found what must not be, see above")
 
 // Run replays a recorded session against a fresh store and prints a report.

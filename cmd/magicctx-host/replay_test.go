@@ -30,7 +30,8 @@ func TestReplayWritesPage(t *testing.T) {
 	}
 }
 
-// The report and the table of --marks are two views of one replay, so the chosen marks cost what the report says.
+// The report and the table of --marks are two views of one replay, so both name the same cost for the chosen
+// marks.
 func TestMarksAgreeWithTheReport(t *testing.T) {
 	trace := filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz")
 	var out, errs bytes.Buffer
@@ -55,7 +56,7 @@ func TestReplaySaysThatThePageCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A file that lost its end was replayed with exit code 0.
+// A bug: if the end of a file was missing, replay still exited with 0.
 func TestB9TruncatedTraceFails(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("..", "..", "testdata", "traces", "short.jsonl.gz"))
 	if err != nil {

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			// The test's work directory may be longer than the path of a Unix socket may be.
+			// The path of the test's work directory may be too long for a Unix socket.
 			runtime, err := os.MkdirTemp("", "mch")
 			if err != nil {
 				return err

@@ -60,7 +60,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	page := pageOf(s)
 	page.NamesHarness = view.SeveralHarnesses(st.Sessions)
 	if st.Sessions = cmd.chosen(st.Sessions); cmd.Harness != "" {
-		st.KnownSessions = len(st.Sessions) // those of the other harness are not counted
+		st.KnownSessions = len(st.Sessions) // sessions of the other harness do not count
 	}
 	if cmd.Session == "" && !cmd.Dropped {
 		if cmd.JSON {
@@ -87,8 +87,9 @@ func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus 
 	})
 }
 
-// named returns the session that the user means: the one with that id, the only one whose id ends so, or
-// the one that worked last. The harnesses choose their ids by themselves, so two of them may use the same.
+// named returns the session that the user means: the session with that id, the only session whose id ends
+// with that text, or the session that worked last. Each harness chooses its ids independently, so two
+// harnesses may use the same id.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
 		if len(sessions) == 0 {
@@ -99,8 +100,8 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id wanted, or else the only one whose id ends so. It returns none if
-// there is no such session, and an error if there are several.
+// choose returns the session with the id wanted, or else the only session whose id ends with wanted. If there
+// is no such session, it returns no session. If there are several, it returns an error.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	var exact, ending []T
 	for _, s := range sessions {
@@ -225,7 +226,8 @@ func (cmd *statusCmd) watch(ctx context.Context, f follower, s streams) error {
 	return watch(ctx, f, in, out, view.Choice{Filter: cmd.Session, Harness: schema.Harness(cmd.Harness)})
 }
 
-// noHost returns the error that no host is running and, if the reason is visible, why none can start.
+// noHost returns the error that no host is running. If it can find out why no host can start, the error names
+// the reason.
 func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, versionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
@@ -233,8 +235,8 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and magicctx-host doctor says whether it can", dir)
 }
 
-// unanswered returns the error for a host that listens but sent no status. It names the process so that
-// a person can end it.
+// unanswered returns the error for a host that listens but has sent no status. The error names the process,
+// so that a person can end it.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err

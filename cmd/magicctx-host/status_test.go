@@ -23,7 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// manyClients is the load of a user who has left every session of the last weeks open.
+// manyClients is the number of clients of a user who has left every session of the last weeks open.
 const manyClients = 200
 
 // connectMany opens one connection for each of many harnesses.
@@ -132,7 +132,7 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c host.Client, p schema
 	return schema.SessionStatus{}, fmt.Errorf("session %q of %s is unknown", p.Session, p.Harness)
 }
 
-// Harnesses choose the ids of their sessions by themselves, so that two may choose the same.
+// Each harness chooses the ids of its sessions independently, so two harnesses may choose the same id.
 func TestStatusOfEqualIDs(t *testing.T) {
 	r := newRig(t)
 	defer r.serve(twoHarnesses{newFake()})()

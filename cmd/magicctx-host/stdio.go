@@ -35,9 +35,8 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return errors.New("stdio is how a plugin of OpenCode or Pi speaks to this program; " +
 			"there is nothing to type here. To see what it does: magicctx-host status")
 	}
-	// A terminal sends these signals to the harness and to this process alike. This process ends when
-	// the harness does, which it sees at the end of stdin, and so not before the harness has sent its
-	// last frames.
+	// A terminal sends these signals both to the harness and to this process. This process ignores them and
+	// ends at the end of stdin. So the harness ends first, and can still send its last frames.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP)
 
 	dir, err := cmd.resolve()

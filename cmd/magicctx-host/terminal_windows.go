@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// enableANSI makes the console understand escape sequences. Consoles older than Windows Terminal do not
-// by default.
+// enableANSI makes the console understand escape sequences. By default, consoles older than Windows Terminal
+// do not understand them.
 func enableANSI(out *os.File) (undo func(), err error) {
 	console := windows.Handle(out.Fd())
 	var mode uint32

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// traceVariable names a directory for traces. It wins over what `trace on` has stored.
+// traceVariable names a directory for traces. It overrides the setting of `trace on`.
 const traceVariable = "MAGICCTX_TRACE"
 
 type traceCmd struct {
@@ -25,7 +25,7 @@ func (traceCmd) Help() string {
 		"and magicctx-host replay --last replays the newest one. The change holds for each OpenCode that starts after it."
 }
 
-// Run switches the recording on or off, and says what it is.
+// Run switches the recording on or off, and prints whether it is on.
 func (cmd *traceCmd) Run(s streams) error {
 	dir, err := cmd.resolve()
 	if err != nil {

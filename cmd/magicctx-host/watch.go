@@ -152,7 +152,8 @@ var sequences = []struct {
 	{"\b", view.KeyBackspace},
 }
 
-// keysOf returns the keys of what a terminal has sent. A terminal sends the bytes of a key at once.
+// keysOf returns the keys in the bytes that a terminal has sent. A terminal sends all bytes of a key
+// together.
 func keysOf(sent string) (keys []rune) {
 next:
 	for sent != "" {

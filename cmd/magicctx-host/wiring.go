@@ -101,8 +101,8 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// idleExit returns how long the host outlives its last client, from the user's configuration. The
-// harnesses have a file each: the longest time that one of them names counts, else the default.
+// idleExit returns how long the host outlives its last client, from the user's configuration. Each harness
+// has its own file. The longest time in these files counts, or the default if no file names one.
 func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
 
 func idleExitOf(env func(string) string) time.Duration {
@@ -115,7 +115,7 @@ func idleExitOf(env func(string) string) time.Duration {
 	return time.Duration(cmp.Or(longest, standard)) * time.Minute
 }
 
-// harnessMarkers returns the compaction markers of the harnesses that can have some.
+// harnessMarkers returns, for each harness that supports compaction markers, the code that sets them.
 func harnessMarkers() map[schema.Harness]host.Markers {
 	return map[schema.Harness]host.Markers{schema.HarnessOpenCode: marker.OpenCode{Env: os.Getenv}}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// What a harness needs beyond a value of internal/install is found here if it is missing. CONTRIBUTING.md
-// has the list ("add a harness").
+// This test finds the missing pieces of a harness that internal/install knows. CONTRIBUTING.md lists all
+// pieces ("add a harness").
 func TestEveryHarnessIsWhole(t *testing.T) {
 	env := func(name string) string { return map[string]string{"HOME": "/home/u"}[name] }
 	for _, h := range install.Harnesses {
@@ -36,7 +36,7 @@ func TestEveryHarnessIsWhole(t *testing.T) {
 	}
 }
 
-// Who uses Pi only has no file for OpenCode.
+// A user who uses only Pi has no file for OpenCode.
 func TestIdleExitOfEachHarness(t *testing.T) {
 	for _, test := range []struct {
 		openCode, pi string

@@ -16,7 +16,7 @@ import (
 // alone.
 type OpenCode struct {
 	*opencodetest.OpenCode
-	// Title is that of new sessions, "e2e" if it is empty.
+	// Title is the title of new sessions. If it is empty, the title is "e2e".
 	Title string
 }
 

@@ -20,7 +20,7 @@ type Pi struct {
 	current string
 	file    string // of the current session, known after its first prompt
 	used    bool   // true if the first session of the process is taken
-	// models are the models of the newest prompts, by session. initial is that of a new session.
+	// models holds the model of each session's newest prompt. initial is the model of a new session.
 	models  map[string]string
 	initial string
 }
@@ -37,8 +37,8 @@ func StartPi(ctx context.Context, o pitest.Options) (*Pi, error) {
 	}, err
 }
 
-// Resume starts another Pi, which goes on with the session that this one has, and knows its other sessions.
-// This one has ended.
+// Resume starts another Pi after this one has ended. The new Pi goes on with the current session of this one,
+// and knows its other sessions.
 func (p *Pi) Resume(ctx context.Context, o pitest.Options) (*Pi, error) {
 	o.Args = append(slices.Clone(o.Args), "--session", p.file)
 	next, err := StartPi(ctx, o)
@@ -117,7 +117,7 @@ func (p *Pi) begin(ctx context.Context, session string, prompt opencodetest.Prom
 	if err := p.enter(ctx, session); err != nil {
 		return turn, err
 	}
-	// As with OpenCode, a prompt that names no model goes to that of the session's newest prompt.
+	// If a prompt names no model, it goes to the model of the session's newest prompt, as in OpenCode.
 	model := cmp.Or(prompt.Model, p.models[session], p.initial)
 	p.models[session] = model
 	state, err := p.State(ctx)

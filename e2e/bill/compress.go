@@ -19,10 +19,10 @@ const (
 	keptOfTier = 3
 )
 
-// compress is the scripted summariser. It keeps one of n sentences, chosen by a hash of the sentence and
-// the seed, without regard to what they say. OpenCode's compaction and the historian both get it, so
-// neither has the better model. With another seed it makes another choice, so that the summary of a
-// summary loses again.
+// compress is the scripted summariser. It keeps one of n sentences, chosen by a hash of the sentence and the
+// seed, without regard to what they say. OpenCode's compaction and the historian both get it, so neither has
+// the better model. With another seed it chooses other sentences, so that a summary of a summary loses
+// further sentences.
 func compress(sentences []string, n uint64, seed string) (kept []string) {
 	for _, s := range sentences {
 		h := fnv.New64a()
@@ -117,7 +117,7 @@ func compartments(prompt string) answer {
 	return answer{text: historiantest.Output(all...)}
 }
 
-// rangeOf returns the messages of a line of the chunk.
+// rangeOf returns the range of messages that a line of the chunk names.
 func rangeOf(line []string) historian.Range {
 	start, _ := strconv.Atoi(line[1])
 	end := start

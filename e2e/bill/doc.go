@@ -1,10 +1,11 @@
-// Command bill compares the costs of long sessions with magicctx and with OpenCode's own compaction. It
-// plays two scripted sessions in the real OpenCode: 60 turns in a window of 64,000 tokens, and 80 turns in
-// one of 200,000. Each turn has five tool calls, and the scripted model never asks for a drop. Each session
-// is played twice, once with each program. One scripted summariser answers both OpenCode's compaction and
-// magicctx's historian, so that neither has the better model. The prompt cache is simulated.
+// Command bill compares the costs of long sessions with magicctx and with OpenCode's own compaction. It plays
+// two scripted sessions in the real OpenCode: 60 turns in a window of 64,000 tokens, and 80 turns in a window
+// of 200,000. Each turn has five tool calls, and the scripted model never asks for a drop. It plays each
+// session twice: once with magicctx, and once with OpenCode's compaction. One scripted summariser answers
+// both OpenCode's compaction and magicctx's historian, so that neither has the better model. A simulated
+// prompt cache stands for the provider's.
 //
-// Bill prints both costs, and fails if magicctx exceeds its bounds. With -recall it counts instead how many
+// Bill prints both costs, and fails if magicctx exceeds its bounds. With -recall, it instead counts how many
 // details of the session the model can still read.
 //
 //	go run ./e2e/bill                      from the root of the repository
@@ -16,8 +17,8 @@
 //	go run ./e2e/bill -binding             with a model that binds its thinking to the prompt before it
 //	go run ./e2e/bill -only magicctx -trace traces   records traces of magicctx's runs to the directory
 //
-// It exits with 1 if a bound is exceeded, and with 2 if it could not measure. The same arguments give the
-// same figures, except for the times and for the examples in the historian's prompts, which depend on the
+// Bill exits with 1 if magicctx exceeds a bound, and with 2 if it could not measure. The same arguments give
+// the same figures, except for the times and for the examples in the historian's prompts, which depend on the
 // random id of the session (less than 0.01 % of the bill).
 //
 // It may import e2e/suite, e2e/stage, e2e/mockllm, e2e/opencodetest, schema, agents/historian and

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A needle is a detail that the story tells once, and that a later turn may need to the letter.
+// A needle is a detail that the story tells once, and whose exact text a later turn may need, for example a
+// path.
 type needle struct {
 	kind string
 	at   place
@@ -28,8 +29,8 @@ var needleKinds = [...]string{ofPath, ofNumber, ofDecision, ofError, ofRule}
 // beginning of an output, so the line stands there.
 const errorLine = 8
 
-// needle returns the needle of a turn. It tells rules in the prompt, errors in the output of the second
-// call, and the others in what the model says.
+// needle returns the needle of a turn. The story tells rules in the prompt, errors in the output of the
+// second call, and all other needles in the model's texts.
 func (s story) needle(turn int) needle {
 	n := needle{kind: needleKinds[turn%len(needleKinds)]}
 	switch n.kind {
@@ -75,5 +76,5 @@ func (s story) needlesBefore(p place) (all []needle) {
 	return all
 }
 
-// isIn reports whether a text holds the needle to the letter.
+// isIn reports whether a text holds the exact key of the needle.
 func (n needle) isIn(text string) bool { return strings.Contains(text, n.key) }

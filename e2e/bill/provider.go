@@ -20,8 +20,8 @@ type provider struct {
 	billed billed
 	story  story
 	limit  int // in tokens
-	// settled waits until no historian runs, so that a run has the same result on each machine. nil
-	// waits for nothing.
+	// settled waits until no historian runs, so that a run has the same result on each machine. If it is nil,
+	// the provider does not wait.
 	settled func(context.Context)
 
 	// mu guards cache, sizes and tally.

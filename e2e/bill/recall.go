@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A sighting says where the needles are that a conversation has told.
+// A sighting says where a prompt holds the needles that its conversation has told.
 type sighting struct {
 	// Told are the needles that had been told when the prompt was sent.
 	Told []needle
@@ -19,8 +19,8 @@ type sighting struct {
 	Verbatim, Summary map[int]bool
 }
 
-// findNeedles looks up the needles of the story in a prompt of the main conversation, which has reached
-// p.
+// findNeedles looks up the needles of the story in a prompt of the main conversation. The conversation has
+// reached p.
 func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	found := sighting{Told: s.needlesBefore(p), Verbatim: map[int]bool{}, Summary: map[int]bool{}}
 	for i, n := range found.Told {
@@ -54,8 +54,8 @@ const checkEvery = 20
 // isCheck reports whether the needles are counted after this turn of so many.
 func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turns }
 
-// A recall counts the needles that a session has told by the last prompt of a turn, each of them
-// once, at the best place where it is.
+// A recall counts the needles that a session has told by the last prompt of a turn. It counts each needle
+// once, at the best place that has it.
 type recall struct {
 	Turn     int `json:"turn"`
 	Told     int `json:"told"`
@@ -87,8 +87,8 @@ func recallOf(turn int, s sighting, reader string) recall {
 // inPrompt returns how many needles the prompt holds.
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
-// expanded returns the messages of a session as `magicctx-host history expand` shows them: those of each
-// compartment by its range, and the others by the range behind the last compartment. The command and
+// expanded returns the messages of a session as `magicctx-host history expand` shows them: the messages of
+// each compartment by its range, and all others by the range behind the last compartment. The command and
 // ctx_expand read with the same code.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")

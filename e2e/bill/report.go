@@ -251,8 +251,8 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles lists what magicctx misses of the needles: none may be lost, and at the end more of them
-// are in the prompt than with OpenCode's compaction.
+// lostNeedles lists the missed bounds for needles: magicctx may lose none, and its last prompt must hold more
+// of them than the last prompt with OpenCode's compaction.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {

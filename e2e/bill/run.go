@@ -18,7 +18,8 @@ import (
 // A variant is one way to handle a limited window, for example OpenCode's own compaction.
 type variant struct {
 	name string
-	// plugin switches magicctx on, historian its historian, and compaction OpenCode's own compaction.
+	// plugin switches magicctx on. historian switches magicctx's historian on, and compaction OpenCode's own
+	// compaction.
 	plugin, historian, compaction bool
 	// unbounded takes the window away.
 	unbounded bool
@@ -28,7 +29,7 @@ var (
 	withCompaction   = variant{name: "OpenCode", compaction: true}
 	withMagicctx     = variant{name: "magicctx", plugin: true, historian: true}
 	withoutHistorian = variant{name: "without historian", plugin: true}
-	// unbounded shows the costs of the session if nothing is ever left out.
+	// unbounded shows the costs of the session if every message is always sent.
 	unbounded = variant{name: "unbounded", unbounded: true}
 
 	variants = []variant{withCompaction, withMagicctx, withoutHistorian, unbounded}
@@ -110,8 +111,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.Stop(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns the causes of busts in magicctx's journal. It returns an error if some requests had no
-// pass: such requests, and their figures, would be those of OpenCode without magicctx.
+// causes returns the causes of busts in magicctx's journal. It returns an error if some requests had no pass.
+// Those requests went out without magicctx, so the figures would be wrong.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, error) {
 	status, err := user.Status(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// A scene is a window with the length of the story that is told in it, and the bounds that magicctx
-// must keep there.
+// A scene is a window, the length of the story that is told in it, and the bounds that magicctx must keep in
+// it.
 type scene struct {
 	name  string
 	turns int

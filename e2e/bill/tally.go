@@ -8,14 +8,14 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// prices are those that opencodetest gives to its Claude models, in $ per million tokens.
+// prices are the prices that opencodetest gives to its Claude models, in $ per million tokens.
 var prices = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
 
 // A tally counts the costs of one run.
 type tally struct {
-	// Requests counts all answered requests, and Summaries those among them that were for a summary.
+	// Requests counts all answered requests, and Summaries the requests among them that asked for a summary.
 	Requests, Summaries int
-	// Runs are those of the historian. They count among the requests.
+	// Runs are the runs of the historian. Their requests count in Requests, too.
 	Runs []historianRun
 	// Turns counts the turns that got their answer.
 	Turns int
@@ -42,8 +42,8 @@ type bust struct {
 	// tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
-	// Soft says that the baseline of magicctx's head stayed, and Cold that the provider has read less
-	// of it from the cache than all.
+	// Soft says that the baseline of magicctx's head stayed. Cold says that the provider did not read all of
+	// the baseline from its cache.
 	Soft bool `json:"soft,omitempty"`
 	Cold bool `json:"cold,omitempty"`
 }
@@ -57,8 +57,8 @@ type historianRun struct {
 
 // A thinking counts the thinking blocks of a model that binds them.
 type thinking struct {
-	// Sent counts the blocks in all requests of the main conversation, and Valid those that the model
-	// could still read. Made sums up, for each request, the blocks that the model had made by then.
+	// Sent counts the blocks in all requests of the main conversation, and Valid the blocks among them that
+	// the model could still read. Made sums up, for each request, the blocks that the model had made by then.
 	// Sent would be equal to Made if no request left out a block.
 	Sent, Valid, Made int
 	// Tainted counts the requests with a block that is invalid because something before it has changed.

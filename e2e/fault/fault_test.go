@@ -25,8 +25,8 @@ func testFaults(t *testing.T, h schema.Harness) {
 	s.isWell()
 }
 
-// The host is missing when OpenCode starts. When it appears, no trace of the fault remains: tools and
-// commands are those of the host's last life.
+// The host is missing when OpenCode starts. When it appears, no trace of the fault remains: the tools and
+// commands are the ones that the last host registered.
 func TestMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessOpenCode) }
 
 func TestPiMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessPi) }

@@ -12,10 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A session that goes on without its host gets a message that says so. The message is stored when a turn has ended,
-// while the user may be sending the next prompt. Whatever the moment, each prompt makes one request, and the session
-// gets one message. Before, a prompt that met the message made OpenCode call the model once more, with an array that
-// ended with an answer.
+// A session that goes on without its host gets a message that says so. The message is stored when a turn has
+// ended, while the user may be sending the next prompt. Whatever the moment, each prompt makes one request,
+// and the session gets one message. A bug: if a prompt came while the message was being stored, OpenCode
+// called the model once more, with an array that ended with an answer.
 func TestMarkMeetsAPrompt(t *testing.T) {
 	const spread = 80 * time.Millisecond // of the moments at which the second prompts come
 	s := newScene(t, schema.HarnessOpenCode)

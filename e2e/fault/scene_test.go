@@ -49,10 +49,10 @@ type scene struct {
 	usual time.Duration
 	// isTagged is true if the session has messages that the host has seen.
 	isTagged bool
-	// isMounted is true if the data directory is a file system of its own.
+	// isMounted is true if a separate file system is mounted at the data directory.
 	isMounted bool
 
-	// mark counts the notices of Pi that are forgotten.
+	// mark is the number of Pi's notices that forgetNotices has skipped.
 	mark int
 
 	// mu guards notices and scripted.
@@ -230,7 +230,7 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	return ours[0], elapsed
 }
 
-// tag is the start of a user message that the host has seen.
+// tag is the first character of a user message that the host has seen, as in "§12§ ".
 const tag = "§"
 
 // works asserts that the host processes a prompt, and notes how long the turn usually takes.

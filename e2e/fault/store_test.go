@@ -124,8 +124,8 @@ func userVersion(t *testing.T, path string, to int) int {
 	return version
 }
 
-// diskFaults need a file system of their own, and are skipped if the test cannot mount one. The store's
-// own tests cover the same errors everywhere by making SQLite's calls fail.
+// diskFaults need a separate file system, and are skipped if the test cannot mount one. The store's own tests
+// cover the same errors everywhere by making SQLite's calls fail.
 func (s *scene) diskFaults() {
 	s.in("full", func() {
 		s.needsMount()
@@ -147,7 +147,7 @@ func (s *scene) diskFaults() {
 	})
 }
 
-// mountData mounts a disk of its own at the data directory, if it can. The disk is as small as doctor
+// mountData mounts a separate disk at the data directory, if it can. The disk is the smallest that doctor
 // accepts.
 func (s *scene) mountData() {
 	s.t.Helper()

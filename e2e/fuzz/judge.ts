@@ -94,7 +94,7 @@ const converters: Promise<Converters | undefined> = (async () => {
   return existsSync(path) ? ((await import(path)) as { judge: Converters }).judge : undefined
 })()
 
-/** One in this many passes without a bust is judged with the real converters. */
+/** Of the passes without a bust, the real converters judge one in this many. */
 const sampled = 20
 
 const profiles: Record<string, string> = {
@@ -105,7 +105,7 @@ const profiles: Record<string, string> = {
 /** Judges the requests of one session. */
 export class Judge {
   private good: Good | undefined
-  /** Busts that the host has stored, but whose answer never reached the shim. */
+  /** Busts that the host has stored, although their answer never reached the shim. */
   private pending: Pass[] = []
   private lastPass = 0
   private readonly tags = new Map<number, string>()
@@ -121,14 +121,14 @@ export class Judge {
   /** Whether messages that had been sent changed while the journal could not be written. */
   private isUnrecorded = false
   /**
-   * The newest request that is in the host's memory or in its journal, but not in both, since the last good one: its
-   * pass could not be stored, or its answer came too late. The next bust may be about it.
+   * The newest request since the last good one that is only in the host's memory or only in its journal. Either its
+   * pass could not be stored, or its answer came too late. The next bust may be about this request.
    */
   private halfKnown: readonly Turn[] | undefined
   private isForgetful = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
-  /** The session that this one is a copy of, and the other's message for each of ours. */
+  /** The session of which this one is a copy, and for each message of this session the original's message. */
   private original: { judge: Judge; messages: ReadonlyMap<string, string> } | undefined
 
   constructor(machine: Machine, session: Session, bound: Map<string, Bound>, scale: number, report: (rule: string, detail: string) => void) {
@@ -166,8 +166,9 @@ export class Judge {
    * session's messages to ours.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
-    // Thinking that has left the other session is not sent here either, even if it stands behind its old prompt again. For
-    // example, another agent of the other session took all of its thinking (-seed 100167).
+    // If thinking has left the other session, it is not sent here either, even if it stands behind its old prompt
+    // again. For example, the other session had switched to another agent and so lost all of its thinking (-seed
+    // 100167).
     for (const signature of other.lostThinking) this.lostThinking.add(signature)
     this.original = { judge: other, messages: new Map([...copied].map(([theirs, ours]) => [ours, theirs])) }
     if (!other.good) return
@@ -198,7 +199,7 @@ export class Judge {
     this.compare(structure(rawTurns, model), structure(turns, model))
     this.compare(thinking(rawTurns, rawTurns, model), thinking(rawTurns, turns, model))
     this.compare(unread(rawTurns, rawTurns), unread(rawTurns, turns))
-    // Without its database the host starts anew, but the shim may still apply the old host's answers.
+    // Without its database the host starts from nothing, but the shim may still apply the old host's answers.
     if (isGood && this.isForgetful) {
       this.isForgetful = false
       this.tags.clear()
@@ -210,8 +211,8 @@ export class Judge {
     if (isGood) this.extends(chain, rawTurns, verdict, attempt)
     else if (outcome === "applied" && this.good && !stands(this.good.raw, rawTurns)) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = rawTurns
-    // If the shim has repeated or lost a pass, there is one more pass that may have decided something, so the
-    // pressure is not checked.
+    // If the shim has repeated or lost a pass, a further pass may have decided something, so the judge does not check
+    // the pressure.
     if (passes.length === 1 && this.pending.length === 0) this.pressure(passes[0], verdict, attempt)
     await this.convertReally(attempt, verdict)
 
@@ -322,9 +323,9 @@ export class Judge {
   }
 
   /**
-   * Dropped content stays dropped as long as its message does not change. The exception is a call without its result:
-   * if a revert or another model has made its answer one that needs a call, and the journal has that bust, the call
-   * may come back.
+   * Dropped content stays dropped as long as its message does not change. The exception is a call without its result.
+   * After a revert or a change of the model, its answer may need a call. If the journal has that bust, the call may
+   * come back.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, passes: readonly Pass[]): void {
     const mayExpose = passes.some(({ verdict, bustCause }) => verdict === "hard" || bustCause === "transcript-changed")
@@ -341,8 +342,8 @@ export class Judge {
   }
 
   /**
-   * In a pass without the host, each unchanged message must go out as it was sent last. The shim may have learned a bust
-   * from the answer to a wrong guess, before the host was gone (-seed 100182).
+   * In a pass without the host, each unchanged message must go out as it was sent last. An exception: before the host
+   * was gone, the shim may have learned of a bust from the answer to a wrong guess (-seed 100182).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, outcome: string, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -361,7 +362,7 @@ export class Judge {
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
-    // In a hard pass the prefix is gone anyway, so a new date costs nothing there.
+    // In a hard pass the prefix is gone anyway, so a new date costs nothing.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
     if (same < 0) this.report("system-unrecorded", "the system prompt is another one than that of the last request, and the journal has no bust")
     else {
@@ -419,9 +420,9 @@ export class Judge {
   private pressure(pass: Pass | undefined, { expected, tokens, isGood }: Verdict, { model }: Attempt): void {
     // Until the next usage, the host believes the last one, so it misses what OpenCode has pruned meanwhile (-seed 700222).
     if (!pass || !isGood || pass.size === 0 || this.happened.refused || this.happened.pruned) return
-    // A steady pass sends what it has looked at. The first one of a fork does so with the edits of its original, of which
-    // nothing that was sent in the fork tells. Behind a lost database, a session may be recognised as such a fork in
-    // its first pass, whatever that pass decides (-seed 700231).
+    // A steady pass sends the prompt whose size it has estimated. The first pass of a fork applies the edits of its
+    // original, which no earlier request of the fork shows. After the loss of the database, the host may recognise a
+    // session as such a fork in its first pass, with any verdict (-seed 700231).
     const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 ? [expected, tokens] : [expected]
     const isNear = (real: number) => {
       const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
@@ -442,13 +443,13 @@ export class Judge {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // Without the host nobody repairs thinking that OpenCode itself invalidates, for example when a reminder moves
-      // to another message.
+      // If OpenCode itself invalidates thinking, for example when a reminder moves to another message, only the host
+      // could repair that.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
-    // A shim that was loaded anew has no patches yet. Without a host it can only send OpenCode's own array, whose thinking
-    // is bound to what was sent before.
+    // A newly loaded shim has no patches yet. Without a host it can only send OpenCode's own array, whose thinking is
+    // bound to the prompts that were sent before.
     const isForgetful = outcome === "unchanged" && this.happened.reloaded
     if (invalid.length > 0 && !isForgetful) {
       const was = this.bound.get(invalid[0]!.signature)!.chain
@@ -456,8 +457,8 @@ export class Judge {
       const what = same < 0 ? "another system prompt" : same < was.blocks.length ? `a prompt whose block ${same} was ${show(was.blocks[same])} and is ${show(chain.blocks[same])}` : "another answer"
       this.report("binding-invalid", `${invalid.length} of ${sent.size} thinking blocks are bound to another prefix, first that of ${invalid[0]!.message}, to ${what}`)
     }
-    // With another model or agent the host takes all thinking for invalid. If only the newest answer has thinking, nothing
-    // of the last request changes with it, so that such a pass is no bust.
+    // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
+    // thinking, its removal changes no part of the last request, so such a pass is not a bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {

@@ -95,7 +95,7 @@ export class Machine implements Clock {
     }
   }
 
-  /** Takes the write lock of the database, like another program that writes. Returns whether it got the lock. */
+  /** Takes the write lock of the database, as another writing program would. Returns whether it got the lock. */
   lock(): boolean {
     if (this.locker || !existsSync(this.database)) return false
     try {

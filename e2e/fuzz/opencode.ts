@@ -61,7 +61,7 @@ export interface Message {
   parts: Part[]
 }
 
-/** A row of OpenCode's database. It keeps the bytes, because every pass reads them anew. */
+/** A row of OpenCode's database. It keeps the bytes, because every pass decodes them again. */
 export class Row {
   private bytes: string | undefined
   readonly message: Message
@@ -146,7 +146,7 @@ export class Session {
     return this.rows.findLast((row) => row.message.info.role === "assistant")
   }
 
-  /** The array of a request, read anew. A reminder has a new id each time. */
+  /** The array of a request, decoded again for each request. A reminder has a new id each time. */
   array(ids: Ids): Message[] {
     const array = this.rows.map((row) => row.copy())
     if (this.reminds) {

@@ -2,8 +2,8 @@ import type { Message, Part } from "./opencode.ts"
 import type { Block, Model, Turn } from "./provider.ts"
 
 /**
- * A violation. The rules here are those of the providers, and limits on how a text may change. They look only at what
- * is sent, not at how magicctx works.
+ * A violation. The rules here are the providers' rules, and limits on how a text may change. They look only at the sent
+ * requests, not at how magicctx works.
  */
 
 export interface Hit {
@@ -95,7 +95,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // The last answer as the provider sees it, if it waits for the results of its calls.
+  // The last answer as the provider sees it, if the model waits for the results of its calls.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
@@ -165,7 +165,7 @@ export type Edits = (message: string) => Map<number, Set<string>>
 /** Whether a tag was ever given in the session. */
 export type Given = (tag: number) => boolean
 
-/** A text, and the rests of it after removing one leading given tag after the other. */
+/** Returns the text, and each text that is left after removing one more leading tag that the host has given. */
 export function untagged(text: string, given: Given): string[] {
   const all = [text]
   for (;;) {
@@ -262,8 +262,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    // Of an answer that must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
-    // OpenCode sends a sentence of its own in the result's place.
+    // If an answer must keep a call, a dropped call stays as a skeleton. Its result is then a placeholder, unless
+    // OpenCode replaces the result by a sentence.
     const result = placeholder.exec(resultOf(now))
     const isDropped = result ? has("drop", Number(result[1])) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
@@ -271,10 +271,10 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
   }
 }
 
-/** What OpenCode sends in place of an output that it has pruned. */
+/** The text that OpenCode sends in place of a pruned output. */
 const pruned = "[Old tool result content cleared]"
 
-/** The result that the model is shown of a call. */
+/** The result of a call as the model reads it. */
 function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>): string {
   if (time?.compacted) return pruned
   return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")

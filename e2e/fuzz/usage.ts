@@ -9,7 +9,7 @@ export class Caches {
   /** By model, the prompt that the provider saw last. */
   private readonly cached = new Map<Model, { chain: Chain; at: number }>()
 
-  /** scale is that of tokensOf. */
+  /** scale is the same factor as in tokensOf. */
   constructor(clock: Clock, scale: number) {
     this.clock = clock
     this.scale = scale
@@ -43,7 +43,7 @@ export function floor(session: Session, { chain }: Verdict, scale: number): numb
   for (const { block, bytes: its } of chain.blocks) {
     const isCall = block.kind === "result" || block.kind === "call"
     if (isCall && !calls.includes(block.id) && block.message !== rows.at(-1)!.id) bytes -= Math.max(0, its - 200)
-    // An answer that stays keeps its signed thinking, and the text that stands for it keeps the answer.
+    // If an answer stays, its signed thinking stays, too.
     const isSigned = block.kind === "thinking" && block.signature !== ""
     if (!isCall && !isSigned && !kept.has(block.message)) bytes -= Math.max(0, its - 40)
   }

@@ -233,8 +233,8 @@ export class World {
     this.plugin.tell("session.created", { sessionID: copy.id, info: { ...this.sessionInfo(copy), title: "a session (fork #1)" } })
     for (const row of copy.rows) this.plugin.updated(row)
     this.session = copy
-    // A user needs longer for a fork than the event of the original's last answer needs to reach the host. The two sessions
-    // do not wait for each other there (-seed 100211).
+    // A real user forks only after the event of the original's last answer has reached the host. Without this pause the
+    // fork could come first, because the host does not order the calls of two sessions (-seed 100211).
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 
@@ -247,7 +247,7 @@ export class World {
     this.judge.happened.flush = true // harmless if the flush did not arrive
   }
 
-  /** Prunes old outputs, as OpenCode does if the user has switched that on: all of them, some, or the empty ones. */
+  /** Prunes old outputs, as OpenCode does if the user has switched pruning on: all of them, some, or the empty ones. */
   private prune(random: Random): void {
     const old = this.session.rows.slice(0, Math.floor(this.session.rows.length / 2))
     const which = random.weighted({ all: 4, some: 3, empty: 3 })
@@ -354,7 +354,7 @@ export class World {
     disturbed.end()
     const outcome = this.outcome()
     const verdict = await this.judge.judge({ raw, versions, wire, system: system.join("\n"), model: session.model, outcome })
-    // A pass that could not be stored in time, for example on a busy machine, may not drop anything either.
+    // If a pass could not be stored in time, for example on a busy machine, it drops nothing either.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }
 
@@ -417,8 +417,8 @@ export class World {
     if (this.refusals >= 4) {
       this.refusals = 0
       this.revert(Random.of(this.seed, "give up", this.passes))
-      // If a prompt of the user is the newest message now, the turn goes on with it, and with the model that it names
-      // (-seed 310125).
+      // If the newest message is now a prompt of the user, the turn goes on with that prompt, and with the model that
+      // it names (-seed 310125).
       const asked = session.newestUser()!.message.info.model
       session.model = models.find(({ provider, id }) => provider === asked?.providerID && id === asked.modelID)!
     }

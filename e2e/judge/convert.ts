@@ -79,8 +79,8 @@ export const converters = {
     api: "mistral-large-latest",
     open: (fetch, api) => createMistral({ ...key, fetch })(api),
   },
-  // A gateway takes the prompt as the SDK has it, and itself speaks to Claude with Anthropic's package. OpenCode's
-  // adaptations for that package are not made for a gateway.
+  // A gateway takes the prompt in the SDK's own form, and itself calls Claude with Anthropic's package. For a gateway,
+  // OpenCode does not make its adaptations for that package.
   gateway: {
     npm: "@ai-sdk/gateway",
     api: "anthropic/claude-sonnet-4.5",
@@ -91,7 +91,7 @@ export const converters = {
 
 export type ConverterName = keyof typeof converters
 
-/** A Refusal is the package's own error: it cannot express this array for its provider. */
+/** A Refusal is an error of the package: it cannot express this array for its provider. */
 export class Refusal extends Error {}
 
 class Kept extends Error {}

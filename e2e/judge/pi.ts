@@ -1,4 +1,4 @@
-// Converts steps of Pi to the body of the provider's request, by what was seen of Pi on the wire (docs/pi.md). A step is
+// Converts steps of Pi to the body of the provider's request, as Pi was seen to do on the wire (docs/pi.md). A step is
 // an answer of Pi with the results behind it, or another message alone.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
@@ -55,7 +55,7 @@ export const speaks = (name: ConverterName): boolean => name in dialects
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
-/** Pi's own array: steps without those that vanished, each with its results behind it. */
+/** Pi's own array: all steps that have not vanished, each with its results behind it. */
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
@@ -65,7 +65,7 @@ function flatten(steps: Step[]): PiMessage[] {
   })
 }
 
-/** Messages of Pi's own become texts of the user. What Pi writes around them does not matter here. */
+/** Messages with Pi's own roles become texts of the user. The text that Pi writes around them does not matter here. */
 function asText(m: PiMessage): PiMessage {
   if (m.role === "bashExecution") return { ...m, content: `Ran \`${m.command}\`\n\`\`\`\n${m.output}\n\`\`\`` }
   return m.summary === undefined ? m : { ...m, content: `<summary>\n${m.summary}\n</summary>` }
@@ -229,7 +229,9 @@ function toChat(all: PiMessage[]): Body {
   return messages.length === 0 ? undefined : { messages: [{ role: "system", content: "You are a coding agent." }, ...messages] }
 }
 
-/** The evidence about thinking in Pi's raw array. Only what the asked model has thought reaches the provider as thinking. */
+/**
+ * The evidence about thinking in Pi's raw array. Only the thinking of the asked model reaches the provider as thinking.
+ */
 export function evidenceOfPi(raw: Step[], binds: boolean): Evidence {
   const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }
   const asked = askedBy(raw)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Binding decides how the server reacts if a thinking block comes back behind another prefix than the
-// one behind which it was made. Claude 5.1 and later bind each thinking block to its prefix: the tools,
+// A Binding decides how the server reacts if a thinking block comes back behind a prefix that has changed
+// since the server made the block. Claude 5.1 and later bind each thinking block to its prefix: the tools,
 // the system prompt and all content before the block.
 type Binding int
 

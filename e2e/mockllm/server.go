@@ -24,7 +24,7 @@ type Server struct {
 	cache    promptcache.Cache
 	nextID   int
 	binding  binding
-	// abandoned is closed when a client gives a request up, and then replaced.
+	// When a client gives up a request, the server closes abandoned and replaces it by a new channel.
 	abandoned chan struct{}
 }
 

@@ -15,8 +15,8 @@ const (
 	ClaudeModel = AnthropicProvider + "/claude-mock-5-0"
 	// SmallModel writes the titles.
 	SmallModel = AnthropicProvider + "/claude-mini-5-0"
-	// BindingModel and OtherBindingModel are of a generation that binds thinking to the conversation
-	// before it. OpenCode knows them by their ids.
+	// BindingModel and OtherBindingModel belong to a generation that binds thinking to the conversation
+	// before it. OpenCode recognises them by their ids.
 	BindingModel      = AnthropicProvider + "/claude-fable-5-1"
 	OtherBindingModel = AnthropicProvider + "/claude-fable-5-2"
 

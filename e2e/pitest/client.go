@@ -176,7 +176,7 @@ func isOfType(types ...string) func(Record) bool {
 	return func(r Record) bool { return slices.Contains(types, r.Type) }
 }
 
-// Await waits for a record that is wanted, among those from now on, and those before if any is wanted.
+// Await waits for a wanted record. It looks at the records that already exist, and then at new ones.
 func (p *Pi) Await(ctx context.Context, isWanted func(Record) bool) (Record, error) {
 	r, _, err := p.records.await(ctx, 0, isWanted)
 	return r, err

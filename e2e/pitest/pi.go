@@ -31,8 +31,8 @@ type Options struct {
 	Extensions []string
 	// Model is "provider/model". If it is empty, opencodetest.ClaudeModel answers.
 	Model string
-	// Thinking is the level of thinking, "off" if it is empty. The provider expects of a model that thinks
-	// that each of its turns begins with a thought.
+	// Thinking is the level of thinking, "off" if it is empty. If a model thinks, the provider expects that
+	// each of its turns begins with a thought.
 	Thinking string
 	// Limits apply to all models. The zero value means opencodetest.DefaultLimits.
 	Limits opencodetest.Limits
@@ -156,8 +156,8 @@ func Run(ctx context.Context, o Options, args ...string) (Printed, error) {
 // Output returns everything that the process has printed to its standard error.
 func (p *Pi) Output() string { return p.stderr.String() }
 
-// Stop ends the input of the process, as a client that quits does. It waits for the process, and kills
-// what is left of its process group. It is an error if the process does not end by itself.
+// Stop ends the input of the process, as a client that quits does. It waits for the process, and kills the
+// other processes of its group. If the process has to be killed, Stop returns an error.
 func (p *Pi) Stop() (err error) {
 	p.ended.Do(func() {
 		_ = p.stdin.Close() // the process may be gone

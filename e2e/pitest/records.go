@@ -121,7 +121,7 @@ func (r *records) len() int {
 	return len(r.all)
 }
 
-// ErrEnded means that Pi has ended before it wrote what was waited for.
+// ErrEnded means that Pi has ended before it wrote the awaited record.
 var ErrEnded = errors.New("pi has ended")
 
 // await returns the first record from a position on that is wanted, and the position behind it.

@@ -12,8 +12,9 @@ const (
 	terminate = syscall.SIGTERM
 )
 
-// lead makes the command the leader of a process group of its own, so that killGroup reaches its tools.
+// lead makes the command the leader of a new process group, so that killGroup reaches its tools.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills what is left of the command's process group. That the group is gone is no error.
+// killGroup kills the remaining processes of the command's process group. If there are none, that is no
+// error.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -18,8 +18,8 @@ import (
 // switches models and forks, and a harness that compacts on its own.
 var edge = session{name: "edge", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playEdge}
 
-// piEdge shows them in a session of Pi, with those that only Pi has: a reload of the extensions, a switch
-// to another session, and the branches of a session's tree.
+// piEdge shows the same events in a session of Pi. It adds events that only Pi has: a reload of the
+// extensions, a switch to another session, and the branches of a session's tree.
 var piEdge = edge.with(schema.HarnessPi)
 
 func playEdge(ctx context.Context, r *recording) error {

@@ -38,8 +38,8 @@ const (
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
 
-// summary answers a question to the historian. It names every second file, so that the receipts find some of what they
-// look for.
+// summary answers a question to the historian. It names every second file, so that the receipts find some of
+// their anchors.
 func summary(prompt string) mockllm.Step {
 	r := historiantest.RangeOf(prompt)
 	told := "Comments were added"

@@ -40,7 +40,8 @@ const (
 	stepsOfTurn       = 7
 )
 
-// A handover is invisible: the provider receives the same bytes as without it, and no prompt fails.
+// A handover is invisible to the provider: it receives the same bytes as without the handover, and no prompt
+// fails.
 func TestHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessOpenCode) }
 
 func TestPiHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessPi) }
@@ -263,9 +264,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests while the newer host has not come. A Pi that brings
-// it needs longer to start than the sessions of the test would last. The last pass of each session is
-// the newer host's, and passes go on meanwhile.
+// hold delays the answers to a session's last requests until the newer host has come. The Pi that brings the
+// newer host needs longer to start than the sessions of the test would otherwise last. So the newer host
+// serves the last pass of each session, and other passes go on in the meantime.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

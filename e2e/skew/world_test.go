@@ -28,14 +28,14 @@ const testTimeout = 10 * time.Minute
 // A world is a user's machine: the user, projects, and the model's provider.
 type world struct {
 	t *testing.T
-	// harness is that of all processes.
+	// harness is the harness of all processes.
 	harness schema.Harness
 	ctx     context.Context
 	root    string
 	user    *stage.User
 	mock    *mockllm.Server
-	// came is closed when the newer host serves. While it is nil, no session waits for that. It is used
-	// while the mock chooses an answer, and so by one session at a time.
+	// came is closed when the newer host serves. While it is nil, no session waits for the newer host. Only
+	// one session uses it at a time, because the mock chooses one answer at a time.
 	came chan struct{}
 }
 

@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// isAlive reports whether a process exists. When the host ends, init collects it, so a zombie does not
-// count as alive.
+// isAlive reports whether a process exists. When the host ends, init collects it, so no zombie remains that
+// would look alive.
 func isAlive(p *os.Process) bool { return p.Signal(syscall.Signal(0)) == nil }

@@ -31,8 +31,8 @@ func NewUser(root string, p Product) (*User, error) {
 	return &User{Product: p, Home: home, DataDir: filepath.Join(root, "magic")}, nil
 }
 
-// WithoutHistorian are settings of a user whose sessions have no historian, so that the model's script
-// gets no questions but those of the session.
+// WithoutHistorian are settings that switch the historian off, so that the scripted model gets only the
+// questions of the session.
 const WithoutHistorian = `{"historian": {"disable": true}}`
 
 // Configure writes the user's magicctx.jsonc. A project's file may not set most keys.

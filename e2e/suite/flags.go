@@ -15,8 +15,8 @@ var (
 	piVersion = flag.String("pi", string(pitest.V087), "version of Pi for the tests: 0.87 or 0.74")
 )
 
-// All reports whether the tests repeat each session in the other harness and the other dialect, even if
-// the session does not depend on them, and play each at its full length.
+// All reports whether the tests play each session at its full length, in both harnesses and in both dialects,
+// even if the session depends on neither.
 func All() bool { return *all }
 
 // Pi is the version of all Pis that the tests start.

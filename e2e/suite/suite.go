@@ -21,9 +21,9 @@ const buildTimeout = 5 * time.Minute
 // missing is the reason why the tests of this process cannot run on this machine.
 var missing error
 
-// Main is the body of a TestMain. It calls build with a directory for the build, runs the tests, and
-// returns the exit code. If build fails with stage.ErrCannotBuild, the tests run all the same, and each
-// of them learns from Needs that it cannot run.
+// Main is the body of a TestMain. It calls build with a directory for the build, runs the tests, and returns
+// the exit code. If build fails with stage.ErrCannotBuild, Main still runs the tests, and Needs then skips
+// each of them (in CI, fails it).
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {

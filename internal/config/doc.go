@@ -14,10 +14,10 @@
 //	          <dir>/magic-context.jsonc
 //	          <dir>/.opencode/magic-context.jsonc
 //
-// <config> is $XDG_CONFIG_HOME, else ~/.config. <harness> is, for OpenCode, $OPENCODE_CONFIG_DIR, then
-// <config>/opencode; for Pi, $PI_CODING_AGENT_DIR, then ~/.pi/agent. The magic-context files belong to
-// the original plugin, which is written in TypeScript. They keep working, including keys that the
-// original plugin has renamed since.
+// <config> is $XDG_CONFIG_HOME, else ~/.config. For OpenCode, <harness> is $OPENCODE_CONFIG_DIR, then
+// <config>/opencode. For Pi, it is $PI_CODING_AGENT_DIR, then ~/.pi/agent. The magic-context files belong to
+// the original plugin, which is written in TypeScript. They keep working, including keys that the original
+// plugin has renamed since.
 //
 // Strings in the user's file may hold {env:NAME} and {file:PATH}. A project is untrusted, because
 // cloning a repository must not give it the user's secrets or control of the user's agents: see

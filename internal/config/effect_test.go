@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TestKeysWithoutEffectAreMarked reads the program's sources: a key has the tag effect:"none" if and only
-// if nothing outside of the packages that load the configuration reads its field. The tag keeps a key
-// out of the settings that install creates, and warns whoever sets it.
+// TestKeysWithoutEffectAreMarked reads the program's sources: a key has the tag effect:"none" if and only if
+// nothing outside of the packages that load the configuration reads its field. install leaves a key with the
+// tag out of the settings that it creates, and a user who sets such a key gets a warning.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	read := fieldsThatAreRead(t, "../..")
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[schema.Config]()) {

@@ -86,13 +86,13 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// without removes a file from the candidates. It keeps one file from being both levels when a session
-// runs in the user's configuration directory.
+// without removes a file from the candidates. If a session runs in the user's configuration directory, the
+// user's file would otherwise also be the project's.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// read parses the first candidate that exists. If that does not parse, read warns and leaves the level
+// read parses the first candidate that exists. If that file does not parse, read warns and leaves the level
 // empty, because the user did not mean the next candidate.
 func (l *loader) read(candidates []string) level {
 	for i, file := range candidates {

@@ -178,8 +178,8 @@ func leavesOf(object leaf) []leaf {
 	return all
 }
 
-// samples returns two valid values of a key. Of two numbers the first is less, and of two switches it is
-// off.
+// samples returns two valid values of a key. If they are numbers, low is the smaller one; if they are
+// switches, low is off.
 func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 	switch typ.Kind() {
 	case reflect.Pointer:
@@ -222,7 +222,7 @@ func texts(r rules) (a, b any) {
 	return valid[0], valid[1]
 }
 
-// check loads a user's and a project's value of one key and compares the effective value.
+// check loads a user's and a project's value of one key, and compares the effective value with want.
 func check(t *testing.T, load loadFunc, key leaf, mine, theirs, want any, trusted bool) {
 	t.Helper()
 	if key.at[0] == "trusted_projects" {
@@ -248,8 +248,8 @@ func nested(t *testing.T, at path, value any) string {
 	return string(text)
 }
 
-// Whatever a project's file holds, it changes no key that is not its own, and moves no other in the wrong
-// direction.
+// A project's file with any content changes only the keys that a project may set, and each of these only in
+// the allowed direction.
 func TestHostileCloneOddFilesChangeNothingElse(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "clone")

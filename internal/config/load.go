@@ -112,8 +112,7 @@ func newLoader(env func(string) string) *loader {
 	return l
 }
 
-// merge returns base with over on top: objects are merged key by key, any other value replaces the old
-// one.
+// merge returns base, overridden by over: it merges objects key by key, and replaces any other value.
 func merge(base, over object) object {
 	merged := make(object, len(base)+len(over))
 	for key, value := range base {

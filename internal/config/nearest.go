@@ -20,7 +20,8 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// plain removes the way in which words are joined: protectedTags and protected_tags become equal.
+// plain removes the differences in the way words are joined, so that protectedTags and protected_tags become
+// equal.
 func plain(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A path leads to a value. Its elements are keys, and for example "[2]" for the third element of a
-// list.
+// A path leads to a value. Its elements are keys such as "memory", and indices such as "[2]" for the third
+// element of a list.
 type path []string
 
 func (p path) with(key string) path { return append(slices.Clip(p), key) }

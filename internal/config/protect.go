@@ -75,9 +75,9 @@ func (p Patterns) MatchPath(directory, path string) bool {
 
 var errPattern = errors.New("the pattern ends inside [ or {, or closes what it has not opened")
 
-// compilePattern translates a pattern into a regular expression. Package regexp matches in linear time,
-// whatever the pattern; a matcher that tries one alternative after the other takes 2^60 attempts for 60
-// times "{,}".
+// compilePattern translates a pattern into a regular expression. Package regexp matches every pattern in
+// linear time. A matcher that tries one alternative after the other would take 2^60 attempts for 60 times
+// "{,}".
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPatternBytes {
 		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternBytes)

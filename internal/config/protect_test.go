@@ -50,7 +50,7 @@ func TestMatchesPath(t *testing.T) {
 	}
 }
 
-// What is beyond the bounds is left out, and the patterns before it still count.
+// Patterns beyond the bounds are left out, and the patterns before them still count.
 func TestHostileClonePatternsAreBounded(t *testing.T) {
 	many := make([]string, maxPatterns, maxPatterns+1)
 	for i := range many {

@@ -39,9 +39,9 @@ func Threshold(cfg schema.Config, provider, model string, limitTokens int) (perc
 
 func isPositive(n float64) bool { return n > 0 && !math.IsInf(n, 1) }
 
-// ofModel looks up "provider/model" and "model". If neither is there, it cuts the last -segment off the
-// model and tries both again, until no segment is left. So the key of a base model covers its derived
-// ids, for example "gpt-5" also "gpt-5-fast". The last resort is "default".
+// ofModel looks up "provider/model" and "model". If neither is there, it cuts the last -segment off the model
+// and tries both again, until no segment is left. So the key of a base model also covers ids derived from it:
+// for example, "gpt-5" covers "gpt-5-fast". If no key fits, "default" counts.
 func ofModel(values map[string]float64, provider, model string) (float64, bool) {
 	for id := model; ; {
 		for _, key := range keysOf(provider, id) {

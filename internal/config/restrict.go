@@ -19,9 +19,9 @@ const (
 	mayAdd     = "add"
 )
 
-// A restriction removes from a project's level whatever the project may not set. A cloned repository may
-// ship any file, so an untrusted project may only make things safer, or choose matters of taste. It
-// must not raise costs, hang prompts, or choose where text is sent.
+// A restriction removes from a project's level all values that the project may not set. A cloned repository
+// may ship any file, so an untrusted project may only make things safer, or choose matters of taste. It must
+// not raise costs, hang prompts, or choose where text is sent.
 //
 // It also removes bad values. In the merged tree, a bad value would hide the user's value and then fall
 // back to the default, which would undo a restriction of the user.
@@ -54,7 +54,8 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	l.keepAPIKey(project, user)
 }
 
-// agentsOf keeps a project from starting an optional agent: its block alone would do that.
+// agentsOf prevents a project from starting an optional agent. Otherwise a block in the project's file would
+// start it.
 func (r *restriction) agentsOf(user *level) {
 	for _, name := range []string{"dreamer", "sidekick"} {
 		if !r.project.named[name] || user.named[name] {
@@ -96,8 +97,8 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 	}
 }
 
-// agent restricts the block of a hidden agent. With a bad value the whole block of the project goes, as
-// in checker.agent, and the user's block stays.
+// agent restricts the block of a hidden agent. If a value is bad, it removes the whole block of the project,
+// as in checker.agent, and the user's block stays.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
 	if inner, ok := value.(object); ok {
@@ -156,7 +157,8 @@ func (r *restriction) mapping(key path, tree object, value any, may string, mine
 	for _, k := range slices.SortedFunc(slices.Values(target.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
 		why := ""
 		for _, other := range mine.MapKeys() {
-			// An entry covers further models than its key says, so it is held against all of the user's.
+			// An entry also covers models that its key does not name, so it is compared with all entries of
+			// the user.
 			if why = worse(may, mine.MapIndex(other), target.MapIndex(k)); why != "" {
 				break
 			}

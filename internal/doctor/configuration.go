@@ -84,7 +84,7 @@ func (x *examination) configuration(ctx context.Context) {
 func (x *examination) conflicts(ctx context.Context) {
 	isFree, isInstalled := true, x.isInstalled(ctx)
 	x.eachUsed(ctx, func(h Harness) {
-		if h.Conflicts == nil || isInstalled && !h.isListed(ctx) { // another plugin may work where ours does not
+		if h.Conflicts == nil || isInstalled && !h.isListed(ctx) { // another plugin may work if ours does not
 			return
 		}
 		found, err := h.Conflicts(ctx)

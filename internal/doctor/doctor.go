@@ -37,7 +37,7 @@ type Finding struct {
 	fix func(context.Context) error
 	// stops is true if magicctx does not work because of this finding. Every Fail does.
 	stops bool
-	// isFallback is true if the fix is only for the case that something else stays broken.
+	// isFallback is true if Repair may apply the fix only while another problem stays unsolved.
 	isFallback bool
 }
 
@@ -48,7 +48,7 @@ type Options struct {
 	DataDir    string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
 	RuntimeDirs []string
-	// OtherDirs are further directories, in which the running host may have its socket: it may have
+	// OtherDirs are further directories in which the running host may have its socket, because it may have
 	// started with another environment.
 	OtherDirs []string
 	Directory string // the project whose configuration counts
@@ -65,7 +65,8 @@ type Options struct {
 	FreeBytes func(path string) (uint64, error)
 	// Timeout bounds each check. 0 means 30 s.
 	Timeout time.Duration
-	// Harnesses are the harnesses to examine. One that is not used on this machine is not mentioned.
+	// Harnesses are the harnesses to examine. Examine does not mention a harness that is not used on this
+	// machine.
 	Harnesses []Harness
 }
 

@@ -522,8 +522,9 @@ func TestFilesOfOthersAreTold(t *testing.T) {
 	}
 }
 
-// Anybody may create the directory for the sockets of another user, with a socket in it at which a
-// program waits for that user. No advice and no repair may make that directory the user's own.
+// Anybody may create the directory for the sockets of another user, and put a socket into it at which a
+// program waits for that user. Doctor must neither advise the user to take over that directory, nor do so
+// itself.
 func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	o := well(t)
 	dir := o.RuntimeDirs[0]
@@ -563,7 +564,7 @@ func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
 	}
 }
 
-// OpenCode has settings of its own, which Pi does not read.
+// Pi does not read OpenCode's settings.
 func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	o := well(t)
 	write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "opencode", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
@@ -703,7 +704,7 @@ func TestPiFindings(t *testing.T) {
 	}
 }
 
-// Who uses Pi only hears nothing of OpenCode.
+// If a user uses only Pi, doctor does not mention OpenCode.
 func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 	o, _ := pi(t)
 	must(t, os.Remove(filepath.Join(filepath.Dir(o.Executable), "opencode")))
@@ -716,7 +717,7 @@ func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 	}
 }
 
-// What is broken in one harness changes nothing in the configuration of the other.
+// A problem in one harness changes nothing in the configuration of the other.
 func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	o, h := pi(t)
 	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
@@ -735,7 +736,7 @@ func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	}
 }
 
-// A plugin that is gone, or that finds no host, does nothing at all.
+// If the plugin is missing or finds no host, magicctx does nothing at all.
 func TestPluginThatCannotWorkIsNotWell(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, o *Options, dir string)
@@ -841,7 +842,7 @@ func TestFreeBytesKnowsThisDisk(t *testing.T) {
 	}
 }
 
-// A check that does not look at its context is given up, and the checks after it still run.
+// If a check ignores its context, doctor gives up the check, and still runs the checks after it.
 func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 	o := well(t)
 	o.Timeout = 50 * time.Millisecond
@@ -865,7 +866,7 @@ func TestHostileCloneChecksEndAtTheirDeadline(t *testing.T) {
 	}
 }
 
-// What is kept, and for how long, is shown on every machine.
+// On every machine, doctor shows which data magicctx keeps, and for how long.
 func TestB10RetentionIsShown(t *testing.T) {
 	x := examination{Options: well(t), check: "retention"}
 	x.Now = func() time.Time { return time.UnixMilli(1).Add(200 * 24 * time.Hour) } // the session was used at 1

@@ -11,21 +11,20 @@ import (
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
 type Conflict struct{ Where, Problem, Remedy string }
 
-// A ShimProblem is something that is wrong with an installed plugin. IsFatal means that the plugin finds
-// no host.
+// A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
 }
 
-// A Harness is one harness, with functions that look at its configuration. A check whose function is nil
-// is left out.
+// A Harness is one harness, with functions that read its configuration. If a function is nil, doctor skips
+// its check.
 type Harness struct {
 	ID schema.Harness
-	// Name is the name for people, and Program the one on the PATH.
+	// Name is the name for people, for example "OpenCode". Program is the name of the program on the PATH.
 	Name, Program string
-	// HoldsCompactionBack means that the plugin holds the harness's own compaction back while it works,
-	// so that the setting stays on.
+	// HoldsCompactionBack means that the plugin prevents the harness's own compaction while the plugin works.
+	// So the harness's setting may stay on.
 	HoldsCompactionBack bool
 	// Conflicts finds other programs that work on the same sessions.
 	Conflicts func(context.Context) ([]Conflict, error)
@@ -40,7 +39,7 @@ type Harness struct {
 	// RestoreCompaction switches the harness's own compaction on again, if the installation has switched
 	// it off.
 	RestoreCompaction func(context.Context) error
-	// Shim finds what is wrong with the plugin that install has put into the data directory.
+	// Shim finds the problems of the plugin that install has put into the data directory.
 	Shim func(context.Context) ([]ShimProblem, error)
 	// RenewShim installs the plugin of this program there.
 	RenewShim func(context.Context) error
@@ -61,7 +60,7 @@ func (h Harness) isListed(ctx context.Context) bool {
 	return err == nil && file != ""
 }
 
-// isUsed reports whether there is anything to say about a harness: its program is on the PATH, or a
+// isUsed reports whether doctor examines a harness. It does if the harness's program is on the PATH, or if a
 // configuration lists our plugin or cannot be read.
 func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	if _, err := x.LookPath(h.Program); err == nil {
@@ -74,8 +73,8 @@ func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	return file != "" || err != nil
 }
 
-// eachUsed examines the harnesses that are used, or the first one if none is. The findings are about that
-// harness.
+// eachUsed calls look for each harness that is used, or for the first harness if none is used. The findings
+// of look are about that harness.
 func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 	var used []Harness
 	for _, h := range x.Harnesses {

@@ -18,7 +18,7 @@ const NamedBy = "MAGICCTX_HOST"
 // JavaScript launcher some hundred.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram has the words that a plugin uses for such a path, too.
+// errNoProgram has the same words as a plugin's message about such a path.
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program that NamedBy names. It returns the problem as a sentence, empty if there

@@ -46,8 +46,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory that is fit for the host's socket, "" if none is. unfit holds
-// the directories before it.
+// runtimeDir returns the first directory in which the host can have its socket, "" if there is none. unfit
+// holds the directories before it.
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {
@@ -58,7 +58,7 @@ func (x *examination) runtimeDir() (fit string, unfit []string) {
 	return "", unfit
 }
 
-// forSocket checks the directories that a host would prefer to the one it uses. Their problems are
+// forSocket checks the directories that a host would prefer to the directory that it uses. Their problems are
 // failures only if no directory is usable.
 func (x *examination) forSocket() {
 	fit, unfit := x.runtimeDir()
@@ -140,9 +140,9 @@ func (x *examination) isOurs(path string, info fs.FileInfo, find finder) bool {
 // root is the user whose files are there because somebody ran magicctx with sudo.
 const root = 0
 
-// foreignRemedy never advises to take over the directory of another user. Anybody may have created it,
-// with a socket or a database inside that wait for a victim. Only root's files in the data directory can
-// be taken over, because root could have changed them anyway.
+// foreignRemedy never advises the user to take over the directory of another user. Anybody may have created
+// it and put a prepared socket or database into it. It advises to take over only root's files in the data
+// directory, because root can change all files anyway.
 func (x *examination) foreignRemedy(path string, owner int) string {
 	switch {
 	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):

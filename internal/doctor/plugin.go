@@ -66,7 +66,7 @@ func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	return "", tried
 }
 
-// maxRecordBytes is more than the record of a path has.
+// maxRecordBytes is larger than any record of a path.
 const maxRecordBytes = 64 << 10
 
 // recordedHost returns the host that an installation has recorded beside the plugin.

@@ -103,8 +103,8 @@ func endProcess(pid int) string {
 	return fmt.Sprintf("end process %d; the next session starts a new host", pid)
 }
 
-// compareMinor compares the major and minor numbers of two versions. known is false if one of them is
-// no version.
+// compareMinor compares the major and minor numbers of two versions. known is false if a or b is not a
+// version.
 func compareMinor(a, b string) (order int, known bool) {
 	var a1, a2, b1, b2 int
 	if _, err := fmt.Sscanf(a, "%d.%d", &a1, &a2); err != nil {

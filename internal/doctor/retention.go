@@ -10,10 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// expiredGrace is how far a host may be behind with deleting: it does so at its start and once a day.
+// expiredGrace is how long an expired session may stay before doctor reports it. A host deletes such sessions
+// at its start and once a day.
 const expiredGrace = 7 * 24 * time.Hour
 
-// retention says how long things are kept, and finds sessions that should be gone.
+// retention says how long the host keeps its data, and finds sessions that it should have deleted.
 func (x *examination) retention(ctx context.Context) {
 	x.ok("sessions are kept for %d days after their last use, tool replies for %d, unused models for %d; the newest %s and the newest %s stay",
 		days(store.KeptSession), days(store.KeptReply), days(store.KeptModel),

@@ -41,7 +41,8 @@ func (x *examination) store(ctx context.Context) {
 	x.aside(found.Aside)
 }
 
-// aside reports damaged databases that were moved aside. The user can delete them at some time.
+// aside reports damaged databases that were moved aside. The user can delete them when they are no longer
+// needed.
 func (x *examination) aside(files []string) {
 	var bytes int64
 	for _, file := range files {

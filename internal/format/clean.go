@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"),
-// OSC, DCS and other strings with their terminator ("\x1b]0;title\a"), and short
-// ones ("\x1bc"). Of a string without a terminator in its line only the
-// beginning is taken out, so that what follows stays visible. A string ends before the
-// next string begins: otherwise each of many unfinished ones would be followed to the end
-// of the text.
+// sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings
+// with their terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its
+// line, only its beginning is removed, so that the text behind it stays visible. A string ends at the latest
+// where the next one begins. Otherwise the matcher would follow each of many unfinished strings to the end of
+// the text.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u0090\u0098\u009c-\u009f\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
@@ -30,9 +29,9 @@ func Clean(text string) string { return clean(text, "") }
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.
 func CleanLines(text string) string { return clean(text, "\n\t") }
 
-// CleanAll is CleanLines, but takes nothing out: every character that a terminal
-// does not show becomes "?". It is for the content of a file that the user is
-// about to agree to, because a sequence that is taken out could hide some of it.
+// CleanAll is like CleanLines, but removes nothing: every character that a terminal does not show becomes
+// "?". It is for the content of a file that the user is about to agree to, because a removed sequence could
+// hide a part of the file.
 func CleanAll(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

@@ -125,8 +125,8 @@ func TestCleanJSONKeepsItsMeaning(t *testing.T) {
 	})
 }
 
-// The time for a text is in proportion to its length. Where each unfinished sequence was
-// followed to the end of the text, this one took hours.
+// The time for a text is in proportion to its length. An earlier version followed each unfinished sequence to
+// the end of the text, and took hours for this text.
 func TestHostileSequencesAreReadOnce(t *testing.T) {
 	const n = 50_000
 	for start, left := range map[string]string{"\x1b]": "a", "\u009d": "?a", "\u0090": "?a", "\u0098": "?a", "\u009e": "?a", "\u009f": "?a"} {
@@ -136,8 +136,7 @@ func TestHostileSequencesAreReadOnce(t *testing.T) {
 	}
 }
 
-// Whatever the text, a clean one is fit for a terminal, and cleaning it again
-// changes nothing.
+// For every text, the cleaned text is safe to print on a terminal, and cleaning it again changes nothing.
 func TestCleanTextIsFit(t *testing.T) {
 	runes := []rune("ab[]0;mJ\\Pc \x1b\x9b\x07\n\t\r\u202e\u2066\u200d\u0301日🙂\ufffd")
 	rapid.Check(t, func(r *rapid.T) {

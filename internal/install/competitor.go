@@ -18,11 +18,12 @@ import (
 // A competitor is a plugin that rewrites the same messages. With two of them in one session, each pass of
 // one destroys the prefix that the other has cached.
 type competitor struct {
-	// is tells by the name of a package.
+	// is reports whether the package with this name is the competitor.
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// mentions are texts of which such a copy contains one, whatever its path is.
+	// mentions are texts. Every copy of the competitor contains at least one of them, even if its path has
+	// another name.
 	mentions []string
 	// problem is a sentence about the plugin %s.
 	problem string
@@ -68,7 +69,7 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 }
 
 // namedDirectories is how many directories above a plugin may carry a competitor's name, as in
-// opencode-dcp/dist/index.js. Beyond them the name is that of a project or a person.
+// opencode-dcp/dist/index.js. A name further up belongs to a project or a person.
 const namedDirectories = 2
 
 // matches examines a plugin file or directory. If another package's package.json was found above it,
@@ -111,8 +112,8 @@ func (c competitor) isMentioned(path string) bool {
 // maxAbove bounds the directories above a plugin that are searched for its package.json.
 const maxAbove = 32
 
-// pluginName returns the name by which a plugin is known. If spec is a path, that is the name in its
-// package.json. If there is no such name, it is the path, and isNamed is false.
+// pluginName returns the name by which a plugin is known. If spec is a path, that is the name in the plugin's
+// package.json. If the package.json has no name, pluginName returns the path, and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
@@ -176,8 +177,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor in a plugin directory, nil if the entry is none. It may be a link to
-// a checkout, and may have any name.
+// discovered returns the competitor that an entry of a plugin directory is, nil if it is none. The entry may
+// be a link to a checkout, and may have any name.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -215,8 +216,8 @@ func discoveredFolder(path, name string) *competitor {
 	return nil
 }
 
-// Conflicts finds everything that cannot work beside magicctx in the configurations that apply at the
-// place. It is the one list of conflicts: an installation, doctor and a running host go by it.
+// Conflicts finds everything that cannot work beside magicctx in the configurations that apply at the place.
+// Installations, doctor and a running host all use this list of conflicts.
 func Conflicts(ctx context.Context, p Place) ([]Conflict, error) {
 	target, err := p.target()
 	if err != nil {

@@ -23,8 +23,8 @@ type Conflict struct {
 // A ConflictError lists the reasons why nothing was installed.
 type ConflictError struct {
 	Conflicts []Conflict
-	// Harness is the harness's name, and CompactionOff the configuration in which an earlier
-	// installation has switched its own compaction off, empty if none has.
+	// Harness is the harness's name. CompactionOff is the configuration in which an earlier installation has
+	// switched the harness's own compaction off, empty if there is none.
 	Harness, CompactionOff string
 }
 

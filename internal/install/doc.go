@@ -1,18 +1,18 @@
-// Package install puts the shim into a harness's configuration and takes it out again.
+// Package install adds the shim to a harness's configuration, and removes it again.
 //
 // The configuration file belongs to its author. Comments, order and indentation stay, an inserted line
-// follows the style of its neighbours, and removing it restores the former bytes. Every change is
-// planned first, so that it can be shown. Applying the plan fails if somebody has edited the file in
-// between. Two files in the user's data directory belong to an edited file:
+// follows the style of its neighbours, and removing it restores the former bytes. The package first plans
+// every change, so that the user can see it. If somebody has edited the file in between, applying the plan
+// fails. Two files in the user's data directory belong to an edited file:
 //
 //	installed/<hash of its path>.backup   the file as it would be without us
 //	installed/<hash of its path>.json     our changes, and hashes of the result and the backup
 //
-// They do not lie beside the edited file, because a repository could ship them there. A project's file
-// is edited only if it lies in the project without any link that leads out of it.
+// They do not lie beside the edited file, because a repository could ship them there. The package edits a
+// project's file only if no link on its path leads out of the project.
 //
-// OpenCode edits its configuration by itself (it adds "$schema"), so at removal the hash often does not
-// match. In that case only our changes are undone.
+// OpenCode also edits its configuration (it adds "$schema"), so at a removal the hash often does not match.
+// In that case, the removal undoes only our changes.
 //
 // It may import schema, internal/config, internal/format and internal/json.
 package install

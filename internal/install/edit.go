@@ -15,7 +15,7 @@ type former struct {
 	HasCompaction bool `json:"has_compaction"`
 	// Entry is the spec of a shim that was listed before, if any.
 	Entry string `json:"entry,omitempty"`
-	// Compaction holds the former values of those of the harness's switchesOff that were set.
+	// Compaction holds the former values of the keys in the harness's switchesOff, if they were set.
 	Compaction map[string]json.Value `json:"compaction,omitempty"`
 }
 
@@ -51,10 +51,9 @@ func (p Place) formerOf(d *document, spec string) (former, error) {
 	return f, nil
 }
 
-// enable lists the plugin, unless it is listed in any form, and switches compaction off where the harness
-// needs that.
-// earlier is the spec of an earlier installation, if any. If replace accepts an entry of the shim with
-// another spec, the new spec replaces that entry.
+// enable adds the plugin to the list, unless the list already has it in some form. If the harness needs it,
+// enable also switches compaction off. earlier is the spec of an earlier installation, if any. If replace
+// accepts an entry of the shim with another spec, the new spec replaces that entry.
 func (p Place) enable(d *document, spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := p.pluginsOf(d)
 	if err != nil {
@@ -92,8 +91,8 @@ func (p Place) enable(d *document, spec, earlier string, replace func(entry stri
 	return nil
 }
 
-// disable undoes enable in a document that was edited since. A value that its author has changed again
-// stays.
+// disable undoes enable in a document that was edited since. If the author has changed a value again, the
+// value stays.
 func (p Place) disable(d *document, spec string, f former) error {
 	plugins, err := p.pluginsOf(d)
 	if err != nil {
@@ -139,8 +138,8 @@ func (p Place) pluginsOf(d *document) (*hujson.Array, error) {
 	return list, nil
 }
 
-// switchedCompaction returns the object of compaction settings if an installation changes it, nil if not
-// or if the document has none.
+// switchedCompaction returns the object of compaction settings if an installation changes it. It returns nil
+// if an installation does not change it, or if the document has none.
 func (p Place) switchedCompaction(d *document) (*hujson.Object, error) {
 	if p.Harness.HoldsCompactionBack() {
 		return nil, nil
@@ -175,9 +174,9 @@ func (p Place) specOf(entry *hujson.ArrayElement) *hujson.Value {
 
 func mustText(v hujson.Value) string { s, _ := text(v); return s }
 
-// ownEntry returns the index of the entry that loads the shim, -1 if there is none. An entry with the
-// first of the specs wins over one with the second, and that over any other entry that is known to load
-// the shim.
+// ownEntry returns the index of the entry that loads the shim, -1 if there is none. It prefers an entry with
+// the first of the specs, then an entry with the second one, then any other entry that is known to load the
+// shim.
 func (p Place) ownEntry(file string, plugins *hujson.Array, specs ...string) int {
 	found, rank := -1, len(specs)+1
 	if plugins == nil {

@@ -154,7 +154,7 @@ func TestRemovalKeepsLaterEdits(t *testing.T) {
 			"{\n  \"compaction\": {\n    // keep off!\n  }\n}\n",
 		},
 		{
-			// OpenCode inserts it by itself if a configuration lacks it.
+			// If a configuration has no $schema, OpenCode inserts one.
 			"$schema in front",
 			"{\n  \"a\": 1\n}\n",
 			strings.Replace("{\n  \"a\": 1,\n  \"plugin\": [\"/opt/shim/index.js\"],\n  \"compaction\": {\n    \"auto\": false,\n    \"prune\": false\n  }\n}\n", "{", "{\n  \"$schema\": \"s\",", 1),

@@ -8,11 +8,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Harness is what an installation must know of one harness: where its configuration lies, how a plugin
-// is listed there, and what cannot work beside ours. All else in this package is the same for all of them.
+// A Harness holds the facts about one harness that an installation needs: where its configuration lies, how
+// the configuration lists a plugin, and which plugins conflict with ours. All other code in this package is
+// the same for all harnesses.
 type Harness struct {
 	ID schema.Harness
-	// Name is the name for people, and Program the one on the PATH.
+	// Name is the name for people, for example "OpenCode". Program is the name of the program on the PATH.
 	Name, Program string
 	// List is the key of the list of plugins in a configuration.
 	List string
@@ -29,9 +30,9 @@ type Harness struct {
 
 	// userDirectories returns the possible directories of the user's configuration, first choice first.
 	userDirectories func(Place) []string
-	// noUserDirectory is the error if there are none.
+	// noUserDirectory is the error if there is no such directory.
 	noUserDirectory error
-	// projectDirectories returns those of a project.
+	// projectDirectories returns the possible directories of a project's configuration.
 	projectDirectories func(project string) []string
 	// inForce returns the configurations that apply at a place, each merged over the ones before it, and
 	// the directories in which the harness and its plugins look for more.
@@ -47,8 +48,8 @@ type Harness struct {
 	npmSpec func(name string) string
 
 	// compactionSwitch is the key, in "compaction", that switches the harness's own compaction off.
-	// switchesOff are the keys there that an installation sets to false. It sets none if the plugin can
-	// hold a compaction back while it works.
+	// switchesOff are the keys in "compaction" that an installation sets to false. There are none if the
+	// plugin can prevent compactions while it works.
 	compactionSwitch string
 	switchesOff      []string
 
@@ -58,13 +59,13 @@ type Harness struct {
 	// without an entry in a configuration; with discoversFolders, the folders that hold one, too.
 	discoveryDirectories []string
 	discoversFolders     bool
-	// pluginConflicts finds conflicts of a plugin that is no competitor. It is optional.
+	// pluginConflicts finds conflicts with a plugin that is not a competitor. It may be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
 	// shimDirectory is the name of our plugin's directory in the data directory, and below the
 	// projectDirectory of a project.
 	shimDirectory, projectDirectory string
-	// projectNote is a sentence for those who install for a project, empty for none.
+	// projectNote is a sentence that an installation for a project shows, empty for none.
 	projectNote string
 }
 
@@ -81,8 +82,8 @@ func HarnessOf(id schema.Harness) *Harness {
 	return nil
 }
 
-// HoldsCompactionBack reports whether the plugin holds the harness's own compaction back while it works,
-// so that an installation leaves the setting alone.
+// HoldsCompactionBack reports whether the plugin prevents the harness's own compaction while the plugin
+// works. If so, an installation leaves the setting alone.
 func (h *Harness) HoldsCompactionBack() bool { return len(h.switchesOff) == 0 }
 
 var errNoHarness = errors.New("no harness is named")

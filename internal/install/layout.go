@@ -11,8 +11,8 @@ import (
 // children are the members of an object or the elements of an array.
 type children interface {
 	len() int
-	// lead is the white space and comments before child i. For i = len, it is that before the closing
-	// bracket.
+	// lead is the white space and comments before child i. For i = len, it is the white space and comments
+	// before the closing bracket.
 	lead(i int) *hujson.Extra
 	// tail is the white space and comments between the value of child i and its comma. If it is not nil
 	// on the last child, there is a trailing comma.

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// OpenCode lists plugins in opencode.json(c). Its own compaction folds history that this program keeps,
-// and nothing but the configuration holds it back, so an installation switches it off.
+// OpenCode lists plugins in opencode.json(c). Its own compaction would summarise history that this program
+// keeps. Only the configuration can prevent that, so an installation switches it off.
 var OpenCode = &Harness{
 	ID: schema.HarnessOpenCode, Name: "OpenCode", Program: "opencode", List: "plugin", Package: "@magicctx/opencode",
 
@@ -85,7 +85,7 @@ func openCodeInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// openCodeSpecOf knows that an entry is either a spec or a list [spec, options].
+// openCodeSpecOf returns the spec of an entry. An entry is either a spec or a list [spec, options].
 func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	value := entry
 	if tuple, ok := entry.Value.(*hujson.Array); ok {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of like: of the file that it replaces, or of the directory that it is new
-// in. Otherwise an installation by root would lock the user out.
+// keepOwner gives f the owner of like, which is the file that f replaces, or the directory of a new f.
+// Otherwise an installation by root would lock the user out.
 func keepOwner(f *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() || like.IsDir() && os.Geteuid() != 0 {

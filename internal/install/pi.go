@@ -12,11 +12,11 @@ import (
 )
 
 // Pi lists packages in settings.json. An entry in "packages" is loaded after all other extensions of the
-// user, so that our plugin sees the messages as the others have left them; one in "extensions", or a file
-// in <agent directory>/extensions, is loaded before them (seen with Pi 0.74 and 0.87). `pi list` shows the
-// entry, `pi remove` with its path takes it out, and Pi ignores a path that does not exist.
+// user, so that our plugin sees the messages after the others have changed them. An entry in "extensions", or
+// a file in <agent directory>/extensions, is loaded before them (seen with Pi 0.74 and 0.87). `pi list` shows
+// the entry, `pi remove` with its path removes it, and Pi ignores a path that does not exist.
 //
-// Our plugin holds Pi's compaction back while it works, so an installation leaves that setting alone.
+// Our plugin cancels Pi's compactions while it works, so an installation leaves that setting alone.
 var Pi = &Harness{
 	ID: schema.HarnessPi, Name: "Pi", Program: "pi", List: "packages", Package: "@magicctx/pi",
 
@@ -48,7 +48,7 @@ func piUserDirectories(p Place) []string {
 	return []string{filepath.Join(p.home(), ".pi", "agent")}
 }
 
-// piInForce returns the settings that Pi merges. It adds the lists of packages of both.
+// piInForce returns the settings that Pi merges. Pi joins the lists of packages of both files.
 func piInForce(p Place) (files, dirs []string) {
 	dirs = piUserDirectories(p)
 	if p.Project != "" {
@@ -60,7 +60,7 @@ func piInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// piSpecOf knows that an entry is either a spec or an object with a "source" and filters.
+// piSpecOf returns the spec of an entry. An entry is either a spec or an object with a "source" and filters.
 func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	filtered, ok := entry.Value.(*hujson.Object)
 	if !ok {
@@ -72,7 +72,7 @@ func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	return nil
 }
 
-// piRemote are the beginnings of a spec that is no path. Pi takes everything else for one.
+// piRemote are the beginnings of specs that are not paths. Pi reads every other spec as a path.
 var piRemote = []string{"npm:", "git:", "github:", "http:", "https:", "ssh:", "builtin:"}
 
 func piIsPath(spec string) bool {

@@ -31,7 +31,7 @@ func (h *home) traces() map[string]string {
 	return all
 }
 
-// The diff shows all that an installation does to Pi's settings: one package more.
+// An installation adds one package to Pi's settings and changes nothing else. The diff shows that.
 func TestPiInstallAddsOnePackage(t *testing.T) {
 	for _, test := range []struct{ name, before, diff string }{
 		{
@@ -75,7 +75,7 @@ func TestPiInstallAddsOnePackage(t *testing.T) {
 	}
 }
 
-// Pi writes its settings anew whenever one of them changes.
+// Pi rewrites its settings file whenever one of the settings changes.
 func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 	for _, test := range []struct{ name, rewritten, left string }{
 		{
@@ -257,7 +257,7 @@ func TestPiConflictsAreNamedAndNothingIsTouched(t *testing.T) {
 	}
 }
 
-// What lies in a project may be committed, and Pi asks whether it is trusted.
+// The files in a project may be committed, and Pi asks the user whether to trust the project.
 func TestPiProjectInstall(t *testing.T) {
 	h := newPi(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -285,7 +285,8 @@ func TestPiProjectInstall(t *testing.T) {
 	}
 }
 
-// Both harnesses share the data directory and the copy of the program, and none takes the other's away.
+// Both harnesses share the data directory and the copy of the program. Uninstalling one harness removes
+// nothing that the other needs.
 func TestUninstallLeavesTheOtherHarness(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {

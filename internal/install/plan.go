@@ -170,7 +170,7 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	// An entry that an earlier installation wrote is ours to replace. One that the user wrote stays.
+	// If an earlier installation wrote the entry, this one may replace it. If the user wrote it, it stays.
 	replace := func(entry string) bool {
 		return isChosen || o.isStale(file, entry) || earlier.Spec != "" && o.sameSpec(file, entry, earlier.Spec)
 	}
@@ -212,8 +212,8 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 	return p, err
 }
 
-// renewLoader records the hash of a loader that is written anew into a project whose configuration
-// stays.
+// renewLoader records the hash of a loader that is written again into a project, without a change of the
+// project's configuration.
 func (p *Plan) renewLoader(earlier *record) {
 	for _, f := range p.files {
 		if earlier.Loader != "" && f.path == earlier.Loader {
@@ -401,7 +401,7 @@ func (p *Plan) Apply() error {
 	if p.remove {
 		return p.applyRemoval()
 	}
-	// The plugin goes first: the configuration must not name one that does not exist.
+	// The plugin is written first: the configuration must not name a plugin that does not exist.
 	for _, f := range p.files {
 		if err := f.write(); err != nil {
 			return err
@@ -420,7 +420,7 @@ func (p *Plan) Apply() error {
 		}
 		p.record.Settings, p.record.SettingsHash = p.Settings.File, hash(p.Settings.Content)
 	}
-	// The record goes first: a record without its edit does no harm, but an edit without its record
+	// The record is written first: a record without its edit does no harm, but an edit without its record
 	// cannot be undone.
 	if err := p.vault.write(p.record, p.backup); err != nil {
 		return err

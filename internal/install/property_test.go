@@ -119,7 +119,7 @@ func (w *writer) extra() {
 	}).Draw(w.t, "extra"))
 }
 
-// For every file, removing restores its bytes, with the backup and without it.
+// For every file, uninstalling restores its bytes, with the backup and without it.
 func TestUninstallUndoesInstallByteForByte(t *testing.T) {
 	for _, h := range Harnesses {
 		t.Run(h.Name, func(t *testing.T) { uninstallUndoesInstall(t, h) })

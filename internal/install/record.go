@@ -20,14 +20,14 @@ import (
 type record struct {
 	// File is the edited file.
 	File string `json:"file"`
-	// Harness is the harness that reads the file. Records of the first release have none: theirs is
-	// OpenCode.
+	// Harness is the harness that reads the file. Records of the first release name no harness; they are
+	// OpenCode's.
 	Harness schema.Harness `json:"harness,omitempty"`
 	// Spec is the plugin entry that we inserted.
 	Spec string `json:"spec"`
 	// IsNew is true if the file did not exist. Then there is no backup.
 	IsNew bool `json:"is_new,omitzero"`
-	// Installed is the hash of the edited file, and Backup that of the backup.
+	// Installed is the hash of the edited file, and Backup the hash of the backup.
 	Installed string `json:"installed"`
 	Backup    string `json:"backup,omitempty"`
 	Former    former `json:"former"`
@@ -145,8 +145,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content that an installed file would have without us. exact is true if that is
-// the former file byte for byte. It returns nil if the file would not exist.
+// withoutUs returns the content that an installed file would have without our changes. exact is true if the
+// content equals the former file byte for byte. If the file would not exist, withoutUs returns nil.
 func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
 	backup, err := v.readBackup(r)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 		}
 	}
 
-	// Keys that nothing reads would be empty promises.
+	// The created file must not offer keys that no code reads.
 	for _, key := range []string{`"embedding"`, `"auto_update"`, `"sqlite"`, `"auto_search"`, `"thinking_level"`} {
 		if strings.Contains(content, key) {
 			t.Errorf("%s has no effect, and is shown", key)

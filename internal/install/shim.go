@@ -116,8 +116,9 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// shimToRemove returns the files in the data directory that no other installation uses, none of them if
-// another installation of the same harness uses them. The copy of the program serves all harnesses.
+// shimToRemove returns the files of the shim in the data directory that a removal deletes. If another
+// installation of the same harness uses the shim, it returns none. The copy of the program serves all
+// harnesses.
 func (p Place) shimToRemove(v vault) ([]string, error) {
 	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
 	if err != nil {
@@ -151,12 +152,12 @@ func removeOwn(files []string) error {
 	return nil
 }
 
-// inCache matches programs that may be gone tomorrow: those that npx and `go run` start.
+// inCache matches programs in the caches of npx and `go run`, which may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost makes the shim start the program at executable. If that lies in a cache that may be emptied,
-// the shim starts a copy in the data directory. invoked is the path by which the program was started. It
-// is preferred if it is the same file: it may be a link that stays when the program is updated.
+// UseHost makes the shim start the program at executable. If that lies in a cache that may be emptied, the
+// shim starts a copy in the data directory. invoked is the path by which the program was started. If it is
+// the same file, UseHost prefers it, because it may be a link that stays when the program is updated.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()
@@ -191,8 +192,8 @@ func isSameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// A ShimProblem is something that keeps an installed shim from working, or from being the one of this
-// program.
+// A ShimProblem is a reason why an installed shim does not work, or is not the shim that this program
+// carries.
 type ShimProblem struct {
 	Problem string
 	// IsFatal means that no host starts.

@@ -19,8 +19,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// A program installs the shim that it carries. A new version, a program that was moved and a second
-// program are found, and installing again repairs each of them.
+// A program installs the shim that it carries. Doctor finds the shim of another version, a moved program and
+// a second program. Installing again repairs each of them.
 func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -93,7 +93,7 @@ func TestInstallingAgainMendsTheCarriedShim(t *testing.T) {
 	}
 }
 
-// What lies in a project may be committed, so it names no path of this machine.
+// The files in a project may be committed, so they name no path of this machine.
 func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	for _, configuration := range []string{"opencode.json", ".opencode/opencode.jsonc"} {
 		t.Run(configuration, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	}
 }
 
-// npx and `go run` start a program that is gone tomorrow, so a copy is installed.
+// npx and `go run` start a program that may soon be deleted, so a copy of it is installed.
 func TestProgramInACacheIsCopied(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""

@@ -125,15 +125,15 @@ func RestoreCompaction(ctx context.Context, place Place) (*Plan, error) {
 		return p, nil
 	}
 	p.After = after
-	// The record describes the file as it is now. A removal therefore still finds the way back.
+	// The record describes the file after this change, so a later removal can still undo the installation.
 	changed := *r
 	changed.Installed = hash(after)
 	p.record = &changed
 	return p, nil
 }
 
-// restoreCompaction gives the keys that an installation has switched off their former values. A value
-// that its author has changed again stays.
+// restoreCompaction restores the former values of the keys that an installation has switched off. If the
+// author has changed a value again, the value stays.
 func (p Place) restoreCompaction(d *document, f former) error {
 	compaction, err := p.switchedCompaction(d)
 	if err != nil || compaction == nil {

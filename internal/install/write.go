@@ -121,8 +121,8 @@ func makeDirectory(dir string, perm fs.FileMode) error {
 	return keepOwner(f, info)
 }
 
-// checkWritable refuses a file that its owner has made read-only. A rename over it would work all the
-// same.
+// checkWritable refuses a file that its owner has made read-only. A rename over the file would work in spite
+// of its mode.
 func checkWritable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,7 +29,7 @@ func sources(t schema.TokensBySource) []source {
 	}
 }
 
-// promptOf returns the size of the prompt that the parts add up to.
+// promptOf returns the size of the prompt, which is the sum of its parts.
 func promptOf(t schema.TokensBySource) (sum int64) {
 	for _, part := range sources(t) {
 		sum += part.tokens
@@ -113,8 +113,8 @@ func (s *screen) bar(st schema.SessionStatus) {
 	s.line(" " + s.markNames(marks, at, cells))
 }
 
-// markNames names the marks under their places, behind or before the place. A name that
-// finds no room is left out; the name of the high mark comes first.
+// markNames writes the names of the marks under the bar, behind or before the place of each mark. It leaves
+// out names for which there is no room, and places the name of the high mark first.
 func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	line := []rune(strings.Repeat(" ", cells))
 	isFree := func(from, n int) bool {
@@ -137,7 +137,7 @@ func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	return s.Paint(Faint, strings.TrimRight(string(line), " "))
 }
 
-// legend names the parts of the bar that hold anything.
+// legend names the parts of the bar that are not empty.
 func (s *screen) legend(t schema.TokensBySource) {
 	var entries, painted []string
 	for _, part := range sources(t) {
@@ -151,8 +151,8 @@ func (s *screen) legend(t schema.TokensBySource) {
 	s.flow(entries, painted)
 }
 
-// flow puts entries side by side, in as many lines as they need. painted holds them
-// with their colours.
+// flow puts entries side by side, in as many lines as they need. painted holds the same entries with their
+// colours.
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0
 	for i, entry := range entries {

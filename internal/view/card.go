@@ -135,7 +135,7 @@ func nextBustOf(st schema.SessionStatus) string {
 	return text
 }
 
-// costOf names an estimated cost. A model without a price has an unknown one.
+// costOf formats an estimated cost. If the model has no price, the cost is unknown.
 func costOf(dollars *float64) string {
 	if dollars == nil {
 		return "an unknown amount"
@@ -261,7 +261,7 @@ func cacheLifeOf(st schema.SessionStatus) string {
 	return format.Span(time.Duration(st.CacheLifeMS)*time.Millisecond) + " (" + format.Clean(st.CacheLifeReason) + ")"
 }
 
-// priceOf returns the newest price that a pass has weighed.
+// priceOf describes the newest price that a pass has weighed.
 func priceOf(p *schema.PricedPass) string {
 	if p == nil {
 		return "none weighed yet"
@@ -273,7 +273,7 @@ func priceOf(p *schema.PricedPass) string {
 	return text
 }
 
-// thinkingOf returns the thinking that busts have cost.
+// thinkingOf describes the thinking that was lost because of busts.
 func thinkingOf(st schema.SessionStatus) string {
 	switch {
 	case !st.BindsThinking:

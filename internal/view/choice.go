@@ -11,11 +11,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Choice is what a person has chosen to see of the sessions.
+// A Choice says which sessions a person wants to see, and in which order.
 type Choice struct {
-	// Selected is the place of the session with the card, in the chosen order.
+	// Selected is the index, in the chosen order, of the session that has the card.
 	Selected int
-	// Sort is the place of the chosen order in orders.
+	// Sort is the index of the chosen order in orders.
 	Sort int
 	// Filter keeps the sessions whose title, model, directory, harness or id contains it. IsTyping says that
 	// keys go into the filter.
@@ -67,7 +67,7 @@ const (
 	KeyBackspace
 )
 
-// page is how far a page key goes.
+// page is the number of sessions that a page key moves by.
 const page = 10
 
 // Pressed returns the choice after a key, and whether the person wants to leave. total is the number of

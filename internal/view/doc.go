@@ -1,7 +1,6 @@
-// Package view draws what people look at: the live screen of status --watch, the
-// text of status, history and doctor. Its sub-packages draw a replay: report for a
-// terminal, page for a browser. A view decides nothing, asks no host and waits
-// for nothing: it gets data and returns text.
+// Package view draws the output for people: the live screen of status --watch, and the text of status,
+// history and doctor. Its sub-packages draw a replay: report for a terminal, page for a browser. A view
+// decides nothing, asks no host and waits for nothing: it gets data and returns text.
 //
 // It may import schema, internal/format and, for the findings that it draws,
 // internal/doctor. Only cmd imports it, and e2e tests the page in a browser.

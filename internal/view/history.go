@@ -72,7 +72,7 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 // idColumns is the width of the end of an id. The end is enough to name a session.
 const idColumns = 10
 
-// endOf returns the end of an id. A character that is cleaned away would make another id.
+// endOf returns the end of an id. If cleaning removed a character, the result would be another id.
 func endOf(id string) string {
 	runes := []rune(format.Clean(id))
 	return string(runes[max(0, len(runes)-idColumns):])
@@ -187,8 +187,8 @@ func (c tableColumn) pad(text string) string {
 	return column{width: c.width, isRight: c.isRight}.pad(text)
 }
 
-// table draws rows. The first column takes the space that the rest leaves, up to its width. Of the rest, the
-// last columns are left out if there is no room.
+// table draws rows. The first column takes the space that the rest leaves, up to its width. If there is no
+// room, table leaves out the last columns.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {

@@ -62,8 +62,8 @@ func TestPrintedHistory(t *testing.T) {
 	}
 }
 
-// Whatever a model, a harness or a project has written, the output fits the terminal and holds no foreign
-// escape sequence.
+// For any text from a model, a harness or a project, the output fits the terminal and holds no foreign escape
+// sequence.
 func TestHistoryIsFitForATerminal(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b[m\n\té日本🙂\u0301\u202e")), 0, 60, -1)
 	rapid.Check(t, func(r *rapid.T) {

@@ -27,8 +27,8 @@ type column struct {
 	cell    func(*screen, schema.SessionStatus) (text string, colour Colour)
 }
 
-// listColumns are the columns behind the title, in their order. rank orders them by
-// importance: on a narrow screen those with the highest rank go first.
+// listColumns are the columns behind the title, in their order. rank orders them by importance: a narrow
+// screen leaves out the columns with the highest rank first.
 var listColumns = []struct {
 	rank int
 	column
@@ -58,7 +58,7 @@ var listColumns = []struct {
 	}}},
 }
 
-// harnessColumn is in front of the others while sessions of several harnesses are shown.
+// harnessColumn stands before the other columns while sessions of several harnesses are shown.
 var harnessColumn = column{"HARNESS", 8, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 	return format.Clean(string(st.Harness)), Plain
 }}

@@ -13,17 +13,17 @@ import (
 type Live struct {
 	// Status is the newest answer of the host, nil before the first one.
 	Status *schema.StatusResult
-	// Away is the reason why the host does not answer, empty while it does. AwaySince is the time at
-	// which that began.
+	// Away is the reason why the host does not answer, empty while it answers. AwaySince is the time since
+	// which it has not answered.
 	Away      string
 	AwaySince time.Time
 	Color     bool
-	// Choice is what the person at the terminal has chosen to see.
+	// Choice says which sessions the person at the terminal wants to see.
 	Choice Choice
 }
 
-// Heard returns the live data after an answer of the host. If status is nil, the host does not answer,
-// for the reason that away gives; the last status then stays.
+// Heard returns the live data after an answer of the host. If status is nil, the host does not answer, and
+// away is the reason; the last status then stays.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	switch {
 	case status != nil:
@@ -47,7 +47,7 @@ const (
 type screen struct {
 	width, height int
 	now           time.Time
-	// namesHarness means that sessions of several harnesses are shown, so that each has to say its own.
+	// namesHarness means that sessions of several harnesses are shown, so each session names its harness.
 	namesHarness bool
 	Painter
 	lines []string
@@ -111,8 +111,8 @@ func (s *screen) away(v Live) {
 // maxWarningLines bounds the lines of warnings on a live screen. The status command prints them all.
 const maxWarningLines = 4
 
-// troubles draws what is broken: first, in red, and with the remedy. Warnings about a configuration
-// follow in yellow.
+// troubles draws the problems: first the faults that stop magicctx, in red and with their remedies, then the
+// warnings about a configuration, in yellow.
 func (s *screen) troubles(st schema.StatusResult) {
 	broken, odd := split(st)
 	if len(broken) > 0 {
@@ -131,7 +131,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// split returns the causes for which nothing works, and the other warnings.
+// split separates the warnings about faults that stop magicctx (broken) from all other warnings (odd).
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {

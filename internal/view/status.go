@@ -13,7 +13,7 @@ import (
 // maxRows is the number of sessions that a printed status lists.
 const maxRows = 10
 
-// A Page is where a status is printed.
+// A Page describes the output on which a status is printed.
 type Page struct {
 	// Width is the number of columns. No line is longer, unless Width is below 36.
 	Width int
@@ -33,8 +33,8 @@ func (s *screen) print(w io.Writer) error {
 	return err
 }
 
-// PrintStatus prints the status of the host: what is broken, the session that worked last, and a list
-// of all sessions.
+// PrintStatus prints the status of the host: the problems, the session that worked last, and a list of all
+// sessions.
 func PrintStatus(w io.Writer, st schema.StatusResult, p Page) error {
 	s := p.screen()
 	s.namesHarness = s.namesHarness || SeveralHarnesses(st.Sessions)
@@ -65,7 +65,7 @@ func PrintSession(w io.Writer, st schema.SessionStatus, p Page) error {
 	return s.print(w)
 }
 
-// PrintDropped prints what the passes of a session have dropped, newest decision first.
+// PrintDropped prints the units that the passes of a session have dropped, newest decision first.
 func PrintDropped(w io.Writer, st schema.SessionStatus, p Page) error {
 	s := p.screen()
 	s.line(" " + s.Paint(Strong, cut(titleOf(st), s.width-2)))

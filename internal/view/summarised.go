@@ -28,7 +28,7 @@ func (s *screen) historyFacts(st schema.SessionStatus) {
 	}
 }
 
-// historyFaults names the reasons why history is not summarised as it should be.
+// historyFaults names the reasons why the historian does not summarise the history as it should.
 func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	h := st.History
 	if h == nil {
@@ -45,7 +45,8 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	return faults
 }
 
-// retryOf says when a model is asked again, and what stands in for it.
+// retryOf says after how many passes a model is asked again, and that extracts stand in for its summaries
+// until then.
 func retryOf(passes int) string {
 	when := "with the next pass that needs it"
 	if passes > 0 {

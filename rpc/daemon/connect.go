@@ -15,18 +15,16 @@ import (
 // dial takes microseconds, and the user is waiting, so the pause is short.
 const startPoll = time.Millisecond
 
-// lookEverywhere is after how many dials one dial looks in all directories. The
-// new host has the environment of this process, so it listens where this process
-// would. Only a host that somebody else starts in this moment listens elsewhere.
+// lookEverywhere is the number of dials after which one dial looks in all directories. The new host has the
+// environment of this process, so it listens where this process would. Only a host that somebody else starts
+// in this moment listens elsewhere.
 const lookEverywhere = 50
 
-// Connect dials the host of the endpoint's data directory, in whichever runtime
-// directory its socket is. If no host is running, Connect calls start, and then
-// dials until the new host answers or ctx ends. The channel that start returns
-// receives when the new process ends. If the running host is of an older
-// release, Connect asks it to stop and starts a new one; the older host's
-// clients reconnect to the new host. If many processes connect at the same time,
-// only one of them starts a host.
+// Connect dials the host of the endpoint's data directory, in whichever runtime directory its socket is. If
+// no host is running, Connect calls start, and then dials until the new host answers or ctx ends. start
+// returns a channel, which receives a value when the new process ends. If the running host is of an older
+// release, Connect asks it to stop and starts a new one; the older host's clients reconnect to the new host.
+// If many processes connect at the same time, only one of them starts a host.
 func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, err error)) (net.Conn, error) {
 	conn, err := dialCurrent(ctx, e)
 	if !needsStart(err) {

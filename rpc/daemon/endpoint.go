@@ -65,9 +65,8 @@ func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock"
 // startLock is the path of the lock that a bridge holds while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-// dataLock is the path of the second lock of a host. It keeps a host out that
-// another environment, for example one without XDG_RUNTIME_DIR, has given
-// another runtime directory.
+// dataLock is the path of the second lock of a host. It keeps out a second host that started with another
+// environment, for example without XDG_RUNTIME_DIR, and so has another runtime directory.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
 // RuntimeDirs returns the directories in which this process would put the

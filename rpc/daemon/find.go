@@ -14,10 +14,9 @@ import (
 	"strings"
 )
 
-// LookDirs returns the directories in which a host of dataDir may have its
-// socket, whatever the environment was in which it started: the directory that
-// the host has recorded, the RuntimeDirs of this process, and those of a process
-// with or without XDG_RUNTIME_DIR and TMPDIR.
+// LookDirs returns the directories in which a host of dataDir may have its socket, whatever the environment
+// was in which it started: the directory that the host has recorded, the RuntimeDirs of this process, and the
+// RuntimeDirs of a process with or without XDG_RUNTIME_DIR and TMPDIR.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {
@@ -79,7 +78,7 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 // know, whatever their environment is.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
-// maxRecordBytes is more than a path has.
+// maxRecordBytes is larger than any path.
 const maxRecordBytes = 8 << 10
 
 // record notes the host's runtime directory for clients with another

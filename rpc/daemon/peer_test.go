@@ -128,7 +128,7 @@ func TestAddressOfADeadHostIsNotUsed(t *testing.T) {
 	mustCall(t, p.dial(), schema.MethodVersion, nil, nil)
 }
 
-// A directory that another user could have prepared is not looked into.
+// The client does not look into a directory that another user could have prepared.
 func TestSocketInADirectoryOfOthersIsNotDialled(t *testing.T) {
 	p := newPlace(t)
 	p.serveAt(nil)
@@ -148,8 +148,7 @@ func TestSocketInADirectoryOfOthersIsNotDialled(t *testing.T) {
 	}
 }
 
-// Each shell has an environment of its own, and the host has that of the shell
-// that came first.
+// Each shell may have a different environment, and the host has the environment of the first shell.
 func TestHostIsFoundWhateverTheEnvironment(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T){
 		"without XDG_RUNTIME_DIR":      func(t *testing.T) { t.Setenv("XDG_RUNTIME_DIR", "") },

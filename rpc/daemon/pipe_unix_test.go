@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// A named pipe in place of a lock, of the token file or of the log held the
-// start up for ever.
+// A bug: if a named pipe stood in place of a lock, of the token file or of the log, the start hung for ever.
 func TestB9NamedPipeHangsNoStart(t *testing.T) {
 	for _, c := range []struct {
 		name string

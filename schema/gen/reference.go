@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// projectWords says what a project's file may do with a key, by its tag.
+// projectWords maps the project tag of a key to a text that says how a project's file may set the key.
 var projectWords = map[string]string{
 	"never":   "no",
 	"trusted": "trusted only",

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/tools/advisories"
 )
 
-// A platform is what Go builds for.
+// A platform is an operating system and a processor for which Go builds, for example linux and amd64.
 type platform struct{ os, arch string }
 
 var platforms = []platform{

@@ -1,8 +1,8 @@
 /**
- * Measures what OpenCode's user waits for: the hook of the built bundle, called as OpenCode calls it, with the real
- * bridge and the real host behind it. Each array is read anew, no collection is forced, and before the calls there are
- * pauses of 0, 5 and 100 ms, in which the processes fall asleep. JSON.stringify of the same array, measured in the
- * same rounds, tells how fast the machine is at that moment.
+ * Measures how long OpenCode's user waits for the hook. It calls the hook of the built bundle as OpenCode does, with
+ * the real bridge and the real host behind it. Before each call it reads the array again and pauses for 0, 5 or 100 ms,
+ * in which the processes fall asleep. It never forces a garbage collection. JSON.stringify of the same array, measured
+ * in the same rounds, shows how fast the machine is at that moment.
  *
  *   npm run bench:hook                      100, 1,000 and 5,000 messages
  *   npm run bench:hook -- 1000              1,000 of them
@@ -29,7 +29,7 @@ const pauses = flags.pauses.split(",").map(Number)
 const rounds = Number(flags.rounds)
 const resyncs = 5
 
-/** The engine reports its collections on stderr if it is told so at its start. */
+/** If this variable is set when the engine starts, the engine reports its garbage collections on stderr. */
 const logsCollections = "BUN_JSC_logGC"
 if (!process.env[logsCollections]) {
   const file = join(mkdtempSync(join(tmpdir(), "magicctx-bench-")), "gc.log")
@@ -64,9 +64,9 @@ async function timed(f: () => unknown): Promise<Sample> {
 /** All times are in ms. */
 interface Sample {
   ms: number
-  /** For how long the collector had stopped the program. It is part of ms. */
+  /** How long the garbage collector stopped the program. This time is part of ms. */
   gc: number
-  /** Whether this thread has waited for a core in a good part of the time, because other programs use the machine. */
+  /** Whether this thread spent much of the time waiting for a core, because other programs use the machine. */
   isDisturbed: boolean
 }
 
@@ -74,7 +74,7 @@ const disturbedShare = 0.1
 const schedstat = "/proc/thread-self/schedstat"
 const tellsWaits = existsSync(schedstat)
 
-/** For how long this thread has waited for a core so far, in ms; 0 where the system does not tell. */
+/** How long this thread has waited for a core so far, in ms; 0 if the system does not report it. */
 function waited(): number {
   return tellsWaits ? Number(readFileSync(schedstat, "utf8").split(" ")[1]) / 1e6 : 0
 }
@@ -141,7 +141,10 @@ interface Figures extends Kinds<Quantiles> {
   version: string
   /** JSON.stringify of the same array, in ms. */
   stringify: Quantiles
-  /** The medians of the passes over the median of stringify, of the undisturbed ones where there are enough. */
+  /**
+   * The median of the passes divided by the median of stringify. Both use only the undisturbed samples if there are
+   * enough of them.
+   */
   ratio: number
   ratioNothingNew: number
 }
@@ -265,12 +268,12 @@ function at(samples: Sample[], q: number): number {
   return sorted[Math.round(q * (sorted.length - 1))] ?? NaN
 }
 
-/** The median of the undisturbed samples where there are enough, else of all. */
+/** The median of the undisturbed samples if there are enough of them, otherwise of all samples. */
 function best({ p50, undisturbedP50 }: Quantiles): number {
   return undisturbedP50 ?? p50
 }
 
-/** The goals, by number of messages: the median over that of JSON.stringify. */
+/** The goals, by number of messages: the median of the hook divided by the median of JSON.stringify. */
 const goals: Record<number, number> = { 100: 1, 1000: 0.42, 5000: 0.28 }
 const goalSpread = 1.8
 const goalResync: Record<number, number> = { 5000: 400 }

@@ -2,8 +2,8 @@ import { all, cases, fields, list, nothing, type Projection } from "../../shim-c
 
 /**
  * The parts of an OpenCode message that the host uses. It leaves out members that never reach a model and that are
- * large or change by themselves: tool metadata (it repeats outputs), diff summaries (OpenCode fills them in later),
- * snapshots and costs.
+ * large or that OpenCode changes later: tool metadata (it repeats outputs), diff summaries (OpenCode fills them in
+ * later), snapshots and costs.
  */
 
 const summary = cases([], [[true, all]], nothing) // in user messages it is an object of diffs

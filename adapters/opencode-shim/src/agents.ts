@@ -3,12 +3,12 @@ import { data } from "./callbacks.ts"
 import type { Client, PromptBody, Response } from "./opencode.ts"
 import { children, owner, stepsOf, type Sessions } from "./sessions.ts"
 
-/** How long OpenCode may take to end a run that is aborted, in ms, before it is asked again, and how often it is asked. */
+/** How long the shim waits for OpenCode to end an aborted run before it asks again, in ms, and how often it asks. */
 const abort = { everyMS: 500, times: 10 } as const
 
 /**
- * Runs a hidden agent in a child session, which is deleted at the end. A session with a title of its own never causes a
- * request for one.
+ * Runs a hidden agent in a child session, and deletes the session at the end. The session gets a title here, so
+ * OpenCode never asks the model for one.
  */
 export async function runAgent(client: Client, sessions: Sessions, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { session: parentID, agent, system, tools, prompt, steps } = params
@@ -21,14 +21,14 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     const body: PromptBody = {
       agent,
       system,
-      // These rules come behind those of the agent, and the last one that matches wins.
+      // OpenCode puts these rules behind the agent's rules, and the last matching rule wins.
       tools: { "*": false, ...Object.fromEntries(tools.map((tool) => [tool, true])) },
       parts: [{ type: "text", text: prompt, synthetic: true }],
       ...(model && { model }),
     }
     const running: Response<unknown> = signal.aborted ? Promise.resolve({}) : client.session.prompt({ path, body })
     await untilAborted(running, signal)
-    // Withdrawing the call alone would leave OpenCode's loop running.
+    // If the shim only withdrew the call, OpenCode's loop would go on running.
     for (let tries = 0; signal.aborted && tries < abort.times; tries++) {
       await client.session.abort({ path })
       if (await within(abort.everyMS, running)) break
@@ -62,15 +62,18 @@ interface ChildMessage {
   parts: { type: string }[]
 }
 
-/** The result of a run with these messages. The host knows how to read them. An end that the shim has made counts more than OpenCode's error. */
+/**
+ * The result of a run with these messages. The host knows how to read the messages. If the shim itself ended the run,
+ * the shim's reason replaces OpenCode's error.
+ */
 function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: string): AgentRunResult {
   const answers = messages.flatMap(({ info, parts }) => (info.role === "assistant" ? [{ info, parts: parts.filter(({ type }) => type === "text") }] : []))
   return result(answers, ended ?? answers.at(-1)?.info.error ?? error)
 }
 
 /**
- * Removes the child sessions of processes that have ended in the middle of a run. A process id may be in use again; then
- * its sessions go when they are a day old.
+ * Removes the child sessions of processes that have ended in the middle of a run. If another process now uses the id of
+ * an ended process, its sessions are removed when they are a day old.
  */
 export async function removeOrphans(client: Client): Promise<void> {
   for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {

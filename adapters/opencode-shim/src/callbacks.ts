@@ -13,7 +13,8 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
       const path = { id: session }
       const { agent, model } = sessions.lastConversation(session)
       const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored || synthetic === true }] }
-      // The message becomes the newest user message, and that one decides which agent and model run the next turn.
+      // The message becomes the newest user message, and the newest user message decides which agent and model run the
+      // next turn.
       if (agent) body.agent = agent
       if (model) {
         body.model = { providerID: model.providerID, modelID: model.modelID }

@@ -3,10 +3,10 @@ import type { Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
 /**
- * Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. To
- * OpenCode's server (Effect) it is also an empty HTTP response with the status 204, so the server sends that and logs
- * no error. A server that does not know this form answers with the status 500 and logs a stack, which does no harm
- * beyond that.
+ * Thrown after a command has run: OpenCode has no other way to end a command without a turn of the model. OpenCode's
+ * server (Effect) also reads this error as an empty HTTP response with the status 204, so it sends that response and
+ * logs no error. A server that does not know this form answers with the status 500 and logs a stack, which does no
+ * other harm.
  */
 export class CommandDone extends Error {
   override name = "MagicctxCommandDone"
@@ -32,15 +32,16 @@ export function register(config: Config, { commands, agents }: InitializeResult)
   config.agent ??= {}
   for (const { name, description, prompt, model, tools, steps } of agents) {
     config.agent[name] = {
-      // OpenCode's own hidden agents have the same mode: the task tool would still offer a hidden subagent to the
-      // model.
+      // OpenCode's own hidden agents have the same mode. In the mode "subagent", the task tool would still offer the
+      // agent to the model.
       mode: "primary",
       hidden: true,
       description,
       prompt,
       ...(model && { model }),
-      // The shim ends an agent behind its last step (prompt.ts). OpenCode's own last step adds an answer of the model to
-      // the end of the request, which newer models refuse. 1.18 reads steps, earlier versions maxSteps.
+      // The shim ends an agent behind its last step (prompt.ts), one step before OpenCode's own limit. In the step at
+      // its own limit, OpenCode adds an answer of the model to the end of the request, which newer models refuse. 1.18
+      // reads steps, earlier versions read maxSteps.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
       // The last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },
@@ -67,8 +68,8 @@ export async function command(instance: Instance, input: { command: string; sess
 }
 
 /**
- * Whether this process was started only to run the command, as in `opencode run --command ctx-status`. There nobody
- * sees a toast. (With --attach the command runs in the server, which is another process.)
+ * Whether this process was started only to run the command, as in `opencode run --command ctx-status`. Such a process
+ * shows no toast. (With --attach the command runs in the server, which is another process.)
  */
 export function isRunOf(argv: readonly string[], name: string): boolean {
   const args = argv.slice(2)

@@ -4,8 +4,8 @@ import type { Event } from "./opencode.ts"
 import { children } from "./sessions.ts"
 
 /**
- * The events that the host uses. All others stay here, because there are many: for example one for every token of an
- * answer.
+ * The events that the host uses. The shim does not forward the others, because there are so many: for example one for
+ * every token of an answer.
  */
 const forwarded = new Set([
   "session.created",

@@ -49,7 +49,7 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Leaves a message in a session whose request leaves without the host. A toast is gone after some seconds, and a
+   * Stores a message in a session whose request leaves without the host. A toast disappears after some seconds, so a
    * person who comes back later would not know why the session grows. The model does not receive the message.
    */
   mark(session: string): void {
@@ -72,7 +72,7 @@ export class Instance extends PluginInstance {
 
   protected override tell(text: string, isTrouble: boolean): void {
     this.warn(text)
-    // OpenCode has not told its configuration yet if it is still starting.
+    // While OpenCode is still starting, the shim does not know its configuration yet.
     if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice)
     else this.notices.add(() => text)
   }
@@ -83,8 +83,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Writes to OpenCode's log as soon as OpenCode accepts calls. During start-up it does not, because it waits for its
-   * plugins.
+   * Writes to OpenCode's log as soon as OpenCode accepts calls. During its start, OpenCode waits for its plugins and
+   * accepts none.
    */
   private warn(text: string): void {
     this.log.warn(text)

@@ -22,13 +22,13 @@ export class Notices {
     this.after = after
   }
 
-  /** Adds a notice. Its text is asked for when it is shown. */
+  /** Adds a notice. Calls text only when it shows the notice. */
   add(text: () => string): void {
     this.waiting.push(text)
     this.showNext()
   }
 
-  /** Shows a notice as soon as a user is there, before all that wait. Its text is asked for when it is shown. */
+  /** Shows a notice before all waiting ones, as soon as a user is there. Calls text only then. */
   addTrouble(text: () => string): void {
     this.waiting.unshift(text)
     this.shown = undefined

@@ -12,8 +12,8 @@ import { definition, tools } from "./tools.ts"
 const startMS = 2_000
 
 /**
- * The directories for which a plugin of magicctx works. The loader that `install --project` writes into a project looks here,
- * so that the plugin of a user who has installed it for all projects is not called twice.
+ * The directories that a magicctx plugin already serves. `install --project` writes a loader into a project. That
+ * loader looks here, so that a user who has also installed the plugin for all projects does not get it twice.
  */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 

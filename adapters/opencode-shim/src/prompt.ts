@@ -44,8 +44,8 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
 const abortMS = 1_000
 
 /**
- * Aborts the turn of a hidden agent that has taken all of its steps. OpenCode only asks the model to stop then, and goes
- * on for ever with a model that calls another tool.
+ * Aborts the turn of a hidden agent that has taken all of its steps. OpenCode itself only asks the model to stop, and
+ * goes on for ever if the model calls another tool.
  */
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
@@ -76,9 +76,10 @@ export async function system(instance: Instance, input: SystemInput, output: { s
 const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
 
 /**
- * Whether a request comes from one of OpenCode's own agents. These share the session's id, but neither its messages
- * nor its prefix. The request for a title runs beside the first step, and its hook comes between the hooks of that
- * step. It mostly uses a small model; if it uses the session's model, its prompt gives it away.
+ * Whether a request comes from one of OpenCode's own agents. Such requests carry the session's id, but share neither
+ * its messages nor its prefix. The request for a title runs at the same time as the first step, and its hook comes
+ * between the hooks of that step. It usually goes to a small model. If it goes to the session's model, its prompt
+ * identifies it.
  */
 function isAside(sessions: Sessions, session: string, { model }: SystemInput, system: readonly string[]): boolean {
   const asked = sessions.lastConversation(session).model

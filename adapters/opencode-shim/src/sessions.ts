@@ -4,7 +4,7 @@ import type { Client, Event, Message, ModelRef, SessionInfo } from "./opencode.t
 /** How long a question about a session may hold up its first pass, in ms. */
 const lookupMS = 1_000
 
-/** How long a prompt may wait for a message of ours that is being stored, in ms. */
+/** How long a prompt may wait while the shim stores one of its messages, in ms. */
 const storeMS = 2_000
 
 /** The agent and model of a conversation, as its newest user message names them. */
@@ -14,21 +14,21 @@ export interface Conversation {
 }
 
 /**
- * The child sessions in which the host's hidden agents run, of all instances of this process, and the last error that
- * OpenCode has told of each. No hook touches them. An id stays here when its session is deleted, because late events
- * still name it.
+ * The child sessions in which the host's hidden agents run, in all instances of this process. The value is the last
+ * error that OpenCode has reported for the session. No hook touches these sessions. When a session is deleted, its id
+ * stays here, because late events still name it.
  */
 export const children = new Map<string, unknown>()
 
 /** How many steps each hidden agent may take, by its session. */
 export const stepsOf = new Map<string, number>()
 
-/** The process that runs a hidden agent in this session; 0 if it is no such session. */
+/** The id of the process that runs a hidden agent in this session; 0 if no hidden agent runs in it. */
 export function owner({ parentID, title }: SessionInfo): number {
   return Number((parentID && /^magicctx: .* \(process (\d+)\)$/.exec(title ?? "")?.[1]) ?? 0)
 }
 
-/** What the shim itself must know about OpenCode's sessions. */
+/** The facts that the shim itself must know about OpenCode's sessions. */
 export class Sessions extends Turns {
   /** Sessions whose next pass belongs to OpenCode's own compaction. */
   readonly compacting = new Set<string>()
@@ -41,11 +41,11 @@ export class Sessions extends Turns {
   private readonly conversations = new Map<string, Conversation>()
   /** Prompts that OpenCode has stored, or is storing, and that no pass has read yet. */
   private readonly unread = new Map<string, Set<string>>()
-  /** The messages of ours that OpenCode is storing. None of them asks for an answer. */
+  /** The shim's own messages that OpenCode is storing now. None of them asks for an answer. */
   private readonly storing = new Map<string, Set<{ text: string; done: Promise<void> }>>()
-  /** When OpenCode had stored our last message, in ms. */
+  /** The time at which OpenCode had stored the shim's last message, in ms. */
   private readonly storedAt = new Map<string, number>()
-  /** How many turns have ended, as far as events tell. */
+  /** The number of turns that have ended, counted from events. */
   private readonly ended = new Map<string, number>()
 
   constructor(client: Client) {
@@ -92,8 +92,8 @@ export class Sessions extends Turns {
 
   /**
    * Runs work when the session has no running turn, unless signal ends the wait. A message that work stores during a
-   * turn would make OpenCode call the model once more. The event that a turn has ended can come late, when the next
-   * prompt is already there, so OpenCode is asked as well.
+   * turn would make OpenCode call the model once more. The event for the end of a turn can arrive late, when the next
+   * prompt is already there. So this method also asks OpenCode.
    */
   override async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -102,21 +102,26 @@ export class Sessions extends Turns {
       const ended = this.ended.get(session)
       const isIdle = await this.isIdle(session)
       signal.throwIfAborted()
-      if (this.isRunning(session)) continue // a prompt has come meanwhile
+      if (this.isRunning(session)) continue // a prompt has arrived in the meantime
       if (isIdle) break // nothing may be awaited from here to store, see prompted
       if (this.ended.get(session) === ended) this.turnRuns(session) // the event of its end is still to come
     }
     await work()
   }
 
-  /** Whether OpenCode says that the session has no running turn. Without an answer, the events have to be enough. */
+  /**
+   * Whether OpenCode says that the session has no running turn. If OpenCode does not answer, the events alone decide.
+   */
   private async isIdle(session: string): Promise<boolean> {
     const answer = await within(lookupMS, this.client.session.status({})).catch(() => undefined)
     const status = answer?.data?.[session]
     return status === undefined || status.type === "idle"
   }
 
-  /** Stores a message of ours that asks for no answer. A prompt that comes meanwhile waits for it. */
+  /**
+   * Stores a message of the shim that asks for no answer. A prompt that arrives in the meantime waits until it is
+   * stored.
+   */
   async store(session: string, text: string, work: () => Promise<void>): Promise<void> {
     const done = work().finally(() => {
       this.storedAt.set(session, Date.now())
@@ -130,9 +135,10 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode is about to store a message of the user, and waits until this resolves. From here on no message of ours
-   * begins to be stored until a pass has read the prompt and its turn has ended. One that is already on its way gets
-   * its place before the prompt: OpenCode answers the newest message of the user, by its time.
+   * OpenCode is about to store a message of the user, and waits until this resolves. From here on, the shim begins to
+   * store no message of its own until a pass has read the prompt and the prompt's turn has ended. If it is already
+   * storing a message, that message gets an earlier time than the prompt, because OpenCode answers the user message
+   * with the newest time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
@@ -153,7 +159,10 @@ export class Sessions extends Turns {
     if (unread.size === 0) this.unread.delete(session)
   }
 
-  /** Notes that a turn has ended. While a prompt waits for its first pass, it was the turn before that prompt. */
+  /**
+   * Notes that a turn has ended. If a prompt still waits for its first pass, the ended turn is the one before that
+   * prompt.
+   */
   private turnEnds(session: string): void {
     this.ended.set(session, (this.ended.get(session) ?? 0) + 1)
     if (!this.unread.has(session)) this.turnEnded(session)

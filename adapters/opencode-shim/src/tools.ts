@@ -3,8 +3,8 @@ import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * The host's tools as OpenCode registers them, once for the life of the instance. Their texts are the start of the
- * cached prefix, so they stay as they were at the start, even if a later host describes its tools differently.
+ * The host's tools as OpenCode registers them, once for the life of the instance. Their texts are part of the cached
+ * prefix's start. So they do not change, even if a later host describes its tools differently.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
   const map: Record<string, ToolRegistration> = {}

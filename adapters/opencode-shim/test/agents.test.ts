@@ -16,7 +16,7 @@ let runs = 0
 async function hosted(t: TestContext) {
   const loaded = await load(t, { hooks: ["session/event", "text/complete", "tool/after", "tool/before", "session/chatMessage"] })
   const { hooks, directory } = loaded
-  /** Lets the host ask, and returns the answer to it. */
+  /** Lets the host call a method, and returns the shim's answer. */
   const ask = async (method: string, params: object) => {
     const session = `ses_ask${++runs}` // by which the answers of concurrent questions can be told apart
     const before = fake.entries().length

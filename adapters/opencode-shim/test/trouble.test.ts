@@ -23,7 +23,7 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   }
 })
 
-// One message whose patch no longer fitted sent all others raw, with all the content that had been dropped.
+// A bug: if the patch of one message no longer fitted, all other messages went out raw, with all their dropped content.
 test("without an answer, a message that its patch no longer fits stays raw, and the others keep their patches", async (t) => {
   const { hooks } = await load(t)
   const turn = async (parts: unknown[]) => {
@@ -99,7 +99,7 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// OpenCode called the model once more, with an array that ended with an answer.
+// A bug: OpenCode called the model once more, with an array that ended with an answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])
@@ -107,7 +107,7 @@ test("a prompt that comes while the mark is on its way waits for it, and is newe
   const next = prompt("u2", Date.now() - 1_000)
   let asked: Promise<void> | undefined
   opencode.storing = async (sessionID, { parts }) => {
-    // OpenCode calls the hook for the mark, too. The mark does not wait for itself.
+    // OpenCode also calls the hook for the mark itself, and then the hook must not wait for the mark.
     await hooks["chat.message"]!({ sessionID }, { message: { id: "mark", time: { created: Date.now() } }, parts })
     asked = hooks["chat.message"]!({ sessionID }, next).then(() => void order.push("prompt"))
     await new Promise((resolve) => setTimeout(resolve, 30))

@@ -5,7 +5,9 @@ import { join } from "node:path"
 import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
-/** How long a process of Pi may take to end by itself after its last event, and after it is told to end, in ms. */
+/**
+ * How long a process of Pi may take to end after its last event, and how long after the shim has told it to end, in ms.
+ */
 const graceMS = 2_000
 /** Longer lines of the output are skipped. A line may hold a whole message, and 0.74 writes one for each piece of it. */
 const longestLine = 16 << 20
@@ -13,8 +15,8 @@ const longestLine = 16 << 20
 const longestError = 2_000
 
 /**
- * Runs a hidden agent in a process of Pi of its own, which has no session, no extension and none of the user's
- * instructions. Pi's standard input is the whole prompt, because an argument could be too long.
+ * Runs a hidden agent in another process of Pi, without a session, extensions or the user's instructions. The prompt
+ * goes to Pi's standard input, because it could be too long for an argument.
  */
 export async function runAgent(open: Open | undefined, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, tools, steps } = params
@@ -25,10 +27,10 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
   const dir = mkdtempSync(join(tmpdir(), "magicctx-agent-"))
   try {
-    // Pi reads an argument that is the path of a file as that file.
+    // If an argument is the path of a file, Pi reads the file instead.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
-    // A compiled Pi has no file of its own in the arguments.
+    // The arguments of a compiled Pi do not hold a file of Pi.
     const entry = process.argv[1]
     const args = [
       ...(entry && existsSync(entry) ? [entry] : []),
@@ -43,14 +45,14 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
 }
 
-/** Waits for the end of a process, and returns its answers. It is ended early behind its last step. */
+/** Waits for the end of a process, and returns its answers. Ends the process early, behind the agent's last step. */
 async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
   const answers: Array<{ message: AssistantMessage }> = []
   let grace: NodeJS.Timeout | undefined
   pi.onEvent((event) => {
     clearTimeout(grace)
     const { type, message } = event
-    // A retry may follow the end of a run. Pi does not always end when nothing follows.
+    // Pi may retry after the end of a run. If it does not retry, it still does not always end.
     if (type === "agent_end" || type === "agent_settled") grace = setTimeout(() => pi.end(), graceMS)
     if (type !== "message_end" || message?.role !== "assistant") return
     const { role, provider, model, usage, stopReason, errorMessage, timestamp } = message
@@ -73,7 +75,7 @@ interface PiEvent {
   message?: AssistantMessage
 }
 
-/** A process of Pi in a process group of its own, so that it can be ended together with its tools. */
+/** A process of Pi in a separate process group, so that the shim can end it together with its tools. */
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
@@ -86,7 +88,7 @@ class Pi {
     this.#child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", windowsHide: true, detached: process.platform !== "win32" })
   }
 
-  /** Hands over each event of the output. Anything that is no event is skipped. */
+  /** Calls take with each event of the output. Skips everything that is not an event. */
   onEvent(take: (event: PiEvent) => void): void {
     lines(this.#child.stdout!, (line) => {
       try {
@@ -103,7 +105,8 @@ class Pi {
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))
     child.stdin!.on("error", () => {}) // a process that ends early does not read its prompt
     child.stdin!.end(prompt)
-    // The process must not outlive Pi. When Pi is killed, nothing runs here, but the output of the process breaks.
+    // The process must not outlive Pi. If Pi is killed, this code cannot run, but the process then ends because its
+    // output is broken.
     const kill = () => this.#signal("SIGKILL")
     process.once("exit", kill)
     const how = await new Promise<string>((resolve) => {

@@ -1,6 +1,6 @@
 import type { Step } from "./steps.ts"
 
-/** A content block of a request. Anthropic marks the block itself, on Bedrock the mark is a block of its own. */
+/** A content block of a request. Anthropic marks the block itself; on Bedrock the mark is a separate block. */
 interface Block {
   text?: unknown
   cache_control?: object
@@ -24,10 +24,11 @@ interface Payload {
 const most = 4
 
 /**
- * Returns a copy of the request in which the head's acknowledgement carries a cache breakpoint, so that a pass which
- * changes the delta or the tail leaves the baseline in the provider's cache. The breakpoint has the same life as Pi's
- * own breakpoint in front of it, because a provider refuses a longer life behind a shorter one. Returns undefined if
- * the request does not begin with the head, has no breakpoint of Pi's, or has no room for another one.
+ * Returns a copy of the request in which the head's acknowledgement carries a cache breakpoint, so that the provider
+ * can still read the baseline from its cache after a pass has changed the delta or the tail. The breakpoint has the
+ * same life as Pi's own breakpoint in front of it, because a provider refuses a longer life behind a shorter one.
+ * Returns undefined if the request does not begin with the head, has no breakpoint of Pi's, or has no room for another
+ * one.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]

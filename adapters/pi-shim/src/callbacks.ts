@@ -59,7 +59,7 @@ export function handlers(of: () => Owner): Handlers {
   }
 }
 
-/** The model itself, if it has that name. Pi's catalogue does not find every model that a session may use. */
+/** Returns the model itself if it has that name. A session may use a model that Pi's catalogue does not find. */
 function same<M extends { provider: string; id: string }>(model: M | undefined, { provider, id }: { provider: string; id: string }): M | undefined {
   return model?.provider === provider && model.id === id ? model : undefined
 }

@@ -15,6 +15,7 @@ async function run(instance: Instance, name: string, args: string, ctx: Context)
   const { title, message, variant } = await executeCommand(instance.host, params)
   const text = title ? `${title}\n${message}` : message
   instance.screen.notify(text, variant === "success" ? "info" : variant)
-  // In print mode the standard output belongs to Pi. A program that runs the command still gets to know the result.
+  // In print mode the standard output belongs to Pi. On the standard error, a program that runs the command can still
+  // read the result.
   if (!hasUI) process.stderr.write(`${text}\n`)
 }

@@ -4,11 +4,11 @@ import type { BeforeCompact, BeforeCompactResult, Context, Entry } from "./pi.ts
 /**
  * Decides about Pi's own compaction.
  *
- * While magicctx works, it makes room itself, so a compaction because of the size is cancelled. One that the user asks
- * for is not. After a refusal of a prompt as too long, a cancelled compaction would end the turn with an error, and a
- * native one would replace the history by a summary. So Pi gets a compaction that keeps every entry: it retries the
- * turn, and the host, which knows of the refusal, makes room in the pass of that retry. If that prompt is refused as
- * well, Pi compacts as it would without us.
+ * While magicctx works, it makes room itself. So the shim cancels a compaction that Pi starts because of the size, but
+ * not one that the user asks for. After a refusal of a prompt as too long, a cancelled compaction would end the turn
+ * with an error, and Pi's own compaction would replace the history by a summary. So Pi gets a compaction that keeps
+ * every entry. Then Pi retries the turn, and the host, which knows of the refusal, makes room in the pass of that
+ * retry. If that prompt is refused as well, Pi compacts as it would without us.
  */
 export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Context): BeforeCompactResult | undefined {
   if (!instance.enabled || instance.isInTrouble) return undefined
@@ -62,5 +62,8 @@ function isAnswer(entry: Entry): entry is Answer {
   return entry.type === "message" && (entry as Partial<Answer>).message?.role === "assistant"
 }
 
-/** The words with which providers refuse a prompt as too long. The host knows them better, but is not asked here. */
+/**
+ * The words with which providers refuse a prompt as too long. The host has a better list, but the shim does not ask the
+ * host here.
+ */
 const tooLong = /too (long|large)|context.?(length|window)|maximum context|exceeds? (the )?(limit|maximum|context)|token limit|too many tokens/i

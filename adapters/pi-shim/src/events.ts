@@ -3,7 +3,7 @@ import type { Instance } from "./instance.ts"
 import type { AssistantMessage, Context, Message, TextBlock, ToolResultEvent } from "./pi.ts"
 import { hasFailed, keyOf } from "./steps.ts"
 
-/** Forwards an event of Pi, reduced to what the host uses, in order and without waiting. */
+/** Forwards an event of Pi, reduced to the fields that the host uses, in order and without waiting. */
 export function forward(instance: Instance, session: string, event: { type: string } & Record<string, unknown>, sent?: string): void {
   if (!instance.wants(Method.Event)) return
   instance.host.notify(Method.Event, { session, directory: instance.directory, event, ...(sent && { sent }) })
@@ -54,7 +54,7 @@ async function completed(instance: Instance, { content }: Message, { session, id
   return hasChanged ? blocks : undefined
 }
 
-/** A tool has run. The host may append a reminder to the output that nobody has seen yet. */
+/** A tool has run. The host may append a reminder to the output, which the model has not seen yet. */
 export async function toolResult<B extends { type: string }>(
   instance: Instance,
   event: ToolResultEvent & { content: B[] },

@@ -27,14 +27,14 @@ import { registerTools } from "./tools.ts"
 const startMS = 2_000
 /** How long the end of a session waits for handlers that run, in ms. */
 const lastMS = 500
-/** For how long Pi keeps the prefix of an idle session warm, in seconds. */
+/** How long Pi keeps the prefix of an idle session warm, in seconds. */
 const warmSeconds = 30 * 60
-/** How often the shim looks whether Pi is idle, in ms, and for how long. */
+/** How often the shim checks whether Pi is idle, and for how long it goes on checking, in ms. */
 const idle = { everyMS: 50, longestMS: 10_000 }
 
 /**
- * Returns the handlers of Pi's events by the names of the events. Pi calls the extension anew for each session. All of
- * them but the first two do nothing until a session has started.
+ * Returns the handlers of Pi's events by the names of the events. Pi calls the extension again for each session. All
+ * handlers but the first two do nothing until a session has started.
  */
 export function handlers(pi: Pi) {
   let instance: Instance | undefined
@@ -51,7 +51,7 @@ export function handlers(pi: Pi) {
     return run.finally(() => running.delete(run))
   }
 
-  /** Tells the host of an event. */
+  /** Reports an event to the host. */
   const tell = (type: string, ctx: Context, more: Record<string, unknown> = {}) => {
     void guarded(type, (instance) => forward(instance, ctx.sessionManager.getSessionId(), { type, ...more }))
   }

@@ -5,12 +5,12 @@ declare const shimVersion: string // defined by the bundler
 
 /** How long the host may take to end when Pi quits, in ms. Then it is killed. */
 const graceMS = 1_500
-/** How long Pi's end waits for that, in ms. */
+/** How long Pi's end waits for the host to end, in ms. */
 const endMS = 2_000
 
 /**
- * What outlives Pi's sessions in this process. Pi calls the extension again for each session, and loads its module
- * again at a reload (in 0.74 for each session), so module variables are no home.
+ * The objects that outlive Pi's sessions in this process. Pi calls the extension again for each session, and loads its
+ * module again at a reload (in 0.74 for each session), so module variables would be lost.
  */
 interface Home {
   readonly version: string
@@ -22,7 +22,7 @@ interface Home {
 const place = Symbol.for("magicctx.pi")
 const everywhere = globalThis as unknown as Record<symbol, Home | undefined>
 
-/** Returns the instance of a directory. Creates it, and starts the host, if there is none. */
+/** Returns the instance of a directory. If there is none, creates it and starts the host. */
 export function instanceOf(directory: string): Instance {
   const { instances, lease, log } = home()
   const instance = instances.get(directory) ?? new Instance(directory, lease, log)
@@ -36,12 +36,14 @@ function home(): Home {
   const log = openLog("pi-shim")
   const options = { harness: "pi", keepsAlive: true } as const
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "pi"), log, options), log))
-  // The bundle was updated, and Pi has reloaded it. Objects of the old one are of no use to the new one.
+  // The bundle was updated, and Pi has reloaded it. The new bundle cannot use the objects of the old one.
   for (const instance of old?.instances.values() ?? []) instance.dispose()
   return (everywhere[place] = { version: shimVersion, lease, log, instances: new Map() })
 }
 
-/** Ends the host. Pi quits as soon as nothing keeps its process alive, so this is bounded. */
+/**
+ * Ends the host, within a limited time. Pi quits as soon as nothing keeps its process alive, and must not wait longer.
+ */
 export async function leaveHome(): Promise<void> {
   const home = everywhere[place]
   if (!home) return

@@ -7,7 +7,7 @@ interface Subscribing {
 }
 
 /**
- * The extension. Pi calls it for each session, and also for `pi --list-models`, where no session follows: so it starts
+ * The extension. Pi calls it for each session, and also for `pi --list-models`, which opens no session. So it starts
  * nothing before the event session_start.
  */
 export default function magicctx(pi: Pi): void {

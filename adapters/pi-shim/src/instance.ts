@@ -28,12 +28,12 @@ export class Instance extends PluginInstance {
   open: Open | undefined
   /** The sessions whose last request may not have reached the provider: Pi makes a pass even after an abort. */
   readonly unsent = new Set<string>()
-  /** The sessions that have got a compaction of ours after a refusal, until their next good answer. */
+  /** The sessions in which the shim has made a compaction after a refusal, until their next good answer. */
   readonly recovering = new Set<string>()
   private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
   private hasStarted = false
-  /** The sessions whose status the host tells, on the connection of that generation. */
+  /** The sessions whose status the host sends, on the connection with that generation. */
   private followed = { generation: 0, sessions: new Set<string>() }
 
   constructor(directory: string, lease: Lease, log: Log) {
@@ -51,7 +51,7 @@ export class Instance extends PluginInstance {
     super.dispose()
   }
 
-  /** Notes the session that is open now. Pi may say so twice. */
+  /** Notes the session that is open now. Pi may report it twice. */
   attach(open: Open): void {
     this.open = open
     this.screen.attach(open.ctx)
@@ -65,7 +65,7 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Waits for the host's first answer, and returns the tools and commands to register. They stay as they were in the
+   * Waits for the host's first answer, and returns the tools and commands to register. They do not change after the
    * first session of the process, because their texts are the start of the cached prefix.
    */
   async start(timeoutMS: number): Promise<InitializeResult | undefined> {
@@ -76,7 +76,7 @@ export class Instance extends PluginInstance {
     return (this.registered ??= this.enabled)
   }
 
-  /** Lets the host tell the status of the open session after each pass, once for each connection. */
+  /** Asks the host, once for each connection, to send the status of the open session after each pass. */
   followStatus(): void {
     const { open, host, followed } = this
     if (!open?.ctx.hasUI || !this.enabled) return

@@ -1,7 +1,8 @@
 /**
  * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it; types/ checks
- * that against their own declarations. A member that not all of them have is optional here, and the shim looks whether
- * it is there. Pi's packages are not a dependency, because the bundle must load where no package can be resolved.
+ * this against Pi's own declarations. If a version lacks a member, the member is optional here, and the shim checks
+ * whether it is there. Pi's packages are not a dependency, because the bundle must load where no package can be
+ * resolved.
  */
 
 /** An entry of the array that becomes the model's prompt. */
@@ -56,7 +57,7 @@ export interface UI {
   setWidget(key: string, content: string[] | undefined): void
 }
 
-/** What Pi tells each handler about the session. Every member throws after the session was replaced. */
+/** The facts about the session that Pi passes to each handler. Every member throws after the session was replaced. */
 export interface Context {
   ui: UI
   hasUI: boolean
@@ -153,7 +154,7 @@ export interface ToolResultEvent {
   content: Array<{ type: string }>
   /** From 1.0 on: set if another tool made the call. The model sees only the result of that tool. */
   parentToolCallId?: string
-  /** From 1.0 on. It is lost unless it is returned together with the content. */
+  /** From 1.0 on. It is lost unless a handler returns it together with the content. */
   structuredContent?: unknown
 }
 
@@ -162,7 +163,7 @@ export interface CacheWarmingDecision {
   action: "warm" | "stop"
 }
 
-/** What the shim can reach of Pi while a session is open. */
+/** The parts of Pi that the shim can call while a session is open. */
 export interface Open {
   readonly pi: Pi
   readonly ctx: Context

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto"
 import type { Message } from "./pi.ts"
 
 /**
- * A step: one message of Pi, and behind an answer of the model the results of its tool calls. In Pi these are messages
- * of their own. A step holds both, so a call and its result lie in one message of the protocol.
+ * A step: one message of Pi. If the message is an answer of the model, the step also holds the results of its tool
+ * calls, which are separate messages in Pi. So a call and its result lie in one message of the protocol.
  */
 export interface Step {
   id: string
@@ -30,8 +30,8 @@ export function join(messages: readonly Message[]): Step[] {
 }
 
 /**
- * Returns the messages of steps: the reverse of join, after patches were applied. Pi keeps an answer that has failed from
- * the provider, but not its results, which no provider accepts without their calls.
+ * Returns the messages of steps: the reverse of join, after patches were applied. Pi does not send a failed answer, but
+ * would send its results. No provider accepts results without their calls, so flatten leaves them out.
  */
 export function flatten(steps: readonly Step[]): Message[] {
   const messages: Message[] = []
@@ -55,8 +55,8 @@ export function keyOf(message: Message): string {
 }
 
 /**
- * Copies what patches write into: the message and its blocks. An extension that runs before this one may return the
- * very objects of the session, and Pi would store what is written into them.
+ * Copies the message and its blocks, because patches write into both. An extension that runs before this one may return
+ * the session's own objects, and Pi would then store the patched values.
  */
 function own(message: Message): Message {
   if (typeof message !== "object" || message === null) return message
@@ -71,8 +71,8 @@ function isPlain(value: unknown): value is object {
 
 /**
  * Makes the keys of the messages of one array. A key is the same in every version of Pi, in the array and at the end of
- * the message, before and after a fork: it consists of what Pi copies unchanged. Ids of session entries are not, and in
- * 0.74 the newest messages have none yet.
+ * the message, before and after a fork: it consists of values that Pi copies unchanged. The id of a session entry
+ * changes in a copy, and in 0.74 the newest messages have no entry yet.
  */
 class Keys {
   private readonly seen = new Map<string, number>()

@@ -21,18 +21,18 @@ interface Run {
  * holds for all of them.
  *
  * From 0.87 on, each request carries its system prompt as a message, which the event context_with_system lets us
- * replace. So a run that no prompt of the user has started gets the host's prompt, too. An extension may force a prompt
- * upon the run; Pi puts it in place of the message afterwards, so ours has to be forced as well. Before 0.87, a prompt
- * can only be set at the start of a run.
+ * replace. So a run gets the host's prompt even if no prompt of the user has started it. An extension may force a
+ * prompt upon the run. Pi later puts the forced prompt in place of the message, so the shim has to force its prompt as
+ * well. Before 0.87, a prompt can only be set at the start of a run.
  */
 export class RunPrompt {
   private run: Run | undefined
   /** From 0.87 on: the options of the run, until its first pass, when all extensions have seen them. */
   private options: PromptOptions | undefined
-  /** The prompt that another extension has forced upon the run, and ours that stands in its place. */
+  /** The prompt that another extension has forced upon the run, and the shim's prompt that replaces it. */
   private forced: { theirs: string; ours: string } | undefined
 
-  /** A prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
+  /** Called when a prompt of the user begins a run. Returns the system prompt of the run, if it cannot be set later. */
   async begin(asker: Asker, event: BeforeAgentStart, ctx: Context): Promise<{ systemPrompt: string } | undefined> {
     this.end()
     if (canReplaceLater(ctx)) {

@@ -6,7 +6,7 @@ const key = "magicctx"
 type Kind = "info" | "warning" | "error"
 
 /**
- * Pi's screen. Without a screen, as in print mode, it shows nothing. What is shown before the session has started
+ * Pi's screen. Without a screen, as in print mode, it shows nothing. A notice that comes before the session has started
  * waits for the screen.
  */
 export class Screen {

@@ -71,7 +71,7 @@ test("a reminder becomes the last block of a result that nobody has seen yet", a
   assert.deepEqual(received("tool/after")[0]!.params, { session: pi.session, tool: "bash", callId: "c", args: { command: "ls" }, output: "one\ntwo" })
 })
 
-// Since 1.0, content that is returned alone drops the structured content.
+// Since 1.0, if a handler returns only content, Pi drops the structured content.
 test("the structured content of a result stays with it", async (t) => {
   const { pi } = await load(t, { hooks: ["tool/after"] }, { results: { "tool/after": { append: "more" } } })
   const { structuredContent } = await pi.emit("tool_result", result({ structuredContent: { rows: 3 } }))

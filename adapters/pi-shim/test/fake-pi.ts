@@ -143,7 +143,7 @@ export class FakePi {
 
 let count = 0
 
-/** Loads the extension in a process of Pi of its own, over a host that follows script. */
+/** Loads the extension as a new process of Pi would, over a host that follows script. */
 export async function load(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}, change: (pi: FakePi) => void = () => {}) {
   fake.follow({ ...script, results: { ...script.results, initialize: { ...initialized, ...answer } } })
   const n = ++count

@@ -37,7 +37,7 @@ interface Figures {
   passes: number
   wholeP50: number
   wholeP95: number
-  /** Figures of the passes that had the core for themselves; undefined if there are too few of them. */
+  /** The figure of the passes that had the core to themselves; undefined if there are too few of them. */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -154,9 +154,9 @@ function slowness(): number {
 }
 
 /**
- * Lets the garbage collector run now rather than in the middle of the next pass. It does not sleep. A real harness
- * has just read its database for 80 ms or more when it calls the hook, so its processor is awake. Waking an idle
- * processor at each hop would count as ours.
+ * Lets the garbage collector run now rather than in the middle of the next pass. It does not sleep. A real harness has
+ * just read its database for 80 ms or more when it calls the hook, so its processor is awake. Otherwise the time to
+ * wake an idle processor at each hop would be part of the figures.
  */
 function settle(): void {
   ;(globalThis as { Bun?: { gc(sync: boolean): void } }).Bun?.gc(true)

@@ -1,6 +1,6 @@
 /**
- * Detects that another process uses the other half of the processor's core, as happens on a shared machine. A fixed
- * amount of arithmetic then takes up to two and a half times as long, and so does everything else that is measured.
+ * Detects that another process uses the other hardware thread of the processor's core, as happens on a shared machine.
+ * A fixed amount of arithmetic then takes up to two and a half times as long, and so does every measured operation.
  */
 export class Neighbour {
   private fastest = Infinity
@@ -9,7 +9,7 @@ export class Neighbour {
     for (let i = 0; i < 300; i++) this.sample() // until the engine has compiled it
   }
 
-  /** Does the arithmetic once. Returns how long it elapsed, in ms. */
+  /** Does the arithmetic once. Returns the time that it took, in ms. */
   sample(): number {
     const t0 = performance.now()
     arithmetic()

@@ -30,7 +30,8 @@ export function list(element: Projection): Projection {
 
 /**
  * Chooses a projection by the value of the member at path; the empty path is the value itself. For example, a part is
- * projected by its type. The member must itself be kept, or a change from one case to another would go unseen.
+ * projected by its type. The projection must keep that member, or the shim would not notice a change from one case to
+ * another.
  */
 export function cases(path: readonly string[], of: ReadonlyArray<readonly [Literal, Projection]>, otherwise: Projection): Projection {
   return { kind: "cases", path, cases: new Map(of), otherwise }

@@ -6,8 +6,8 @@ import { Method, type AgentFailure, type AgentRunParams, type AgentRunResult } f
 export type RunAgent = (params: AgentRunParams, signal: AbortSignal) => Promise<AgentRunResult>
 
 /**
- * The runs of hidden agents of one plugin instance. A run ends early if its time is over, if the host withdraws it, and
- * if the connection to the host is lost: no later host would know of it.
+ * The runs of hidden agents of one plugin instance. A run ends early if its time is over, if the host withdraws it, or
+ * if the connection to the host is lost, because no later host would know of the run.
  */
 export class AgentRuns {
   readonly handlers: Pick<Handlers, typeof Method.AgentRun | typeof Method.AgentAbort> = {

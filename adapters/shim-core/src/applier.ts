@@ -6,9 +6,8 @@ import { compile, PatchError, plan, write, type CompiledPatch, type Write } from
 import { clone } from "./projection.ts"
 
 /**
- * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i.
- * They are not made until the answer is there, because a host that has forgotten the session asks for the unchanged
- * array.
+ * The writes that are known before the answer comes: plans[i] holds the writes of inPlace[i] for message start + i. The
+ * applier makes them only when the answer is there: a host that has forgotten the session asks for the unchanged array.
  */
 export interface Draft {
   readonly start: number

@@ -4,7 +4,7 @@ import { asError } from "./connection.ts"
 import type { Harness } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
-/** How long a child may take to end when it is asked to, in ms. Then it is killed. */
+/** How long a child may take to end after the shim has asked it to, in ms. Then the shim kills it. */
 const defaultGraceMS = 2000
 
 /** A running host and the streams that carry the protocol. */
@@ -29,9 +29,9 @@ export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness
   /**
-   * Whether the child keeps this process alive until it is stopped. A harness that waits for its event loop to run dry
-   * would otherwise end in the middle of a hook. The child is also put into a process group of its own, because the
-   * terminal's Ctrl-C reaches the whole group of such a harness.
+   * Whether the child keeps this process alive until stop is called. Otherwise a harness that ends when its event loop
+   * is empty would end in the middle of a hook. Such a child also gets its own process group, because the terminal's
+   * Ctrl-C reaches the harness's whole group.
    */
   readonly keepsAlive: boolean
 }
@@ -70,7 +70,7 @@ export function startHost(path: string, log: Log, { harness, keepsAlive }: Child
   }
 }
 
-/** Starts a program. Bun throws where Node emits an error, for example for a file that is not a program. */
+/** Starts a program. If the file is not a program, Node emits an error and Bun throws one. */
 function spawned(path: string, args: string[], harness: Harness, detached: boolean): ChildProcess {
   try {
     return spawn(path, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true, detached })
@@ -90,7 +90,7 @@ function unref(child: ChildProcess): void {
 
 const longestErrorBytes = 4096
 
-/** Copies stderr to the log. Returns a function that returns the last line, unless that is a log line. */
+/** Copies stderr to the log. Returns a function that returns the last line of stderr, unless that is a log line. */
 function lastErrorLine(stderr: Readable, log: Log): () => string {
   let text = ""
   stderr.on("data", (chunk: Buffer) => {

@@ -37,7 +37,7 @@ export type RequestHandler = (method: string, params: unknown, signal: AbortSign
 /** A request that waits for its answer. */
 export interface Pending<T = unknown> {
   readonly answer: Promise<T>
-  /** Withdraws the request: the other end is told, and answer fails with the reason. */
+  /** Withdraws the request: tells the other end, and makes answer fail with the reason. */
   cancel(reason: Error): void
 }
 
@@ -163,8 +163,8 @@ export class Connection {
   }
 
   /**
-   * Waits for the answers of an end that has stopped reading. Answers on their way are still good, and asking for a
-   * pass again would run a second pass.
+   * Waits for the answers of an end that has stopped reading. Answers that are already on their way are still good. If
+   * the shim asked for a pass again instead, the host would run a second pass.
    */
   #waitForLastAnswers(broken: Error): void {
     if (!this.isWritable) return

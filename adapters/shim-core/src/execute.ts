@@ -3,7 +3,7 @@ import { Method, type CommandExecuteParams, type CommandExecuteResult, type Tool
 import type { Host } from "./host.ts"
 import { timeoutMS } from "./timeouts.ts"
 
-/** Runs one of the host's tools. Throws what the model should read if the tool cannot run. */
+/** Runs one of the host's tools. If the tool cannot run, throws an error with the text for the model. */
 export async function executeTool(host: Host, params: ToolExecuteParams, signal?: AbortSignal): Promise<ToolExecuteResult> {
   // The host stores its reply under the call id, so a call may be sent again after a crash.
   const options = { timeoutMS: timeoutMS.tool, once: !params.callId, ...(signal && { signal }) }

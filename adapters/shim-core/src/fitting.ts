@@ -7,7 +7,10 @@ import type { Applied, InPlace, MessageKey } from "./mutation.ts"
 /** The part of the last good mutation that still fits an array. */
 interface Fitting extends Pick<Applied, "head" | "start"> {
   inPlace: InPlace
-  /** The number of messages that have a patch and stay raw, because it may no longer be meant for them. */
+  /**
+   * The number of messages that have a patch and still stay raw, because the patch may no longer be meant for their
+   * content.
+   */
   unfit: number
 }
 

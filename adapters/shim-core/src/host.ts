@@ -12,7 +12,7 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Raw JSON that travels beside the parameters. */
   attachment?: string
-  /** Is called when the request is written. The host works from then on, so the caller has time. */
+  /** Called when the request is written. From then on the host works, so the caller can do other work. */
   onSent?: () => void
   /** Fail instead of sending the call again to the next host. For calls that have effects. */
   once?: boolean
@@ -33,7 +33,7 @@ export interface Opening {
 
 /** How long after a missed deadline calls wait for any bytes of the host, in ms. */
 const awaitBytesMS = 250
-/** A call is not sent again once this many hosts have ended with it: the call may be the cause. */
+/** A call is not sent again once this many hosts have ended while they worked on it: the call may be the cause. */
 const mostHosts = 2
 /** A call is not sent again once it has lost this many connections, even if they led to one host that is ending. */
 const mostLosses = 4
@@ -126,7 +126,7 @@ export class Host {
     }
   }
 
-  /** Fails soon if the host is down. For callers that would otherwise prepare the parameters of a call in vain. */
+  /** Fails soon if the host is down, so that callers need not prepare the parameters of a call in vain. */
   async reach(): Promise<void> {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
@@ -149,7 +149,10 @@ export class Host {
     return this.#supervisor.stop(graceMS)
   }
 
-  /** Asks about a directory again. Without a connection it makes the next attempt to reach the host begin now. */
+  /**
+   * Asks the host about a directory again. If there is no connection, makes the next attempt to reach the host begin
+   * now.
+   */
   async #reopen(directory: Directory): Promise<InitializeResult | undefined> {
     const { connection } = this.#supervisor
     if (!connection) {
@@ -190,8 +193,8 @@ class Losses {
 
   /**
    * Notes that the call has lost its connection. Returns whether the call must not be sent again. A call that was never
-   * sent is not the cause of the loss. A bridge that starts right after its host was killed may reach that same host
-   * once more; then one host has ended, not two.
+   * sent is not the cause of the loss. Right after a host was killed, a new bridge may reach that same host once more.
+   * Then the call has lost two connections, but only one host has ended.
    */
   isLast(once: boolean): boolean {
     const sent = this.#sent

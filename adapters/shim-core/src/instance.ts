@@ -26,8 +26,9 @@ export interface Project {
 }
 
 /**
- * The life of a plugin instance, one for each directory: it opens the directory in the host, notices trouble and its end,
- * tells the user once, and asks again before the next pass. A shim adds the hooks of its harness.
+ * The life of a plugin instance, one for each directory: it opens the directory in the host, notices when trouble
+ * begins and ends, tells the user once, and asks the host again before the next pass. A shim adds the hooks of its
+ * harness.
  */
 export abstract class PluginInstance {
   readonly directory: string
@@ -69,13 +70,19 @@ export abstract class PluginInstance {
     this.#opening = lease.host.open(this.#params, handlers)
   }
 
-  /** Tells the user something, as soon as somebody looks at the screen. Trouble must not wait behind anything else. */
+  /**
+   * Shows a text to the user as soon as somebody looks at the screen. If isTrouble, the text must not wait behind other
+   * notices.
+   */
   protected abstract tell(text: string, isTrouble: boolean): void
 
-  /** A sentence that the notice about a host that was away at the start needs in this harness, with a space in front. */
+  /**
+   * If the host was missing at the start, the shim's notice ends with this sentence of the harness. It begins with a
+   * space.
+   */
   protected abstract readonly noticeAtStart: string
 
-  /** An episode of trouble is over. */
+  /** Called when an episode of trouble is over. */
   protected recovered(): void {}
 
   get host(): Host {
@@ -135,7 +142,7 @@ export abstract class PluginInstance {
     return { trouble, signal: episode.signal }
   }
 
-  /** Tells the host for how long the harness keeps the cached prefix of an idle session warm. */
+  /** Tells the host how long the harness keeps the cached prefix of an idle session warm. */
   keepsWarm(seconds: number): void {
     if (this.#params.keptWarmSeconds === seconds) return
     this.#params.keptWarmSeconds = seconds
@@ -194,8 +201,8 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Runs the body of a hook. It catches every error, because a hook that throws may end the user's turn. Whatever the
-   * body has not changed by then stays as it was.
+   * Runs the body of a hook. It catches every error, because a hook that throws may end the user's turn. After an
+   * error, everything that the body has not changed yet stays as it was.
    */
   async guard<T>(hook: string, body: () => Promise<T> | T): Promise<T | undefined> {
     try {
@@ -207,7 +214,9 @@ export abstract class PluginInstance {
     }
   }
 
-  /** Tells the user once that the harness has given a hook something else than its known versions give. */
+  /**
+   * Tells the user once that the harness has passed an unexpected value to a hook, which its known versions never do.
+   */
   #isStrange(hook: string, { message }: TypeError): void {
     if (this.#hasToldOfStrangeness) return
     this.#hasToldOfStrangeness = true

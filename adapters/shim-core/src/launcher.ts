@@ -4,7 +4,7 @@ import { packagedHost } from "./locate.ts"
 /**
  * Runs the host that was packaged with the file at launcherURL, for people at a terminal. npm links `magicctx-host` to
  * that file, because the binary lies in a separate package for each platform. packageName is the npm package of the
- * file, and harness the one that it is for.
+ * file, and harness is the harness that the package is for.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {
   const tried: string[] = []
@@ -19,8 +19,8 @@ export function launchPackagedHost(launcherURL: string, packageName: string, har
 }
 
 /**
- * The arguments for the host. `npx @magicctx/opencode` runs the launcher without any, and whoever types that wants to
- * install; the host asks before it changes something.
+ * The arguments for the host. `npx @magicctx/opencode` runs the launcher without arguments. A user who types that wants
+ * to install; the host asks before it changes anything.
  */
 function args(harness: string): string[] {
   const given = process.argv.slice(2)

@@ -127,7 +127,7 @@ export class Passes {
     const params = { ...of, ...(state.sent !== undefined && { sent: state.sent }) }
     state.sent = undefined
     try {
-      await this.#host.reach() // before the array is encoded: after a failure that is the whole array
+      await this.#host.reach() // before the shim encodes the array, which is the whole array after a failure
       if (state.generation !== this.#host.generation) state.encoder.reset()
       const { delta, mutation, draft } = await this.#answer(state, messages, params, limits)
       // The next delta builds on the host's array only if this answer can be applied.

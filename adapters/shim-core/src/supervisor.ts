@@ -19,7 +19,7 @@ const brokenGraceMS = 200
 
 const stopped = "the shim has stopped"
 
-/** The experience with the host since it last answered a call. A state hands it on to the next state. */
+/** The starts and failures of the host since it last answered a call. Each state passes this on to the next state. */
 interface Health {
   /** The number of processes that were started since the last answer. */
   readonly starts: number

@@ -48,7 +48,7 @@ export class SystemPrompts {
       return { system, kind: "answered" }
     } catch (err) {
       // Use the last answer to the same question, if there is one. A prompt without the host's part would be another
-      // prefix, so the provider would have to read all of it anew.
+      // prefix, so the provider would have to process all of it again.
       const last = this.last.get(session)
       if (last?.question === question) return { system: last.system, kind: "replayed" }
       // Any other failure means that there is no host, and the pass says so.

@@ -35,10 +35,10 @@ export class Turns {
   }
 
   /**
-   * Runs work after a tool of the session, while the harness still waits for that tool, or when no turn runs. A message
-   * that work stores is then read by the very next request. Stored between two steps, it could miss the request that
-   * is being made and still precede its answer. The request after that would find it in the middle of the messages
-   * that were already sent.
+   * Runs work after a tool of the session, while the harness still waits for that tool, or when no turn runs. The very
+   * next request then reads a message that work stores. If work stored the message between two steps, the request that
+   * is being made could miss it, but its answer would stand behind it. The request after that would find it in the
+   * middle of the messages that were already sent.
    */
   beforeNextRequest(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -171,8 +171,8 @@ test("a call that ends every host is not sent for ever", async (t) => {
   assert.equal(fake.received("session/system").length, 2)
 })
 
-// Two lost connections counted as two hosts that the call had ended. So the first system prompt after a kill went out
-// without the guidance.
+// A bug: the shim counted two lost connections as two hosts that had ended because of the call. So the first system
+// prompt after a kill went out without the guidance.
 test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
   await host.open(opening("/p"), {}).opened(20_000)
@@ -202,7 +202,8 @@ test("a call that was not sent is not lost, even if it has effects", async (t) =
   assert.equal(fake.received("tool/execute").length, 1)
 })
 
-// A pass that came while the older host was finishing was lost, because its refusal counted as an answer.
+// A bug: if a pass came while the older host was finishing, the shim took that host's refusal for an answer, and the
+// pass was lost.
 test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)

@@ -92,7 +92,7 @@ const imagesAreGood: Rule = (body) =>
     })
   })
 
-/** Mistral answers the user or a tool. It would go on writing an answer at the end. */
+/** Mistral answers the user or a tool. If the request ended with an answer, Mistral would continue that answer. */
 const lastAsks: Rule = (body) => {
   const all = messages(body)
   const last = all.at(-1)

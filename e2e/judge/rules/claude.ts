@@ -74,7 +74,7 @@ function fromBedrock(body: Body): Prompt {
     if (b.cachePoint) breakpoints++
     return b.cachePoint ? { type: "cache" } : { type: "unknown", text: JSON.stringify(b).slice(0, 80) }
   }
-  /** A breakpoint of Bedrock is a block of its own, behind the block that it belongs to. */
+  /** On Bedrock, a breakpoint is a separate block behind the block that it belongs to. */
   const blocks = (content: Any[]): Block[] => content.map((b, i) => ({ ...block(b), cached: content[i + 1]?.cachePoint != null }))
   const turns = (body.messages ?? []).map((m: Any) => ({ role: m.role, blocks: blocks(m.content) }))
   const thinking = body.additionalModelRequestFields?.thinking?.type
@@ -91,7 +91,10 @@ type Check = (p: Prompt, e: Evidence) => Finding[]
 /** The conversation begins with the user. */
 const firstIsUser: Check = ({ turns: [first] }) => (first && first.role !== "user" ? [{ where: "messages[0]", detail: `the first message is the ${first.role}'s` }] : [])
 
-/** It ends with the user: current models accept no prefilled answer, and no model accepts one while it thinks. */
+/**
+ * The conversation ends with the user: current models accept no prefilled answer, and no model accepts one while it
+ * thinks.
+ */
 const lastIsUser: Check = ({ turns }) => {
   const last = turns.at(-1)
   return last && last.role !== "user" ? [{ where: `messages[${turns.length - 1}]`, detail: `the last message is the ${last.role}'s` }] : []
@@ -182,7 +185,9 @@ const newestThinkingStays: Check = ({ turns, thinks }, { binds, ofCall }) => {
   return given.filter((proof) => !there.has(proof)).map((proof) => ({ where: `messages[${last}]`, detail: `thinking that led to ${newest} is missing (${proof.slice(0, 24)})`, key: proof }))
 }
 
-/** Of thinking blocks that the model gave one after the other, either all are sent in their order, or none. */
+/**
+ * If the model gave several thinking blocks one after the other, the request holds all of them in their order, or none.
+ */
 const runsAreWhole: Check = ({ turns }, { binds, runs }) => {
   const place = new Map<string, { run: string[]; at: number }>()
   for (const run of runs) for (const [at, proof] of run.entries()) place.set(proof, { run, at })
@@ -232,9 +237,9 @@ const imagesAreGood: Check = ({ turns }) =>
 const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where: "body", detail: `${breakpoints} cache breakpoints` }] : [])
 
 /**
- * The newest message ends with a breakpoint, because its whole prompt has to be in the cache for the next request. The
- * packages drop surplus breakpoints from the end, so this one goes first if another one is too many. A request without
- * any breakpoint leaves the cache to somebody else, for example a gateway.
+ * The newest message ends with a breakpoint, because its whole prompt has to be in the cache for the next request. If a
+ * request has too many breakpoints, the packages drop them from the end, so this one goes first. A request without any
+ * breakpoint leaves the cache to somebody else, for example a gateway.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)

@@ -14,7 +14,8 @@ import (
 type bustRow struct {
 	Index, Pass           int
 	Verdict, Cause, Class string
-	// Taken says how much went, and Result whether the bust paid off. Paid decides the colour of Result.
+	// Taken says how much the bust removed, and Result whether it paid off. Paid decides the colour of
+	// Result.
 	Taken, Result string
 	Paid          bool
 	Facts         []fact

@@ -92,7 +92,7 @@ type reading struct {
 	Value string
 }
 
-// A historyRow is a pass with what became of the history in it.
+// A historyRow is a pass that folded the head or saw a publication, with a description of each.
 type historyRow struct {
 	Index, Pass int
 	Notes       []string

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view"
 )
 
-// HistoryNotes returns what a pass has done to the head, and what was published before it,
-// as one text each.
+// HistoryNotes describes the changes that a pass has made to the head, and the publications before it, as one
+// text each.
 func HistoryNotes(p *replay.Pass) []string {
 	var notes []string
 	for _, published := range p.Published {
@@ -61,7 +61,7 @@ func Publications(all []replay.Publish) string {
 	return text
 }
 
-// history prints what the sessions with summarised history were left with.
+// history prints, for each session with summarised history, its history and head after its last pass.
 func (p *printer) history(s replay.Summary) {
 	for _, last := range lastPasses(s.Detail) {
 		if last.Head == nil && last.History == nil {
@@ -92,7 +92,7 @@ func lastPasses(passes []*replay.Pass) []*replay.Pass {
 	return all
 }
 
-// sections prints what the largest prompt consists of.
+// sections prints the parts of the largest prompt.
 func (p *printer) sections(passes []*replay.Pass) {
 	if len(passes) == 0 {
 		return

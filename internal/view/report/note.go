@@ -21,7 +21,7 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// lostNote returns the thinking that busts have cost, "" if there is none.
+// lostNote describes the thinking that was lost because of busts, "" if there is none.
 func lostNote(blocks, tokens int) string {
 	if blocks == 0 {
 		return ""
@@ -38,8 +38,8 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote returns what a bust has cost and gained in the end, as a line of at
-// most 62 columns. It returns "" if both are less than leastMoney.
+// OutcomeNote describes the cost and the gain of a bust in the end, as a line of at most 62 columns. If both
+// are less than leastMoney, it returns "".
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:

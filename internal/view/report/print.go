@@ -49,7 +49,7 @@ type printer struct {
 	outcomes map[int]string
 }
 
-// missing says first what the trace lacks, because all that follows depends on it.
+// missing names the parts that the trace lacks. It comes first, because the rest of the report depends on it.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

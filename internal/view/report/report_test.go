@@ -177,7 +177,7 @@ func TestOutcomeNote(t *testing.T) {
 	}
 }
 
-// Passes above the window have red lines of their own, and the findings name them.
+// A pass above the window has a separate red line, and the findings name it.
 func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	var passes []*replay.Pass
 	for range 9 {
@@ -206,7 +206,7 @@ func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	}
 }
 
-// A reader must know what the figures are worth before reading them.
+// A reader must know how reliable the figures are before reading them.
 func TestC12ReportBeginsWithWhatIsMissing(t *testing.T) {
 	s := summaryOf(passOf(1, 2, 3))
 	if out := printed(t, s); strings.Contains(out, "incomplete") {
