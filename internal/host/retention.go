@@ -109,7 +109,7 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err 
 	defer h.sessions.remove(key)
 	defer s.unlock()
 	if err := h.removeMarker(ctx, key); err != nil {
-		// If we deleted these rows while the marker stays, OpenCode's array would begin at the marker for
+		// If we deleted these rows while the marker stays, the array of the harness would begin at the marker for
 		// good. So we keep the session until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
