@@ -200,8 +200,8 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
 	v.Goal = inOwnTokens(goal, a.perToken)
-	// If the new head alone ends the pressure, the bust still goes down to the low mark:
-	// everything after the head is sent again anyway.
+	// If the new head alone ends the pressure, the rules still free down to the low mark,
+	// because everything after the head is sent again anyway.
 	v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	p := rule.Propose(v, r.Knobs)
 	freed := covered + int(a.perToken*float64(p.Freed))
@@ -238,8 +238,10 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 }
 
 // setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
-// change. But a new preamble invalidates all bound thinking. So the preamble gets a new
-// number only if the request's system prompt, tools or model really change.
+// change. But a new number of the preamble invalidates all bound thinking. So after a pause,
+// the preamble keeps its number unless the request's system prompt, tools or model really
+// change. All other causes of a hard pass change one of these three or the head, and bound
+// thinking does not outlive that.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps

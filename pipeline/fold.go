@@ -57,9 +57,10 @@ type headChange struct {
 
 func (c headChange) isFold() bool { return c.reason != "" }
 
-// nextHead proposes the head of a pass that may bust. If the prefix is gone, the pass
-// folds. Otherwise it renders only a new delta, which leaves the baseline in the
-// provider's cache. If that delta would be too large, the pass folds after all.
+// nextHead proposes the head of a pass that may bust. The pass folds if the prefix is gone,
+// if the session has no head yet, or if the head has to be made again. Otherwise it renders
+// only a new delta, which leaves the baseline in the provider's cache. If that delta would
+// be too large, the pass folds after all.
 func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	now := s.State.Head
 	unchanged := headChange{covered: s.coveredBy(now)}

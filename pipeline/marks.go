@@ -47,8 +47,8 @@ func (m marks) low() int {
 // bill is the average price of a step over one cycle, in which the prompt grows from
 // low to high and a bust takes it back to low. The average step reads a prompt half
 // way between the marks. Each cycle writes the remaining content to the cache once,
-// except the prefix; that cost is spread over the cycle's steps. Costs that do not
-// depend on low are left out. The bill grows with low.
+// except the prefix; that cost is spread over the cycle's steps. Fixed costs of a cycle
+// are left out. If low grows, the bill grows too; low's binary search relies on that.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

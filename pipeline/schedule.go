@@ -111,16 +111,22 @@ type Signals struct {
 //     leaves the cached prefix as it is.
 //   - A soft pass may add edits to a live prefix, and everything after the first edit
 //     is then sent again. It asks the rules of rule.Table up to its occasion
-//     (occasionOf in episode.go): those of any bust always; those that make room from
-//     the threshold on; more of them at ForcePercent, and all of them at
-//     EmergencyPercent or after a refused prompt. A rule that makes room is skipped once
-//     enough is freed. The pass applies the queued drops except those of protected
-//     units, and may place the synthetic todo list. It must not change the rest of the
+//     (occasionOf in episode.go). The rules of any bust are always asked. From the
+//     threshold on, the pass also asks rules that make room, at ForcePercent more of
+//     these rules, and at EmergencyPercent or after a refused prompt all of them. Once
+//     enough is freed, the pass skips the remaining rules that make room. It applies the
+//     queued drops except those of protected units. It may write a new delta of the
+//     head, and may place the synthetic todo list. It must not change the rest of the
 //     setup, for example the provider profile.
-//   - A hard pass may do all of this and change the setup, and it applies the queued
-//     drops of protected units, too. It makes room from half way between the low mark
-//     and the threshold on. A pass is hard if and only if the prefix is lost before the
-//     pass touches it, so there is no reason to put the work off.
+//   - A hard pass may do all of this. It may also change the setup and fold the head,
+//     and it applies the queued drops of protected units, too. It asks the rules of
+//     Pressure earlier, from half way between the low mark and the threshold on.
+//
+// Schedule says that a pass is hard if the prefix is lost before the pass touches it.
+// Such a pass has no reason to put the work off. Later, Session.propose makes a soft pass
+// hard if it has to fold the head, because a fold changes the first bytes of the wire.
+// For example, the first compartment needs a fold. A fold of this kind costs a live
+// prefix, so it waits if the bust is not worth its price.
 //
 // No pass drops a call that is still running. If pressure below the force level is the
 // only reason for a soft pass, the pass waits for the end of the turn. Only a subagent's
@@ -134,8 +140,9 @@ type Signals struct {
 //   - CauseNothingToDo: Session.propose. Any soft pass except a flush.
 //   - CausePrice: isWorthIt, called by Session.propose. Any soft pass except a flush, an
 //     overflow, and a pass whose price is unknown. At EmergencyPercent the bust is worth
-//     it if it frees minEmergency tokens or gets below that level. At ForcePercent it is
-//     also worth it if it puts the next episode far off (isRelief).
+//     it if it frees minEmergency tokens, or if the prompt is then smaller than that
+//     level. At ForcePercent the bust is also worth it if it puts the next episode far
+//     off (isRelief).
 //   - CauseInvalidWire and CauseBusy: pass.run in internal/host/transform.go. Soft and
 //     hard passes.
 func Schedule(s Signals) (schema.Verdict, Cause) {

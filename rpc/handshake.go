@@ -35,9 +35,7 @@ func (c *conn) admit(p *schema.InitializeParams) error {
 		c.log.Warn("client refused", "pid", p.PID, "cause", message)
 		return refuse(schema.CodeVersion, "%s", message)
 	}
-	switch p.Harness {
-	case "", schema.HarnessOpenCode, schema.HarnessPi:
-	default:
+	if p.Harness != "" && !slices.Contains(schema.Harnesses, p.Harness) {
 		return refuse(jsonrpc2.CodeInvalidParams, "params: /harness is %.40q, which this host does not know", p.Harness)
 	}
 	if p.Harness != "" && p.Directory == "" {

@@ -61,7 +61,7 @@ type Config struct {
 	// anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If the next prompt may not fit,
-	// they are dropped all the same.
+	// tool output among them is dropped all the same.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"more"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"more"`

@@ -55,6 +55,9 @@ const (
 	HarnessPi       Harness = "pi"
 )
 
+// Harnesses are all harnesses.
+var Harnesses = []Harness{HarnessOpenCode, HarnessPi}
+
 // Version is a protocol version.
 type Version struct {
 	Major int `json:"major"`

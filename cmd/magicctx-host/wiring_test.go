@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,14 +12,26 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/doctor"
 	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
-// This test finds the missing pieces of a harness that internal/install knows. CONTRIBUTING.md lists all
-// pieces ("add a harness").
+// This test finds the missing pieces of a harness of schema.Harnesses. CONTRIBUTING.md lists all pieces
+// ("Add a harness").
 func TestEveryHarnessIsWhole(t *testing.T) {
-	env := func(name string) string { return map[string]string{"HOME": "/home/u"}[name] }
-	for _, h := range install.Harnesses {
+	home := t.TempDir()
+	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	for _, id := range schema.Harnesses {
+		i := slices.IndexFunc(install.Harnesses, func(h *install.Harness) bool { return h.ID == id })
+		if i < 0 {
+			t.Errorf("%s cannot be installed", id)
+			continue
+		}
+		h := install.Harnesses[i]
+		if _, err := (rawhistory.Reader{Env: env}).Read(t.Context(), rawhistory.Session{Harness: id, ID: "none"}, 1, 1, nil); errors.Is(err, rawhistory.ErrUnknownHarness) {
+			t.Errorf("%s has no reader of its history", h.Name)
+		}
 		if _, ok := transcript.CodecOf(string(h.ID)); !ok {
 			t.Errorf("%s has no codec", h.Name)
 		}

@@ -63,6 +63,9 @@ type Reader struct {
 	Env func(string) string
 }
 
+// ErrUnknownHarness means that no reader knows the harness's store.
+var ErrUnknownHarness = errors.New("the harness has no store that this program can read")
+
 // Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false.
 // It also returns the extent of the whole session. It reads one message at a time, so a long session needs
 // little memory.
@@ -75,7 +78,7 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	case schema.HarnessPi:
 		extent, err = r.readPi(ctx, s, start, end, yield)
 	default:
-		err = fmt.Errorf("harness %q has no store that this program can read", s.Harness)
+		err = fmt.Errorf("%w: %q", ErrUnknownHarness, s.Harness)
 	}
 	if err != nil {
 		return extent, fmt.Errorf("read the messages of session %s: %w", s.ID, err)

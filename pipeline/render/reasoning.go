@@ -21,8 +21,9 @@ func (r *messageRenderer) reasoning() {
 	}
 }
 
-// removeLoneReasoning leaves out each group of reasoning if no part that it led
-// to stays. OpenAI refuses a reasoning item without the item that followed it.
+// removeLoneReasoning leaves out reasoning whose continuation has left. Adjacent
+// reasoning parts form a group, and the parts up to the next group or step are its
+// continuation. OpenAI refuses a reasoning item without the item that followed it.
 // For example, if the call of `reasoning, text, reasoning, call` has left, the
 // second reasoning item has to leave as well.
 func (r *messageRenderer) removeLoneReasoning() {

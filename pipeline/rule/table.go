@@ -45,15 +45,16 @@ const (
 //     only after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
 //     protects, then texts and files.
-//  5. EmptyShells is last, because it looks at the result of all others.
+//  5. Rules that look at the result of the others come last: SpentReasoning at
+//     messages whose content has left, and EmptyShells at messages that are empty.
 //
 // A rule that makes room (any occasion above AnyBust) is skipped once the rules before it have freed
 // enough. The occasion of a rule need not rise along the table. For example, the rule "spent narration" is
 // asked from Pressure on, but comes after the rules of the force level, so that it takes texts only if the
 // tools were not enough.
 //
-// The provider does not always see a drop as a rule has proposed it. These places can
-// change it, in this order:
+// A drop does not always take its content out as a whole, and the provider does not always
+// see it as a rule has proposed it. These places decide that, in this order:
 //
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
 //     tools (SkeletonWindow). QueuedDrops also does so for results that the
