@@ -53,10 +53,18 @@ type ownFile struct {
 
 // differs reports whether the file does not exist with this content.
 func (f ownFile) differs() (bool, error) {
-	content, err := readOwn(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Lstat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("%s is a link or a directory; remove it", f.path)
+	case info.Size() != int64(len(f.content)):
 		return true, nil
 	}
+	content, err := os.ReadFile(f.path) // not readOwn: a program is larger than its bound
 	return !bytes.Equal(content, f.content), err
 }
 
@@ -114,6 +122,16 @@ func (p Place) loaderFile() (string, error) {
 		}
 	}
 	return file, nil
+}
+
+// isLoader reports whether a path is the loader of a project. The path may also be that of its directory.
+func (p Place) isLoader(path string) bool {
+	dir := strings.TrimSuffix(path, string(filepath.Separator)+bundleName)
+	if !strings.HasSuffix(dir, filepath.Join(string(filepath.Separator), p.Harness.projectDirectory, p.Harness.shimDirectory)) {
+		return false
+	}
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // shimToRemove returns the files of the shim in the data directory that a removal deletes. If another

@@ -1,7 +1,9 @@
 package install
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,6 +137,41 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
+// A loader goes to the plugin in the data directory, unless the user's own configuration loads one.
+func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
+	for _, harness := range Harnesses {
+		t.Run(harness.Name, func(t *testing.T) {
+			h := newHomeOf(t, harness)
+			h.Project = filepath.Join(h.root, "p")
+			h.Plugin, h.Shim = "", h.carried()
+			h.apply(h.install())
+			want := func(what, path string) {
+				t.Helper()
+				found, err := FindPlugin(t.Context(), h.Place)
+				if err != nil || found == nil || found.Path != path {
+					t.Errorf("%s: %+v, %v; want %s", what, found, err, path)
+				}
+			}
+			want("installed for the project", h.shimFile(bundleName))
+
+			settings := filepath.Join(h.dir, harness.files[0])
+			chosen := "/opt/" + harness.shimDirectory + "/dist/index.js"
+			h.write(settings, fmt.Sprintf(`{%q: [%q]}`, harness.List, chosen))
+			want("the user has another plugin", chosen)
+			h.write(settings, "{}")
+
+			loader, err := h.loaderFile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(loader); err != nil {
+				t.Fatal(err)
+			}
+			want("the loader is gone", loader)
+		})
+	}
+}
+
 // The shim stays as long as one installation uses it, and so does a loader that somebody has edited.
 func TestUninstallLeavesWhatOthersUse(t *testing.T) {
 	h := newHome(t)
@@ -197,6 +234,23 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	h.uninstall()
 	if _, err := os.Stat(h.Shim.Host); !os.IsNotExist(err) {
 		t.Errorf("the copy is still there: %v", err)
+	}
+}
+
+// A program is larger than any configuration. Its copy is compared with it all the same.
+func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
+	h := newHome(t)
+	h.Plugin = ""
+	h.Shim = h.carried()
+	h.Shim.Host, h.Shim.Program = h.programCopy(), bytes.Repeat([]byte("program"), maxFileBytes/7+1)
+	h.apply(h.install())
+	if plan := h.install(); !plan.IsEmpty() {
+		t.Errorf("there is something left to install: %v", plan.Effects())
+	}
+	h.Shim.Program = append([]byte("P"), h.Shim.Program[1:]...)
+	h.apply(h.install())
+	if !strings.HasPrefix(h.read(h.Shim.Host), "Program") {
+		t.Error("the copy was not renewed")
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 type Plugin struct {
 	File string // the configuration
 	Spec string
-	// Path is the file or directory that the harness loads. It is empty for an npm package.
+	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
+	// loader of a project, it is the shim in the data directory, to which the loader leads.
 	Path string
 }
 
@@ -53,10 +54,17 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		} else {
 			continue
 		}
-		found = &Plugin{File: file, Spec: spec}
-		if p.Harness.isPath(found.Spec) {
-			found.Path = p.pathOf(file, found.Spec)
+		entry := Plugin{File: file, Spec: spec}
+		if p.Harness.isPath(spec) {
+			entry.Path = p.pathOf(file, spec)
 		}
+		if p.isLoader(entry.Path) {
+			if found != nil { // the loader does nothing if the user's own configuration loads a shim
+				continue
+			}
+			entry.Path = p.shimFile(bundleName)
+		}
+		found = &entry
 	}
 	return found, nil
 }

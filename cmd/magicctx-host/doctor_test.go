@@ -1,0 +1,45 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var failure = regexp.MustCompile(`(?m)^fail .*`)
+
+// The loader of a project goes to the plugin in the data directory, and the plugin finds its host there.
+// So doctor looks there, too, and does not switch the compaction of a healthy project on again.
+func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
+	for name, installations := range map[string][][]string{
+		"project only":        {{"opencode", "--project"}, {"pi", "--project"}},
+		"project and user":    {{"opencode", "--project"}, {"opencode"}, {"pi", "--project"}, {"pi"}},
+		"user before project": {{"opencode"}, {"opencode", "--project"}, {"pi"}, {"pi", "--project"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t) // the host is not on the PATH
+			t.Setenv("PI_CODING_AGENT_DIR", "")
+			for _, args := range installations {
+				if out, errs, code := c.command(append([]string{"install", "--yes"}, args...)...); code != 0 {
+					t.Fatalf("install %v ended with %d:\n%s%s", args, code, out, errs)
+				}
+			}
+			before := c.files()
+			out, errs, code := c.command("doctor")
+			if found := failure.FindAllString(out, -1); code != 0 || len(found) > 0 {
+				t.Errorf("doctor ended with %d: %s\n%s", code, errs, strings.Join(found, "\n"))
+			}
+			if n := strings.Count(out, "the plugin starts "); n != 2 {
+				t.Errorf("doctor names the host of %d plugins, want 2:\n%s", n, out)
+			}
+			if out, errs, code := c.command("doctor", "--fix"); code != 0 || strings.Contains(out, "fixed") {
+				t.Errorf("doctor --fix ended with %d:\n%s%s", code, out, errs)
+			}
+			if diff := cmp.Diff(before, c.files()); diff != "" {
+				t.Errorf("doctor --fix changed files (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
