@@ -149,6 +149,34 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
+// All harnesses read the same file of a project, so installing for a second harness adds none. It would
+// hide the settings that the first one reads, or would have no effect.
+func TestProjectHasOneSettingsFile(t *testing.T) {
+	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
+		t.Run(order[0].Name+" first", func(t *testing.T) {
+			h := newPi(t)
+			h.Project = filepath.Join(h.root, "p")
+			h.Harness = order[0]
+			plan := h.install()
+			if want := filepath.Join(h.Project, "magicctx.jsonc"); plan.Settings == nil || plan.Settings.File != want {
+				t.Fatalf("%s is not offered", want)
+			}
+			h.apply(plan)
+			h.Harness = order[1]
+			if plan := h.install(); plan.Settings != nil {
+				t.Errorf("a second file is offered: %s", plan.Settings.File)
+			}
+		})
+	}
+	h := newPi(t)
+	h.Project = filepath.Join(h.root, "p")
+	h.write(filepath.Join(h.Project, ".pi", "magicctx.jsonc"), `{"protected_tags": 5}`)
+	h.Harness = OpenCode
+	if plan := h.install(); plan.Settings != nil {
+		t.Errorf("%s is offered, which would hide that of Pi", plan.Settings.File)
+	}
+}
+
 // Somebody saves the file while the program waits for an answer.
 func TestConcurrentEditIsDetected(t *testing.T) {
 	tests := map[string]func(h *home, file string) error{

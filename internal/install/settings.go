@@ -33,12 +33,11 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, project := config.Candidates(config.Options{Harness: o.Harness.ID, Directory: o.Project, Env: o.Env})
-	candidates := user
+	dir := dirs[0]
 	if o.Project != "" {
-		candidates = project
+		dir = o.Project // the file is for all harnesses
 	}
-	for _, file := range candidates {
+	for _, file := range o.settingsCandidates() {
 		if _, err := os.Lstat(file); err == nil {
 			return nil, nil
 		}
@@ -47,7 +46,7 @@ func newSettings(o Options) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := realPath(filepath.Join(dirs[0], "magicctx.jsonc"))
+	file, err := realPath(filepath.Join(dir, "magicctx.jsonc"))
 	if err != nil {
 		return nil, fmt.Errorf("place the settings: %w", err)
 	}
@@ -59,6 +58,20 @@ func newSettings(o Options) (*Settings, error) {
 	}
 	s.Content, err = settingsTemplate(content, schemaURL, o.Project != "")
 	return s, err
+}
+
+// settingsCandidates returns the possible paths of a settings file at the place. For a project, it returns those
+// of all harnesses.
+func (p Place) settingsCandidates() (files []string) {
+	if p.Project == "" {
+		files, _ = config.Candidates(config.Options{Harness: p.Harness.ID, Env: p.Env})
+		return files
+	}
+	for _, h := range Harnesses {
+		_, project := config.Candidates(config.Options{Harness: h.ID, Directory: p.Project, Env: p.Env})
+		files = append(files, project...)
+	}
+	return files
 }
 
 // schemaFile is the JSON Schema that the user's settings name.
