@@ -149,7 +149,8 @@ func (r *restriction) value(key path, tree object, value any, rules rules, mine 
 // the project gave one bare value for all models.
 func (r *restriction) mapping(key path, tree object, value any, may string, mine, target reflect.Value) {
 	merged := object{}
-	if _, isBare := value.(object); isBare {
+	_, isByModel := value.(object)
+	if isByModel {
 		for _, k := range mine.MapKeys() {
 			merged[k.String()] = rawOf(mine.MapIndex(k))
 		}
@@ -164,7 +165,11 @@ func (r *restriction) mapping(key path, tree object, value any, may string, mine
 			}
 		}
 		if why != "" {
-			r.loader.warnKey(r.project, key.with(k.String()), why+"; ignored")
+			entry := key
+			if isByModel {
+				entry = key.with(k.String())
+			}
+			r.loader.warnKey(r.project, entry, why+"; ignored")
 			continue
 		}
 		merged[k.String()] = rawOf(target.MapIndex(k))
