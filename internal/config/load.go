@@ -38,6 +38,27 @@ type object = map[string]any
 // Load reads the configuration of the user and of the project. It never fails. The warnings list the
 // ignored values, in the order of the files.
 func Load(o Options) (schema.Config, []Warning) {
+	l, levels := readLevels(o)
+	cfg := l.config(levels)
+	for _, lv := range slices.Backward(levels) { // the user's file first
+		l.warnNoEffect(lv)
+	}
+	return cfg, l.warnings.list
+}
+
+// DisabledAt returns the place, as file:line, that switches magicctx off. If nothing switches it off, the
+// place is empty.
+func DisabledAt(o Options) string {
+	l, levels := readLevels(o)
+	if l.config(levels).Enabled {
+		return ""
+	}
+	at := path{"enabled"}
+	return (&checker{levels: levels}).origin(at).place(at)
+}
+
+// readLevels reads the files. The project comes first, because it overrides the user.
+func readLevels(o Options) (*loader, []*level) {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
@@ -50,11 +71,13 @@ func Load(o Options) (schema.Config, []Warning) {
 		l.keepTokens(&project)
 		l.restrict(&project, &user, l.trusts(&user, o.Directory))
 	}
-	c := checker{levels: []*level{&project, &user}, warnings: &l.warnings}
-	cfg := c.config(merge(user.tree, project.tree))
-	l.warnNoEffect(&user)
-	l.warnNoEffect(&project)
-	return cfg, l.warnings.list
+	return l, []*level{&project, &user}
+}
+
+// config merges the levels, the first one over the second, and checks the values.
+func (l *loader) config(levels []*level) schema.Config {
+	c := checker{levels: levels, warnings: &l.warnings}
+	return c.config(merge(levels[1].tree, levels[0].tree))
 }
 
 // warnNoEffect warns once about all keys of a file that nothing reads yet.

@@ -63,7 +63,8 @@ func (x *examination) configuration(ctx context.Context) {
 	told := map[string]bool{} // the harnesses read some of the same files; each warning is shown once
 	isOff := false
 	x.eachUsed(ctx, func(h Harness) {
-		cfg, warnings := config.Load(config.Options{Harness: h.ID, Directory: x.Directory, Env: x.Env})
+		o := config.Options{Harness: h.ID, Directory: x.Directory, Env: x.Env}
+		cfg, warnings := config.Load(o)
 		for _, w := range warnings {
 			if !told[w.Message] {
 				told[w.Message] = true
@@ -72,7 +73,8 @@ func (x *examination) configuration(ctx context.Context) {
 		}
 		if !cfg.Enabled {
 			isOff = true
-			x.warn(`set "enabled" to true in magicctx.jsonc to use it here`, "magicctx is switched off for %s in %s (enabled: false)", h.Name, x.Directory)
+			place := config.DisabledAt(o)
+			x.warn(fmt.Sprintf(`set "enabled" to true in %s to use it here`, place), "magicctx is switched off for %s in %s (enabled: false in %s)", h.Name, x.Directory, place)
 			x.findings[len(x.findings)-1].stops = true
 		}
 	})

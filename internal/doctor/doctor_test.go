@@ -271,7 +271,7 @@ func TestFindings(t *testing.T) {
 			"switched off", func(t *testing.T, o *Options) {
 				write(t, filepath.Join(o.Directory, "magicctx.jsonc"), `{"enabled": false}`, 0o600)
 			},
-			"configuration", Warn, "switched off", "enabled", false,
+			"configuration", Warn, "project" + string(filepath.Separator) + "magicctx.jsonc:1", "magicctx.jsonc", false,
 		},
 		{
 			"conflict", func(t *testing.T, o *Options) {
