@@ -22,7 +22,7 @@ type traceCmd struct {
 // Help implements kong.HelpProvider.
 func (traceCmd) Help() string {
 	return "A trace holds every message between the plugin and the host, so whole conversations. It stays on this machine, in a file that only you can read, " +
-		"and magicctx-host replay --last replays the newest one. The change holds for each OpenCode that starts after it."
+		"and magicctx-host replay --last replays the newest one. The change holds for each OpenCode and each Pi that starts after it."
 }
 
 // Run switches the recording on or off, and prints whether it is on.
@@ -48,7 +48,7 @@ func (cmd *traceCmd) Run(s streams) error {
 	case os.Getenv(traceVariable) != "":
 		_, err = fmt.Fprintf(s.out, "Traces are on while %s is set; they go to %s.\n", traceVariable, format.Clean(os.Getenv(traceVariable)))
 	case isTraceOn(dir):
-		_, err = fmt.Fprintf(s.out, "Traces are on: each OpenCode and each Pi that starts from now on records one in %s. It holds whole conversations.\n", format.Clean(traceDir(dir)))
+		_, err = fmt.Fprintf(s.out, "Traces are on: each OpenCode and each Pi that starts from now on records one in %s. A trace holds whole conversations.\n", format.Clean(traceDir(dir)))
 	case !exists(traceDir(dir)):
 		_, err = fmt.Fprintln(s.out, "Traces are off.")
 	default:
