@@ -205,11 +205,25 @@ func Install(ctx context.Context, o Options) (*Plan, error) {
 		}
 		p.record.LoaderHash = hash(o.Shim.Loader)
 	}
+	p.record.NewDirectory = o.newDirectory(earlier)
 	if o.Project != "" && o.Harness.projectNote != "" {
 		p.Notes = append(p.Notes, o.Harness.projectNote)
 	}
 	p.Settings, err = newSettings(o)
 	return p, err
+}
+
+// newDirectory returns the harness's directory in the project, empty unless this installation or the earlier
+// one makes it.
+func (p Place) newDirectory(earlier *record) string {
+	if p.Project == "" {
+		return ""
+	}
+	dir := filepath.Join(p.Project, p.Harness.projectDirectory)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return dir
+	}
+	return earlier.NewDirectory
 }
 
 // renewLoader records the hash of a loader that is written again into a project, without a change of the
@@ -457,6 +471,9 @@ func (p *Plan) applyRemoval() error {
 	}
 	if err := removeOwn(p.shim); err != nil {
 		return err
+	}
+	if dir := p.record.NewDirectory; dir != "" && !isLink(dir) {
+		os.Remove(dir) // fails while it holds something else
 	}
 	return p.vault.forget()
 }

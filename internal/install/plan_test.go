@@ -177,6 +177,66 @@ func TestProjectHasOneSettingsFile(t *testing.T) {
 	}
 }
 
+// Uninstall removes the directory that install has made in a project, unless it holds something else.
+func TestEmptyDirectoryOfAProjectIsRemoved(t *testing.T) {
+	for _, harness := range Harnesses {
+		t.Run(harness.Name, func(t *testing.T) {
+			for name, test := range map[string]struct {
+				before, after func(t *testing.T, dir string) // what somebody does before and after the installation
+				stays         bool
+			}{
+				"made by install":      {doNothing, doNothing, false},
+				"was there, and empty": {mkdir, doNothing, true},
+				"holds something else": {doNothing, func(t *testing.T, dir string) { mkdir(t, filepath.Join(dir, "mine")) }, true},
+			} {
+				t.Run(name, func(t *testing.T) {
+					h := newPi(t)
+					h.Harness = harness
+					h.Project = filepath.Join(h.root, "p")
+					dir := filepath.Join(h.Project, harness.projectDirectory)
+					mkdir(t, h.Project)
+					test.before(t, dir)
+					h.apply(h.install())
+					test.after(t, dir)
+					h.uninstall()
+					if _, err := os.Lstat(dir); (err == nil) != test.stays {
+						t.Errorf("%s: %v, want it to stay: %t", dir, err, test.stays)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestLinkInPlaceOfTheDirectoryStays(t *testing.T) {
+	h := newPi(t)
+	h.Harness = OpenCode
+	h.Project = filepath.Join(h.root, "p")
+	h.apply(h.install())
+	dir := filepath.Join(h.Project, ".opencode")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(h.root, "elsewhere")
+	mkdir(t, elsewhere)
+	if err := os.Symlink(elsewhere, dir); err != nil {
+		t.Skip("no links here:", err)
+	}
+	h.uninstall()
+	if !isLink(dir) {
+		t.Error("the user's link is gone")
+	}
+}
+
+func doNothing(*testing.T, string) {}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Somebody saves the file while the program waits for an answer.
 func TestConcurrentEditIsDetected(t *testing.T) {
 	tests := map[string]func(h *home, file string) error{

@@ -39,6 +39,8 @@ type record struct {
 	// Loader is the path of the loader that was written into the project, and LoaderHash its hash.
 	Loader     string `json:"loader,omitempty"`
 	LoaderHash string `json:"loader_hash,omitempty"`
+	// NewDirectory is the path of the harness's directory in the project, if the installation made it.
+	NewDirectory string `json:"new_directory,omitempty"`
 }
 
 // A vault holds the record and the backup of one edited file.
