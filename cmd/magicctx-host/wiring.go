@@ -26,6 +26,9 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 	loadConfig := func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
 		return config.Load(config.Options{Harness: harness, Directory: directory})
 	}
+	disabledAt := func(harness schema.Harness, directory string) string {
+		return config.DisabledAt(config.Options{Harness: harness, Directory: directory})
+	}
 	now := wallClock()
 	h := host.NewStandby(ctx, host.StandbyOptions{
 		Path: file.PathIn(o.DataDir), Log: o.Log,
@@ -35,14 +38,18 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 				return nil, err
 			}
 			return host.New(host.Options{
-				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, Summarises: true,
+				Store: db, Clock: now, Log: o.Log, LoadConfig: loadConfig, DisabledAt: disabledAt, Summarises: true,
 				Markers:    harnessMarkers(),
 				RawHistory: &rawhistory.Reader{Env: os.Getenv}, Conflicts: conflictsOf(o.DataDir),
 			}), nil
 		},
 		Offer: func(p schema.InitializeParams) schema.InitializeResult {
 			cfg, _ := loadConfig(p.Harness, p.Directory)
-			return host.Offer(cfg)
+			r := host.Offer(cfg)
+			if !r.Enabled {
+				r.Reason = host.SwitchedOff(disabledAt(p.Harness, p.Directory))
+			}
+			return r
 		},
 	})
 	tidying, stop := context.WithCancel(ctx)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/doctor"
+	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -77,5 +79,31 @@ func TestIdleExitOfEachHarness(t *testing.T) {
 		if got := idleExitOf(env); got != test.want {
 			t.Errorf("OpenCode %s, Pi %s: %v, want %v", test.openCode, test.pi, got, test.want)
 		}
+	}
+}
+
+type muteClient struct{ host.Client }
+
+// The notice names the file that switches magicctx off, also while there is no store.
+func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
+	for name, damage := range map[string]func(*clone){
+		"with a store":    func(*clone) {},
+		"without a store": func(c *clone) { c.write("home/data/magicctx.db/is a directory", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t)
+			c.write("home/data/x", "")
+			damage(c)
+			file := c.write("project/magicctx.jsonc", "{\n\"enabled\": false}")
+			h, closeHost, err := newHost(t.Context(), hostOptions{DataDir: filepath.Join(c.home, "data"), Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeHost()
+			r, err := h.Initialize(t.Context(), muteClient{}, schema.InitializeParams{Harness: schema.HarnessPi, Directory: c.project})
+			if want := "it is switched off in " + file + ":2 (enabled: false)"; err != nil || r.Enabled || r.Reason != want {
+				t.Errorf("enabled %v, reason %q, error %v; want %q", r.Enabled, r.Reason, err, want)
+			}
+		})
 	}
 }

@@ -25,6 +25,8 @@ type Options struct {
 	Log   *slog.Logger
 	// LoadConfig reads the configuration of a directory.
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
+	// DisabledAt returns the place, as file:line, that switches magicctx off for a directory. It may be nil.
+	DisabledAt func(schema.Harness, string) string
 	// Conflicts lists the settings of the harness in a directory that cannot work beside magicctx. If it is
 	// nil, the host looks for none.
 	Conflicts func(context.Context, schema.Harness, string) []config.Warning

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/config"
@@ -33,7 +34,16 @@ func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializePara
 		h.background.Go(func() { h.checkMarkers(h.lifetime, p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
 	}
 	offer(&r, cfg)
+	if !r.Enabled && h.DisabledAt != nil {
+		r.Reason = SwitchedOff(h.DisabledAt(p.Harness, p.Directory))
+	}
 	return r, nil
+}
+
+// SwitchedOff returns the reason that a client is told where magicctx is off. place is the file:line that
+// says so.
+func SwitchedOff(place string) string {
+	return fmt.Sprintf("it is switched off in %s (enabled: false)", place)
 }
 
 func blank() schema.InitializeResult {
@@ -53,7 +63,7 @@ func Offer(cfg schema.Config) schema.InitializeResult {
 func offer(r *schema.InitializeResult, cfg schema.Config) {
 	r.TransformTimeoutMS, r.ResyncTimeoutMS = cfg.TransformTimeoutMS, cfg.ResyncTimeoutMS
 	if r.Enabled = cfg.Enabled; !r.Enabled {
-		r.Reason = "it is switched off in the configuration (enabled: false)"
+		r.Reason = SwitchedOff("the configuration")
 		return
 	}
 	r.Commands = commands
