@@ -39,7 +39,7 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "pass")))
 	}
 	if h.Failures > 0 {
-		text := fmt.Sprintf("the historian has failed %s in a row, last %s ago: %s", format.Count(h.Failures, "time"), format.AgeOf(h.FailedAt, now), format.Clean(h.LastError))
+		text := fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)), format.Clean(h.LastError))
 		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
 	}
 	return faults
@@ -89,7 +89,7 @@ func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
 	if h != nil {
 		lines = append(lines, compartmentsOf(h))
 		if h.Failures > 0 {
-			lines = append(lines, fmt.Sprintf("the historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError)))
+			lines = append(lines, fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, ""), format.Clean(h.LastError)))
 		}
 		if h.IsOverdue {
 			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "pass")))
