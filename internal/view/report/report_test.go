@@ -266,9 +266,9 @@ func TestReportTellsTheHistory(t *testing.T) {
 	passes[8].History = &schema.HistoryStatus{Compartments: 3, RawTokens: 60_000, Fidelity: 0.9, Waited: 7, IsOverdue: true}
 	out := printed(t, summaryOf(passes...))
 	for _, want := range []string{
-		"\n    4 steady", "\n      published: messages 1-80 as 3 compartments by small at its second try,\n      fidelity 90%\n",
-		"\n    7 steady", "\n      epoch 2, folded after a pause longer than the cache lives: baseline 9k\n      (compartments 6k, memories 900), delta 300\n",
-		"\nhistory of ses_one: 3 compartments for 60k tokens of messages, fidelity 90%; it\nhas waited for 7 passes to be summarised;",
+		"\n    4 steady", "\n      published: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
+		"\n    7 steady", "\n      epoch 2, folded after a pause longer than the cache lives: baseline 9k\n      (summaries 6k, memories 900), delta 300\n",
+		"\nhistory of ses_one: 3 summaries for 60k tokens of messages, fidelity 90%; it has\nwaited for 7 passes to be summarised;",
 		"\n1 fold: idle 1\n1 publication\n", "guidance 700, summarised history 9.3k,",
 	} {
 		if !strings.Contains(out, want) {
