@@ -64,8 +64,8 @@ type Host interface {
 	// Version, Protocol, PID, StartedAt, Bugs and Clients of the result.
 	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
 	SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
-	// Subscribe asks for a call of Client.SessionChanged after each pass that
-	// matches.
+	// Subscribe asks for calls of Client.SessionChanged: after each pass of a
+	// matching session, and after its answer.
 	Subscribe(context.Context, host.Client, schema.SubscribeParams) (schema.Empty, error)
 
 	// SessionExport returns what a trace needs to be complete by itself.

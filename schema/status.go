@@ -465,7 +465,8 @@ type TokensBySource struct {
 	Dropped         int64 `json:"dropped"`
 }
 
-// SubscribeParams asks for a session/changed notification after each pass.
+// SubscribeParams asks for session/changed notifications: after each pass, and as
+// soon as the usage of its answer is known.
 type SubscribeParams struct {
 	// Harness and Session restrict the subscription. Empty means all.
 	Harness Harness `json:"harness,omitzero"`

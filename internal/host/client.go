@@ -20,7 +20,7 @@ type Client interface {
 	RunAgent(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	// AbortAgent makes the shim end a run. The run's own call then gets its answer.
 	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
-	// SessionChanged tells a subscriber about a finished pass. It does not
+	// SessionChanged sends a subscriber the status of a session. It does not
 	// block.
 	SessionChanged(p schema.SessionStatus)
 }

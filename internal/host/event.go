@@ -104,6 +104,7 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 	if err := h.Store.SaveUsage(writing, key, s.row.Passes, m.Usage.Input, m.Usage.CacheRead, m.Usage.CacheWrite); err != nil {
 		return err
 	}
+	h.publish(key) // the pass had only the size of the request before
 	if err := h.notePause(writing, s, m.Model, m.Usage); err != nil {
 		return err
 	}

@@ -562,3 +562,17 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 		t.Error("a client that left still hears")
 	}
 }
+
+// Otherwise the line under Pi's footer would show the size of the request before until the next one.
+func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
+	h := turn(t)
+	h.user("u3", "more")
+	h.pass()
+	if _, err := h.host.Subscribe(t.Context(), h, schema.SubscribeParams{}); err != nil {
+		t.Fatal(err)
+	}
+	h.answered("a9", 12_345)
+	if len(h.changes) != 1 || h.changes[0].InputTokens != 12_345 {
+		t.Errorf("heard %+v, want one status with 12,345 tokens", h.changes)
+	}
+}

@@ -155,7 +155,8 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 // maxSubscriptions bounds the subscriptions of one client. `status --watch` uses one.
 const maxSubscriptions = 64
 
-// Subscribe registers a client for notifications of every matching pass.
+// Subscribe registers a client for the status of each matching session: after each pass, and as soon as the
+// usage of the pass's answer is known.
 func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) (schema.Empty, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +167,7 @@ func (h *Host) Subscribe(_ context.Context, c Client, p schema.SubscribeParams) 
 	return schema.Empty{}, nil
 }
 
-// publish notifies subscribers of the session's newest pass. If there are no subscribers, it costs nothing.
+// publish sends the session's status to its subscribers. If there are no subscribers, it costs nothing.
 func (h *Host) publish(key store.Key) {
 	h.mu.Lock()
 	var listeners []Client

@@ -79,7 +79,7 @@ func (h *Host) System(ctx context.Context, c Client, p schema.SystemParams) (sch
 	if err := h.noteSystem(ctx, s, state, changed, words.ComesFirst); err != nil {
 		return unchanged, err
 	}
-	r.prompt[0] = words.Date.ReplaceAllLiteralString(r.prompt[0], state.StickyDate)
+	r.prompt[0] = words.WithDate(r.prompt[0], state.StickyDate)
 	return schema.SystemResult{System: r.prompt}, nil
 }
 
@@ -185,7 +185,7 @@ func sameOpening(words *transcript.SystemVocabulary, a, b []string) bool {
 }
 
 func withoutDate(words *transcript.SystemVocabulary, system []string) string {
-	return words.Date.ReplaceAllLiteralString(strings.Join(system, "\x00"), "")
+	return words.WithDate(strings.Join(system, "\x00"), "")
 }
 
 // isEarlierDay reports whether a, in Unix ms, lies on an earlier calendar day than b. It uses this machine's
@@ -228,12 +228,12 @@ func wantsGuidance(c schema.SystemPromptInjection, system []string) bool {
 func nextSystemState(row store.SessionRow, r systemRequest) (state store.SystemState, changed bool) {
 	words, system := r.words, r.prompt
 	state = row.System
-	sum := sha256.Sum256([]byte(words.Date.ReplaceAllLiteralString(strings.Join(system, "\n"), "")))
+	sum := sha256.Sum256([]byte(words.WithDate(strings.Join(system, "\n"), "")))
 	hash := hex.EncodeToString(sum[:])
 	// If no prompt is stored although there were passes, their requests left without the guidance.
 	isFirst := row.Passes == 0 || row.Passes == 1 && !words.ComesFirst
 	changed = state.SystemHash != hash && (state.SystemHash != "" || !isFirst)
-	date := words.Date.FindString(system[0])
+	date := words.DateIn(system[0])
 	if state.SystemHash == "" || changed || r.isPrefixGone {
 		state.StickyDate, state.StickyDateEpoch = date, row.Epoch
 	}

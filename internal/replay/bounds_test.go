@@ -20,6 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/config"
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -361,6 +362,22 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 		t.Fatal(err)
 	}
 	return answers, report
+}
+
+// The export before the first pass brings the configuration. A system prompt that is asked for before the
+// first pass needs it too: otherwise the guidance would change at the second request.
+func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
+	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
+	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))
+	if bytes.Equal(usual, other) {
+		t.Fatal("the trace does not name the key")
+	}
+	_, report := wires(t, other)
+	for _, b := range report.Summary().Busts {
+		if b.Cause == pipeline.BustSystem {
+			t.Errorf("bust at pass %d: the system prompt has changed", b.Pass)
+		}
+	}
 }
 
 // An older trace lacks the state. The report says so in its first line.

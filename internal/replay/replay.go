@@ -180,7 +180,9 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		p.config, p.isConfigGiven = *o.Config, true
 	}
 	over.configure(&p.config)
-	p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
+	if err = p.configureFirst(ctx); err == nil {
+		p.store, err = store.Open(ctx, store.Options{Dir: dir, Log: o.Log, Clock: p.clock})
+	}
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, nil, err

@@ -75,6 +75,24 @@ func (p *player) configure(ctx context.Context, directory string, recorded json.
 	return p.client.Call(ctx, schema.MethodInitialize, opened, nil) // initialize again, so that the host reads the new configuration
 }
 
+// configureFirst sets the first recorded configuration of each directory. The recorder asks for it before the
+// first pass, but the host may need it before that, for a system prompt.
+func (p *player) configureFirst(ctx context.Context) error {
+	for _, s := range p.trace.steps {
+		var e rpc.RecordedExport
+		if s.method != schema.MethodSessionExport || json.Unmarshal(s.params, &e) != nil || e.Result == nil {
+			continue
+		}
+		if _, isKnown := p.configs[e.Params.Directory]; isKnown {
+			continue
+		}
+		if err := p.configure(ctx, e.Params.Directory, e.Result.Config); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // configOf returns the configuration of a directory. The host also calls it, from its own goroutines.
 func (p *player) configOf(directory string) schema.Config {
 	p.mu.Lock()

@@ -11,7 +11,8 @@ type Prompts struct {
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. It does not
-	// count Unseen, so the provider refuses at this pass at the latest.
+	// count Unseen, so the provider refuses at this pass at the latest. If the provider accepted a prompt in
+	// the recording that was 100 tokens above the window, unmodified prompts may exceed it by as much.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 
@@ -27,6 +28,7 @@ type Overflow struct {
 // adds the unseen tokens to magicctx's prompts, but not to the unmodified ones.
 func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 	sizes, overflows := Prompts{Unseen: unseen}, []Overflow{}
+	excess := 0 // of the accepted prompts so far, above their windows
 	for i, p := range passes {
 		own, raw := p.Tokens.Prompt(), p.Raw.Prompt()
 		sizes.Largest, sizes.RawLargest = max(sizes.Largest, own), max(sizes.RawLargest, raw)
@@ -41,7 +43,10 @@ func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 		if own+unseen > p.WindowTokens && !p.isAccepted {
 			overflows = append(overflows, Overflow{p.Pass, own + unseen, p.WindowTokens})
 		}
-		if raw > p.WindowTokens && sizes.RawRefusedAt == 0 {
+		if p.isAccepted {
+			excess = max(excess, own-p.WindowTokens)
+		}
+		if raw > p.WindowTokens+excess && sizes.RawRefusedAt == 0 {
 			sizes.RawRefusedAt = p.Pass
 		}
 	}

@@ -39,6 +39,17 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
+// A provider that counts fewer tokens than the replay accepts more of ours, and would accept as much of the
+// unmodified session.
+func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
+	ours := sized(1100, 1100, 1000)
+	ours.isAccepted = true
+	s := (&Report{Passes: numbered(ours, sized(600, 1100, 1000), sized(600, 1101, 1000))}).Summary()
+	if s.Prompts.RawRefusedAt != 3 {
+		t.Errorf("the unmodified session is refused at pass %d, want 3", s.Prompts.RawRefusedAt)
+	}
+}
+
 func TestUnknownWindowIsNotExceeded(t *testing.T) {
 	s := (&Report{Passes: numbered(sized(9000, 9000, 0), sized(9000, 9000, 10_000))}).Summary()
 	if !s.IsClean() || s.Prompts.Window != 0 || s.Prompts.RawRefusedAt != 0 {

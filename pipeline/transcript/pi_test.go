@@ -207,7 +207,7 @@ func TestToolsOfPi(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", tool, got, want)
 		}
 	}
-	if got := v.System.Date.FindString("You are.\nCurrent date: 2026-11-22\nCurrent working directory: /p"); got != "Current date: 2026-11-22" {
+	if got := v.System.DateIn("You are.\nCurrent date: 2026-11-22\nCurrent working directory: /p"); got != "Current date: 2026-11-22" {
 		t.Errorf("date line %q", got)
 	}
 }

@@ -62,7 +62,8 @@ func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(na
 // A SystemVocabulary says how to read a harness's system prompts.
 type SystemVocabulary struct {
 	// Date finds the line that tells the model the date. Because of that line, the
-	// prompt and so the whole prefix change at midnight.
+	// prompt and so the whole prefix change at midnight. It is nil if the harness tells no
+	// date.
 	Date *regexp.Regexp
 	// OwnPrompts open the prompts of the harness's own agents (title, summary,
 	// compaction), which share the session's id but not its conversation.
@@ -70,6 +71,22 @@ type SystemVocabulary struct {
 	// ComesFirst says that the harness asks for the system prompt of a turn before the
 	// turn's first pass, and not after each pass.
 	ComesFirst bool
+}
+
+// DateIn returns the line of a text that tells the date, "" if there is none.
+func (v *SystemVocabulary) DateIn(text string) string {
+	if v.Date == nil {
+		return ""
+	}
+	return v.Date.FindString(text)
+}
+
+// WithDate returns a text with its line of the date replaced by line.
+func (v *SystemVocabulary) WithDate(text, line string) string {
+	if v.Date == nil {
+		return text
+	}
+	return v.Date.ReplaceAllLiteralString(text, line)
 }
 
 // Paths are JSON Pointers to facts of a raw message. A path is empty if the harness does

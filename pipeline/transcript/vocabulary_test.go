@@ -41,3 +41,12 @@ func TestToolsOfOpenCode(t *testing.T) {
 		}
 	}
 }
+
+// Pi tells no date from 0.87 on, so a harness may have none at all.
+func TestSystemPromptWithoutADate(t *testing.T) {
+	const prompt = "You are.\nCurrent date: 2026-11-22\n"
+	var v transcript.SystemVocabulary
+	if date, text := v.DateIn(prompt), v.WithDate(prompt, "x"); date != "" || text != prompt {
+		t.Errorf("the date %q, the text %q", date, text)
+	}
+}

@@ -76,7 +76,7 @@ export class Instance extends PluginInstance {
     return (this.registered ??= this.enabled)
   }
 
-  /** Asks the host, once for each connection, to send the status of the open session after each pass. */
+  /** Asks the host, once for each connection, to send the status of the open session after each pass and its answer. */
   followStatus(): void {
     const { open, host, followed } = this
     if (!open?.ctx.hasUI || !this.enabled) return

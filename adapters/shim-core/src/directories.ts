@@ -7,7 +7,7 @@ import type { Log } from "./log.ts"
 export type Handlers = {
   [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
 } & {
-  /** Takes the status of a session after each pass, if the instance has subscribed to it. */
+  /** Takes the status of a session after each pass and its answer, if the instance has subscribed to it. */
   [Method.SessionChanged]?: (status: SessionStatus) => void
 }
 

@@ -166,7 +166,8 @@ func TestSentence(t *testing.T) {
 		Prompts: replay.Prompts{Window: 64_000, Largest: 48_000, RawLargest: 286_492, RawRefusedAt: 70},
 	}
 	roomy := replay.Summary{Passes: 1, Bill: 0.052, RawBill: 0.0503, Prompts: replay.Prompts{Window: 200_000, Largest: 10_080, RawLargest: 9737}}
-	over, unknown := fits, roomy
+	over, unknown, lenient := fits, roomy, fits
+	lenient.Prompts.Largest = 66_000
 	over.Overflows = []replay.Overflow{{Pass: 256, Prompt: 70_506, Window: 64_000}}
 	unknown.Prompts.Window, unknown.RawBill = 0, 0.052
 	for _, c := range []struct {
@@ -175,6 +176,7 @@ func TestSentence(t *testing.T) {
 	}{
 		{fits, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
 		{over, "1 of 312 requests exceeded the window of 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
+		{lenient, "312 requests were accepted, with up to 66k tokens in a window of 64k; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
 		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; $0.052 instead of $0.050."},
 		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; $0.052 either way."},
 		{replay.Summary{}, "The trace holds no pass."},

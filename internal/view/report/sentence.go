@@ -26,6 +26,8 @@ func ours(s replay.Summary) string {
 		return fmt.Sprintf("%d of %s exceeded the window of %s tokens", len(s.Overflows), requests, format.Tokens(z.Window))
 	case len(s.Overflows) > 0:
 		return fmt.Sprintf("%d of %s exceeded the window", len(s.Overflows), requests)
+	case z.Window > 0 && z.Largest > z.Window:
+		return fmt.Sprintf("%s were accepted, with up to %s tokens in a window of %s", requests, format.Tokens(z.Largest), format.Tokens(z.Window))
 	case z.Window > 0 && z.RawRefusedAt > 0:
 		return requests + " stayed under " + format.Tokens(z.Window) + " tokens"
 	case z.Window > 0:

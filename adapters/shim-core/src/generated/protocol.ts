@@ -828,7 +828,10 @@ export interface StatusResult {
   saved?: Saving
 }
 
-/** SubscribeParams asks for a session/changed notification after each pass. */
+/**
+ * SubscribeParams asks for session/changed notifications: after each pass, and as soon as the usage of its
+ * answer is known.
+ */
 export interface SubscribeParams {
   /** harness and Session restrict the subscription. Empty means all. */
   harness?: Harness
