@@ -60,6 +60,10 @@ type Error struct {
 // Error returns the other end's message, which names the method, and the code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
+// IsInvalidParams reports whether the other end has refused the parameters, for
+// example because they name a session that it does not know.
+func (e *Error) IsInvalidParams() bool { return e.Code == jsonrpc2.CodeInvalidParams }
+
 // IsUnknownMethod reports whether the other end does not know the method, for
 // example because it is older than this program.
 func (e *Error) IsUnknownMethod() bool { return e.Code == jsonrpc2.CodeMethodNotFound }

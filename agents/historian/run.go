@@ -301,8 +301,16 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	if !errors.As(err, &problem) {
 		problem = &ask.Error{Kind: ask.Classify(err), Err: err}
 	}
-	a.Kind, a.Problem = problem.Kind, cut(oneLine(problem.Error()), maxProblem)
+	a.Kind, a.Problem = problem.Kind, cut(oneLine(reasonOf(problem).Error()), maxProblem)
 	return "", problem
+}
+
+// reasonOf returns the error without the words that name the agent and the model, because an Attempt has both.
+func reasonOf(problem *ask.Error) error {
+	if reason := errors.Unwrap(problem.Err); reason != nil {
+		return reason
+	}
+	return problem
 }
 
 // maxProblem bounds how much of an error is stored, in runes.

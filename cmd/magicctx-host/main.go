@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -145,7 +146,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		printError(stderr, err)
+		printError(stderr, withoutEmptyChoice(err))
 		fmt.Fprintln(stderr, "Try magicctx-host --help.")
 		return exitUsage
 	}
@@ -158,6 +159,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitFailed
 	}
 	return exitOK
+}
+
+// withoutEmptyChoice takes the empty value out of the choices that kong names. It is how a flag with fixed
+// values is left out, and nobody would write it.
+func withoutEmptyChoice(err error) error {
+	before, after, ok := strings.Cut(err.Error(), ` must be one of "",`)
+	if !ok {
+		return err
+	}
+	return errors.New(before + " must be one of " + after)
 }
 
 // printError prints an error. It cleans the text, because an error may quote a name that somebody else has

@@ -17,7 +17,7 @@ type completionCmd struct {
 func (completionCmd) Help() string {
 	return "For bash: magicctx-host completion bash > ~/.local/share/bash-completion/completions/magicctx-host. " +
 		"For fish: magicctx-host completion fish > ~/.config/fish/completions/magicctx-host.fish. " +
-		"For zsh: write it to a file _magicctx-host in a directory of $$fpath."
+		"For zsh: write it to a file _magicctx-host in a directory of $fpath."
 }
 
 // Run prints a script that completes commands, flags and their values.

@@ -149,16 +149,17 @@ func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st 
 	}
 	defer client.Close(ctx)
 	var found []schema.SessionStatus
-	var failed error
+	failed := cmd.noSession(p.Session)
 	for _, harness := range candidates {
 		p.Harness = harness
 		var answer schema.SessionStatus
-		if err := client.Call(ctx, schema.MethodSessionStatus, p, &answer); err == nil {
+		err := client.Call(ctx, schema.MethodSessionStatus, p, &answer)
+		refused := (*rpc.Error)(nil)
+		switch {
+		case err == nil:
 			found = append(found, answer)
-		} else if failed == nil {
+		case !errors.As(err, &refused) || !refused.IsInvalidParams(): // else the harness has no such session
 			failed = fmt.Errorf("ask for session %s: %w", p.Session, err)
-		} else {
-			failed = fmt.Errorf("%w; %w", failed, err)
 		}
 	}
 	if len(found) == 0 {
@@ -170,6 +171,15 @@ func (cmd *statusCmd) session(ctx context.Context, endpoint daemon.Endpoint, st 
 		}
 	}
 	return found[0], nil
+}
+
+// noSession returns the error that the host knows no such session.
+func (cmd *statusCmd) noSession(id string) error {
+	owner := ""
+	if cmd.Harness != "" {
+		owner = cmd.Harness + " has "
+	}
+	return fmt.Errorf("%sno session %q; magicctx-host status lists the newest", owner, id)
 }
 
 // harnessIDs lists the harnesses whose sessions a host keeps.

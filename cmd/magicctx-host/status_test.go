@@ -120,8 +120,17 @@ func (h twoHarnesses) Status(ctx context.Context, c host.Client, p schema.Status
 	return st, err
 }
 
+// unknownSession is an error with the code of the real host.
+type unknownSession struct{}
+
+func (unknownSession) Error() string { return "the host's own words" }
+func (unknownSession) RPCCode() int  { return -32602 }
+
 // SessionStatus knows one old session more than the list.
 func (h twoHarnesses) SessionStatus(ctx context.Context, c host.Client, p schema.SessionStatusParams) (schema.SessionStatus, error) {
+	if p.Session == "broken" {
+		return schema.SessionStatus{}, errors.New("the store is gone")
+	}
 	all, _ := h.Status(ctx, c, schema.StatusParams{})
 	all.Sessions = append(all.Sessions, schema.SessionStatus{Harness: schema.HarnessPi, Session: "old-pi"})
 	for _, st := range all.Sessions {
@@ -129,7 +138,7 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c host.Client, p schema
 			return st, nil
 		}
 	}
-	return schema.SessionStatus{}, fmt.Errorf("session %q of %s is unknown", p.Session, p.Harness)
+	return schema.SessionStatus{}, unknownSession{}
 }
 
 // Each harness chooses the ids of its sessions independently, so two harnesses may choose the same id.
@@ -147,12 +156,13 @@ func TestStatusOfEqualIDs(t *testing.T) {
 		{[]string{"ses_1", "--harness", "pi"}, `(?m)^ .* · pi`, ""},
 		{[]string{"only-pi", "--json"}, `"session": "only-pi"`, ""},
 		{[]string{"y-pi"}, ` · pi`, ""},
-		{[]string{"only-pi", "--harness", "opencode"}, "", `ask for session only-pi: .*"only-pi" of opencode is unknown`},
+		{[]string{"only-pi", "--harness", "opencode"}, "", `^magicctx-host: opencode has no session "only-pi"; magicctx-host status lists the newest\n$`},
 		{[]string{"old-pi", "--json"}, `"session": "old-pi"`, ""},
-		{[]string{"none"}, "", `of opencode is unknown.*of pi is unknown`},
+		{[]string{"none"}, "", `^magicctx-host: no session "none"; magicctx-host status lists the newest\n$`},
+		{[]string{"broken"}, "", `^magicctx-host: ask for session broken: .*the store is gone`},
 		{nil, `(?m)^ SESSION +HARNESS`, ""},
 		{[]string{"--harness", "pi"}, `(?m)^ +ses_1 +pi +[\s\S]*only-pi +pi`, ""},
-		{[]string{"--harness", "vim"}, "", `must be one of`},
+		{[]string{"--harness", "vim"}, "", `--harness must be one of "opencode","pi" but got "vim"`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -150,3 +150,16 @@ func TestCleanTextIsFit(t *testing.T) {
 		}
 	})
 }
+
+func TestInARow(t *testing.T) {
+	for _, test := range []struct {
+		n         int
+		ago, want string
+	}{
+		{1, "", "once"}, {1, "5m", "once, 5m ago"}, {3, "", "3 times in a row"}, {3, "5m", "3 times in a row, last 5m ago"},
+	} {
+		if got := InARow(test.n, test.ago); got != test.want {
+			t.Errorf("%d, %q: %q, want %q", test.n, test.ago, got, test.want)
+		}
+	}
+}

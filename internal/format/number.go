@@ -107,6 +107,19 @@ func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share)
 // and "2 passes".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
+// InARow says how often something happened without an interruption, and how long ago the last time was if ago
+// is not empty: "once, 5m ago", or "3 times in a row, last 5m ago".
+func InARow(n int, ago string) string {
+	text, last := Count(n, "time")+" in a row", ", last "
+	if n == 1 {
+		text, last = "once", ", "
+	}
+	if ago == "" {
+		return text
+	}
+	return text + last + ago + " ago"
+}
+
 // Plural returns the form of a noun that fits a number, for example "pass" for 1
 // and "passes" for 0 and 2.
 func Plural(n int, noun string) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -208,13 +209,26 @@ func runRow(p *plan, r historian.Result) store.RunRow {
 	}
 }
 
-// problemOf says in one sentence why the models' answers were rejected.
+// problemOf says in one sentence why the models' answers were rejected. Each reason stands once, behind the
+// models that it holds for, as in "a/small, a/large: 401 unauthorized".
 func problemOf(r historian.Result) string {
-	var problems []string
+	var reasons []string
+	models := make(map[string][]string) // by the reason
 	for _, a := range r.Attempts {
-		problems = append(problems, strings.TrimSpace(a.Model+" "+a.Problem))
+		if a.Problem == "" {
+			continue
+		}
+		if models[a.Problem] == nil {
+			reasons = append(reasons, a.Problem)
+		}
+		if model := cmp.Or(a.Model, "the agent's own model"); !slices.Contains(models[a.Problem], model) {
+			models[a.Problem] = append(models[a.Problem], model)
+		}
 	}
-	return strings.Join(problems, "; ")
+	for i, reason := range reasons {
+		reasons[i] = strings.Join(models[reason], ", ") + ": " + reason
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // cost returns the price of a run in the catalogue's currency.

@@ -61,7 +61,7 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 		lines = append(lines, fmt.Sprintf("Old messages have waited for %s to be summarised.", format.Count(st.Waited, "request")))
 	}
 	if st.Failures > 0 {
-		text := fmt.Sprintf("The historian has failed %s in a row, last %s ago: %s", format.Count(st.Failures, "time"), format.AgeOf(st.FailedAt, now), format.Clean(st.LastError))
+		text := fmt.Sprintf("The historian has failed %s: %s", format.InARow(st.Failures, format.AgeOf(st.FailedAt, now)), format.Clean(st.LastError))
 		if wait := st.RetryPass - passes; wait > 0 {
 			text += fmt.Sprintf(" It tries again after %s, or at once if the window fills up.", format.Count(wait, "request"))
 		}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -71,7 +70,7 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 		return nil, err
 	}
 	if len(t.steps) == 0 {
-		return nil, errors.New("the trace holds no request of a shim")
+		return nil, errNoRequest
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

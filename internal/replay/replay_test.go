@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"go.uber.org/goleak"
+
+	"github.com/magicctx/magicctx-host/rpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -141,11 +144,12 @@ const (
 func TestWhatIsNoTraceIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, trace, want string }{
 		{"empty", "", "no request"},
-		{"text", "not a trace\n", "read trace: frame 1"},
-		{"another JSON file", `{"name":"package","version":"1"}`, `read trace: frame 1: unknown sender ""`},
-		{"gzip of nothing", "\x1f\x8b rest", "read trace"},
+		{"text", "not a trace\n", "this is no trace of magicctx; give a file"},
+		{"another JSON file", `{"name":"package","version":"1"}`, "this is no trace of magicctx; give a file"},
+		{"gzip of nothing", "\x1f\x8b rest and more", "this is no trace of magicctx; give a file"},
+		{"it ends in its first line", hello[:40], "the trace ends in the middle, before its first whole request; give a file"},
 		{"only the host spoke", `{"at":1,"from":"host","body":{"jsonrpc":"2.0","method":"notify/show"}}`, "no request"},
-		{"garbage in the middle", hello + "garbage\n" + first, "read trace: frame 2"},
+		{"garbage in the middle", hello + "garbage\n" + first, "line 2 of the trace is damaged; delete it and what follows, to replay the lines before it"},
 		{"a body that is no message", `{"at":7,"from":"shim","body":[1]}`, "frame at 7"},
 		{"messages that nobody sent", hello + first + strings.Replace(first, `"base":0,"keep":0`, `"base":1,"keep":9`, 1), "step 3 (session/transform): the trace keeps 9 of 1 messages"},
 	} {
@@ -153,6 +157,34 @@ func TestWhatIsNoTraceIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %+v, %v; want an error with %q", c.name, report, err, c.want)
 		}
+	}
+}
+
+// A caller can still tell why a trace cannot be read.
+func TestUnreadableTraceKeepsItsCause(t *testing.T) {
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write([]byte(hello + first)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, trace string
+		want        error
+	}{
+		{"plain", hello[:40], io.ErrUnexpectedEOF},
+		{"compressed", zipped.String()[:20], rpc.ErrTruncated},
+		{"no gzip", "\x1f\x8b rest and more", gzip.ErrHeader},
+	} {
+		if _, err := Run(t.Context(), strings.NewReader(c.trace), Options{}); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	broken := errors.New("the disk is broken")
+	if _, err := Run(t.Context(), io.MultiReader(strings.NewReader(hello[:40]), iotest.ErrReader(broken)), Options{}); !errors.Is(err, broken) || !strings.Contains(err.Error(), "the disk is broken") {
+		t.Errorf("%v does not say that the file cannot be read", err)
 	}
 }
 

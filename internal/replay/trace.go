@@ -75,10 +75,11 @@ func read(r io.Reader) (*trace, error) {
 	calls := make(map[string]int)           // from the id of a shim's request to its step
 	runs := newRecordedRuns(t)
 	frames := 0
-	for frame, err := range rpc.ReadTrace(r) {
+	file := &source{Reader: r}
+	for frame, err := range rpc.ReadTrace(file) {
 		if err != nil {
 			if len(t.steps) == 0 || !t.breaksOff(err, frames) {
-				return nil, err
+				return nil, file.explain(err, frames)
 			}
 			break
 		}

@@ -11,8 +11,9 @@ import (
 // mostPasses is the largest number of passes that is worth printing in full.
 const mostPasses = 999
 
-// Price describes what a bust costs and gains, in at most 65 columns, for
-// example "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41".
+// Price describes what a bust costs and gains, for example "re-sends 12.9k,
+// removes 9.8k, pays off in 3 passes, 41 expected". It pays off only if the session goes on for so many passes
+// before it must free space at any cost; that many are expected.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	switch n := math.Ceil(b.BreakEven); {
@@ -21,8 +22,8 @@ func Price(b schema.BustPrice) string {
 	case n <= 0:
 		return text + ", pays off at once"
 	case n > mostPasses:
-		return text + fmt.Sprintf(", pays off in %d+ passes of %d", mostPasses, b.Forecast)
+		return text + fmt.Sprintf(", pays off in %d+ passes, %d expected", mostPasses, b.Forecast)
 	default:
-		return text + fmt.Sprintf(", pays off in %s of %d", format.Count(int(n), "pass"), b.Forecast)
+		return text + fmt.Sprintf(", pays off in %s, %d expected", format.Count(int(n), "pass"), b.Forecast)
 	}
 }

@@ -114,7 +114,7 @@ func failing() schema.SessionStatus {
 	h := st.History
 	h.Failures, h.FailedAt, h.RetryPass = 3, before(2*time.Minute), 220
 	h.Running = &schema.HistoryRun{Kind: "incremental", Since: before(42 * time.Second)}
-	h.LastError = "anthropic/claude-haiku-4-5 gave no usable answer: \x1b[31mrange not in chunk; anthropic/claude-opus-4-5 503: overloaded"
+	h.LastError = "anthropic/claude-haiku-4-5: \x1b[31mrange not in chunk; anthropic/claude-opus-4-5: 503 overloaded"
 	h.Waited, h.IsOverdue = 8, true
 	h.LastPublish.MadeBy, h.LastPublish.Model = "extractive", ""
 	return st
@@ -196,7 +196,7 @@ func TestPrintedStatus(t *testing.T) {
 	busy.History = &schema.HistoryStatus{
 		Compartments: 12, Covered: 240, RawTokens: 85_000, Fidelity: 0.91,
 		Running:  &schema.HistoryRun{Kind: "wrapup", Since: before(3 * time.Minute), Start: 241, End: 300, Done: 260},
-		Failures: 1, LastError: "no model gave a usable summary: small/model \x1b[31mthe answer is empty", FailedAt: before(20 * time.Minute), RetryPass: busy.Passes + 3,
+		Failures: 1, LastError: "no model gave a usable summary: small/model: \x1b[31mthe answer is empty", FailedAt: before(20 * time.Minute), RetryPass: busy.Passes + 3,
 	}
 	unfinished := statusOf(1).Sessions[0]
 	unfinished.History = &schema.HistoryStatus{Unfinished: &schema.HistoryRun{Kind: "recomp", Start: 1, End: 240, Done: 80}}

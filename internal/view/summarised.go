@@ -39,7 +39,7 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "pass")))
 	}
 	if h.Failures > 0 {
-		text := fmt.Sprintf("the historian has failed %s in a row, last %s ago: %s", format.Count(h.Failures, "time"), format.AgeOf(h.FailedAt, now), format.Clean(h.LastError))
+		text := fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)), format.Clean(h.LastError))
 		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
 	}
 	return faults
@@ -55,23 +55,23 @@ func retryOf(passes int) string {
 	return "a model is asked again " + when + "; a full window gets extracts without a model"
 }
 
-// historyOf sums up the compartments, and says if all is well.
+// historyOf counts the summaries, and says if all is well.
 func historyOf(st schema.SessionStatus) string {
 	if st.History == nil {
 		return ""
 	}
-	text := compartmentsOf(st.History)
+	text := summariesOf(st.History)
 	if st.History.Compartments > 0 && len(historyFaults(st, time.Time{})) == 0 {
 		return "healthy: " + text
 	}
 	return text
 }
 
-func compartmentsOf(h *schema.HistoryStatus) string {
+func summariesOf(h *schema.HistoryStatus) string {
 	if h.Compartments == 0 {
 		return "nothing is summarised yet"
 	}
-	text := fmt.Sprintf("%s for %s tokens of messages", format.Count(h.Compartments, "compartment"), format.Tokens(h.RawTokens))
+	text := fmt.Sprintf("%s for %s tokens of messages", format.Count(h.Compartments, "summary"), format.Tokens(h.RawTokens))
 	if h.Extractive > 0 {
 		text += fmt.Sprintf(", %d without a model", h.Extractive)
 	}
@@ -87,9 +87,9 @@ func compartmentsOf(h *schema.HistoryStatus) string {
 func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
 	var lines []string
 	if h != nil {
-		lines = append(lines, compartmentsOf(h))
+		lines = append(lines, summariesOf(h))
 		if h.Failures > 0 {
-			lines = append(lines, fmt.Sprintf("the historian has failed %s in a row: %s", format.Count(h.Failures, "time"), format.Clean(h.LastError)))
+			lines = append(lines, fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, ""), format.Clean(h.LastError)))
 		}
 		if h.IsOverdue {
 			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "pass")))
@@ -109,7 +109,7 @@ func standsFor(h *schema.HeadStatus) string {
 var foldReasons = map[string]string{
 	"first-head":          "as the first head",
 	"reverted":            "because messages were taken back",
-	"refold":              "because the compartments were made anew",
+	"refold":              "because the summaries were made anew",
 	"memory-updates":      "because many memories had changed",
 	"delta-over-budget":   "because the delta was over its budget",
 	"delta-over-baseline": "because the delta was as large as the baseline",
@@ -143,14 +143,14 @@ func headOf(h *schema.HeadStatus, now time.Time) string {
 }
 
 // HeadSizes names the sizes of the head's sections, for example "baseline 9k
-// (compartments 6k, docs 1.2k), delta 700".
+// (summaries 6k, docs 1.2k), delta 700".
 func HeadSizes(h schema.HeadStatus) string {
 	var sections []string
 	for _, part := range []struct {
 		name   string
 		tokens int
 	}{
-		{"compartments", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"docs", h.Sections.Docs}, {"profile", h.Sections.Profile},
+		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"docs", h.Sections.Docs}, {"profile", h.Sections.Profile},
 	} {
 		if part.tokens > 0 {
 			sections = append(sections, part.name+" "+format.Tokens(part.tokens))
@@ -204,7 +204,7 @@ func workOf(r *schema.HistoryRun) string {
 	return fmt.Sprintf("%s of messages %d-%d, up to %d done,", errandNames[r.Kind], r.Start, r.End, r.Done)
 }
 
-// Published describes a publication, for example "messages 61-80 as 1 compartment by
+// Published describes a publication, for example "messages 61-80 as 1 summary by
 // small, fidelity 88%".
 func Published(p schema.HistoryPublish) string {
 	by := "by extraction"
@@ -217,5 +217,5 @@ func Published(p schema.HistoryPublish) string {
 	case "fallback":
 		by += " in place of another model"
 	}
-	return fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "compartment"), by, format.Percent(p.Fidelity))
+	return fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "summary"), by, format.Percent(p.Fidelity))
 }

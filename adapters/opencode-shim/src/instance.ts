@@ -58,7 +58,7 @@ export class Instance extends PluginInstance {
     const found = this.oncePerEpisode(session)
     if (!found) return
     const { trouble, signal } = found
-    const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice} To learn more, run: magicctx-host doctor`
+    const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} To learn more, run: magicctx-host doctor`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
       await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, signal)
@@ -66,14 +66,14 @@ export class Instance extends PluginInstance {
     leave().catch((err) => signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
   }
 
-  private get compactionNotice(): string {
-    return this.isCompactionOff ? " OpenCode's own compaction is off, so nothing keeps your sessions below the model's limit." : ""
+  private compactionNotice(separator: string): string {
+    return this.isCompactionOff ? separator + "OpenCode's own compaction is off, so nothing keeps your sessions below the model's limit." : ""
   }
 
   protected override tell(text: string, isTrouble: boolean): void {
     this.warn(text)
     // While OpenCode is still starting, the shim does not know its configuration yet.
-    if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice)
+    if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice("\n")) // the text may end with a command
     else this.notices.add(() => text)
   }
 

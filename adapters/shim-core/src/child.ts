@@ -48,7 +48,8 @@ export function startHost(path: string, log: Log, { harness, keepsAlive }: Child
     child.once("error", (err) => resolve(cannotStart(path, err, harness)))
     child.once("exit", (code, signal) => {
       // The last line of stderr names the cause; the exit code only says that there was an error.
-      const report = () => resolve(lastLine() || `the host ended with ${signal ?? `code ${code}`}`)
+      const end = `ended with ${signal ?? `code ${code}`}`
+      const report = () => resolve(lastLine() || (isCrash(signal) ? broken(path, end, harness) : "the host " + end))
       setTimeout(report, lastErrorLineMS).unref()
       child.once("close", report)
     })
@@ -80,7 +81,16 @@ function spawned(path: string, args: string[], harness: Harness, detached: boole
 }
 
 function cannotStart(path: string, { message }: Error, harness: Harness): string {
-  return `${path} cannot be started (${message}). Put a working magicctx-host in its place, or run "magicctx-host install ${harness}" with another one`
+  return broken(path, `cannot be started (${message})`, harness)
+}
+
+/** Whether the signal says that the file is no whole program. Go itself reports a crash on stderr. */
+function isCrash(signal: string | null): boolean {
+  return /^SIG(SEGV|BUS|ILL)$/.test(signal ?? "")
+}
+
+function broken(path: string, what: string, harness: Harness): string {
+  return `${path} ${what}. Put a working magicctx-host in its place (build or download it again), or run "magicctx-host install ${harness}" with another one`
 }
 
 function unref(child: ChildProcess): void {

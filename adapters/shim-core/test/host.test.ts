@@ -1,9 +1,13 @@
 import assert from "node:assert/strict"
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { Code, ConnectionClosed, DeadlineExceeded, Host, Method, RpcError, silent, startHost, type Child } from "../src/index.ts"
 import { FakeHost, fakeHost, fakeHostPath, initialized, opening, type Script } from "./fakehost.ts"
 
 const long = { timeoutMS: 20_000 }
+const inPi = { harness: "pi", keepsAlive: true } as const
 const system = { session: "s", directory: "/p", model: { provider: "p", id: "m" }, system: ["§ 😀"] }
 
 test("a directory is opened before anything else is sent", async (t) => {
@@ -84,6 +88,26 @@ test("a refused directory does not affect the others", async (t) => {
   assert.equal(await refused.opened(20_000), undefined)
   assert.equal(refused.refusal, "no such place")
   await host.call(Method.System, system, long)
+})
+
+test("a broken program is named with its path and what to do about it", async (t) => {
+  const path = join(mkdtempSync(join(tmpdir(), "magicctx-")), "host")
+  t.after(() => rmSync(dirname(path), { recursive: true }))
+  writeFileSync(path, "#!/bin/sh\nkill -s SEGV $$\n", { mode: 0o700 })
+  assert.equal(
+    await startHost(path, silent, inPi).ended,
+    `${path} ended with SIGSEGV. Put a working magicctx-host in its place (build or download it again), or run "magicctx-host install pi" with another one`,
+  )
+  chmodSync(path, 0o600)
+  const unstarted = async () => startHost(path, silent, inPi).ended
+  assert.match(await unstarted().catch((err: Error) => err.message), /cannot be started .*\. Put a working magicctx-host in its place \(build or download it again\)/)
+})
+
+test("a host that was killed is no broken program", async (t) => {
+  const path = join(mkdtempSync(join(tmpdir(), "magicctx-")), "host")
+  t.after(() => rmSync(dirname(path), { recursive: true }))
+  writeFileSync(path, "#!/bin/sh\nkill -s KILL $$\n", { mode: 0o700 })
+  assert.equal(await startHost(path, silent, inPi).ended, "the host ended with SIGKILL")
 })
 
 test("a host that never starts fails its callers long before their deadline", async (t) => {

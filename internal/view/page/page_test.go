@@ -240,7 +240,7 @@ func TestPageTellsPrices(t *testing.T) {
 	bust.Verdict, bust.Cause, bust.Bust, bust.BustCause = schema.Soft, "pressure", true, "pressure"
 	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
 	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
-	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41"
+	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 passes, 41 expected"
 	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: pressure, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)
@@ -378,8 +378,8 @@ func TestPageTellsTheHistory(t *testing.T) {
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
-		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (compartments 6k, docs 1.2k), delta 0",
-		"published: messages 1-80 as 3 compartments by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
+		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (summaries 6k, docs 1.2k), delta 0",
+		"published: messages 1-80 as 3 summaries by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
 		`"parts":8,`, // the script adds up all parts of a prompt
 		"the historian has failed 2 times in a row: &lt;img src=x&gt;", `<button data-at="1">2</button>`,
 	} {

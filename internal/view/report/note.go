@@ -9,8 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceNote returns the price of a pass as a line of at most 74 columns, "" if
-// the pass has weighed nothing.
+// PriceNote returns the price of a pass, "" if the pass has weighed nothing.
 func PriceNote(p *replay.Pass) string {
 	switch {
 	case p.Waits():

@@ -47,6 +47,8 @@ type printer struct {
 	w *bufio.Writer
 	// outcomes holds a note about each bust, by its pass.
 	outcomes map[int]string
+	// spanWidth and causeWidth are the widths of two columns of the timeline.
+	spanWidth, causeWidth int
 }
 
 // missing names the parts that the trace lacks. It comes first, because the rest of the report depends on it.

@@ -47,19 +47,44 @@ func priced(v schema.Verdict, cause string, b schema.BustPrice) *replay.Pass {
 	return p
 }
 
+func TestColumnsOfTheTimelineAreAligned(t *testing.T) {
+	for _, before := range []int{3, 30, 120, 1200} {
+		var passes []*replay.Pass
+		for range before {
+			passes = append(passes, passOf(10, 20, 30))
+		}
+		passes = append(passes, priced(schema.Soft, "pressure", schema.BustPrice{}))
+		for range before {
+			passes = append(passes, passOf(10, 20, 30))
+		}
+		_, table, _ := strings.Cut(printed(t, summaryOf(passes...)), " pass verdict ")
+		table, _, _ = strings.Cut(table, "\n\n")
+		_, rows, _ := strings.Cut(table, "\n")
+		width := strings.Index(rows, "\n")
+		if width > 80 {
+			t.Errorf("%d passes: rows of %d columns", before, width)
+		}
+		for row := range strings.SplitSeq(rows, "\n") {
+			if len(row) != width && !strings.HasPrefix(row, noteIndent) {
+				t.Errorf("%d passes: %d columns, want %d: %q\n%s", before, len(row), width, row, table)
+			}
+		}
+	}
+}
+
 func TestPriceNote(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		pass *replay.Pass
 		want string
 	}{
-		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41"},
+		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 passes, 41 expected"},
 		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9.8k, pays off at once"},
 		{"one that never pays", priced(schema.Soft, "flush", schema.BustPrice{Resent: 12_900}), "re-sends 12.9k, removes 0, never pays off"},
-		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 passes of 1"},
+		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 passes, 1 expected"},
 		{"a prefix that was gone", priced(schema.Hard, "idle", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80}), ""},
 		{"a steady pass", passOf(1, 2, 3), ""},
-		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ passes of 5000"},
+		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ passes, 5000 expected"},
 	} {
 		if c.name == "a steady pass" {
 			c.pass.Verdict = schema.Steady
@@ -81,7 +106,7 @@ func TestTimelineTellsPrices(t *testing.T) {
 	if n := strings.Count(out, "\n      waits: "); n != 1 {
 		t.Errorf("%d passes wait:\n%s", n, out)
 	}
-	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 passes of 41\n") {
+	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 passes, 41 expected\n") {
 		t.Errorf("the bust has no price:\n%s", out)
 	}
 	for line := range strings.Lines(out) {
@@ -243,9 +268,9 @@ func TestReportTellsTheHistory(t *testing.T) {
 	passes[8].History = &schema.HistoryStatus{Compartments: 3, RawTokens: 60_000, Fidelity: 0.9, Waited: 7, IsOverdue: true}
 	out := printed(t, summaryOf(passes...))
 	for _, want := range []string{
-		"\n    4 steady", "\n      published: messages 1-80 as 3 compartments by small at its second try,\n      fidelity 90%\n",
-		"\n    7 steady", "\n      epoch 2, folded after a pause longer than the cache lives: baseline 9k\n      (compartments 6k, memories 900), delta 300\n",
-		"\nhistory of ses_one: 3 compartments for 60k tokens of messages, fidelity 90%; it\nhas waited for 7 passes to be summarised;",
+		"\n    4 steady", "\n      published: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
+		"\n    7 steady", "\n      epoch 2, folded after a pause longer than the cache lives: baseline 9k\n      (summaries 6k, memories 900), delta 300\n",
+		"\nhistory of ses_one: 3 summaries for 60k tokens of messages, fidelity 90%; it has\nwaited for 7 passes to be summarised;",
 		"\n1 fold: idle 1\n1 publication\n", "guidance 700, summarised history 9.3k,",
 	} {
 		if !strings.Contains(out, want) {

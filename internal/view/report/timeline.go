@@ -11,30 +11,67 @@ import (
 )
 
 func (p *printer) timeline(s replay.Summary, all bool) {
-	fmt.Fprintf(p.w, "%s\n", p.Paint(view.Faint, fmt.Sprintf("%5s %-7s %-20s %8s %8s %8s %8s %7s", "pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
 	overflows := make(map[int]replay.Overflow)
 	for _, o := range s.Overflows {
 		overflows[o.Pass] = o
 	}
-	isOver := func(i int) bool { return overflows[s.Detail[i].Pass].Pass != 0 }
-	for i := 0; i < len(s.Detail); {
-		j := i
-		for !all && j < len(s.Detail) && isUneventful(s.Detail, j) && isOver(j) == isOver(i) {
-			j++
-		}
-		j = max(j, i+1)
-		if j-i > 1 {
-			p.run(s.Detail[i:j], isOver(i))
+	isOver := func(q *replay.Pass) bool { return overflows[q.Pass].Pass != 0 }
+	rows := rowsOf(s.Detail, all, isOver)
+	p.layout(rows)
+	fmt.Fprintln(p.w, p.Paint(view.Faint, p.row("pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
+	for _, row := range rows {
+		over := isOver(row[0])
+		if len(row) > 1 {
+			p.run(row, over)
 		} else {
-			p.pass(s.Detail[i], isOver(i))
+			p.pass(row[0], over)
 		}
-		if isOver(i) {
-			p.overflow(s.Detail[i:j], overflows)
+		if over {
+			p.overflow(row, overflows)
 		}
-		i = j
 	}
 	fmt.Fprintln(p.w)
 }
+
+// rowsOf returns the passes of each row of the table.
+func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (rows [][]*replay.Pass) {
+	for i := 0; i < len(passes); {
+		j := i
+		for !all && j < len(passes) && isUneventful(passes, j) && isOver(passes[j]) == isOver(passes[i]) {
+			j++
+		}
+		j = max(j, i+1)
+		rows = append(rows, passes[i:j])
+		i = j
+	}
+	return rows
+}
+
+// layout chooses the widths of the columns. The longest span of passes takes its room from the causes.
+func (p *printer) layout(rows [][]*replay.Pass) {
+	const least, mostCause, both = 5, 20, 27
+	p.spanWidth = least
+	for _, row := range rows {
+		p.spanWidth = max(p.spanWidth, len(span(row)))
+	}
+	p.causeWidth = min(mostCause, both-p.spanWidth)
+}
+
+// row returns a line of the table, without its colour.
+func (p *printer) row(span, verdict, cause, kept, read, written, fresh, ms string) string {
+	return fmt.Sprintf("%*s %-7s %-*s %8s %8s %8s %8s %7s", p.spanWidth, span, verdict, p.causeWidth, cause, kept, read, written, fresh, ms)
+}
+
+// span names the passes of a row, for example "7" or "121-151".
+func span(row []*replay.Pass) string {
+	first, last := row[0].Pass, row[len(row)-1].Pass
+	if first == last {
+		return strconv.Itoa(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}
+
+func milliseconds(ms float64) string { return strconv.FormatFloat(ms, 'f', 2, 64) }
 
 // isUneventful reports whether a pass needs no line of its own. Of several passes in a row that wait,
 // only the first one gets a line.
@@ -57,8 +94,8 @@ func (p *printer) pass(q *replay.Pass, isOver bool) {
 	if q.Bust && q.BustCause != q.Cause {
 		cause = q.BustCause
 	}
-	line := fmt.Sprintf("%5d %-7s %-20s %8s %8s %8s %8s %7.2f", q.Pass, format.Clean(string(q.Verdict)), format.Clean(cause),
-		format.Tokens(q.PrefixTokens), format.Tokens(q.Tokens.Read), format.Tokens(q.Tokens.Write), format.Tokens(q.Tokens.Fresh), q.HostMS)
+	line := p.row(span([]*replay.Pass{q}), format.Clean(string(q.Verdict)), format.Clean(cause),
+		format.Tokens(q.PrefixTokens), format.Tokens(q.Tokens.Read), format.Tokens(q.Tokens.Write), format.Tokens(q.Tokens.Fresh), milliseconds(q.HostMS))
 	switch {
 	case isOver, q.Bust && q.BustCause == "unexplained":
 		line = p.Paint(view.Alarm, line)
@@ -66,12 +103,15 @@ func (p *printer) pass(q *replay.Pass, isOver bool) {
 		line = p.Paint(view.Notice, line)
 	}
 	fmt.Fprintln(p.w, line)
-	for _, note := range HistoryNotes(q) {
+	for _, note := range append(HistoryNotes(q), PriceNote(q)) {
+		if note == "" {
+			continue
+		}
 		for _, line := range wrap(note, columns-len(noteIndent)) {
 			fmt.Fprintln(p.w, p.Paint(view.Faint, noteIndent+line))
 		}
 	}
-	for _, note := range []string{PriceNote(q), lostNote(q.LostBlocks, q.LostTokens), p.outcomes[q.Pass]} {
+	for _, note := range []string{lostNote(q.LostBlocks, q.LostTokens), p.outcomes[q.Pass]} {
 		if note != "" {
 			fmt.Fprintln(p.w, p.Paint(view.Faint, noteIndent+note))
 		}
@@ -93,7 +133,6 @@ func (p *printer) run(passes []*replay.Pass, isOver bool) {
 		sum = sum.Plus(q.Tokens)
 		slowest = max(slowest, q.HostMS)
 	}
-	span := fmt.Sprintf("%d-%d", passes[0].Pass, passes[len(passes)-1].Pass)
-	fmt.Fprintln(p.w, p.Paint(colour, fmt.Sprintf("%5s %-7s %-14s %8s %8s %8s %8s %7.2f", span, "steady", strconv.Itoa(len(passes))+" passes", "all",
-		format.Tokens(sum.Read), format.Tokens(sum.Written), format.Tokens(sum.Fresh), slowest)))
+	fmt.Fprintln(p.w, p.Paint(colour, p.row(span(passes), "steady", format.Count(len(passes), "pass"), "all",
+		format.Tokens(sum.Read), format.Tokens(sum.Written), format.Tokens(sum.Fresh), milliseconds(slowest))))
 }

@@ -1,0 +1,52 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/magicctx/magicctx-host/rpc"
+)
+
+// remedy says which file to replay instead.
+const remedy = "give a file that was recorded after magicctx-host trace on, or --last for the newest one"
+
+var errNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
+
+// An unreadableError says in the user's words why a file cannot be replayed. The wrapped error has the words
+// of the decoder.
+type unreadableError struct {
+	text  string
+	cause error
+}
+
+func (e *unreadableError) Error() string { return e.text }
+func (e *unreadableError) Unwrap() error { return e.cause }
+
+// A source remembers the error of its reader, so that a file that cannot be read is no bad trace.
+type source struct {
+	io.Reader
+	failed error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed = err
+	}
+	return n, err
+}
+
+// explain explains why a trace cannot be read after so many good lines.
+func (s *source) explain(cause error, lines int) error {
+	text := "this is no trace of magicctx; " + remedy
+	switch {
+	case s.failed != nil, errors.Is(cause, rpc.ErrTraceTooLarge):
+		return cause
+	case isTorn(cause):
+		text = "the trace ends in the middle, before its first whole request; " + remedy
+	case lines > 0:
+		text = fmt.Sprintf("line %d of the trace is damaged; delete it and what follows, to replay the lines before it", lines+1)
+	}
+	return &unreadableError{text, cause}
+}
