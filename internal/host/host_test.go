@@ -70,8 +70,16 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	h.config.ProtectedTags = 1
 	h.config.PreservedThinking = map[string]string{"default": "off"} // the model "m" could be any
 	h.start()
-	t.Cleanup(func() { h.store.Close() })
+	t.Cleanup(h.stop)
 	return h
+}
+
+// stop ends the host's background work before the database, so that nothing writes to the directory any longer.
+func (h *harness) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	h.host.Stop(ctx)
+	h.store.Close()
 }
 
 func (h *harness) start() {
