@@ -542,7 +542,7 @@ func TestPiScreen(t *testing.T) {
 		shows []string
 	}{
 		{"", []string{"claude-mock-5-0", "\nmagicctx"}},
-		{"What is the answer?\r", []string{"It says 41.", "magicctx 0% of 200k"}},
+		{"What is the answer?\r", []string{"It says 41.", "1.1%/200k", "magicctx 1% of 200k"}},
 		{"/ctx-status \r", []string{"Next bust: at "}},
 		{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	} {
