@@ -110,6 +110,7 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 				plugin, err := findPlugin(ctx, inProject)
 				return plugin.Path, err
 			},
+			ForeignLoader:     func(ctx context.Context) (string, error) { return foreignLoader(ctx, inProject) },
 			CompactionOff:     func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, inProject) },
 			RestoreCompaction: func(ctx context.Context) error { return restoreCompaction(ctx, at) },
 			Shim:              func(context.Context) ([]doctor.ShimProblem, error) { return shimProblems(ofUser) },
@@ -173,6 +174,14 @@ func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error
 		return install.Plugin{}, err
 	}
 	return *found, err
+}
+
+func foreignLoader(ctx context.Context, place install.Place) (string, error) {
+	shim, err := carriedShim(place)
+	if err != nil {
+		return "", err
+	}
+	return install.ForeignLoader(ctx, place, shim)
 }
 
 // restoreCompaction switches a harness's compaction on again in each place where an installation has

@@ -33,6 +33,9 @@ type Harness struct {
 	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
 	// not known, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
+	// ForeignLoader returns the file of the project that the harness runs in place of our loader, empty if
+	// there is none.
+	ForeignLoader func(context.Context) (string, error)
 	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
 	// is on.
 	CompactionOff func(context.Context) (string, error)

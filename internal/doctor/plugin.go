@@ -29,6 +29,9 @@ func (x *examination) pluginFile(ctx context.Context, h Harness) {
 		x.fail(h.reinstall(), "the plugin is gone: %v", err)
 		return
 	}
+	if x.hasForeignLoader(ctx, h) { // nobody knows which plugin it loads
+		return
+	}
 	if x.Env(NamedBy) != "" { // then a plugin tries no other program; see named
 		return
 	}
@@ -42,6 +45,24 @@ func (x *examination) pluginFile(ctx context.Context, h Harness) {
 		return
 	}
 	x.ok("the plugin starts %s", host)
+}
+
+// hasForeignLoader reports whether the harness runs a file of the project that is not our loader.
+func (x *examination) hasForeignLoader(ctx context.Context, h Harness) bool {
+	if h.ForeignLoader == nil {
+		return false
+	}
+	file, err := h.ForeignLoader(ctx)
+	switch {
+	case err != nil:
+		x.warn("look at it; the harness runs it", "%v", err)
+		return true
+	case file != "":
+		x.warn(fmt.Sprintf("look at the file. If it is not yours, remove it; %s --project writes ours", h.install()),
+			"%s runs %s, which is not the loader of this version: another version or somebody else wrote it", h.Name, file)
+		return true
+	}
+	return false
 }
 
 // hostBeside returns the program that the plugin in a directory starts, and the places that were searched.

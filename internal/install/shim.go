@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -112,11 +113,15 @@ func (p Place) shimFiles(s Shim, configuration string) (files []ownFile, spec st
 	return files, spec, nil
 }
 
-// loaderFile returns the path of the loader in the project. A directory of the project may be a link
+// loaderFile returns the real path of the loader in the project. A directory of the project may be a link
 // that leads out of it.
 func (p Place) loaderFile() (string, error) {
-	file := filepath.Join(p.Project, p.Harness.projectDirectory, p.Harness.shimDirectory, bundleName)
-	for dir := filepath.Dir(file); dir != p.Project; dir = filepath.Dir(dir) {
+	project, err := realPath(p.Project)
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	file := filepath.Join(project, p.Harness.projectDirectory, p.Harness.shimDirectory, bundleName)
+	for dir := filepath.Dir(file); dir != project; dir = filepath.Dir(dir) {
 		if isLink(dir) {
 			return "", fmt.Errorf("%s is a link; remove it, or install for all projects", dir)
 		}
@@ -124,14 +129,42 @@ func (p Place) loaderFile() (string, error) {
 	return file, nil
 }
 
-// isLoader reports whether a path is the loader of a project. The path may also be that of its directory.
-func (p Place) isLoader(path string) bool {
+// loaderAmong returns the loader of the project among files to write, nil if it is not one of them.
+func (p Place) loaderAmong(files []ownFile) *ownFile {
+	loader, err := p.loaderFile()
+	if p.Project == "" || err != nil {
+		return nil
+	}
+	if i := slices.IndexFunc(files, func(f ownFile) bool { return f.path == loader }); i >= 0 {
+		return &files[i]
+	}
+	return nil
+}
+
+// checkLoader refuses to write a loader in place of a file that no installation here wrote. It may be the work
+// of the repository's author.
+func (p Place) checkLoader(files []ownFile, earlier *record) error {
+	f := p.loaderAmong(files)
+	if f == nil || p.wrote(earlier.Loader, earlier.LoaderHash) {
+		return nil
+	}
+	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("%s is not a loader that was installed here; look at it, remove it, and install again", f.path)
+}
+
+// loaderAt returns the loader of a project at a path, which is that of the loader or of its directory. If the
+// path does not exist or lies elsewhere, it returns "".
+func (p Place) loaderAt(path string) string {
 	dir := strings.TrimSuffix(path, string(filepath.Separator)+bundleName)
 	if !strings.HasSuffix(dir, filepath.Join(string(filepath.Separator), p.Harness.projectDirectory, p.Harness.shimDirectory)) {
-		return false
+		return ""
 	}
-	_, err := os.Stat(path)
-	return err == nil
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return filepath.Join(dir, bundleName)
 }
 
 // shimToRemove returns the files of the shim in the data directory that a removal deletes. If another

@@ -153,6 +153,13 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 				}
 			}
 			want("installed for the project", h.shimFile(bundleName))
+			foreign := func(what, path string) {
+				t.Helper()
+				if found, err := ForeignLoader(t.Context(), h.Place, h.Shim); err != nil || found != path {
+					t.Errorf("%s: the foreign loader is %q, %v; want %q", what, found, err, path)
+				}
+			}
+			foreign("installed for the project", "")
 
 			settings := filepath.Join(h.dir, harness.files[0])
 			chosen := "/opt/" + harness.shimDirectory + "/dist/index.js"
@@ -164,10 +171,13 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			h.write(loader, "of a repository")
+			foreign("somebody else's loader", loader)
 			if err := os.Remove(loader); err != nil {
 				t.Fatal(err)
 			}
 			want("the loader is gone", loader)
+			foreign("the loader is gone", "")
 		})
 	}
 }

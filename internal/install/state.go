@@ -18,6 +18,26 @@ type Plugin struct {
 	// Path is the file or directory of the shim. It is empty for an npm package. If the entry names the
 	// loader of a project, it is the shim in the data directory, to which the loader leads.
 	Path string
+	// Loader is the loader of the project that the entry names. It is empty if the entry names the shim itself.
+	Loader string
+}
+
+// ForeignLoader returns the file that the harness runs in place of the loader that s carries: one of another
+// version, or one that somebody else wrote, for example the author of a repository. If the harness runs no
+// loader, or the one of s, the path is empty.
+func ForeignLoader(ctx context.Context, p Place, s Shim) (file string, err error) {
+	plugin, err := FindPlugin(ctx, p)
+	if err != nil || plugin == nil || plugin.Loader == "" {
+		return "", err
+	}
+	isForeign, err := ownFile{path: plugin.Loader, content: s.Loader}.differs()
+	if err != nil {
+		return "", fmt.Errorf("compare the loader: %w", err)
+	}
+	if !isForeign {
+		return "", nil
+	}
+	return plugin.Loader, nil
 }
 
 // FindPlugin returns the entry that loads the shim. It reads the configurations that apply at the place.
@@ -58,11 +78,11 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 		if p.Harness.isPath(spec) {
 			entry.Path = p.pathOf(file, spec)
 		}
-		if p.isLoader(entry.Path) {
+		if loader := p.loaderAt(entry.Path); loader != "" {
 			if found != nil { // the loader does nothing if the user's own configuration loads a shim
 				continue
 			}
-			entry.Path = p.shimFile(bundleName)
+			entry.Path, entry.Loader = p.shimFile(bundleName), loader
 		}
 		found = &entry
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// H8: the repository has a file of its own where our loader would lie. install wrote over it without a backup,
+// and uninstall deleted it.
+func TestHostileCloneKeepsAForeignLoader(t *testing.T) {
+	for harness, repository := range repositoriesWithLoader {
+		t.Run(harness, func(t *testing.T) {
+			c := newClone(t)
+			t.Setenv("PI_CODING_AGENT_DIR", "")
+			c.write(repository.settings, repository.content)
+			loader := c.write(repository.loader, "export default {}")
+			before := c.files()
+			_, errs, code := c.command("install", harness, "--project", "--yes")
+			if code != exitFailed || !strings.Contains(errs, loader+" is not a loader that was installed here; look at it, remove it") {
+				t.Errorf("install ended with %d: %s", code, errs)
+			}
+			if diff := cmp.Diff(before, c.files()); diff != "" {
+				t.Errorf("install changed files (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The repository's configuration already names the loader, which is missing or ours. uninstall leaves what the
+// repository brought along, and removes all that install wrote.
+func TestUninstallLeavesWhatTheRepositoryBroughtAlong(t *testing.T) {
+	for harness, repository := range repositoriesWithLoader {
+		for name, content := range map[string][]byte{"no loader": nil, "our loader": carried[schema.Harness(harness)].Loader} {
+			t.Run(harness+" "+name, func(t *testing.T) {
+				c := newClone(t)
+				t.Setenv("PI_CODING_AGENT_DIR", "")
+				c.write(repository.settings, repository.content)
+				if content != nil {
+					c.write(repository.loader, string(content))
+				}
+				before := c.files()
+				for _, command := range []string{"install", "uninstall"} {
+					if out, errs, code := c.command(command, harness, "--project", "--yes"); code != exitOK {
+						t.Fatalf("%s ended with %d: %s%s", command, code, out, errs)
+					}
+				}
+				if diff := cmp.Diff(before, c.files()); diff != "" {
+					t.Errorf("install and uninstall changed files (-before +after):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// repositoriesWithLoader are configurations of a project that name a loader, by harness.
+var repositoriesWithLoader = map[string]struct{ settings, content, loader string }{
+	"opencode": {
+		"project/opencode.json", `{"plugin": ["./.opencode/opencode-shim/index.js"], "compaction": {"auto": false, "prune": false}}`,
+		"project/.opencode/opencode-shim/index.js",
+	},
+	"pi": {"project/.pi/settings.json", `{"packages": ["./pi-shim/index.js"]}`, "project/.pi/pi-shim/index.js"},
+}
+
+// H8: after the installation, a directory of the project becomes a link that leads to another project. uninstall
+// deleted the other project's loader.
+func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
+	c := newClone(t)
+	t.Setenv("PI_CODING_AGENT_DIR", "")
+	c.write("other/opencode.json", "{}")
+	c.write("project/opencode.json", "{}")
+	for _, dir := range []string{"other", "project"} {
+		t.Chdir(filepath.Join(c.root, dir))
+		for _, harness := range []string{"opencode", "pi"} {
+			if _, errs, code := c.command("install", harness, "--project", "--yes"); code != exitOK {
+				t.Fatalf("install in %s ended with %d: %s", dir, code, errs)
+			}
+		}
+	}
+	want := c.files()
+	for _, dir := range []string{".opencode", ".cortexkit"} {
+		if err := os.RemoveAll(filepath.Join(c.project, dir)); err != nil {
+			t.Fatal(err)
+		}
+		c.link(filepath.Join(c.root, "other", dir), filepath.Join("project", dir))
+	}
+	out, errs, code := c.command("uninstall", "opencode", "--project", "--yes")
+	if code != exitOK || strings.Contains(out, "delete "+filepath.Join(c.project, ".opencode")) {
+		t.Errorf("uninstall ended with %d:\n%s%s", code, out, errs)
+	}
+	got := c.files()
+	for file, content := range want {
+		if strings.HasPrefix(file, filepath.Join(c.root, "other")) && got[file] != content {
+			t.Errorf("%s of the other project is gone or changed", file)
+		}
+	}
+}
+
+// H8: the repository has a file of its own where our loader would lie. doctor said that it starts our host.
+func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
+	c := newClone(t)
+	if out, errs, code := c.command("install", "opencode", "--project", "--yes"); code != 0 {
+		t.Fatalf("install ended with %d:\n%s%s", code, out, errs)
+	}
+	loader := c.write("project/.opencode/opencode-shim/index.js", "export default {}")
+	out, errs, _ := c.command("doctor")
+	if !strings.Contains(out, loader+", which is not the loader of this version") || strings.Contains(out, "the plugin starts ") {
+		t.Errorf("doctor says nothing about the foreign loader:\n%s%s", out, errs)
+	}
+}

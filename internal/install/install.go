@@ -1,0 +1,179 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Options are the inputs of Install.
+type Options struct {
+	Place
+	// Plugin is the plugin spec of a shim that the user named. It replaces an entry that loads the shim
+	// from another path. Empty means Shim.
+	Plugin string
+	// Shim is the shim to install if the user named none.
+	Shim Shim
+}
+
+// Install plans to add the shim to a harness's configuration. If a person has to solve a problem first,
+// the error is a *ConflictError. A syntax error names file:line:column.
+func Install(ctx context.Context, o Options) (*Plan, error) {
+	file, err := o.target()
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.newPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	content, err := readFile(file)
+	switch {
+	case err == nil:
+		p.Before = content
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case isLink(file):
+		return nil, fmt.Errorf("%s is a link to a file that does not exist", file)
+	default:
+		content = []byte(o.Harness.newFile)
+	}
+	d, err := o.parseStrictly(file, content)
+	if err != nil {
+		return nil, err
+	}
+	conflicts, err := findConflicts(ctx, o.Place, d)
+	if err != nil {
+		return nil, err
+	}
+	if conflicts = append(conflicts, o.loadedTwice(d)...); len(conflicts) > 0 {
+		conflict := &ConflictError{Conflicts: conflicts, Harness: o.Harness.Name}
+		if restore, err := RestoreCompaction(ctx, o.Place); err == nil && !restore.IsEmpty() {
+			conflict.CompactionOff = restore.File
+		}
+		return nil, conflict
+	}
+	earlier, err := p.vault.readRecord()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.vault.checkBackup(earlier); err != nil {
+		return nil, err
+	}
+	if earlier == nil {
+		earlier = new(record)
+	}
+	spec, isChosen := o.Plugin, o.Plugin != ""
+	var files []ownFile
+	if !isChosen {
+		if files, spec, err = o.shimFiles(o.Shim, p.Real); err != nil {
+			return nil, err
+		}
+	}
+	// If an earlier installation wrote the entry, this one may replace it. If the user wrote it, it stays.
+	replace := func(entry string) bool {
+		return isChosen || o.isStale(file, entry) || earlier.Spec != "" && o.sameSpec(file, entry, earlier.Spec)
+	}
+	if err := o.enable(d, spec, earlier.Spec, replace); err != nil {
+		return nil, err
+	}
+	plugins, err := o.pluginsOf(d)
+	if err != nil {
+		return nil, err
+	}
+	entry := mustText(*o.specOf(&plugins.Elements[o.ownEntry(file, plugins, spec, earlier.Spec)]))
+	usesShim := !isChosen && o.sameSpec(file, entry, spec)
+	if usesShim {
+		if err := o.checkLoader(files, earlier); err != nil {
+			return nil, err
+		}
+		p.files = files
+	} else if !isChosen {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s loads the plugin from %s, which you have listed yourself. To use the one of this program, remove that entry and install again.", o.Harness.Name, entry))
+	}
+	after := d.bytes()
+	if bytes.Equal(after, p.Before) && (earlier.Spec != "" || !usesShim) {
+		p.After = p.Before
+		if o.loaderAmong(files) != nil && usesShim { // the loader was deleted, or is of another version
+			renewed := *earlier
+			renewed.recordLoader(p, earlier)
+			p.record = &renewed
+		}
+		return p, nil
+	}
+	p.After = after
+	if err := p.recordInstallation(d, spec, earlier); err != nil {
+		return nil, err
+	}
+	p.record.UsesShim = usesShim
+	if usesShim {
+		p.record.recordLoader(p, earlier)
+	}
+	p.record.NewDirectory = o.newDirectory(earlier)
+	if o.Project != "" && o.Harness.projectNote != "" {
+		p.Notes = append(p.Notes, o.Harness.projectNote)
+	}
+	p.Settings, err = newSettings(o)
+	return p, err
+}
+
+// newDirectory returns the harness's directory in the project, empty unless this installation or the earlier
+// one makes it.
+func (p Place) newDirectory(earlier *record) string {
+	if p.Project == "" {
+		return ""
+	}
+	dir := filepath.Join(p.Project, p.Harness.projectDirectory)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return dir
+	}
+	return earlier.NewDirectory
+}
+
+// recordLoader records the loader that the plan writes into the project. A loader that the repository brought
+// along stays when magicctx is uninstalled.
+func (r *record) recordLoader(p *Plan, earlier *record) {
+	r.Loader, r.LoaderHash = earlier.Loader, earlier.LoaderHash
+	if f := p.place().loaderAmong(p.files); f != nil {
+		r.Loader, r.LoaderHash = f.path, hash(f.content)
+	}
+}
+
+// recordInstallation prepares the backup and the record for an edited document. earlier is the record
+// of the previous installation, or an empty one.
+func (p *Plan) recordInstallation(edited *document, spec string, earlier *record) (err error) {
+	place := p.place()
+	p.backup = p.Before
+	p.record = &record{File: p.vault.file, Harness: place.Harness.ID, Installed: hash(p.After), IsNew: p.Before == nil}
+	if earlier.Spec != "" && p.Before != nil {
+		if p.backup, _, err = p.vault.withoutUs(earlier, p.Before); err != nil {
+			return err
+		}
+		p.record.IsNew = p.backup == nil
+		p.record.Settings, p.record.SettingsHash = earlier.Settings, earlier.SettingsHash
+	}
+	plugins, err := place.pluginsOf(edited)
+	if err != nil {
+		return err
+	}
+	entry := place.specOf(&plugins.Elements[place.ownEntry(p.File, plugins, spec, earlier.Spec)])
+	p.record.Spec = mustText(*entry)
+
+	if p.backup != nil {
+		p.record.Backup = hash(p.backup)
+	}
+	original := p.backup
+	if original == nil {
+		original = []byte(place.Harness.newFile)
+	}
+	d, err := parseDocument(p.File, original)
+	if err != nil {
+		return err
+	}
+	p.record.Former, err = place.formerOf(d, p.record.Spec)
+	return err
+}

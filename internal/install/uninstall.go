@@ -1,0 +1,154 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
+// back. From an edited file, only our changes are removed. If nothing is installed at the place, the
+// error is ErrNotInstalled.
+func Uninstall(ctx context.Context, place Place) (*Plan, error) {
+	file, r, err := place.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := place.newPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	p.record, p.remove = r, true
+	if r.UsesShim {
+		if p.shim, err = place.shimToRemove(p.vault); err != nil {
+			return nil, err
+		}
+		if len(p.shim) > 0 && place.Project == "" && p.ownsSettings() { // settings that stay name the schema
+			p.shim = append(p.shim, place.schemaFile())
+		}
+	}
+	p.Before, err = readFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.IsNew:
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is gone; what it was before the installation is in %s", file, p.vault.backup)
+	case err != nil:
+		return nil, err
+	default:
+		var exact bool
+		if p.After, exact, err = p.vault.withoutUs(r, p.Before); err != nil {
+			return nil, err
+		}
+		if !exact {
+			p.Notes = append(p.Notes, "The file was edited after the installation: only the changes of the installation are undone.")
+		}
+	}
+	if r.Former.Entry != "" {
+		p.Notes = append(p.Notes, fmt.Sprintf("The plugin %s was listed before the installation and stays; remove it by hand.", r.Former.Entry))
+	}
+	if r.Settings != "" && !p.ownsSettings() {
+		if _, err := os.Stat(r.Settings); err == nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("Your settings stay in %s.", r.Settings))
+		}
+	}
+	return p, nil
+}
+
+// installed returns the file that an installation has edited at the place.
+func (p Place) installed(ctx context.Context) (string, *record, error) {
+	dirs, err := p.directories()
+	if err != nil {
+		return "", nil, err
+	}
+	var files []string
+	for _, dir := range dirs {
+		files = append(files, p.configurations(dir)...)
+	}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return "", nil, fmt.Errorf("look for the installation: %w", context.Cause(ctx))
+		}
+		v, err := p.vault(file)
+		if err != nil {
+			return "", nil, err
+		}
+		if r, err := v.readRecord(); r != nil || err != nil {
+			return file, r, err
+		}
+	}
+	for _, file := range files {
+		d, err := p.readDocument(file)
+		if err != nil {
+			continue
+		}
+		plugins, err := p.pluginsOf(d)
+		if err != nil || plugins == nil {
+			continue
+		}
+		if i := p.ownEntry(file, plugins); i >= 0 {
+			entry := p.specOf(&plugins.Elements[i])
+			return "", nil, fmt.Errorf("%s: %s was not added by install; remove it from %q by hand", d.position(*entry), mustText(*entry), p.Harness.List)
+		}
+	}
+	return "", nil, ErrNotInstalled
+}
+
+// ownsSettings reports whether the settings file still has the content with which it was created.
+func (p *Plan) ownsSettings() bool {
+	return p.place().wrote(p.record.Settings, p.record.SettingsHash)
+}
+
+// ownsLoader reports whether the loader in the project still has the content that we wrote.
+func (p *Plan) ownsLoader() bool {
+	return p.place().wrote(p.record.Loader, p.record.LoaderHash)
+}
+
+// wrote reports whether a file that an installation wrote still has the content with this hash. It does not
+// if a directory above it has become a link that leads out of the project: then the file is somebody else's.
+func (p Place) wrote(file, sum string) bool {
+	if file == "" || !p.isInProject(file) {
+		return false
+	}
+	content, err := readOwn(file)
+	return err == nil && hash(content) == sum
+}
+
+// isInProject reports whether a file or directory lies in the project without links. A place without a
+// project has no such bound.
+func (p Place) isInProject(file string) bool {
+	real, err := realPath(file)
+	return err == nil && p.checkInside(file, real) == nil
+}
+
+func (p *Plan) applyRemoval() error {
+	if p.ownsSettings() {
+		if err := removeFile(p.record.Settings); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case p.After == nil:
+		err = removeFile(p.Real)
+	case !bytes.Equal(p.After, p.Before):
+		err = replaceFile(p.Real, p.After, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	if p.ownsLoader() {
+		if err := removeOwn([]string{p.record.Loader}); err != nil {
+			return err
+		}
+	}
+	if err := removeOwn(p.shim); err != nil {
+		return err
+	}
+	if dir := p.record.NewDirectory; dir != "" && !isLink(dir) && p.place().isInProject(dir) {
+		os.Remove(dir) // fails while it holds something else
+	}
+	return p.vault.forget()
+}
