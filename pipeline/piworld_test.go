@@ -20,7 +20,7 @@ import (
 // bothCodecs runs a test for each harness.
 func bothCodecs(t *testing.T, run func(t *testing.T, codec transcript.Codec)) {
 	t.Helper()
-	for _, h := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+	for _, h := range schema.Harnesses {
 		codec, _ := transcript.CodecOf(string(h))
 		t.Run(string(h), func(t *testing.T) { run(t, codec) })
 	}

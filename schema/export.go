@@ -7,7 +7,7 @@ import "github.com/magicctx/magicctx-host/internal/json"
 // trace asks for it before the session's first transform. The messages of that
 // transform, a JSON array, are the attachment of the frame.
 type SessionExportParams struct {
-	Harness   Harness `json:"harness" jsonschema:"enum=opencode,enum=pi"`
+	Harness   Harness `json:"harness"`
 	Session   string  `json:"session"`
 	Directory string  `json:"directory"`
 	// Parent is the session that spawned this one. It is empty for a primary

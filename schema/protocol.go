@@ -74,7 +74,7 @@ type InitializeParams struct {
 	Client        string `json:"client"`
 	ClientVersion string `json:"clientVersion"`
 	// Harness is absent for a client that only reads status.
-	Harness        Harness `json:"harness,omitzero" jsonschema:"enum=opencode,enum=pi"`
+	Harness        Harness `json:"harness,omitzero"`
 	HarnessVersion string  `json:"harnessVersion,omitzero"`
 	PID            int     `json:"pid,omitzero"`
 	// Directory is the absolute path of the plugin instance's project

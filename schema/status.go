@@ -92,7 +92,7 @@ func (s StatusResult) HarnessClients() (n int) {
 
 // SessionStatusParams asks for the state of one session.
 type SessionStatusParams struct {
-	Harness Harness `json:"harness" jsonschema:"enum=opencode,enum=pi"`
+	Harness Harness `json:"harness"`
 	Session string  `json:"session"`
 	// Dropped asks for the units that passes have dropped.
 	Dropped bool `json:"dropped,omitzero"`

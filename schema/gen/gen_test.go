@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,5 +54,21 @@ func TestEveryMethodHasTypes(t *testing.T) {
 	}
 	if count != len(schema.Methods) {
 		t.Errorf("%d Method constants, %d bound methods", count, len(schema.Methods))
+	}
+}
+
+// Most tests that look at all harnesses read schema.Harnesses. So a constant that is missing there would be tested by
+// nobody.
+func TestHarnessesAreAllConstants(t *testing.T) {
+	src, err := parse("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []any
+	for _, h := range schema.Harnesses {
+		listed = append(listed, string(h))
+	}
+	if constants := src.enum("Harness"); !slices.Equal(constants, listed) {
+		t.Errorf("the constants of schema.Harness are %q, schema.Harnesses has %q", constants, listed)
 	}
 }
