@@ -79,7 +79,7 @@ var reach = []struct {
 	{"internal/route", "schema internal/json internal/format", "the table of caches is below all that go by it"},
 	{"internal/tokens", "internal/json", "a leaf; its generator reads the vocabulary"},
 	{"internal/promptcache", "schema internal/json internal/format internal/route", "a provider's cache, simulated from hashes and sizes"},
-	{"internal/config", "schema internal/json internal/jsonc", "configuration is read without a host"},
+	{"internal/config", "schema internal/json internal/jsonc internal/regular", "configuration is read without a host"},
 	{"e2e/mockllm", "schema internal/json internal/format internal/route internal/promptcache", "the mock provider judges the product from the outside"},
 	{"e2e/opencodetest", "internal/json", "a runner of OpenCode knows nothing of the host"},
 }

@@ -26,5 +26,5 @@
 // The tags of schema.Config hold the rules for values, once for the host, the JSON Schema and the
 // documentation.
 //
-// It may import schema and internal/json.
+// It may import schema, internal/json, internal/jsonc and internal/regular.
 package config

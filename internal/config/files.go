@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/jsonc"
+	"github.com/magicctx/magicctx-host/internal/regular"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/schema"
@@ -131,9 +132,9 @@ func (l *loader) warnShadowed(file string, others []string) {
 
 // parseFile returns the settings in a file, and the line of each key by its path.
 func parseFile(file string) (object, map[string]int, error) {
-	data, err := readRegular(file, maxFileBytes)
+	data, err := regular.Read(file, maxFileBytes)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, withoutPath(err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -160,23 +161,11 @@ func parseFile(file string) (object, map[string]int, error) {
 	return settings, named, nil
 }
 
-// readRegular reads a regular file. It neither waits on pipes nor reads devices.
-func readRegular(file string, limit int64) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
+// withoutPath returns the cause of an error, for a message that names the path itself.
+func withoutPath(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("larger than %d KiB", limit>>10)
-	}
-	return data, err
+	return err
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
@@ -49,9 +51,9 @@ func (l *loader) content(lv *level, at path, name string) string {
 			l.warnKey(lv, at, fmt.Sprintf("reads %s, which is among private keys", file))
 		}
 	}
-	data, err := readRegular(file, maxSecretBytes)
+	data, err := regular.Read(file, maxSecretBytes)
 	if err != nil {
-		l.warnKey(lv, at, fmt.Sprintf("read %s: %v, so its place stays empty", file, err))
+		l.warnKey(lv, at, fmt.Sprintf("read %s: %v, so its place stays empty", file, withoutPath(err)))
 		return ""
 	}
 	return strings.TrimSpace(string(data))

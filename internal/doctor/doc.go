@@ -6,5 +6,5 @@
 // nothing and starts nothing. Only Repair changes files, and only in ways that are safe while a host
 // runs.
 //
-// It may import rpc, store, schema and internal/config.
+// It may import rpc, store, schema, internal/config and internal/regular.
 package doctor

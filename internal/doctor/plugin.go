@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 // pluginFile checks that the harness can load the plugin, and that the plugin finds a host.
@@ -92,11 +93,7 @@ const maxRecordBytes = 64 << 10
 
 // recordedHost returns the host that an installation has recorded beside the plugin.
 func recordedHost(file string) string {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRecordBytes {
-		return ""
-	}
-	content, err := os.ReadFile(file)
+	content, err := regular.Read(file, maxRecordBytes)
 	var record struct {
 		Host string `json:"host"`
 	}

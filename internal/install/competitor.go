@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 // A competitor is a plugin that rewrites the same messages. With two of them in one session, each pass of
@@ -96,16 +96,7 @@ func (c competitor) matches(path string, hasPackage bool) bool {
 // isMentioned reports whether the code of a plugin names the competitor: it loads that package, or is a
 // copy of it.
 func (c competitor) isMentioned(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return false
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	code, err := io.ReadAll(io.LimitReader(file, maxMention))
+	code, err := regular.Prefix(path, maxMention)
 	return err == nil && slices.ContainsFunc(c.mentions, func(name string) bool { return bytes.Contains(code, []byte(name)) })
 }
 

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/magicctx/magicctx-host/internal/jsonc"
+	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
 // maxFileBytes bounds a configuration file.
@@ -89,19 +88,9 @@ func (p Place) readDocument(file string) (*document, error) {
 	return p.parseStrictly(file, content)
 }
 
-// readFile reads a regular file. It neither waits on pipes nor reads devices.
+// readFile reads a configuration.
 func readFile(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: file, Err: errors.New("not a regular file")}
-	}
-	if info.Size() > maxFileBytes {
-		return nil, &fs.PathError{Op: "read", Path: file, Err: fmt.Errorf("larger than %d MiB", maxFileBytes>>20)}
-	}
-	return os.ReadFile(file)
+	return regular.Read(file, maxFileBytes)
 }
 
 // bytes returns the content of the file.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/regular"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -65,7 +66,7 @@ func (f ownFile) differs() (bool, error) {
 	case info.Size() != int64(len(f.content)):
 		return true, nil
 	}
-	content, err := os.ReadFile(f.path) // not readOwn: a program is larger than its bound
+	content, err := regular.Read(f.path, int64(len(f.content)))
 	return !bytes.Equal(content, f.content), err
 }
 

@@ -69,11 +69,7 @@ const maxSettings = 1 << 20
 // sessionDirOf returns the session directory that the user's settings of Pi name, or "" if they name none.
 func sessionDirOf(agent string) string {
 	path := filepath.Join(agent, "settings.json")
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return ""
-	}
-	content, err := os.ReadFile(path)
+	content, err := regular.Read(path, maxSettings)
 	if err != nil {
 		return ""
 	}

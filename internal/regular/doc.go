@@ -1,6 +1,7 @@
-// Package regular opens files that somebody else may have prepared: a link to a
-// private key, or a named pipe that never ends. Only a regular file is opened, and it
-// is checked again after it was opened.
+// Package regular reads files that somebody else may have prepared: a link to a
+// private key, a named pipe that never ends, or a link to a file of the kernel that
+// fills the memory. Open follows no link. Read follows links, because people keep
+// their configuration elsewhere, but reads no more than a regular file holds.
 //
 // It may import nothing of this module.
 package regular

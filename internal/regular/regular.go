@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// ErrNotRegular is the error for a link, a directory, a named pipe or a device.
+	// ErrNotRegular is the error for a directory, a named pipe, a device, or a link that Open must not follow.
 	ErrNotRegular = errors.New("not a regular file; replace it by a copy of the file")
 	// ErrReplaced is the error for a file that was replaced while it was opened.
 	// Opening it again opens the new one.

@@ -1,0 +1,31 @@
+package regular
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// H9: a link to a file of the kernel, for example to /proc/self/pagemap, which is regular, has 0 bytes by its own
+// account, and never ends. /proc/self/status stands for it, so that the test fails without filling the memory.
+func TestHostileCloneKernelFilesAreEmpty(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/proc/self/status", link); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(link, 1<<20); len(got) != 0 || err != nil {
+		t.Errorf("read %d bytes, %v", len(got), err)
+	}
+}
+
+func TestNamedPipeIsNotRead(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(pipe, 1<<20); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("the error is %v", err)
+	}
+}
