@@ -320,14 +320,21 @@ type HistoryRun struct {
 	Done  int `json:"done,omitzero"`
 }
 
-// NextBust estimates the next bust under pressure, in tokens.
+// NextBust describes the next bust under pressure, in tokens.
 type NextBust struct {
+	// IsAsked says that the next pass busts because the user asked for it, for
+	// example with /ctx-flush.
+	IsAsked bool `json:"isAsked,omitzero"`
+	// Waits says that the newest pass has weighed the bust, and that it does not
+	// pay off yet. Then Freed, Resent and Cost are that pass's figures. Otherwise
+	// they are bounds: a bust frees at most Freed, and sends at least Resent again.
+	Waits bool `json:"waits,omitzero"`
 	// At is the prompt size from which a pass may bust: the high mark. Down is
-	// the size that it then frees down to: the low mark.
+	// the lowest size that it then frees down to: the low mark.
 	At   int `json:"at"`
 	Down int `json:"down"`
-	// Freed is At minus Down. Resent is the size of the messages that stay and
-	// may have to be written to the provider's cache again.
+	// Freed is the size of what leaves the prompt. Resent is the size of the
+	// messages that stay and have to be written to the provider's cache again.
 	Freed  int `json:"freed"`
 	Resent int `json:"resent"`
 	// Cost is the extra price of writing Resent instead of reading it, in $. It

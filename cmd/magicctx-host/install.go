@@ -47,7 +47,7 @@ type installCmd struct {
 // Help implements kong.HelpProvider.
 func (installCmd) Help() string {
 	return "For OpenCode, adds the plugin to opencode.json(c), and switches OpenCode's own compaction off there. For Pi, adds the plugin to the packages in settings.json. " +
-		"Creates a magicctx.jsonc with all defaults. Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
+		"Offers a magicctx.jsonc with all settings as comments. Comments and formatting stay. A copy is kept in the data directory; uninstall puts it back."
 }
 
 // Run shows the change, asks for consent, and applies it.
@@ -153,9 +153,8 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan,
 	} else {
 		fmt.Fprintf(s.out, "%s stays as it is.\n", format.Clean(plan.File))
 	}
-	for _, e := range plan.Effects() {
-		fmt.Fprintf(s.out, "%s %s\n", e.Action, format.Clean(e.Path))
-	}
+	isAsked := !f.DryRun && !f.Yes
+	f.list(s.out, plan, func(e install.Effect) bool { return !isAsked || !e.IsOffered })
 	for _, note := range plan.Notes {
 		fmt.Fprintln(s.out, format.Clean(note))
 	}
@@ -163,7 +162,7 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan,
 		_, err := fmt.Fprintln(s.out, "Nothing was changed.")
 		return err
 	}
-	if !f.Yes {
+	if isAsked {
 		if err := f.confirm(ctx, s, plan); err != nil {
 			return err
 		}
@@ -176,6 +175,15 @@ func (f placeFlags) carryOut(ctx context.Context, s streams, plan *install.Plan,
 	}
 	_, err := fmt.Fprintln(s.out, done)
 	return err
+}
+
+// list prints the effects of a plan that a condition selects.
+func (placeFlags) list(out io.Writer, plan *install.Plan, isListed func(install.Effect) bool) {
+	for _, e := range plan.Effects() {
+		if isListed(e) {
+			fmt.Fprintf(out, "%s %s\n", e.Action, format.Clean(e.Path))
+		}
+	}
 }
 
 var (
@@ -199,7 +207,8 @@ func (f placeFlags) confirm(ctx context.Context, s streams, plan *install.Plan) 
 	if plan.Settings == nil {
 		return nil
 	}
-	yes, err = ask(ctx, s.out, answers, fmt.Sprintf("Create %s, with all defaults as comments?", format.Clean(plan.Settings.File)))
+	f.list(s.out, plan, func(e install.Effect) bool { return e.IsOffered })
+	yes, err = ask(ctx, s.out, answers, "Create the settings file too? It shows every setting as a comment, with its default.")
 	if !yes {
 		plan.Settings = nil
 	}

@@ -96,12 +96,31 @@ func AboutDollars(x float64) string {
 	return "about " + Dollars(x)
 }
 
+// Saving formats money that was saved, in $. A negative amount is a cost: "saved about $1.20",
+// "cost about $0.07 more so far".
+func Saving(x float64) string {
+	if x < 0 {
+		return "cost " + AboutDollars(-x) + " more so far"
+	}
+	return "saved " + AboutDollars(x)
+}
+
 // Percent formats a share in whole percent, for example "93%".
 func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
 // FinePercent formats a share with one decimal, for shares whose differences
 // are small, for example "93.4%".
 func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
+
+// Progress formats how far a run through the messages first to last has come: "messages 1-23, up to 12 done". done is
+// the last message that is done, 0 for none.
+func Progress(first, last, done int) string {
+	text := fmt.Sprintf("messages %d-%d", first, last)
+	if done < first {
+		return text + ", none done yet"
+	}
+	return text + fmt.Sprintf(", up to %d done", done)
+}
 
 // Count formats a number with its noun, for example "1 session", "2 sessions"
 // and "2 passes".

@@ -140,11 +140,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 	}
 	lines := []string{fmt.Sprintf("Context: %s tokens (%s).", format.Tokens(s.InputTokens), size)}
 	if n := s.NextBust; n != nil {
-		text := fmt.Sprintf("Next bust: at %s; it frees about %s", format.Tokens(n.At), format.Tokens(n.Freed))
-		if n.Cost != nil {
-			text += " and costs " + format.AboutDollars(*n.Cost)
-		}
-		lines = append(lines, text+".")
+		lines = append(lines, "Next bust: "+nextBustSentence(s, n))
 	}
 	if b := s.LastBust; b != nil {
 		text := fmt.Sprintf("Last bust: %s ago (%s)", format.AgeOf(b.At, now), b.Cause)
@@ -153,18 +149,49 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 		}
 		lines = append(lines, text+fmt.Sprintf("; %s in %s.", format.Count(s.Busts, "bust"), format.Count(s.Passes, "pass")))
 	}
-	saved := "unknown, as this model has no price"
+	saved := "saving unknown, as this model has no price"
 	switch {
 	case s.Saved != nil:
-		saved = format.AboutDollars(s.Saved.Money)
+		saved = format.Saving(s.Saved.Money)
 	case s.NextBust != nil && s.NextBust.Cost != nil: // NextBust has a price
-		saved = "not measured yet"
+		saved = "saving not measured yet"
 	}
-	lines = append(lines, fmt.Sprintf("Cache hits: %s. Saved: %s.", format.Percent(s.CacheHitRate), saved))
+	lines = append(lines, fmt.Sprintf("Cache hits: %s; %s.", format.Percent(s.CacheHitRate), saved))
 	if s.CacheLifeReason != "" {
 		lines = append(lines, fmt.Sprintf("Cache life: %s (%s).", format.Span(time.Duration(s.CacheLifeMS)*time.Millisecond), s.CacheLifeReason))
 	}
 	return lines
+}
+
+// nextBustSentence says when the next bust comes, and what it does.
+func nextBustSentence(s schema.SessionStatus, n *schema.NextBust) string {
+	text := "it frees up to " + format.Tokens(n.Freed)
+	switch {
+	case n.IsAsked:
+		return "with your next message."
+	case n.Waits:
+		text = fmt.Sprintf("it waits, because it does not pay off yet; it would free about %s", format.Tokens(n.Freed))
+		if n.Cost != nil {
+			text += " and cost " + format.AboutDollars(*n.Cost)
+		}
+	case s.Threshold > 0 && s.Pressure >= s.Threshold:
+		text = "due; " + text
+	default:
+		text = fmt.Sprintf("at %s; %s", format.Tokens(n.At), text)
+	}
+	return text + "."
+}
+
+// pieceOf describes a dropped piece, for example "§6§ read main.go: 1.2k tokens, 3m ago, by the rule "stale output"".
+func pieceOf(u schema.DroppedUnit, now time.Time) string {
+	text := fmt.Sprintf("%s: %s tokens", format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About), format.Tokens(u.Tokens))
+	if u.At > 0 {
+		text += ", " + format.AgeOf(u.At, now) + " ago"
+	}
+	if u.Rule != "" {
+		text += ", " + u.Rule
+	}
+	return text
 }
 
 // dropsOf lists the newest dropped units.
@@ -175,7 +202,7 @@ func dropsOf(s schema.SessionStatus, now time.Time) []string {
 			more := len(s.DroppedUnits) - shownDrops
 			return append(lines, fmt.Sprintf("… %d more: magicctx-host status %s --dropped", more, format.Clean(s.Session)))
 		}
-		lines = append(lines, format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About)+"  "+format.Tokens(u.Tokens)+"  "+format.AgeOf(u.At, now)+"  "+u.Rule)
+		lines = append(lines, pieceOf(u, now))
 	}
 	return lines
 }

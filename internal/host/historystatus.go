@@ -72,7 +72,7 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 
 // workOf describes a run of the historian.
 func workOf(r *schema.HistoryRun) string {
-	messages := fmt.Sprintf("messages %d-%d, up to %d done", r.Start, r.End, r.Done)
+	messages := format.Progress(r.Start, r.End, r.Done)
 	switch r.Kind {
 	case kindRecomp, kindPartial:
 		return "recomp of " + messages

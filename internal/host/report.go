@@ -82,9 +82,9 @@ func scale(parts []*int64, sum, goal int64) {
 	*largest += left
 }
 
-// nextBust estimates the next bust under pressure. A pass chooses the low mark only when it busts, from the
-// messages of that moment. So nextBust returns the mark that a pass would choose if everything behind the
-// prefix could be dropped.
+// nextBust describes the next bust under pressure. If the newest pass has weighed one, it returns that pass's
+// figures. Otherwise it returns bounds: a pass chooses the low mark only when it busts, from the messages of that
+// moment, so nextBust returns the mark that a pass would choose if everything behind the prefix could be dropped.
 func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts modelFacts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil
@@ -96,7 +96,10 @@ func (h *Host) nextBust(st schema.SessionStatus, s store.SessionReport, facts mo
 		growth := max(1, (st.InputTokens+int(st.Tokens.Dropped)-base)/st.Passes)
 		down = pipeline.EstimateLowMark(high, min(base, high), growth, facts.price)
 	}
-	n := &schema.NextBust{At: high, Down: down, Freed: high - down, Resent: max(0, down-base)}
+	n := &schema.NextBust{IsAsked: s.ExplicitFlush, At: high, Down: down, Freed: high - down, Resent: max(0, down-base)}
+	if p := s.Priced; p != nil && p.Pass == s.Passes && p.Cause == string(pipeline.CausePrice) {
+		n.Waits, n.Freed, n.Resent = true, p.Price.Removed, p.Price.Resent
+	}
 	n.Cost = facts.rewriting(n.Resent)
 	return n
 }

@@ -242,6 +242,51 @@ func TestStatusTellsTheNewestPrice(t *testing.T) {
 	}
 }
 
+// The status said that the next bust "frees about 23.2k" when the pass before had weighed it, found that it frees 80
+// tokens, and waited (P9).
+func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
+	st := schema.SessionStatus{ContextTokens: 40_000, Threshold: 0.65, Passes: 7, InputTokens: 27_000, Pressure: 27.0 / 40}
+	facts := modelFacts{}
+	report := func(priced *store.PricedPass, isAsked bool) store.SessionReport {
+		r := store.SessionReport{Priced: priced}
+		r.Passes, r.ExplicitFlush = 7, isAsked
+		return r
+	}
+	weighed := func(pass int, cause string) *store.PricedPass {
+		return &store.PricedPass{Pass: pass, Cause: cause, Price: store.BustPrice{Resent: 700, Removed: 80}}
+	}
+	for name, test := range map[string]struct {
+		priced *store.PricedPass
+		waits  bool
+	}{
+		"the newest pass has weighed it":    {weighed(7, "not-worth-it"), true},
+		"an older pass has weighed it":      {weighed(6, "not-worth-it"), false},
+		"the newest pass has made a bust":   {weighed(7, "pressure"), false},
+		"no pass has weighed a bust so far": {nil, false},
+	} {
+		n := new(Host).nextBust(st, report(test.priced, false), facts)
+		if n.Waits != test.waits || test.waits != (n.Freed == 80 && n.Resent == 700) || n.IsAsked {
+			t.Errorf("%s: %+v", name, n)
+		}
+	}
+	if n := new(Host).nextBust(st, report(nil, true), facts); !n.IsAsked {
+		t.Errorf("after /ctx-flush: %+v", n)
+	}
+	for want, n := range map[string]*schema.NextBust{
+		"with your next message.": {IsAsked: true, Waits: true},
+		"it waits, because it does not pay off yet; it would free about 80.": {Waits: true, Freed: 80},
+		"due; it frees up to 9k.": {At: 26_000, Freed: 9000},
+	} {
+		if got := nextBustSentence(st, n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	st.Pressure = 0.3
+	if got, want := nextBustSentence(st, &schema.NextBust{At: 26_000, Freed: 9000}), "at 26k; it frees up to 9k."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // The running shim learns of the same conflicts as install and doctor, and status shows them too.
 func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	h := newHarness(t)

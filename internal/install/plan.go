@@ -40,6 +40,8 @@ type Plan struct {
 type Effect struct {
 	Action string // "create", "change" or "delete"
 	Path   string // without links
+	// IsOffered is true for the settings and their schema. The caller may leave them out.
+	IsOffered bool
 }
 
 // Effects lists every file that Apply writes or deletes, in its order.
@@ -50,11 +52,11 @@ func (p *Plan) Effects() []Effect {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			action = "create"
 		}
-		all = append(all, Effect{action, path})
+		all = append(all, Effect{Action: action, Path: path})
 	}
 	deletes := func(path string) {
 		if _, err := os.Lstat(path); err == nil {
-			all = append(all, Effect{"delete", path})
+			all = append(all, Effect{Action: "delete", Path: path})
 		}
 	}
 	switch {
@@ -84,10 +86,12 @@ func (p *Plan) Effects() []Effect {
 			break
 		}
 		if p.Settings != nil {
-			if p.Settings.schemaFile != "" {
-				writes(p.Settings.schemaFile)
+			for _, f := range p.Settings.files() {
+				if differs, err := f.differs(); differs || err != nil {
+					writes(f.path)
+					all[len(all)-1].IsOffered = true
+				}
 			}
-			writes(p.Settings.File)
 		}
 		if p.backup != nil {
 			writes(p.vault.backup)

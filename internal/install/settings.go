@@ -82,17 +82,20 @@ func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
 	}
-	if s.schema == nil {
-		return replaceFile(s.File, s.Content, 0o644)
+	for _, f := range s.files() {
+		if err := f.write(); err != nil {
+			return err
+		}
 	}
-	// The host creates its data directory with the same mode.
-	if err := makeDirectory(filepath.Dir(s.schemaFile), 0o700); err != nil {
-		return fmt.Errorf("create data directory: %w", err)
+	return nil
+}
+
+// files returns the settings file and the schema that it names, the schema first.
+func (s *Settings) files() (all []ownFile) {
+	if s.schema != nil {
+		all = append(all, ownFile{s.schemaFile, s.schema, 0o600})
 	}
-	if err := replaceFile(s.schemaFile, s.schema, 0o600); err != nil {
-		return err
-	}
-	return replaceFile(s.File, s.Content, 0o644)
+	return append(all, ownFile{s.File, s.Content, 0o644})
 }
 
 func fileURL(path string) string {

@@ -170,7 +170,7 @@ func (p Place) loaderAt(path string) string {
 
 // shimToRemove returns the files of the shim in the data directory that a removal deletes. If another
 // installation of the same harness uses the shim, it returns none. The copy of the program serves all
-// harnesses.
+// harnesses, so it is among the files only if no other installation is left.
 func (p Place) shimToRemove(v vault) ([]string, error) {
 	records, err := filepath.Glob(filepath.Join(filepath.Dir(v.record), "*.json"))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // Uninstall plans to take the shim out again. A file that was not edited since gets its former bytes
@@ -26,7 +27,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p.vault); err != nil {
 			return nil, err
 		}
-		if len(p.shim) > 0 && place.Project == "" && p.ownsSettings() { // settings that stay name the schema
+		// Settings that stay name the schema: the user's own, and those of another harness.
+		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
 	}

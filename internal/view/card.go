@@ -124,23 +124,31 @@ func nextBustOf(st schema.SessionStatus) string {
 	if n == nil {
 		return "unknown until the window is known"
 	}
-	text := fmt.Sprintf("at %s: frees about %s, re-sends about %s", format.Tokens(n.At), format.Tokens(n.Freed), format.Tokens(n.Resent))
-	if st.Pressure >= st.Threshold && st.Threshold > 0 {
-		text = "due" + text[len("at "+format.Tokens(n.At)):]
+	var text string
+	switch isDue := st.Pressure >= st.Threshold && st.Threshold > 0; {
+	case n.IsAsked:
+		text = "with the next message, because you asked for it"
+	case n.Waits:
+		text = "waits: it would not pay off yet, see last price"
+	case isDue:
+		text = "due: " + boundsOf(n)
+	default:
+		text = "at " + format.Tokens(n.At) + ": " + boundsOf(n)
 	}
-	text += ", costs " + costOf(n.Cost)
 	if st.Queued > 0 {
 		text += fmt.Sprintf("; %s marked by the model", format.Count(st.Queued, "piece"))
 	}
 	return text
 }
 
-// costOf formats an estimated cost. If the model has no price, the cost is unknown.
-func costOf(dollars *float64) string {
-	if dollars == nil {
-		return "an unknown amount"
+// boundsOf says what a bust frees at most, and what it costs at least. If that cost is unknown or below a cent,
+// boundsOf says how much is sent again.
+func boundsOf(n *schema.NextBust) string {
+	text := "frees up to " + format.Tokens(n.Freed)
+	if n.Cost != nil && *n.Cost >= 0.01 {
+		return text + ", costs " + format.Dollars(*n.Cost) + " or more"
 	}
-	return format.AboutDollars(*dollars)
+	return text + ", re-sends " + format.Tokens(n.Resent) + " or more"
 }
 
 // reasons says in plain words why a bust was made.
@@ -218,7 +226,11 @@ func savedOf(st schema.SessionStatus) string {
 	default:
 		return "unknown: the harness names no price, or nothing was measured yet"
 	}
-	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), format.Count(st.Saved.Passes, "request"))
+	requests := format.Count(st.Saved.Passes, "request")
+	if st.Saved.Money < 0 {
+		return fmt.Sprintf("nothing yet: %s cost %s more than if nothing had been dropped", requests, format.AboutDollars(-st.Saved.Money))
+	}
+	return fmt.Sprintf("%s in %s, against dropping nothing", format.AboutDollars(st.Saved.Money), requests)
 }
 
 func droppedOf(st schema.SessionStatus) string {

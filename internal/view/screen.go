@@ -158,7 +158,7 @@ func (s *screen) header(st schema.StatusResult, isAway bool) {
 		facts = append(facts, "up "+format.AgeOf(st.StartedAt, s.now))
 	}
 	if st.Saved != nil {
-		facts = append(facts, "saved "+format.AboutDollars(st.Saved.Money))
+		facts = append(facts, format.Saving(st.Saved.Money))
 	}
 	facts = append(facts, format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Count(st.HarnessClients(), "client"),
 		format.Bytes(st.MemoryBytes)+" memory", format.Bytes(st.StoreBytes)+" stored", fmt.Sprintf("process %d", st.PID))

@@ -173,7 +173,7 @@ func historianOf(h *schema.HistoryStatus, now time.Time) string {
 		parts = append(parts, workOf(r)+" for "+format.AgeOf(r.Since, now))
 	}
 	if r := h.Unfinished; r != nil {
-		parts = append(parts, fmt.Sprintf("an unfinished recomp of messages %d-%d waits, up to %d done", r.Start, r.End, r.Done))
+		parts = append(parts, fmt.Sprintf("an unfinished recomp of %s", format.Progress(r.Start, r.End, r.Done)))
 	}
 	if h.Publishes > 0 {
 		published := fmt.Sprintf("%s in %s", format.Count(h.Publishes, "publication"), format.Count(h.Runs, "run"))
@@ -201,7 +201,7 @@ func workOf(r *schema.HistoryRun) string {
 	if r.End == 0 {
 		return "at work"
 	}
-	return fmt.Sprintf("%s of messages %d-%d, up to %d done,", errandNames[r.Kind], r.Start, r.End, r.Done)
+	return fmt.Sprintf("%s of %s,", errandNames[r.Kind], format.Progress(r.Start, r.End, r.Done))
 }
 
 // Published describes a publication, for example "messages 61-80 as 1 summary by

@@ -554,17 +554,25 @@ export interface ModelLimitsParams {
   model: Model
 }
 
-/** NextBust estimates the next bust under pressure, in tokens. */
+/** NextBust describes the next bust under pressure, in tokens. */
 export interface NextBust {
+  /** isAsked says that the next pass busts because the user asked for it, for example with /ctx-flush. */
+  isAsked?: boolean
   /**
-   * at is the prompt size from which a pass may bust: the high mark. Down is the size that it then frees down
-   * to: the low mark.
+   * waits says that the newest pass has weighed the bust, and that it does not pay off yet. Then Freed,
+   * Resent and Cost are that pass's figures. Otherwise they are bounds: a bust frees at most Freed, and sends
+   * at least Resent again.
+   */
+  waits?: boolean
+  /**
+   * at is the prompt size from which a pass may bust: the high mark. Down is the lowest size that it then
+   * frees down to: the low mark.
    */
   at: number
   down: number
   /**
-   * freed is At minus Down. Resent is the size of the messages that stay and may have to be written to the
-   * provider's cache again.
+   * freed is the size of what leaves the prompt. Resent is the size of the messages that stay and have to be
+   * written to the provider's cache again.
    */
   freed: number
   resent: number

@@ -172,6 +172,8 @@ export const hostCalls: HostCalls = {
       }
     },
     "nextBust": {
+      "isAsked": true,
+      "waits": true,
       "at": 130000,
       "down": 62000,
       "freed": 68000,
@@ -474,6 +476,8 @@ export const hostCalls: HostCalls = {
           }
         },
         "nextBust": {
+          "isAsked": true,
+          "waits": true,
           "at": 130000,
           "down": 62000,
           "freed": 68000,
@@ -861,6 +865,8 @@ export const shimNotifications: ShimNotifications = {
       }
     },
     "nextBust": {
+      "isAsked": true,
+      "waits": true,
       "at": 130000,
       "down": 62000,
       "freed": 68000,

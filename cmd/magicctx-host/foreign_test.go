@@ -66,6 +66,31 @@ var repositoriesWithLoader = map[string]struct{ settings, content, loader string
 	"pi": {"project/.pi/settings.json", `{"packages": ["./pi-shim/index.js"]}`, "project/.pi/pi-shim/index.js"},
 }
 
+// P10: the schema of the settings serves both harnesses.
+func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
+	c := newClone(t)
+	t.Setenv("PI_CODING_AGENT_DIR", "")
+	before := c.files()
+	schemaFile := filepath.Join(c.home, "data", "magicctx.schema.json")
+	for _, step := range []struct {
+		args      []string
+		hasSchema bool
+	}{
+		{[]string{"install", "opencode"}, true},
+		{[]string{"install", "pi"}, true},
+		{[]string{"uninstall", "pi"}, true},
+		{[]string{"uninstall", "opencode"}, false},
+	} {
+		out, errs, code := c.command(append(step.args, "--yes")...)
+		if _, err := os.Stat(schemaFile); code != exitOK || (err == nil) != step.hasSchema {
+			t.Errorf("%v ended with %d, the schema: %v\n%s%s", step.args, code, err, out, errs)
+		}
+	}
+	if diff := cmp.Diff(before, c.files()); diff != "" {
+		t.Errorf("files left over (-before +after):\n%s", diff)
+	}
+}
+
 // H8: after the installation, a directory of the project becomes a link that leads to another project. uninstall
 // deleted the other project's loader.
 func TestHostileCloneUninstallFollowsNoLink(t *testing.T) {
