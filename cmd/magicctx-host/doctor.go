@@ -90,11 +90,12 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		AskHost: func(ctx context.Context, runtimeDir string) (schema.StatusResult, error) {
 			return askHost(ctx, daemon.EndpointIn(runtimeDir, dir))
 		},
-		Harnesses: harnesses(project, dir),
+		Harnesses: harnesses(project, dir), OutsideProject: harnesses("", dir),
 	}, nil
 }
 
-// harnesses returns, for each harness, the functions with which doctor reads its configuration.
+// harnesses returns, for each harness, the functions with which doctor reads its configuration. If project is empty,
+// they read the user's own configuration only.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)
@@ -110,11 +111,16 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 				plugin, err := findPlugin(ctx, inProject)
 				return plugin.Path, err
 			},
-			ForeignLoader:     func(ctx context.Context) (string, error) { return foreignLoader(ctx, inProject) },
-			CompactionOff:     func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, inProject) },
-			RestoreCompaction: func(ctx context.Context) error { return restoreCompaction(ctx, at) },
-			Shim:              func(context.Context) ([]doctor.ShimProblem, error) { return shimProblems(ofUser) },
-			RenewShim:         func(context.Context) error { return renewShim(ofUser) },
+			ForeignPlugin: func(ctx context.Context) (string, error) { return foreignPlugin(ctx, inProject) },
+			CompactionOff: func(ctx context.Context) (string, error) { return install.CompactionOff(ctx, inProject) },
+			RestoreCompaction: func(ctx context.Context, everywhere bool) error {
+				if !everywhere {
+					return restoreCompaction(ctx, at[:1])
+				}
+				return restoreCompaction(ctx, at)
+			},
+			Shim:      func(context.Context) ([]doctor.ShimProblem, error) { return shimProblems(ofUser) },
+			RenewShim: func(context.Context) error { return renewShim(ofUser) },
 		})
 	}
 	return all
@@ -176,12 +182,12 @@ func findPlugin(ctx context.Context, place install.Place) (install.Plugin, error
 	return *found, err
 }
 
-func foreignLoader(ctx context.Context, place install.Place) (string, error) {
+func foreignPlugin(ctx context.Context, place install.Place) (string, error) {
 	shim, err := carriedShim(place)
 	if err != nil {
 		return "", err
 	}
-	return install.ForeignLoader(ctx, place, shim)
+	return install.ForeignPlugin(ctx, place, shim)
 }
 
 // restoreCompaction switches a harness's compaction on again in each place where an installation has

@@ -132,8 +132,45 @@ func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 		t.Fatalf("install ended with %d:\n%s%s", code, out, errs)
 	}
 	loader := c.write("project/.opencode/opencode-shim/index.js", "export default {}")
-	out, errs, _ := c.command("doctor")
-	if !strings.Contains(out, loader+", which is not the loader of this version") || strings.Contains(out, "the plugin starts ") {
-		t.Errorf("doctor says nothing about the foreign loader:\n%s%s", out, errs)
+	vendored := "project/vendor/opencode-shim/index.js"
+	for file, prepare := range map[string]func(){
+		loader: func() { c.write("project/opencode.json", `{"plugin": ["./.opencode/opencode-shim/index.js"]}`) },
+		c.write(vendored, "export default {}"): func() {
+			c.write("project/opencode.json", `{"plugin": ["./vendor/opencode-shim/index.js"]}`)
+			c.write("project/vendor/opencode-shim/host.json", `{"host": "/usr/bin/true"}`)
+		},
+	} {
+		prepare()
+		out, errs, _ := c.command("doctor")
+		if !strings.Contains(out, file+", which is not the plugin of this version") || strings.Contains(out, "the plugin starts ") {
+			t.Errorf("doctor says nothing about %s:\n%s%s", file, out, errs)
+		}
+	}
+}
+
+// H10: an empty file of the repository has the name of another plugin for the same job, so magicctx does not work in
+// that project. doctor --fix then changed the user's own configuration, which all projects use.
+func TestHostileCloneDoctorLeavesTheUserAlone(t *testing.T) {
+	for name, prepare := range map[string]func(*clone){
+		"another plugin":    func(c *clone) { c.write("project/.opencode/plugin/dcp.js", "") },
+		"listed":            func(c *clone) { c.write("project/opencode.json", `{"plugin": ["@tarquinen/opencode-dcp"]}`) },
+		"switched off":      func(c *clone) { c.write("project/magicctx.jsonc", `{"enabled": false}`) },
+		"missing plugin":    func(c *clone) { c.write("project/opencode.json", `{"plugin": ["./x/opencode-shim/index.js"]}`) },
+		"broken":            func(c *clone) { c.write("project/opencode.json", `{"plugin": [`) },
+		"broken compaction": func(c *clone) { c.write("project/opencode.json", `{"compaction": 3}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t)
+			if out, errs, code := c.command("install", "opencode", "--yes"); code != exitOK {
+				t.Fatalf("install ended with %d:\n%s%s", code, out, errs)
+			}
+			prepare(c)
+			before := c.files()
+			out, errs, _ := c.command("doctor", "--fix")
+			if diff := cmp.Diff(before, c.files()); diff != "" {
+				t.Errorf("doctor --fix changed files (-before +after):\n%s\n%s%s", diff, out, errs)
+			}
+			t.Log(out)
+		})
 	}
 }

@@ -68,21 +68,32 @@ type Options struct {
 	// Harnesses are the harnesses to examine. Examine does not mention a harness that is not used on this
 	// machine.
 	Harnesses []Harness
+	// OutsideProject are the same harnesses, with functions that read the user's own configuration only.
+	OutsideProject []Harness
 }
 
 // timeout bounds each check. The check of a large store takes longest.
 const timeout = 30 * time.Second
 
-var checks = []struct {
+type check struct {
 	name string
 	run  func(*examination, context.Context)
-}{
-	{"program", (*examination).program},
-	{"host", (*examination).host},
-	{"harness", (*examination).harness},
+}
+
+// ofProject are the checks that read files of the project. A repository can make them fail.
+var ofProject = []check{
 	{"plugin", (*examination).plugin},
 	{"configuration", (*examination).configuration},
 	{"conflicts", (*examination).conflicts},
+}
+
+var checks = []check{
+	{"program", (*examination).program},
+	{"host", (*examination).host},
+	{"harness", (*examination).harness},
+	ofProject[0],
+	ofProject[1],
+	ofProject[2],
 	{"store", (*examination).store},
 	{"retention", (*examination).retention},
 	{"permissions", (*examination).permissions},

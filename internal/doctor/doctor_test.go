@@ -723,7 +723,7 @@ func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
 	off := func(context.Context) (string, error) { return "file", nil }
 	o.Harnesses[0].CompactionOff, h.CompactionOff = off, off
-	o.Harnesses[0].RestoreCompaction = func(context.Context) error {
+	o.Harnesses[0].RestoreCompaction = func(context.Context, bool) error {
 		t.Error("OpenCode's compaction was given back")
 		return nil
 	}
@@ -813,7 +813,7 @@ func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 				}
 				return "", nil
 			}
-			o.Harnesses[0].RestoreCompaction = func(context.Context) error {
+			o.Harnesses[0].RestoreCompaction = func(context.Context, bool) error {
 				restored = true
 				return nil
 			}

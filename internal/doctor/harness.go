@@ -33,15 +33,15 @@ type Harness struct {
 	// PluginFile returns the file or directory from which the harness loads our plugin, empty if that is
 	// not known, for example for an npm package.
 	PluginFile func(context.Context) (string, error)
-	// ForeignLoader returns the file of the project that the harness runs in place of our loader, empty if
-	// there is none.
-	ForeignLoader func(context.Context) (string, error)
+	// ForeignPlugin returns the file that the harness runs in place of our plugin or loader, empty if there is
+	// none.
+	ForeignPlugin func(context.Context) (string, error)
 	// CompactionOff returns the configuration that switches the harness's own compaction off, empty if it
 	// is on.
 	CompactionOff func(context.Context) (string, error)
-	// RestoreCompaction switches the harness's own compaction on again, if the installation has switched
-	// it off.
-	RestoreCompaction func(context.Context) error
+	// RestoreCompaction switches the harness's own compaction on again where an installation has switched it
+	// off: in the project, and if everywhere is true, also in the user's own configuration.
+	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	// Shim finds the problems of the plugin that install has put into the data directory.
 	Shim func(context.Context) ([]ShimProblem, error)
 	// RenewShim installs the plugin of this program there.

@@ -30,7 +30,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness) {
 		x.fail(h.reinstall(), "the plugin is gone: %v", err)
 		return
 	}
-	if x.hasForeignLoader(ctx, h) { // nobody knows which plugin it loads
+	if x.hasForeignPlugin(ctx, h) { // nobody knows which host it starts
 		return
 	}
 	if x.Env(NamedBy) != "" { // then a plugin tries no other program; see named
@@ -48,19 +48,19 @@ func (x *examination) pluginFile(ctx context.Context, h Harness) {
 	x.ok("the plugin starts %s", host)
 }
 
-// hasForeignLoader reports whether the harness runs a file of the project that is not our loader.
-func (x *examination) hasForeignLoader(ctx context.Context, h Harness) bool {
-	if h.ForeignLoader == nil {
+// hasForeignPlugin reports whether the harness runs another file in place of our plugin or loader.
+func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
+	if h.ForeignPlugin == nil {
 		return false
 	}
-	file, err := h.ForeignLoader(ctx)
+	file, err := h.ForeignPlugin(ctx)
 	switch {
 	case err != nil:
 		x.warn("look at it; the harness runs it", "%v", err)
 		return true
 	case file != "":
-		x.warn(fmt.Sprintf("look at the file. If it is not yours, remove it; %s --project writes ours", h.install()),
-			"%s runs %s, which is not the loader of this version: another version or somebody else wrote it", h.Name, file)
+		x.warn(fmt.Sprintf("look at the file. If it is not yours, remove it and its entry; %s installs ours", h.install()),
+			"%s runs %s, which is not the plugin of this version: another version or somebody else wrote it", h.Name, file)
 		return true
 	}
 	return false
@@ -134,40 +134,4 @@ func hostName() string {
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
-}
-
-// compaction compares the harnesses' own compaction with the other findings: exactly one of a harness and
-// magicctx has to keep sessions below the model's limit.
-func (x *examination) compaction(ctx context.Context) {
-	x.eachUsed(ctx, func(h Harness) {
-		if h.CompactionOff != nil {
-			x.compactionOf(ctx, h)
-		}
-	})
-}
-
-func (x *examination) compactionOf(ctx context.Context, h Harness) {
-	file, err := h.CompactionOff(ctx)
-	isStopped := stopped(x.before, h.ID)
-	switch {
-	case err != nil:
-		x.fail("correct the file; the harness cannot read it either", "%v", err)
-	case file != "" && isStopped && h.HoldsCompactionBack:
-		x.warn("switch it on: while magicctx works, it holds it back",
-			"nothing keeps sessions below the model's limit: magicctx does not work, and %s's own compaction is off in %s", h.Name, file)
-	case file != "" && isStopped:
-		x.warn(fmt.Sprintf("switch it on until magicctx works again, and run %s then", h.install()),
-			"nothing keeps sessions below the model's limit: magicctx does not work, and %s's own compaction is off in %s", h.Name, file)
-		if h.RestoreCompaction != nil {
-			x.fixable(h.RestoreCompaction)
-			x.findings[len(x.findings)-1].isFallback = true
-		}
-	case file != "":
-		x.ok("%s's own compaction is off, see %s", h.Name, file)
-	case isStopped || !h.isListed(ctx): // it is on, as it has to be
-	case h.HoldsCompactionBack:
-		x.ok("%s's own compaction is on; magicctx holds it back while it works", h.Name)
-	default:
-		x.warn(h.reinstall(), "%s's own compaction is on, and shortens the sessions that magicctx keeps", h.Name)
-	}
 }

@@ -155,7 +155,7 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 			want("installed for the project", h.shimFile(bundleName))
 			foreign := func(what, path string) {
 				t.Helper()
-				if found, err := ForeignLoader(t.Context(), h.Place, h.Shim); err != nil || found != path {
+				if found, err := ForeignPlugin(t.Context(), h.Place, h.Shim); err != nil || found != path {
 					t.Errorf("%s: the foreign loader is %q, %v; want %q", what, found, err, path)
 				}
 			}

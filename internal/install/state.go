@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -22,22 +23,32 @@ type Plugin struct {
 	Loader string
 }
 
-// ForeignLoader returns the file that the harness runs in place of the loader that s carries: one of another
-// version, or one that somebody else wrote, for example the author of a repository. If the harness runs no
-// loader, or the one of s, the path is empty.
-func ForeignLoader(ctx context.Context, p Place, s Shim) (file string, err error) {
+// ForeignPlugin returns the file that the harness runs in place of the plugin or loader that s carries: one of another
+// version, or one that somebody else wrote, for example the author of a repository. If the harness runs that of s, or
+// an npm package, the path is empty.
+func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
-	if err != nil || plugin == nil || plugin.Loader == "" {
+	if err != nil || plugin == nil {
 		return "", err
 	}
-	isForeign, err := ownFile{path: plugin.Loader, content: s.Loader}.differs()
+	ours := ownFile{path: plugin.Loader, content: s.Loader}
+	if ours.path == "" {
+		ours = ownFile{path: plugin.Path, content: s.Bundle}
+		if info, err := os.Stat(plugin.Path); err == nil && info.IsDir() {
+			ours.path = filepath.Join(plugin.Path, bundleName)
+		}
+	}
+	if _, err := os.Lstat(ours.path); err != nil { // the package at this path names another file, or none is there
+		return "", nil
+	}
+	isForeign, err := ours.differs()
 	if err != nil {
-		return "", fmt.Errorf("compare the loader: %w", err)
+		return "", fmt.Errorf("compare the plugin: %w", err)
 	}
 	if !isForeign {
 		return "", nil
 	}
-	return plugin.Loader, nil
+	return ours.path, nil
 }
 
 // FindPlugin returns the entry that loads the shim. It reads the configurations that apply at the place.
@@ -83,10 +94,21 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 				continue
 			}
 			entry.Path, entry.Loader = p.shimFile(bundleName), loader
+		} else if found != nil && isMissing(entry.Path) { // the harness loads the other one
+			continue
 		}
 		found = &entry
 	}
 	return found, nil
+}
+
+// isMissing reports whether a path is known and nothing is there.
+func isMissing(path string) bool {
+	if path == "" {
+		return false
+	}
+	_, err := os.Stat(path)
+	return err != nil
 }
 
 // CompactionOff returns the path of the configuration file that switches off the harness's own compaction
