@@ -325,6 +325,25 @@ func TestConnectionsAreBounded(t *testing.T) {
 	wait(t, "the request to stop", r.server.StopRequested())
 }
 
+// P3: 256 connections that never said a word locked every new client out, as long as they stayed.
+func TestSilentConnectionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &scriptedHost{})
+		silent, theirs := net.Pipe()
+		start := time.Now()
+		served := r.serve(silent)
+		speaks := r.connect(nil)
+		mustCall(t, speaks, schema.MethodVersion, schema.VersionParams{}, nil)
+		io.Copy(io.Discard, theirs)
+		<-served
+		if elapsed := time.Since(start); elapsed < silenceTimeout || elapsed > 2*silenceTimeout {
+			t.Errorf("ended after %v, want %v", elapsed, silenceTimeout)
+		}
+		time.Sleep(silenceTimeout)
+		mustCall(t, speaks, schema.MethodVersion, schema.VersionParams{}, nil)
+	})
+}
+
 // A refused connection does not stay open.
 func TestRefusedConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

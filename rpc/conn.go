@@ -43,6 +43,9 @@ type conn struct {
 	inflight sync.WaitGroup // calls between begin and end
 
 	stopAsked chan struct{} // closed when the other end asked for shutdown
+	// spoken is closed when the first message has come; speak closes it.
+	spoken chan struct{}
+	speak  func()
 
 	// refusal answers every call but version, nil if this connection is served.
 	// Shutdown is still possible, because a newer host must be able to take over.
@@ -69,8 +72,10 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 		quick:     make(chan struct{}, maxQuickCalls),
 		inLanes:   make(chan struct{}, maxRunningOfClient),
 		stopAsked: make(chan struct{}),
+		spoken:    make(chan struct{}),
 		calls:     map[jsonrpc2.ID]*call{},
 	}
+	c.speak = sync.OnceFunc(func() { close(c.spoken) })
 	c.peer = &peer{conn: c}
 	// The handlers outlive ctx by the grace period, so ctx must not cancel
 	// them. They end through cancel.
@@ -99,6 +104,7 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 // arrived.
 func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	<-c.ready
+	c.speak()
 	var err error
 	switch req.Method {
 	case schema.MethodCancel:

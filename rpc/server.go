@@ -80,22 +80,7 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 		c.stream.out.run()
 		close(written)
 	}()
-	// A connection without a refusal lasts as long as its client wants.
-	var refusedFor <-chan time.Time
-	if c.refusal != nil {
-		s.log.Warn("connection refused", "cause", c.refusal)
-		timer := time.NewTimer(refusalTimeout)
-		defer timer.Stop()
-		refusedFor = timer.C
-	}
-
-	select {
-	case <-refusedFor:
-	case <-c.stream.ended:
-	case <-c.rpc.DisconnectNotify():
-	case <-c.stopAsked:
-	case <-ctx.Done():
-	}
+	s.await(ctx, c)
 	c.close()
 	if st, ok := c.status(); ok && st.Harness != "" {
 		s.log.Info("client left", "client", st.Client, "pid", st.PID)
@@ -103,6 +88,36 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	// This wait has a limit, because closing a blocking pipe does not interrupt
 	// a write to it.
 	within(time.Second, written)
+}
+
+// await returns when a connection has to end. A client that has spoken may stay as long as it wants.
+func (s *Server) await(ctx context.Context, c *conn) {
+	limit := silenceTimeout
+	if c.refusal != nil {
+		s.log.Warn("connection refused", "cause", c.refusal)
+		limit = refusalTimeout
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	expired, spoken := timer.C, c.spoken
+	for {
+		select {
+		case <-spoken:
+			if spoken = nil; c.refusal == nil {
+				expired = nil
+			}
+			continue
+		case <-expired:
+			if c.refusal == nil {
+				s.log.Warn("connection closed", "cause", fmt.Sprintf("the client sent nothing for %v", limit))
+			}
+		case <-c.stream.ended:
+		case <-c.rpc.DisconnectNotify():
+		case <-c.stopAsked:
+		case <-ctx.Done():
+		}
+		return
+	}
 }
 
 // StopRequested returns a channel that is closed when a client has asked the
@@ -136,6 +151,11 @@ const maxConns = 256
 // refusalTimeout is how long a refused connection stays open, so that its
 // client can read the reason.
 const refusalTimeout = 5 * time.Second
+
+// silenceTimeout is how long a connection may stay before its client has sent a message. A client sends its first
+// one at once, so a silent connection belongs to a program that hangs, and takes the place of a client. It is longer
+// than stallTimeout, which ends a connection within its first message and says so.
+const silenceTimeout = 2 * stallTimeout
 
 // add registers a new connection. If there are too many, c gets a refusal.
 func (s *Server) add(c *conn) {

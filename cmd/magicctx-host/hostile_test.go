@@ -359,4 +359,12 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	if !strings.Contains(out.String(), "7") {
 		t.Errorf("the number is missing in %q", out.String())
 	}
+
+	var file bytes.Buffer
+	newLogger(&file, slog.LevelInfo).Warn("visible "+tricks, "cause", errors.New("visible "+tricks))
+	wantPrintable(t, "the log file", file.String())
+	var line map[string]any
+	if err := json.Unmarshal(file.Bytes(), &line); err != nil || line["cause"] != "visible "+tricks {
+		t.Errorf("the line is %q, %v", line, err)
+	}
 }

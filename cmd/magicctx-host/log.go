@@ -18,7 +18,18 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	if isTerminal(w) {
 		return slog.New(terminalHandler(w, level))
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewJSONHandler(printableJSON{w}, &slog.HandlerOptions{Level: level}))
+}
+
+// printableJSON escapes, in lines of JSON, the control characters that slog leaves as they are, for example U+009B and
+// U+202E. People read the log with tail.
+type printableJSON struct{ to io.Writer }
+
+func (w printableJSON) Write(line []byte) (int, error) {
+	if _, err := w.to.Write(format.CleanJSON(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // terminalHandler returns the handler for a log that people read on a terminal. tint writes escape sequences
