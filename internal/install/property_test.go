@@ -59,6 +59,8 @@ func drawConfiguration(t *rapid.T, h *Harness) string {
 				w.name(keys[i])
 				w.b.WriteString(rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "value"))
 			})
+		case `"` + h.List + `"`:
+			t.Fatalf("no case draws the entries of %q, the list of %s: add one to drawConfiguration", h.List, h.Name)
 		default:
 			inner := `{"k": [1, 2] /* in */}`
 			if w.strict {
