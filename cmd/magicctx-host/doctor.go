@@ -243,5 +243,9 @@ func (cmd *doctorCmd) print(w io.Writer, findings []doctor.Finding) error {
 		_, err = fmt.Fprintf(w, "%s\n", format.CleanJSON(content))
 		return err
 	}
-	return view.PrintDiagnosis(w, r, wantsColor(w))
+	width := 0 // a program that reads the output wants each finding on one line
+	if isTerminal(w) {
+		width = widthOf(w)
+	}
+	return view.PrintDiagnosis(w, r, wantsColor(w), width)
 }

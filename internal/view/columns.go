@@ -64,10 +64,16 @@ func cut(s string, n int) string {
 // longer than a line.
 func folded(s string, n int) []string {
 	n = max(n, 8)
+	return foldedWords(s, n, func(word string) string { return cut(word, n) })
+}
+
+// foldedWords breaks s between words into lines of at most n columns, after it has changed each word. A word that
+// is still longer than a line gets a line of its own.
+func foldedWords(s string, n int, change func(word string) string) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(s) {
-		word = cut(word, n)
+		word = change(word)
 		switch {
 		case line == "":
 			line = word

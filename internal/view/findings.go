@@ -33,9 +33,23 @@ func NewDiagnosis(findings []doctor.Finding) Diagnosis {
 	return r
 }
 
-// PrintDiagnosis prints the findings of doctor, each with its remedy.
-func PrintDiagnosis(w io.Writer, r Diagnosis, color bool) error {
+// findingColumns is the width of what stands left of a finding's message.
+const findingColumns = 20
+
+// PrintDiagnosis prints the findings of doctor, each with its remedy. It breaks lines so that they have at most width
+// columns, but never within a path, because people copy paths. If width is 0, it breaks no line.
+func PrintDiagnosis(w io.Writer, r Diagnosis, color bool, width int) error {
 	s := screen{Painter: Painter(color)}
+	print := func(label, text string) {
+		lines := []string{text}
+		if width > 0 {
+			lines = foldedWords(text, max(width-findingColumns, findingColumns), func(word string) string { return word })
+		}
+		for _, line := range lines {
+			s.line(label + line)
+			label = strings.Repeat(" ", findingColumns)
+		}
+	}
 	for _, f := range r.Findings {
 		level, c := string(f.Level), Plain
 		switch {
@@ -46,7 +60,7 @@ func PrintDiagnosis(w io.Writer, r Diagnosis, color bool) error {
 		case f.Level == doctor.Warn:
 			c = Notice
 		}
-		s.line(s.Paint(c, left(level, 6)) + left(f.Check, 14) + format.Clean(f.Message))
+		print(s.Paint(c, left(level, 6))+left(f.Check, findingColumns-6), format.Clean(f.Message))
 		if f.Remedy == "" || f.Fixed {
 			continue
 		}
@@ -54,7 +68,7 @@ func PrintDiagnosis(w io.Writer, r Diagnosis, color bool) error {
 		if f.Fixable {
 			remedy += " (doctor --fix does it)"
 		}
-		s.line(strings.Repeat(" ", 20) + remedy)
+		print(strings.Repeat(" ", findingColumns), remedy)
 	}
 	s.line("")
 	sum := format.Count(r.Failures, "failure") + ", " + format.Count(r.Warnings, "warning")

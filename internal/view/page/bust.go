@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view/report"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A bustRow is one bust with its details, which the page shows on a click.
@@ -34,11 +36,10 @@ type unitRow struct {
 	Tokens                  int
 }
 
-func newBustRow(index int, p *replay.Pass, cause, class string, o replay.Outcome) bustRow {
-	row := bustRow{Index: index, Pass: p.Pass, Verdict: cleanVerdict(p.Verdict), Cause: cause, Class: class, Taken: "nothing went", Paid: o.PaidOffAt > 0}
-	if n := unitsOf(p.Taken); n > 0 {
-		row.Taken = format.Count(n, "unit") + ", " + format.Tokens(o.Removed) + " tokens went"
-	}
+// newBustRow describes the bust of one of the session's passes.
+func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.Outcome) bustRow {
+	p := passes[index]
+	row := bustRow{Index: index, Pass: p.Pass, Verdict: cleanVerdict(p.Verdict), Cause: cause, Class: class, Taken: takenOf(passes, index, o), Paid: o.PaidOffAt > 0}
 	row.Result = resultOf(o)
 	row.Facts = factsOf(p, o)
 	all := slices.Clone(p.Taken)
@@ -53,6 +54,33 @@ func newBustRow(index int, p *replay.Pass, cause, class string, o replay.Outcome
 		row.Units = append(row.Units, unitRow{t.Tag, unit, clean(t.Label), editName(t.Edit), clean(t.Rule), t.Tokens})
 	}
 	return row
+}
+
+// takenOf says what a bust has taken out of the prompt: units, and messages whose summary the head shows instead.
+func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
+	var parts []string
+	if n := unitsOf(passes[index].Taken); n > 0 {
+		parts = append(parts, format.Count(n, "unit"))
+	}
+	before := 0
+	if index > 0 {
+		before = coveredBy(passes[index-1].Head)
+	}
+	if covered := coveredBy(passes[index].Head); covered > before {
+		parts = append(parts, fmt.Sprintf("messages %d-%d (summarised)", before+1, covered))
+	}
+	if len(parts) == 0 {
+		return "nothing went"
+	}
+	return strings.Join(append(parts, format.Tokens(o.Removed)+" tokens"), ", ") + " went"
+}
+
+// coveredBy returns the number of messages that a head covers. head is nil if there is none.
+func coveredBy(head *schema.HeadStatus) int {
+	if head == nil {
+		return 0
+	}
+	return head.Through
 }
 
 // unitsOf counts the units that edits are about. One unit may have several edits.

@@ -374,11 +374,13 @@ func TestPageTellsTheHistory(t *testing.T) {
 	second.Fold = "first-head"
 	second.Head = &schema.HeadStatus{Epoch: 1, Through: 80, Covered: 60_000, Baseline: 9000, Sections: schema.HeadSections{Compartments: 6000, Docs: 1200}}
 	second.Published = []schema.HistoryPublish{{Start: 1, End: 80, Compartments: 3, Fidelity: 0.9, MadeBy: "extractive"}}
+	second.Bust, second.BustCause, second.Verdict = true, "idle", schema.Hard
 	last.Head = second.Head
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
 		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (summaries 6k, docs 1.2k), delta 0",
+		"messages 1-80 (summarised), 0 tokens went",
 		"published: messages 1-80 as 3 summaries by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
 		`"parts":8,`, // the script adds up all parts of a prompt
 		"the historian has failed 2 times in a row: &lt;img src=x&gt;", `<button data-at="1">2</button>`,

@@ -244,7 +244,7 @@ func (v *sessionView) addBusts(passes []*replay.Pass, c columns, outcomes map[in
 			bySlot[slot] = marker{c.at(i), class}
 		}
 		if len(v.BustRows) < maxRows {
-			v.BustRows = append(v.BustRows, newBustRow(i, p, cause, class, outcomes[p.Pass]))
+			v.BustRows = append(v.BustRows, newBustRow(passes, i, cause, class, outcomes[p.Pass]))
 		} else {
 			v.MoreBusts++
 		}
