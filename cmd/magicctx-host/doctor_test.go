@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,5 +43,26 @@ func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 				t.Errorf("doctor --fix changed files (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// P11: the program was moved, and doctor told the same cause twice for each plugin.
+func TestDoctorTellsAMovedHostOnce(t *testing.T) {
+	c := newClone(t)
+	t.Setenv("PI_CODING_AGENT_DIR", "")
+	for _, harness := range []string{"opencode", "pi"} {
+		if out, errs, code := c.command("install", harness, "--yes"); code != exitOK {
+			t.Fatalf("install ended with %d:\n%s%s", code, out, errs)
+		}
+	}
+	for _, shim := range []string{"opencode-shim", "pi-shim"} {
+		c.write("home/data/"+shim+"/host.json", `{"host": "/moved/magicctx-host"}`)
+	}
+	if err := os.RemoveAll(filepath.Join(c.home, "data", "bin")); err != nil { // the test's program is in a cache
+		t.Fatal(err)
+	}
+	out, _, code := c.command("doctor")
+	if found := failure.FindAllString(out, -1); code != exitFailed || len(found) != 2 || strings.Count(out, "/moved/magicctx-host, which is gone") != 2 {
+		t.Errorf("doctor ended with %d and %d failures, want 2:\n%s", code, len(found), out)
 	}
 }

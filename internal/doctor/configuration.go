@@ -28,9 +28,10 @@ func (x *examination) plugin(ctx context.Context) {
 			x.warn(h.install(), "no configuration of %s names the plugin", h.Name)
 		default:
 			x.ok("%s loads the plugin, see %s", h.Name, file)
-			x.pluginFile(ctx, h)
 		}
-		x.shim(ctx, h)
+		if hasHost := x.shim(ctx, h); err == nil && file != "" {
+			x.pluginFile(ctx, h, hasHost)
+		}
 	})
 }
 
@@ -39,24 +40,32 @@ func (x *examination) isInstalled(ctx context.Context) bool {
 	return slices.ContainsFunc(x.Harnesses, func(h Harness) bool { return h.isListed(ctx) })
 }
 
-// shim examines the plugin that install has put into the data directory.
-func (x *examination) shim(ctx context.Context, h Harness) {
+// shim examines the plugin that install has put into the data directory. It reports whether that plugin finds a host
+// that runs.
+func (x *examination) shim(ctx context.Context, h Harness) (hasHost bool) {
 	if h.Shim == nil {
-		return
+		return true
 	}
 	found, err := h.Shim(ctx)
 	if err != nil {
 		x.fail(h.reinstall(), "%v", err)
-		return
+		return false
 	}
+	hasHost = true
 	for _, p := range found {
+		if p.Program != "" {
+			if _, err := x.VersionOf(ctx, p.Program); err != nil {
+				p.Problem, p.IsFatal = fmt.Sprintf("the plugin starts %s, which does not run: %v", p.Program, err), true
+			}
+		}
 		report := x.warn
 		if p.IsFatal {
-			report = x.fail
+			report, hasHost = x.fail, false
 		}
 		report(fmt.Sprintf("%s install %s", x.Executable, h.ID), "%s", p.Problem)
 		x.fixable(h.RenewShim)
 	}
+	return hasHost
 }
 
 func (x *examination) configuration(ctx context.Context) {

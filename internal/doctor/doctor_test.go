@@ -657,10 +657,25 @@ func TestPiFindings(t *testing.T) {
 		{
 			"host gone", func(_ *testing.T, _ *Options, h *Harness) {
 				h.Shim = func(context.Context) ([]ShimProblem, error) {
-					return []ShimProblem{{"the plugin starts /x, which is gone", true}}, nil
+					return []ShimProblem{{Problem: "the plugin starts /x, which is gone", IsFatal: true}}, nil
 				}
 				h.RenewShim = func(context.Context) error { return nil }
 			}, "plugin", Fail, "/x, which is gone", "install pi",
+		},
+		{ // P11: the recorded host was half a program, and the findings were four warnings
+			"host broken", func(_ *testing.T, o *Options, h *Harness) {
+				h.Shim = func(context.Context) ([]ShimProblem, error) {
+					return []ShimProblem{{Problem: "the plugin starts another program than this one: /x", Program: "/x"}}, nil
+				}
+				h.RenewShim = func(context.Context) error { return nil }
+				others := o.VersionOf
+				o.VersionOf = func(ctx context.Context, program string) (string, error) {
+					if program == "/x" {
+						return "", errors.New("segmentation fault")
+					}
+					return others(ctx, program)
+				}
+			}, "plugin", Fail, "/x, which does not run: segmentation fault", "install pi",
 		},
 		{
 			"conflict", func(_ *testing.T, _ *Options, h *Harness) {

@@ -11,10 +11,12 @@ import (
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
 type Conflict struct{ Where, Problem, Remedy string }
 
-// A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host.
+// A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host. Program is the
+// program that the plugin starts, if that is another one than this program.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
+	Program string
 }
 
 // A Harness is one harness, with functions that read its configuration. If a function is nil, doctor skips

@@ -12,8 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// pluginFile checks that the harness can load the plugin, and that the plugin finds a host.
-func (x *examination) pluginFile(ctx context.Context, h Harness) {
+// pluginFile checks that the harness can load the plugin, and that the plugin finds a host. hasHost is false if shim
+// has already reported that the plugin in the data directory finds none.
+func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return
 	}
@@ -39,6 +40,9 @@ func (x *examination) pluginFile(ctx context.Context, h Harness) {
 	dir := path
 	if !info.IsDir() {
 		dir = filepath.Dir(path)
+	}
+	if isOwn, err := filepath.Rel(x.DataDir, dir); !hasHost && err == nil && filepath.IsLocal(isOwn) {
+		return
 	}
 	host, tried := x.hostBeside(dir)
 	if host == "" {

@@ -250,6 +250,8 @@ type ShimProblem struct {
 	Problem string
 	// IsFatal means that no host starts.
 	IsFatal bool
+	// Program is the program that the plugin starts, if that is another one than this program.
+	Program string
 }
 
 // ShimProblems examines the shim in the data directory. s is the one that this program would install.
@@ -274,11 +276,11 @@ func (p Place) ShimProblems(s Shim) ([]ShimProblem, error) {
 	info, statErr := os.Stat(record.Host)
 	switch {
 	case err != nil || !filepath.IsAbs(record.Host):
-		found = append(found, ShimProblem{fmt.Sprintf("%s does not say which host the plugin starts", p.shimFile(hostRecord)), true})
+		found = append(found, ShimProblem{Problem: fmt.Sprintf("%s does not say which host the plugin starts", p.shimFile(hostRecord)), IsFatal: true})
 	case statErr != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
-		found = append(found, ShimProblem{fmt.Sprintf("the plugin starts %s, which is gone or cannot be executed", record.Host), true})
+		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin starts %s, which is gone or cannot be executed", record.Host), IsFatal: true})
 	case !isSameFile(record.Host, s.Host):
-		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin starts another program than this one: %s", record.Host)})
+		found = append(found, ShimProblem{Problem: fmt.Sprintf("the plugin starts another program than this one: %s", record.Host), Program: record.Host})
 	}
 	return found, nil
 }
