@@ -297,6 +297,16 @@ func TestASubagentsOverflowIsOfItsModelOnly(t *testing.T) {
 	}
 }
 
+// P13: the provider counts the room for the answer, too. The host learned the window that it knew, and the prompt grew
+// to the refused size again.
+func TestRoomForTheAnswerIsLearned(t *testing.T) {
+	h := turn(t)
+	h.clock.Advance(time.Second)
+	h.event(`{"type":"session.error","properties":{"sessionID":"ses_1","error":{"name":"APIError","data":{"message":` +
+		`"input length and ` + "`max_tokens`" + ` exceed context limit: 96469 + 4096 > 100000, decrease input length or ` + "`max_tokens`" + ` and try again"}}}}`)
+	h.wantWindow(95_904, schema.LimitOverflow, h.clock.Now())
+}
+
 func TestARefusalWithoutALimitMakesRoomOnly(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)

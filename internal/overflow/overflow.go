@@ -10,7 +10,9 @@ import (
 // An Overflow is a prompt that a provider refused because of its length.
 type Overflow struct {
 	// LimitTokens is the longest prompt that the provider accepts, or 0 if the
-	// provider does not say.
+	// provider does not say. Some providers count the room for the answer as well
+	// ("195000 + 21333 > 200000"). Then LimitTokens is what they leave for the
+	// prompt, here 178,667.
 	LimitTokens int
 	// PromptTokens is the length of the refused prompt, or 0 if the provider
 	// does not say.
@@ -87,6 +89,9 @@ func detectText(text string, status int) (Overflow, bool) {
 	}
 	if o.LimitTokens == 0 {
 		o.LimitTokens = firstLimit(anyMaximum, text)
+	}
+	if rest := o.LimitTokens - answerRoom(text); rest >= minLimit {
+		o.LimitTokens = rest
 	}
 	o.PromptTokens = promptSize(text, o.LimitTokens)
 	return o, true

@@ -17,7 +17,10 @@ func TestEveryWordingIsUnderstood(t *testing.T) {
 		{"Prompt is too long: 210,000 tokens > 200,000 maximum", 200_000},
 		{`{"error":{"message":"prompt is too long: 210000 tokens \u003e 200000 maximum"}}`, 200_000},
 		{"prompt is too long", 0},
-		{"input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000, decrease input length", 200_000},
+		{"input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000, decrease input length", 178_667},
+		{"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).", 3096},
+		{"This endpoint's maximum context length is 163840 tokens. However, you requested about 170000 tokens (168000 of text input, 2000 in the output).", 161_840},
+		{"input length and `max_tokens` exceed context limit: 500 + 199500 > 200000", 200_000}, // nothing would be left for a prompt
 		{"Input is too long for requested model.", 0},
 		{"Your input exceeds the context window of this model. Please adjust your input and try again.", 0},
 		{"The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576},

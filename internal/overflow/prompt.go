@@ -37,3 +37,22 @@ func promptSize(text string, limit int) int {
 	}
 	return 0
 }
+
+// answerRooms find the room for the answer as their first group, in the texts of providers that count it.
+var answerRooms = []pattern{
+	// "input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000"
+	compile(`context limit[^0-9]{0,10}[0-9][0-9,]*\s*\+\s*` + number),
+	// "(4000 in the messages, 1000 in the completion)", "(168000 of text input, 2000 in the output)"
+	compile(number + ` (?:tokens )?(?:in|of|for) the (?:completion|output)`),
+}
+
+// answerRoom returns how many tokens of the limit the provider keeps for the answer, as the text names it, or 0 if the
+// text names none.
+func answerRoom(text string) int {
+	for _, p := range answerRooms {
+		if groups := p().FindStringSubmatch(text); groups != nil {
+			return parse(groups[1])
+		}
+	}
+	return 0
+}
