@@ -179,7 +179,7 @@ func (cmd *statusCmd) noSession(id string) error {
 	if cmd.Harness != "" {
 		owner = cmd.Harness + " has "
 	}
-	return fmt.Errorf("%sno session %q; magicctx-host status lists the newest", owner, id)
+	return fmt.Errorf("%sno session %q; magicctx-host status lists the newest, on a wide terminal and with --json also their ids", owner, id)
 }
 
 // harnessIDs lists the harnesses whose sessions a host keeps.

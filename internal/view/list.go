@@ -34,7 +34,8 @@ var listColumns = []struct {
 	column
 }{
 	{5, column{"MODEL", 18, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return modelOf(st), Plain }}},
-	{7, column{"PROJECT", 14, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return projectOf(st), Plain }}},
+	{7, column{"ID", idColumns, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return endOf(st.Session), Plain }}},
+	{8, column{"PROJECT", 14, false, func(_ *screen, st schema.SessionStatus) (string, Colour) { return projectOf(st), Plain }}},
 	{1, column{"FULL", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return percentOf(st), pressureColour(st) }}},
 	{3, column{"TOKENS", 6, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return format.Tokens(st.InputTokens), Plain }}},
 	{6, column{"DROPPED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) {
@@ -43,7 +44,7 @@ var listColumns = []struct {
 	{2, column{"HITS", 4, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return hitOf(st), Plain }}},
 	{4, column{"BUSTS", 5, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return dashIfZero(st.Busts), Plain }}},
 	{2, column{"SAVED", 7, true, func(_ *screen, st schema.SessionStatus) (string, Colour) { return shortSavedOf(st), Plain }}},
-	{8, column{"LAST", 22, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
+	{9, column{"LAST", 22, false, func(_ *screen, st schema.SessionStatus) (string, Colour) {
 		text := string(cmp.Or(st.LastVerdict, "-"))
 		if st.LastCause != "" {
 			text += " (" + format.Clean(st.LastCause) + ")"

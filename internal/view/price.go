@@ -17,6 +17,8 @@ const mostPasses = 999
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	switch n := math.Ceil(b.BreakEven); {
+	case b.Removed < 0: // the new summaries are longer than what they replace
+		return fmt.Sprintf("re-sends %s, adds %s, never pays off", format.Tokens(b.Resent), format.Tokens(-b.Removed))
 	case b.Removed == 0:
 		return text + ", never pays off"
 	case n <= 0:
