@@ -36,10 +36,14 @@ func toPi(t testing.TB, raw mjson.Value) mjson.Value {
 
 // inHarness returns a message of OpenCode in the format of the world's harness.
 func (w *world) inHarness(raw mjson.Value) mjson.Value {
-	if w.isPi() {
+	switch w.codec.(type) {
+	case transcript.Pi:
 		return toPi(w.t, raw)
+	case transcript.OpenCode:
+		return raw
 	}
-	return raw
+	w.t.Fatalf("no translation of messages for %T", w.codec)
+	return nil
 }
 
 func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }

@@ -136,7 +136,7 @@ func TestHarnessesDoNotShareLanes(t *testing.T) {
 		},
 	})
 	var wg sync.WaitGroup
-	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+	for _, harness := range schema.Harnesses {
 		c := r.connect(nil)
 		p := hello()
 		p.Harness = harness

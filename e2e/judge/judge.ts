@@ -59,8 +59,8 @@ export interface Case {
   raw: Message[]
   wire: Message[]
   profile: string
-  /** The harness of the arrays: "pi", whose messages are steps, or OpenCode if it is absent. */
-  harness?: "pi" | undefined
+  /** The harness of the arrays: "pi", whose messages are steps, or OpenCode, which is the default. */
+  harness?: "opencode" | "pi" | undefined
   /**
    * The model that is asked, as OpenCode names it. Without it, the model of the raw array's newest user message: OpenCode
    * chooses the model before a plugin changes the array.
@@ -74,14 +74,27 @@ export interface Case {
 
 /** Judge returns the rules that the wire breaks and the raw array does not. */
 export async function judge(c: Case): Promise<Violation[]> {
-  if (!(c.profile in convertersOf)) throw new Error(`unknown profile ${JSON.stringify(c.profile)}`)
   const found: Violation[] = []
-  for (const name of convertersOf[c.profile as Profile]) found.push(...(await judgeBy(name, c)))
+  for (const name of judgesOf(c)) found.push(...(await judgeBy(name, c)))
   return found
 }
 
+/** Returns the converters that judge a case. Pi has no client for some providers of OpenCode. */
+export function judgesOf(c: Pick<Case, "profile" | "harness">): ConverterName[] {
+  if (!(c.profile in convertersOf)) throw new Error(`unknown profile ${JSON.stringify(c.profile)}`)
+  const all = convertersOf[c.profile as Profile]
+  switch (c.harness) {
+    case undefined:
+    case "opencode":
+      return [...all]
+    case "pi":
+      return all.filter((name) => speaks(name))
+    default:
+      throw new Error(`no converters for the harness ${JSON.stringify(c.harness)}`)
+  }
+}
+
 async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
-  if (c.harness === "pi" && !speaks(name)) return []
   const { raw, wire } = c.harness === "pi" ? c : translate(c.raw, c.wire, converters[name].npm)
   const evidence = c.harness === "pi" ? evidenceOfPi(raw as unknown as Step[], c.binds ?? false) : evidenceOf(raw, c.binds ?? false)
   const broken = await check(name, wire, c, { ...evidence, marked: c.marked })

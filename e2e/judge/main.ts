@@ -15,7 +15,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { isDeepStrictEqual } from "node:util"
 import { type Body, type ConverterName, convert, converters } from "./convert.ts"
-import { type Case, type Message, type Violation, checkBody, judge, profiles } from "./judge.ts"
+import { type Case, type Message, type Violation, checkBody, judge, judgesOf, profiles } from "./judge.ts"
 import { type Step, convertPi, sentByPi } from "./pi.ts"
 
 interface Line extends Omit<Case, "wire"> {
@@ -35,7 +35,8 @@ for await (const text of createInterface({ input: process.stdin, crlfDelay: Infi
   if (text.trim() === "") continue
   const line = JSON.parse(text) as Line
   const by = line.converter ?? line.profile
-  judged[by] = (judged[by] ?? 0) + 1
+  // A case that no converter of the harness takes is not judged.
+  if (line.converter || judgesOf(line).length > 0) judged[by] = (judged[by] ?? 0) + 1
   const found = line.bodies ? await compare(line, line.bodies) : line.body === undefined ? await judgeWire(line) : judgeBody(line)
   for (const v of found) report(line, v)
 }

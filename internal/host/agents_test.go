@@ -115,7 +115,7 @@ func TestAgentAnswers(t *testing.T) {
 // or a link in the repository to a private key. The file would end up in a summary, and nobody would see the
 // call. So no hidden agent has a tool.
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
-	for _, harness := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+	for _, harness := range schema.Harnesses {
 		c := &runner{run: func(context.Context, schema.AgentRunParams) (r schema.AgentRunResult, err error) { return r, nil }}
 		h := agentHost(t)
 		opened, err := h.Initialize(t.Context(), c, schema.InitializeParams{Harness: harness, Directory: "/p"})
@@ -400,7 +400,7 @@ func FuzzAgentResult(f *testing.F) {
 		if !isJSON(answer) || !isJSON(failure) {
 			t.Skip() // the protocol allows only JSON
 		}
-		for _, h := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+		for _, h := range schema.Harnesses {
 			r := schema.AgentRunResult{Answers: []json.Value{answer}, Failure: schema.AgentFailure{Reason: "error", Error: failure}}
 			got, err := agentAnswer(h, r)
 			if got.Requests != 1 {

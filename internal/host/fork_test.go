@@ -34,9 +34,13 @@ type sideSession struct {
 // messages and parts are new and sort differently; times, texts, usage and call ids are the same.
 func (h *harness) fork(id string, n int) *sideSession {
 	f := &sideSession{h: h, id: id}
-	if h.kind == schema.HarnessPi {
+	switch h.kind {
+	case schema.HarnessPi:
 		f.messages = slices.Clone(h.messages[:n])
 		return f
+	case schema.HarnessOpenCode:
+	default:
+		h.t.Fatalf("no fork of %s", h.kind)
 	}
 	for i, raw := range h.messages[:n] {
 		f.messages = append(f.messages, copied(h.t, raw, id, i))

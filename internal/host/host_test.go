@@ -102,7 +102,7 @@ func (h *harness) start() {
 // bothHarnesses runs a test for each harness.
 func bothHarnesses(t *testing.T, run func(t *testing.T, kind schema.Harness)) {
 	t.Helper()
-	for _, kind := range []schema.Harness{schema.HarnessOpenCode, schema.HarnessPi} {
+	for _, kind := range schema.Harnesses {
 		t.Run(string(kind), func(t *testing.T) { run(t, kind) })
 	}
 }
@@ -153,14 +153,18 @@ func (h *harness) add(format string, args ...any) {
 
 // inFormat returns a message of OpenCode in the format of the harness.
 func (h *harness) inFormat(message json.Value) json.Value {
-	if h.kind != schema.HarnessPi {
+	switch h.kind {
+	case schema.HarnessOpenCode:
 		return message
+	case schema.HarnessPi:
+		step, err := transcripttest.ToPi(message)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		return step
 	}
-	step, err := transcripttest.ToPi(message)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return step
+	h.t.Fatalf("no translation of messages for %s", h.kind)
+	return nil
 }
 
 // askedModel is the model that the shim names with a pass, because Pi's messages do not name it.

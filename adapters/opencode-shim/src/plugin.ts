@@ -22,7 +22,7 @@ let log: Log | undefined // one for the process; opened with the first directory
 /** The plugin function. OpenCode calls it once for each directory. */
 export async function server(input: PluginInput): Promise<Hooks> {
   const processLog = (log ??= openLog("opencode-shim"))
-  const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url), processLog), processLog))
+  const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "opencode"), processLog, { harness: "opencode", keepsAlive: false }), processLog))
   const instance = new Instance(input, lease, processLog)
   working.add(input.directory)
   return hooks(instance, await instance.opened(startMS))

@@ -62,7 +62,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   const raw = bench.history(messages + passes.most, Date.now())
   const history = JSON.stringify(raw)
   const started = performance.now()
-  const host = new Host(() => startHost(binary, silent), silent)
+  const host = new Host(() => startHost(binary, silent, { harness: bench.harness, keepsAlive: false }), silent)
   const protocol = { major: ProtocolMajor, minor: ProtocolMinor }
   const opening = host.open(
     { protocol, client: "bench", clientVersion: "0", harness: bench.harness, directory: dir },

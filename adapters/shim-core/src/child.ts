@@ -36,10 +36,8 @@ export interface ChildOptions {
   readonly keepsAlive: boolean
 }
 
-const ofOpenCode: ChildOptions = { harness: "opencode", keepsAlive: false }
-
 /** Starts `<path> stdio`. Its stderr goes to the log's file. */
-export function startHost(path: string, log: Log, { harness, keepsAlive }: ChildOptions = ofOpenCode): Child {
+export function startHost(path: string, log: Log, { harness, keepsAlive }: ChildOptions): Child {
   const extra = (process.env.MAGICCTX_HOST_ARGS ?? "").split(/\s+/).filter(Boolean)
   const child = spawned(path, ["stdio", ...extra], harness, keepsAlive)
   if (!keepsAlive) unref(child)

@@ -14,7 +14,7 @@ const recordName = "host.json"
  * bundleURL, else the host that was packaged with the bundle, else the one on PATH. Throws an error that says what to do,
  * or lists the places it tried.
  */
-export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv = process.env, harness: Harness = "opencode"): string {
+export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv, harness: Harness): string {
   if (env.MAGICCTX_HOST) {
     // The user has chosen this path, so no other one is tried.
     if (isExecutable(env.MAGICCTX_HOST)) return env.MAGICCTX_HOST

@@ -118,7 +118,7 @@ export class FakeHost {
 /** A Host that runs the fake host. Both are gone when the test ends. */
 export function fakeHost(t: TestContext, script: Script = {}): { host: Host; fake: FakeHost } {
   const fake = new FakeHost(script)
-  const host = new Host(() => startHost(fakeHostPath(), silent), silent)
+  const host = new Host(() => startHost(fakeHostPath(), silent, { harness: "opencode", keepsAlive: false }), silent)
   t.after(async () => {
     host.stop()
     await fake.remove()

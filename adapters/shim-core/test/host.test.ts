@@ -214,7 +214,7 @@ test("a call that ends every connection to the same host is not sent for ever", 
 test("a call that was not sent is not lost, even if it has effects", async (t) => {
   const fake = new FakeHost()
   let child!: Child
-  const host = new Host(() => (child = startHost(fakeHostPath(), silent)), silent)
+  const host = new Host(() => (child = startHost(fakeHostPath(), silent, { harness: "opencode", keepsAlive: false })), silent)
   t.after(async () => {
     host.stop()
     await fake.remove()

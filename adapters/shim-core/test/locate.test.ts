@@ -23,14 +23,14 @@ function install(t: TestContext) {
 test("the host is looked for in this order: the variable, the package, beside the bundle, PATH", (t) => {
   const { root, bundle, program, text } = install(t)
   const env = { PATH: ["", ".", join(root, "usr"), join(root, "local")].join(delimiter) }
-  assert.throws(() => locateHost(bundle, env), (err: Error) => err.message.includes(`@magicctx/host-${process.platform}-${process.arch}`) && err.message.includes(join(root, "plugin", "bin")))
+  assert.throws(() => locateHost(bundle, env, "opencode"), (err: Error) => err.message.includes(`@magicctx/host-${process.platform}-${process.arch}`) && err.message.includes(join(root, "plugin", "bin")))
   const onPath = program("local")
-  assert.equal(locateHost(bundle, env), onPath)
+  assert.equal(locateHost(bundle, env, "opencode"), onPath)
   const beside = program("plugin", "bin")
-  assert.equal(locateHost(bundle, env), beside)
+  assert.equal(locateHost(bundle, env, "opencode"), beside)
   const platform = ["plugin", "node_modules", "@magicctx", `host-${process.platform}-${process.arch}`]
   text(...platform, "package.json")
-  assert.equal(locateHost(bundle, env), beside, "a package without its binary")
+  assert.equal(locateHost(bundle, env, "opencode"), beside, "a package without its binary")
 })
 
 test("a packaged host comes before the one beside the bundle", (t) => {
@@ -39,16 +39,16 @@ test("a packaged host comes before the one beside the bundle", (t) => {
   const platform = ["plugin", "node_modules", "@magicctx", `host-${process.platform}-${process.arch}`]
   text(...platform, "package.json")
   const packaged = program(...platform, "bin")
-  assert.equal(locateHost(bundle, {}), packaged)
+  assert.equal(locateHost(bundle, {}, "opencode"), packaged)
 })
 
 test("if the variable names a file, no other place is tried", (t) => {
   const { bundle, program, text } = install(t)
   program("plugin", "bin")
   const mine = program("mine")
-  assert.equal(locateHost(bundle, { MAGICCTX_HOST: mine }), mine)
+  assert.equal(locateHost(bundle, { MAGICCTX_HOST: mine }, "opencode"), mine)
   const plain = text("plain.txt")
-  assert.throws(() => locateHost(bundle, { MAGICCTX_HOST: plain }), new RegExp("MAGICCTX_HOST names"))
+  assert.throws(() => locateHost(bundle, { MAGICCTX_HOST: plain }, "opencode"), new RegExp("MAGICCTX_HOST names"))
 })
 
 test("the host that install recorded comes first, and a record of a host that is gone says what to do", (t) => {
@@ -57,13 +57,13 @@ test("the host that install recorded comes first, and a record of a host that is
   const write = (content: unknown) => writeFileSync(record, JSON.stringify(content))
   const moved = join(root, "old", binaryName)
   write({ host: moved })
-  assert.throws(() => locateHost(bundle, {}), (err: Error) => err.message.includes(moved) && err.message.includes("magicctx-host install opencode"))
+  assert.throws(() => locateHost(bundle, {}, "opencode"), (err: Error) => err.message.includes(moved) && err.message.includes("magicctx-host install opencode"))
   const onPath = program("local")
-  assert.equal(locateHost(bundle, { PATH: dirname(onPath) }), onPath, "a program that was moved to a directory on the PATH")
+  assert.equal(locateHost(bundle, { PATH: dirname(onPath) }, "opencode"), onPath, "a program that was moved to a directory on the PATH")
   const mine = program("mine")
   program("plugin", "bin")
   write({ host: mine })
-  assert.equal(locateHost(bundle, { PATH: dirname(onPath) }), mine)
+  assert.equal(locateHost(bundle, { PATH: dirname(onPath) }, "opencode"), mine)
   write({ host: "relative" })
-  assert.notEqual(locateHost(bundle, {}), "relative")
+  assert.notEqual(locateHost(bundle, {}, "opencode"), "relative")
 })
