@@ -20,6 +20,7 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 }
 
 func testInvariant14(t *testing.T, kind schema.Harness) {
+	t.Parallel()
 	heads, forks := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		h := answeringIn(t, kind, good)
