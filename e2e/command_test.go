@@ -31,7 +31,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 		command, says string
 		repeats       bool // what another one shows; each starts OpenCode anew
 	}{
-		{"ctx-status", "Next bust: at ", false},
+		{"ctx-status", "Next bust: with your next message", false}, // it was asked for above
 		{"ctx-flush", "There is nothing to free now.", true},
 		{"ctx-recomp", "The historian is switched off", false}, // the session has a script
 		{"ctx-wrapup", "The historian is switched off", true},

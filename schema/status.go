@@ -322,8 +322,8 @@ type HistoryRun struct {
 
 // NextBust describes the next bust under pressure, in tokens.
 type NextBust struct {
-	// IsAsked says that the next pass busts because the user asked for it, for
-	// example with /ctx-flush.
+	// IsAsked says that the user has asked for a bust, for example with /ctx-flush.
+	// The next pass makes it if there is something to free.
 	IsAsked bool `json:"isAsked,omitzero"`
 	// Waits says that the newest pass has weighed the bust, and that it does not
 	// pay off yet. Then Freed, Resent and Cost are that pass's figures. Otherwise

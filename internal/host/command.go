@@ -168,7 +168,7 @@ func nextBustSentence(s schema.SessionStatus, n *schema.NextBust) string {
 	text := "it frees up to " + format.Tokens(n.Freed)
 	switch {
 	case n.IsAsked:
-		return "with your next message."
+		return "with your next message, if there is something to free."
 	case n.Waits:
 		text = fmt.Sprintf("it waits, because it does not pay off yet; it would free about %s", format.Tokens(n.Freed))
 		if n.Cost != nil {

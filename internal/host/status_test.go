@@ -273,9 +273,9 @@ func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 		t.Errorf("after /ctx-flush: %+v", n)
 	}
 	for want, n := range map[string]*schema.NextBust{
-		"with your next message.": {IsAsked: true, Waits: true},
+		"with your next message, if there is something to free.":             {IsAsked: true, Waits: true},
 		"it waits, because it does not pay off yet; it would free about 80.": {Waits: true, Freed: 80},
-		"due; it frees up to 9k.": {At: 26_000, Freed: 9000},
+		"due; it frees up to 9k.":                                            {At: 26_000, Freed: 9000},
 	} {
 		if got := nextBustSentence(st, n); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -127,7 +127,7 @@ func nextBustOf(st schema.SessionStatus) string {
 	var text string
 	switch isDue := st.Pressure >= st.Threshold && st.Threshold > 0; {
 	case n.IsAsked:
-		text = "with the next message, because you asked for it"
+		text = "with the next message, if there is something to free: you asked for it"
 	case n.Waits:
 		text = "waits: it would not pay off yet, see last price"
 	case isDue:

@@ -556,7 +556,10 @@ export interface ModelLimitsParams {
 
 /** NextBust describes the next bust under pressure, in tokens. */
 export interface NextBust {
-  /** isAsked says that the next pass busts because the user asked for it, for example with /ctx-flush. */
+  /**
+   * isAsked says that the user has asked for a bust, for example with /ctx-flush. The next pass makes it if
+   * there is something to free.
+   */
   isAsked?: boolean
   /**
    * waits says that the newest pass has weighed the bust, and that it does not pay off yet. Then Freed,
