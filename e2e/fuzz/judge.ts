@@ -57,7 +57,7 @@ export interface Attempt {
 /** Events in a session since its last good pass that may explain a bust. */
 export interface Happenings {
   flush: boolean
-  /** A prompt was refused, and none was accepted since. */
+  /** A prompt was refused, and no answer has reported its usage since. */
   refused: boolean
   /** The plugin was loaded anew, so the shim has forgotten its patches. */
   reloaded: boolean

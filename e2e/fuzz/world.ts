@@ -309,7 +309,8 @@ export class World {
     const usage = this.caches.use(model, verdict)
     const kind = isLast ? random.weighted({ text: 85, calls: 0, aborted: 6, failed: 6, empty: 3 }) : random.weighted(answers)
     if (kind === "failed") return this.fail(row, random)
-    judge.happened.refused = false
+    // An aborted answer reports no usage, so the host cannot know that its prompt was accepted (-seed 200017).
+    if (kind !== "aborted") judge.happened.refused = false
     await this.answer(row, kind, random, verdict, usage, started)
     return kind === "calls" ? "go on" : "done"
   }
