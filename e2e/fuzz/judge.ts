@@ -460,6 +460,9 @@ export class Judge {
     // After a change of the model or the agent, the host treats all thinking as invalid. If only the newest answer has
     // thinking, its removal changes no part of the last request, so such a pass is not a bust.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
+    // A fork has no wire before its first pass. If that pass is under pressure, it drops what its original has sent, and
+    // the journal calls that no bust (-seed 200461).
+    const isFirstOfFork = !this.good && this.original !== undefined && passes.some(({ verdict }) => verdict !== "steady")
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
         if (block.kind !== "thinking" || sent.has(block.signature) || this.lostThinking.has(block.signature)) continue
@@ -467,7 +470,7 @@ export class Judge {
         // it.
         const opens = blocks[i - 1]?.message !== block.message
         const isValid = opens && this.bound.get(block.signature)?.isKnown && this.bound.get(block.signature)?.digest === starts.get(block.message)
-        if (isValid && !isBust && !isNewPreamble && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
+        if (isValid && !isBust && !isNewPreamble && !isFirstOfFork && isGood) this.report("binding-lost", `thinking of ${block.message} is valid and is not sent, on a pass that busts nothing: ${outline(raw.slice(-2))}`)
         this.lostThinking.add(block.signature)
       }
     }
