@@ -306,18 +306,17 @@ func TestPiKilledInATurnGoesOn(t *testing.T) {
 	p := w.startPi(o)
 	session := w.session(p)
 	started := filepath.Join(w.root, "started")
-	w.play(session, w.readNotes("toolu_killed1"), mockllm.Say("41."),
+	arrived := w.playAndTell(session, w.readNotes("toolu_killed1"), mockllm.Say("41."),
 		w.readNotes("toolu_killed2"), mockllm.Step{Hang: true}, // killed while the model answers
 		mockllm.Say("Here I am."), w.bash("toolu_killed3", "touch "+started+"; sleep 60"), // killed while a tool runs
 		mockllm.Say("Here I am again."), mockllm.Say("Yes."))
 	w.prompt(p, session, "Read the notes.")
 
-	before := len(w.requests(session))
 	if _, err := p.SendAsync(w.ctx, session, opencodetest.Prompt{Text: "Again."}); err != nil {
 		t.Fatal(err)
 	}
-	for len(w.requests(session)) < before+2 {
-		time.Sleep(time.Millisecond)
+	for range 4 { // the two of the first prompt are in the channel, too
+		w.wait(arrived, "a request")
 	}
 	p.Kill()
 	resumed := w.resume(p, o)

@@ -301,14 +301,16 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(end)
 		ends = append(ends, end)
 	}
-	for { // ServeConn runs on goroutines of its own
+	for until := patience(t); ; time.Sleep(time.Millisecond) { // ServeConn runs on goroutines of its own
 		r.server.mu.Lock()
 		n := len(r.server.conns)
 		r.server.mu.Unlock()
 		if n == maxConns {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		if until.Err() != nil {
+			t.Fatalf("the server has %d connections", n)
+		}
 	}
 	late := r.connect(nil)
 	err := late.Call(patience(t), schema.MethodInitialize, hello(), nil)

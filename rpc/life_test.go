@@ -74,8 +74,10 @@ func TestEndOfInputWaitsForTheAnswers(t *testing.T) {
 	if err := theirs.(*halfPipe).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	for !isStopping(r.server) { // until the server has seen the end
-		runtime.Gosched()
+	for until := patience(t); !isStopping(r.server); runtime.Gosched() {
+		if until.Err() != nil {
+			t.Fatal("the server does not see the end")
+		}
 	}
 	close(b.release)
 	if m := <-passed; m.Revision != 9 || len(m.Head) != 1 || len(m.Head[0]) != len(head) {

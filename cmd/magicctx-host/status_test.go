@@ -240,16 +240,15 @@ func startRealHost(t testing.TB, r *rig) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	for { // it listens only after it can serve
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // it listens only after it can serve
 		client, err := greet(t.Context(), r.endpoint, nil)
 		if err == nil {
 			client.Close(t.Context())
 			return
 		}
-		if !errors.Is(err, daemon.ErrNoHost) {
+		if !errors.Is(err, daemon.ErrNoHost) || time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -232,13 +232,16 @@ func TestFailuresOfTheProvider(t *testing.T) {
 		if answer, err := p.Prompt(ctx, Prompt{Text: "Two."}); err != nil || answer.Text() != "Here." {
 			t.Errorf("a provider that was busy: %q, %v", answer.Text(), err)
 		}
-		mock.Enqueue(mockllm.Step{Hang: true}, mockllm.Say("Again."))
+		arrived := make(chan struct{})
+		mock.Enqueue(mockllm.Step{Hang: true, Until: func(context.Context) { close(arrived) }}, mockllm.Say("Again."))
 		turn, err := p.PromptAsync(ctx, Prompt{Text: "Three."})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for before := len(mock.Requests()); len(mock.Requests()) == before; {
-			time.Sleep(time.Millisecond)
+		select {
+		case <-arrived:
+		case <-time.After(time.Minute):
+			t.Fatal("the prompt does not reach the provider")
 		}
 		if err := p.Abort(ctx); err != nil {
 			t.Fatal(err)

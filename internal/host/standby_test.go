@@ -172,8 +172,10 @@ func TestDamageOfTheOpenDatabaseIsMendedByThePassThatMeetsIt(t *testing.T) {
 			if err != nil || !status.Enabled || len(status.Warnings) != 1 || !strings.Contains(status.Warnings[0].Message, "it was moved to") {
 				t.Errorf("status: %+v, %v", status, err)
 			}
-			for !canShow && s.host.damageTold.Load() {
-				time.Sleep(time.Millisecond) // until the failure is recorded
+			for deadline := time.Now().Add(patience); !canShow && s.host.damageTold.Load(); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the failure is not recorded")
+				}
 			}
 			if r := initialize(t, s, c); (len(r.Warnings) == 0) != canShow {
 				t.Errorf("initialize: warnings %q", r.Warnings)
