@@ -81,6 +81,8 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	waiting := len(s.pipe.State.Queue()) - len(d.Drained)
 	text := h.costOfBust(ctx, m, d)
 	switch {
+	case d.Head != nil && len(d.Edits) == 0:
+		text = "The next request shows the new summaries. " + text
 	case d.Head != nil:
 		text = "The next request applies the queued reductions and shows the new summaries. " + text
 	case d.Price.Removed > 0:

@@ -120,7 +120,7 @@ func TestRecompReplacesTheCompartmentsAtTheNextBust(t *testing.T) {
 	if m := h.pass(); m.Verdict != schema.Steady || !strings.HasPrefix(h.wire(), wire) {
 		t.Fatalf("the recomp changed a %s pass (%s)", m.Verdict, m.Cause)
 	}
-	if said := h.command("ctx-flush"); !strings.Contains(said, "shows the new summaries") {
+	if said := h.command("ctx-flush"); !strings.HasPrefix(said, "The next request shows the new summaries.") {
 		t.Errorf("/ctx-flush says %q", said)
 	}
 	h.pass()
