@@ -217,7 +217,8 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 	return p
 }
 
-// drawUnits draws units with the next tags of m.
+// drawUnits draws units with the next tags of m. The # makes each key unique: without it, the text "1" and
+// the tag 2 would give the same key as no text and the tag 12.
 func drawUnits(t *rapid.T, m *model) []UnitRow {
 	size := rapid.IntRange(0, 1<<40)
 	var units []UnitRow
@@ -225,7 +226,7 @@ func drawUnits(t *rapid.T, m *model) []UnitRow {
 	for range rapid.IntRange(0, 6).Draw(t, "units") {
 		tag += rapid.IntRange(1, 3).Draw(t, "gap")
 		units = append(units, UnitRow{
-			Tag: tag, UnitKey: genText.Draw(t, "unitKey") + strconv.Itoa(tag), MessageKey: genMessage.Draw(t, "message"),
+			Tag: tag, UnitKey: genText.Draw(t, "unitKey") + "#" + strconv.Itoa(tag), MessageKey: genMessage.Draw(t, "message"),
 			Kind: rapid.SampledFrom([]string{"text", "file", "tool"}).Draw(t, "kind"), Tool: genText.Draw(t, "tool"),
 			Bytes: size.Draw(t, "bytes"), Tokens: size.Draw(t, "tokens"), InputBytes: size.Draw(t, "inputBytes"), InputTokens: size.Draw(t, "inputTokens"),
 		})
