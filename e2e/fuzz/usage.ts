@@ -37,7 +37,9 @@ export class Caches {
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
   const { rows } = session
   const newestUser = session.newestUser()!.id
-  const kept = new Set(rows.slice(-24).map(({ id }) => id)).add(newestUser)
+  // Only messages that are in the request count: refused answers are not, and there may be dozens (-seed 175).
+  const sent = [...new Set(chain.blocks.map(({ block }) => block.message))]
+  const kept = new Set(sent.slice(-24)).add(newestUser)
   const calls = chain.blocks.filter(({ block }) => block.kind === "call").slice(-6).map(({ block }) => block.id)
   let bytes = chain.bytes
   for (const { block, bytes: its } of chain.blocks) {
