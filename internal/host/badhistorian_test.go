@@ -42,11 +42,13 @@ func (h *harness) asked(a ask.Asker) {
 // With each bad historian of the corpus, every pass answers. All messages are in the tail or covered by the
 // head, and the status names the cause. If a model made a compartment, the head renders it as data.
 func TestEachBadHistorianLosesNothing(t *testing.T) {
+	t.Parallel()
 	for i, bad := range historiantest.Bad() {
 		if testing.Short() && i%4 > 0 {
 			continue // the race detector runs with -short, and the goroutines are the same for all
 		}
 		t.Run(bad.Name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := answering(t, good)
 				h.asked(bad.Asker)

@@ -72,6 +72,7 @@ func prose(seed, n int) string {
 
 // After a cold start, the wire of a long session is the same as before.
 func TestColdStartOfALongSessionKeepsItsWire(t *testing.T) {
+	t.Parallel()
 	h := long(t, 1500, 150)
 	before, head := h.wire(), slices.Clone(h.head)
 	if len(head) != 3 || !strings.Contains(string(head[0]), "<compartment ") {

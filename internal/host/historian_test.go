@@ -109,11 +109,13 @@ func TestHistorianPublishesAndTheNextBustShowsIt(t *testing.T) {
 
 // With each bad historian, the prompt is sent, and no history is lost.
 func TestBadHistoriansNeverBlockAPrompt(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"nothing": "", "garbage": "<<<>>> no", "refusal": "I cannot help with that.",
 		"half": `<output><compartments><compartment start="1" end="2" title="t"><p1>x`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := answering(t, func(schema.AgentRunParams) (string, error) { return answer, nil })
 			h.talk(0, 20, 950, 40_000)
 			h.user("now", "go on")

@@ -118,6 +118,7 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 
 // If an extract has overtaken a slow historian, the status names the cause.
 func TestOvertakenRunIsAFailure(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{}, 8)
 	h := answering(t, good)
 	h.runAgent = func(ctx context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error) {
