@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/ncruces/go-sqlite3"
@@ -78,6 +79,7 @@ func (s *scene) storeFaults() {
 	})
 	s.in("corrupt in the middle of its life", func() {
 		s.forgetNotices()
+		awaitQuiet(s.t, path) // a write after the fault would meet it before doctor does
 		// SQLite keeps pages in memory and could work without the file for a long time. A write by
 		// another program makes it read the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))
@@ -106,22 +108,54 @@ func corrupt(t *testing.T, path string) {
 	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600))
 }
 
+// awaitQuiet waits until nothing has written to a database for a second. The harness reports an answer's usage
+// only after its prompt has returned, and the host then stores it.
+func awaitQuiet(t *testing.T, path string) {
+	t.Helper()
+	db := openDatabase(t, path)
+	defer db.Close()
+	version, quiet := pragma(t, db, "data_version"), time.Now() // other connections' commits change it
+	for deadline := quiet.Add(30 * time.Second); time.Since(quiet) < time.Second; time.Sleep(20 * time.Millisecond) {
+		if now := pragma(t, db, "data_version"); now != version {
+			version, quiet = now, time.Now()
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is still being written", path)
+		}
+	}
+}
+
 // userVersion returns the schema version of a database. If to is not 0, it then sets the version.
 func userVersion(t *testing.T, path string, to int) int {
 	t.Helper()
-	db, err := sqlite3.Open(path)
-	must(t, err)
+	db := openDatabase(t, path)
 	defer db.Close()
-	stmt, _, err := db.Prepare("PRAGMA user_version")
-	must(t, err)
-	defer stmt.Close()
-	stmt.Step()
-	version := stmt.ColumnInt(0)
-	must(t, stmt.Reset())
+	version := pragma(t, db, "user_version")
 	if to != 0 {
 		must(t, db.Exec("PRAGMA user_version = "+strconv.Itoa(to)))
 	}
 	return version
+}
+
+// openDatabase opens a database that a host may be writing to.
+func openDatabase(t *testing.T, path string) *sqlite3.Conn {
+	t.Helper()
+	db, err := sqlite3.Open(path)
+	must(t, err)
+	must(t, db.BusyTimeout(10*time.Second))
+	return db
+}
+
+// pragma returns the value of a pragma that is a number.
+func pragma(t *testing.T, db *sqlite3.Conn, name string) int {
+	t.Helper()
+	stmt, _, err := db.Prepare("PRAGMA " + name)
+	must(t, err)
+	defer stmt.Close()
+	if !stmt.Step() {
+		t.Fatalf("PRAGMA %s: %v", name, stmt.Err())
+	}
+	return stmt.ColumnInt(0)
 }
 
 // diskFaults need a separate file system, and are skipped if the test cannot mount one. The store's own tests

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -30,6 +31,7 @@ func NewOpenCode(t testing.TB, home string) *OpenCode {
 	var err error
 	o.conn, err = sqlite3.Open(o.Path)
 	o.must(err)
+	o.must(o.conn.BusyTimeout(10 * time.Second)) // a host may write to it as well
 	t.Cleanup(func() { o.must(o.conn.Close()) })
 	o.Exec(openCodeSchema)
 	return o
