@@ -88,7 +88,7 @@ func (k *headKeeper) waitForMarker(session string, n int) {
 	k.t.Helper()
 	path := filepath.Join(k.user.Home.Data, "opencode", "opencode.db")
 	var all []opencodedb.Marker
-	for range 100 {
+	for range 600 {
 		err := opencodedb.Read(k.ctx, path, func(db *opencodedb.DB) (err error) {
 			all, err = db.Markers(session)
 			return err

@@ -187,7 +187,7 @@ func makeRoot() (dir string, err error) {
 // instant longer and write another file.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
-	for range 50 {
+	for range 500 {
 		if err == nil {
 			return nil
 		}

@@ -61,7 +61,7 @@ func (s *scene) asked() (texts []string) {
 // marks waits for a message about the host, and counts them.
 func (s *scene) marks() (n int) {
 	s.t.Helper()
-	for range 100 {
+	for range 1000 {
 		messages, err := s.oc.(*agent.OpenCode).Messages(s.ctx, s.session)
 		must(s.t, err)
 		for _, m := range messages {

@@ -422,7 +422,7 @@ func (s *scene) dump() {
 // still write git snapshots.
 func (s *scene) removeAll() {
 	err := os.RemoveAll(s.root)
-	for range 50 {
+	for range 500 {
 		if err == nil {
 			return
 		}

@@ -92,7 +92,7 @@ func Root(t *testing.T) string {
 func Remove(t *testing.T, root string) {
 	t.Helper()
 	err := os.RemoveAll(root)
-	for range 50 {
+	for range 500 {
 		if err == nil {
 			return
 		}
