@@ -359,8 +359,8 @@ func (w *world) resume(ended *agent.Pi, o pitest.Options) *agent.Pi {
 	return p
 }
 
-// Both harnesses work at the same time through one host, with sessions that have the same id. Each gets
-// the tags and the drops of its own session.
+// OpenCode and Pi work at the same time through one host, with sessions that have the same id. The host does not
+// mix them: for example, §2§ is a file's content in OpenCode's session and the output of a command in Pi's.
 func TestBothHarnessesShareAHost(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

@@ -113,7 +113,7 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeAll(dir)) }()
+	defer func() { err = errors.Join(err, stage.RemoveAll(dir)) }()
 	product, err := stage.Build(ctx, o.repo, dir)
 	if err != nil {
 		return err
@@ -181,18 +181,4 @@ func makeRoot() (dir string, err error) {
 		}
 	}
 	return "", fmt.Errorf("make a directory for the runs: %w; remove those that earlier runs have left", err)
-}
-
-// removeAll removes the files of a run. After an interrupt, a grandchild of OpenCode may live an
-// instant longer and write another file.
-func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
-	for range 500 {
-		if err == nil {
-			return nil
-		}
-		time.Sleep(20 * time.Millisecond)
-		err = os.RemoveAll(dir)
-	}
-	return err
 }

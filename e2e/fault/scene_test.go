@@ -68,14 +68,11 @@ func newScene(t *testing.T, h schema.Harness) *scene {
 	if suite.Needs(t); h == schema.HarnessPi {
 		suite.NeedsPi(t, product.Repo)
 	}
-	root, err := os.MkdirTemp("", "mcx") // t.TempDir is too long, because the path of a socket must be short
-	must(t, err)
-	root, err = filepath.EvalSymlinks(root)
-	must(t, err)
+	root := suite.Root(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 	t.Cleanup(cancel)
 	s := &scene{t: t, harness: h, ctx: ctx, root: root, project: filepath.Join(root, "project"), binary: filepath.Join(root, "magicctx-host")}
-	t.Cleanup(s.removeAll)
+	var err error
 	s.user, err = stage.NewUser(root, product)
 	must(t, err)
 	s.mountData()
@@ -416,20 +413,6 @@ func (s *scene) dump() {
 			s.t.Logf("%s:\n%s", filepath.Base(path), raw[max(0, len(raw)-4000):])
 		}
 	}
-}
-
-// removeAll removes the files of the scene. A grandchild of OpenCode may live an instant longer and
-// still write git snapshots.
-func (s *scene) removeAll() {
-	err := os.RemoveAll(s.root)
-	for range 500 {
-		if err == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-		err = os.RemoveAll(s.root)
-	}
-	s.t.Error(err)
 }
 
 // toldNothing asserts that the user got no notice.

@@ -79,7 +79,7 @@ func (s *scene) storeFaults() {
 	})
 	s.in("corrupt in the middle of its life", func() {
 		s.forgetNotices()
-		awaitQuiet(s.t, path) // a write after the fault would meet it before doctor does
+		awaitQuiet(s.t, path) // if the host wrote after the fault, it would repair it before doctor looks
 		// SQLite keeps pages in memory and could work without the file for a long time. A write by
 		// another program makes it read the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))

@@ -37,7 +37,8 @@ export class Caches {
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
   const { rows } = session
   const newestUser = session.newestUser()!.id
-  // Only messages that are in the request count: refused answers are not, and there may be dozens (-seed 175).
+  // A refused answer is a row of the session, but never in a request. After dozens of them, the newest 24 rows would
+  // hold hardly any message that the host protects (-seed 175).
   const sent = [...new Set(chain.blocks.map(({ block }) => block.message))]
   const kept = new Set(sent.slice(-24)).add(newestUser)
   const calls = chain.blocks.filter(({ block }) => block.kind === "call").slice(-6).map(({ block }) => block.id)

@@ -87,17 +87,10 @@ func Root(t *testing.T) string {
 	return root
 }
 
-// Remove removes a root. A grandchild of OpenCode may live an instant longer and still write git
-// snapshots, so Remove tries more than once.
+// Remove removes a root.
 func Remove(t *testing.T, root string) {
 	t.Helper()
-	err := os.RemoveAll(root)
-	for range 500 {
-		if err == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-		err = os.RemoveAll(root)
+	if err := stage.RemoveAll(root); err != nil {
+		t.Error(err)
 	}
-	t.Error(err)
 }

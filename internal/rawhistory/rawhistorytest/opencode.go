@@ -31,7 +31,7 @@ func NewOpenCode(t testing.TB, home string) *OpenCode {
 	var err error
 	o.conn, err = sqlite3.Open(o.Path)
 	o.must(err)
-	o.must(o.conn.BusyTimeout(10 * time.Second)) // a host may write to it as well
+	o.must(o.conn.BusyTimeout(10 * time.Second)) // a host that writes a marker holds the lock for a moment
 	t.Cleanup(func() { o.must(o.conn.Close()) })
 	o.Exec(openCodeSchema)
 	return o
