@@ -83,11 +83,32 @@ const (
 	File
 )
 
+// An Origin says whose words a text or a result holds. Only the codec knows, because
+// harnesses store the words of others in messages of the user: OpenCode the content of an
+// attached file, Pi the output of a command. The zero Origin claims nothing for the user.
+type Origin uint8
+
+const (
+	// FromHarness: the harness or a plugin wrote it, for example a reminder.
+	FromHarness Origin = iota
+	// FromUser: the user typed it.
+	FromUser
+	// FromAgent: a model wrote it.
+	FromAgent
+	// FromTool: it is the output of a tool or of a command.
+	FromTool
+	// FromFile: it is the content of a file that the user attached.
+	FromFile
+	// FromWeb: a tool fetched it from the web.
+	FromWeb
+)
+
 // A Part is one part of a message. Its paths are JSON Pointers into the raw message.
 type Part struct {
 	// ID is the harness's part id. It is empty if the part has no stable id.
-	ID   string
-	Kind Kind
+	ID     string
+	Kind   Kind
+	Origin Origin
 	// Path leads to the part.
 	Path string
 

@@ -157,6 +157,12 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 	switch p.Type {
 	case "text":
 		part.Kind, part.Text, part.TextPath = Text, p.Text, path+"/text"
+		switch {
+		case role == Assistant:
+			part.Origin = FromAgent
+		case role == User && !p.Synthetic:
+			part.Origin = FromUser
+		}
 		// OpenCode checks `ignored` on user texts only. It leaves empty texts
 		// out in either role.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
@@ -166,7 +172,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 			part.ID = ""
 		}
 	case "reasoning":
-		part.Kind, part.Text, part.TextPath = Reasoning, p.Text, path+"/text"
+		part.Kind, part.Origin, part.Text, part.TextPath = Reasoning, FromAgent, p.Text, path+"/text"
 		if isSigned(p.Metadata) {
 			part.Signature = p.Metadata
 		}
@@ -193,7 +199,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 const prunedOutput = "[Old tool result content cleared]"
 
 func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
-	part.Kind, part.Name, part.CallID = Tool, p.Tool, p.CallID
+	part.Kind, part.Origin, part.Name, part.CallID = Tool, FromTool, p.Tool, p.CallID
 	part.Input, part.InputPath = p.State.Input, path+"/state/input"
 	if part.Input == nil {
 		part.Input = json.Value("{}")

@@ -94,6 +94,11 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		decodePiAnswer(&msg, step)
 	case "user":
 		msg.Parts = decodePiContent(m.Content)
+		for i := range msg.Parts {
+			if msg.Parts[i].Kind == Text {
+				msg.Parts[i].Origin = FromUser
+			}
+		}
 	case "custom":
 		// After a restart, Pi gives such a message another time.
 		msg.Created = 0
@@ -108,7 +113,7 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		if m.Role == "branchSummary" {
 			msg.Created = 0 // like the time of a custom message
 		}
-		msg.Parts = []Part{{Kind: Text, Path: "/message/summary", Text: m.Summary, TextPath: "/message/summary"}}
+		msg.Parts = []Part{{Kind: Text, Origin: FromAgent, Path: "/message/summary", Text: m.Summary, TextPath: "/message/summary"}}
 		if strings.TrimSpace(m.Summary) == "" { // Pi sends its sentence around the summary nevertheless
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
@@ -149,8 +154,12 @@ func decodePiAnswer(msg *Message, step *piStep) {
 	}
 	msg.Parts = decodePiContent(m.Content)
 	for i := range msg.Parts {
-		if p := &msg.Parts[i]; p.Kind == Tool {
+		switch p := &msg.Parts[i]; p.Kind {
+		case Tool:
+			p.Origin = FromTool
 			attachPiResult(p, results)
+		case Text, Reasoning:
+			p.Origin = FromAgent
 		}
 	}
 	for i := range results {
@@ -243,10 +252,9 @@ func decodePiCommand(m *piMessage) []Part {
 		Truncated      bool       `json:"truncated"`
 		FullOutputPath string     `json:"fullOutputPath"`
 	}{m.Command, m.ExitCode, m.Cancelled, m.Truncated, m.FullOutputPath})
-	return []Part{
-		{Kind: Other, Path: "/message/command", Raw: command},
-		piText("/message/output", "/message/output", m.Output),
-	}
+	output := piText("/message/output", "/message/output", m.Output)
+	output.Origin = FromTool
+	return []Part{{Kind: Other, Path: "/message/command", Raw: command}, output}
 }
 
 // A piOutput is a result with everything that a call needs to know of it.

@@ -42,7 +42,7 @@ func TestPiBlocks(t *testing.T) {
 	} {
 		c.want.Path = at
 		got := decodePi(`{"id":"k","message":{"role":"assistant","content":[` + c.block + `]}}`).Parts[0]
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, got, ignoreOrigin); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -87,7 +87,7 @@ func TestPiResults(t *testing.T) {
 		want := call
 		c.want(&want)
 		got := decodePi(`{"id":"k","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{}}]},"results":[` + c.results + `]}`).Parts
-		if diff := cmp.Diff(append([]transcript.Part{want}, c.rest...), got); diff != "" {
+		if diff := cmp.Diff(append([]transcript.Part{want}, c.rest...), got, ignoreOrigin); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 		if isOpen := c.name == "none" || c.name == "one that cannot be read"; got[0].HasResult() == isOpen {
@@ -160,7 +160,7 @@ func TestPiMessages(t *testing.T) {
 		if len(got.Parts) == 0 {
 			got.Parts = nil
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, got, ignoreOrigin); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -188,7 +188,7 @@ func TestPiEvents(t *testing.T) {
 		{"another event", `{"type":"turn_start"}`, transcript.Event{}},
 	} {
 		got, err := transcript.Pi{}.Event(json.Value(c.raw))
-		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(c.want, got, ignoreOrigin); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
 	}

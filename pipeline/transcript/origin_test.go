@@ -1,0 +1,44 @@
+package transcript_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// ignoreOrigin leaves the origins to TestOrigins.
+var ignoreOrigin = cmpopts.IgnoreFields(transcript.Part{}, "Origin")
+
+// Only words that the user typed are the user's, also if the harness stores the words of
+// others in a message of the user.
+func TestOrigins(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		harness schema.Harness
+		raw     string
+		want    []transcript.Origin
+	}{
+		{"OpenCode: a prompt with a reminder", schema.HarnessOpenCode, `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"hi"},{"type":"text","text":"plan mode","synthetic":true}]}`, []transcript.Origin{transcript.FromUser, transcript.FromHarness}},
+		{"OpenCode: an answer", schema.HarnessOpenCode, `{"info":{"id":"m","role":"assistant"},"parts":[{"type":"reasoning","text":"hm"},{"type":"text","text":"hi"},{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","output":"x"}}]}`, []transcript.Origin{transcript.FromAgent, transcript.FromAgent, transcript.FromTool}},
+		{"Pi: a prompt", schema.HarnessPi, `{"id":"k","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}`, []transcript.Origin{transcript.FromUser}},
+		{"Pi: a message of an extension", schema.HarnessPi, `{"id":"k","message":{"role":"custom","content":"hi"}}`, []transcript.Origin{transcript.FromHarness}},
+		{"Pi: a command of the user", schema.HarnessPi, `{"id":"k","message":{"role":"bashExecution","command":"ls","output":"a.go"}}`, []transcript.Origin{transcript.FromHarness, transcript.FromTool}},
+		{"Pi: a summary", schema.HarnessPi, `{"id":"k","message":{"role":"compactionSummary","summary":"so far"}}`, []transcript.Origin{transcript.FromAgent}},
+		{"Pi: an answer", schema.HarnessPi, `{"id":"k","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"},{"type":"toolCall","id":"c","name":"bash"}]},"results":[{"toolCallId":"c","content":"x"}]}`, []transcript.Origin{transcript.FromAgent, transcript.FromAgent, transcript.FromTool}},
+	} {
+		codec, _ := transcript.CodecOf(string(c.harness))
+		parts := codec.Decode(json.Value(c.raw)).Parts
+		if len(parts) != len(c.want) {
+			t.Fatalf("%s: %d parts, want %d", c.name, len(parts), len(c.want))
+		}
+		for i, want := range c.want {
+			if got := parts[i].Origin; got != want {
+				t.Errorf("%s: part %d has origin %d, want %d", c.name, i, got, want)
+			}
+		}
+	}
+}
