@@ -85,7 +85,7 @@ func testHead(t *testing.T, h schema.Harness) {
 	}
 	k.turn(10)
 	reverted := k.newest()
-	k.checkHead(reverted, []int{1}, nil)
+	k.checkHead(reverted, []int{1}, nil, 1)
 	for _, gone := range []int{2, 3, 4, 8} {
 		w.wantInBody(reverted, promptOf(gone), false)
 	}
@@ -254,7 +254,7 @@ func (k *headKeeper) publish(turns ...int) {
 	for _, turn := range turns {
 		from, to := (turn-1)*turnMessages, turn*turnMessages-1
 		p.Compartments = append(p.Compartments, store.CompartmentRow{
-			Start: from + 1, End: to + 1, StartKey: keys[from], EndKey: keys[to], Title: fmt.Sprintf("turn %d", turn),
+			Start: from + 1, End: to + 1, Keys: keys[from : to+1], Title: fmt.Sprintf("turn %d", turn),
 			Tiers: [4]string{summaryOf(turn), summaryOf(turn)}, Importance: 100, MadeBy: "model",
 		})
 		if k.marks {
@@ -267,8 +267,8 @@ func (k *headKeeper) publish(turns ...int) {
 }
 
 // checkHead asserts that a request begins with a head that shows these turns, and that the turns
-// themselves are gone.
-func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int) {
+// themselves are gone, except the pinned prompts.
+func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int, pinned ...int) {
 	k.t.Helper()
 	texts := []string{textAt(r, 0, 0), textAt(r, 1, 0), deltaOf(r)}
 	if texts[1] != history.Acknowledgement {
@@ -281,7 +281,7 @@ func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int) {
 			}
 		}
 		if slices.Contains(baseline, turn) || slices.Contains(delta, turn) {
-			k.wantInBody(r, promptOf(turn), false)
+			k.wantInBody(r, promptOf(turn), slices.Contains(pinned, turn))
 		}
 	}
 	k.checkHeadBreakpoints(r)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/agents/historian"
@@ -66,6 +67,38 @@ func testLongHistory(t *testing.T, h schema.Harness) {
 	}
 	if want := k.messages() / 2; k.rows[len(k.rows)-1].End < want {
 		t.Errorf("the compartments end at message %d of %d", k.rows[len(k.rows)-1].End, k.messages())
+	}
+}
+
+func TestLongTurn(t *testing.T) { testLongTurn(t, schema.HarnessOpenCode) }
+
+// testLongTurn plays turns that are longer than the window. The older steps of the turn are summarised, and each
+// request still has the prompt that the model is answering (checkHistory).
+func testLongTurn(t *testing.T, h schema.Harness) {
+	needs(t, h)
+	t.Parallel()
+	w := newWorldOf(t, h, suite.Root(t), logFiles())
+	k := w.talk(w.launch(w.withHistorian()), "long", tellsInParts)
+	k.words, k.lines = 100, 120
+	for range 2 {
+		k.turn(60)
+		k.settle()
+	}
+	w.stop(k.agent)
+	w.stopHost()
+	k.read()
+	k.checkHistory()
+	if n := len(k.publishes()); n < 2 {
+		t.Errorf("%d publishes", n)
+	}
+	pinned := 0
+	for _, r := range k.requests(k.session) {
+		if h := headOf(r); h.baseline != "" && slices.Contains(marksBehind(r, h), "task 1:") {
+			pinned++
+		}
+	}
+	if pinned < 10 {
+		t.Errorf("the head and the prompt of the first turn stand in %d requests", pinned)
 	}
 }
 

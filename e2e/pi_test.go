@@ -29,6 +29,8 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 
 func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) }
 
+func TestPiLongTurn(t *testing.T) { testLongTurn(t, schema.HarnessPi) }
+
 func TestPiLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessPi) }
 
 func TestPiErrands(t *testing.T) { testErrands(t, schema.HarnessPi) }

@@ -261,6 +261,7 @@ func (k *talk) checkHistory() {
 	seen := map[string]bool{}
 	before := shownHead{}
 	shownBefore := map[string]bool{}
+	var mayStay []string // the prompts that the head may pin: the two newest ones when it was made
 	for i, r := range requests {
 		checkRequest(k.t, r)
 		if n := r.Tokens(); n > historyWindow {
@@ -284,9 +285,16 @@ func (k *talk) checkHistory() {
 				all = append(all, mark)
 			}
 		}
+		prompts := slices.DeleteFunc(slices.Clone(all), func(mark string) bool { return !strings.HasPrefix(mark, "task") })
+		if before.baseline != h.baseline || before.delta != h.delta {
+			mayStay = prompts[max(0, len(prompts)-2):]
+		}
+		if newest := prompts[len(prompts)-1]; !shown[newest] {
+			k.t.Errorf("request %d lacks the newest prompt (%s)", i, newest)
+		}
 		for n, mark := range all {
 			switch isCovered := n < h.through; {
-			case isCovered && shown[mark]:
+			case isCovered && shown[mark] && !slices.Contains(mayStay, mark):
 				k.t.Errorf("request %d shows message %d (%s) behind the head, which covers it", i, n+1, mark)
 			case !isCovered && !shown[mark] && strings.HasPrefix(mark, "task"):
 				k.t.Errorf("request %d has lost message %d (%s): the head ends at %d", i, n+1, mark, h.through)

@@ -155,7 +155,7 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	a.Verdict, a.Cause = Schedule(Signals{
 		FirstPass:       s.Meta.Passes == 0,
 		ModelChanged:    s.Meta.Passes > 0 && a.Model != s.Meta.Model,
-		HeadReverted:    s.isReverted(s.State.Head),
+		HeadReverted:    s.isReverted(s.State.Head) || s.hasRestored(r),
 		PreambleChanged: s.State.Setup.Binds && (r.SystemIsNew || r.SystemPending && !s.isMidTurn() || s.Meta.Passes > 0 && a.Agent != s.Meta.Agent),
 		Flush:           r.Flush, Subagent: r.Subagent, Overflow: r.Overflow, MidTurn: s.isMidTurn(),
 		Percent: a.Percent, Threshold: r.Threshold,
@@ -190,6 +190,7 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 
 	v := s.view(profile, setup.Binds, change)
 	v.PrefixIsGone = isHard
+	v.IsUnfit = r.Overflow || a.Percent >= unfitPercent
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
 	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
@@ -232,10 +233,15 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 		setup.Todo = s.nextTodo(profile, setup.Binds, v.NewestAnswer(), change.covered, p.After)
 	}
 	return Decision{a, Additions{
-		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Head: change.head, Drained: drained(p.After)},
+		Additions: frozen.Additions{Edits: p.Edits, Setup: &setup, Head: change.head, Covered: change.keys, Drained: drained(p.After)},
 		Relief:    s.reliefAfter(a.Size, freedOfMeasured, len(p.Edits)), Reasons: p.Reasons, FreedBy: p.By, Fold: change.reason,
 	}}
 }
+
+// unfitPercent is the size, in percent of the limit, from which the provider will refuse a
+// request. Our estimates of a size that no provider has measured yet err by less than a
+// tenth.
+const unfitPercent = 110
 
 // setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
 // change. But a new number of the preamble invalidates all bound thinking. So after a pause,

@@ -109,7 +109,7 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 // the prefix is gone, there is no reason to wait.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
-	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),
+	w.add(message("u0", "user", w.now, nil, textPart("p0", "q0")), message("u1", "user", w.now, nil, textPart("p1", "q")),
 		message("a1", "assistant", w.now, obj{"finish": "tool-calls"}, toolPart("p2", "c1", "bash", obj{}, "slept for ten minutes")))
 	w.pass()
 	w.queue(1)

@@ -21,9 +21,10 @@ func factsOf(v *transcript.Vocabulary, role transcript.Role, p *transcript.Part)
 			f.Injected = true
 			f.InjectedOnly = strings.TrimSpace(text.StripInjections(p.Text)) == ""
 		}
+		f.Typed = p.Origin == transcript.FromUser && !p.Hidden && !f.InjectedOnly && strings.TrimSpace(p.Text) != ""
 		return f
 	case transcript.File:
-		return rule.Facts{Image: text.IsProcessableImage(p.Mime, p.URL)}
+		return rule.Facts{Image: text.IsProcessableImage(p.Mime, p.URL), Typed: role == transcript.User && !p.Hidden}
 	case transcript.Tool:
 		return callFacts(v, p)
 	}
@@ -94,6 +95,8 @@ type traits struct {
 	// thought is the size of all reasoning in bytes, thoughts the number of signed
 	// blocks.
 	thought, thoughts int
+	// typed says that one of the parts is typed (rule.Facts).
+	typed bool
 	// silent says that the provider sees no part of the message. empty says that the
 	// message is silent, but that the harness still sends an empty text for it to some
 	// providers.
@@ -112,6 +115,7 @@ func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 		}
 		t.silent = m.Hidden
 		t.facts[i] = factsOf(v, m.Role, p)
+		t.typed = t.typed || t.facts[i].Typed && !m.Hidden
 		switch p.Kind {
 		case transcript.Text:
 			t.inlineThinking = t.inlineThinking || m.Role == transcript.Assistant && hasInlineThinking(p.Text)

@@ -7,24 +7,23 @@ import (
 
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A History holds everything that the head can be made of, as it is at the beginning of a
 // pass.
 type History struct {
-	// Compartments holds the published compartments, ordered by Seq.
-	Compartments []history.Compartment
-	Docs         []history.Doc
-	Profile      []string
+	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds those
+	// that a revert has taken, in the order of their publication.
+	Compartments, Withdrawn []history.Compartment
+	Docs                    []history.Doc
+	Profile                 []string
 	// Memories and Updates are ordered by id.
 	Memories []history.Memory
 	Updates  []history.MemoryUpdate
 	// BudgetTokens is the budget of the compartments in the baseline, 0 for the default.
 	BudgetTokens int
-	// Marker is the first message of the harness's array, if the host's compaction
-	// marker hides the messages before it. Without a marker it is zero.
-	Marker history.CoveredEnd
 	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
 }
@@ -45,11 +44,12 @@ const (
 
 // A headChange is a proposed head.
 type headChange struct {
-	// head is nil if the head stays as it is.
+	// head is nil if the head stays as it is. keys names the messages that it stands for.
 	head   *frozen.Head
+	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered is the number of leading messages that the head covers. freed is the
-	// number of tokens by which the wire becomes smaller.
+	// covered is the number of leading messages that the head covers, with the prompts
+	// that it pins. freed is the number of tokens by which the wire becomes smaller.
 	covered, freed int
 	// resent is the number of tokens of the head that are sent again.
 	resent int
@@ -67,7 +67,7 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	if r.History == nil || r.Subagent {
 		return unchanged
 	}
-	shown := s.standing(r.History, now)
+	shown := s.standing(r.History)
 	switch {
 	case s.isReverted(now):
 		return s.fold(r, shown, FoldReverted)
@@ -85,35 +85,96 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the leading compartments that no revert has reached: the array still
-// has their messages, or begins after them.
-func (s *Session) standing(h *History, now frozen.Head) []history.Compartment {
-	all := h.Compartments
-	if len(all) == 0 {
-		return nil
+// standing returns the compartments whose messages the session has now: the leading
+// published ones that no revert has reached, and after them withdrawn ones whose messages
+// have come back, for example because the user has returned to another branch in Pi.
+func (s *Session) standing(h *History) []history.Compartment {
+	chain := slices.Clip(s.unreverted(h))
+	next := 1
+	if n := len(chain); n > 0 {
+		next = chain[n-1].End + 1
 	}
-	for i, c := range slices.Backward(all) {
-		if s.Has(c.EndKey) {
+	for {
+		i := lastIndexOf(h.Withdrawn, func(c *history.Compartment) bool { return c.Start == next && s.isBack(c) })
+		if i < 0 {
+			return chain
+		}
+		chain = append(chain, h.Withdrawn[i])
+		next = h.Withdrawn[i].End + 1
+	}
+}
+
+// isBack reports whether the array holds the messages of a withdrawn compartment again.
+func (s *Session) isBack(c *history.Compartment) bool {
+	end := c.EndKey()
+	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
+}
+
+func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
+	for i := range slices.Backward(all) {
+		if accepts(&all[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// unreverted returns the leading published compartments that no revert has reached: the
+// array still has their messages, or the harness hides them with a summary.
+func (s *Session) unreverted(h *History) []history.Compartment {
+	all := h.Compartments
+	if len(all) == 0 || len(s.entries) == 0 {
+		return all
+	}
+	for i := range slices.Backward(all) {
+		if s.Has(all[i].EndKey()) {
 			return all[:i+1]
 		}
 	}
-	if i := slices.IndexFunc(all, func(c history.Compartment) bool { return s.Has(c.StartKey) }); i >= 0 {
-		return all[:i]
-	}
-	if len(s.entries) > 0 && s.entries[0].header.key == h.Marker.Key {
+	if s.isMarked() {
 		// A revert has taken the end of the compartment that the marker stands in. The
 		// compartments that end before the marker are hidden, not reverted.
-		return all[:countWhile(all, func(c history.Compartment) bool { return c.End < h.Marker.Ordinal })]
+		return all[:countWhile(all, func(c history.Compartment) bool { return c.End < s.marker.Ordinal })]
 	}
-	if len(s.entries) > 0 && !s.beginsBehind(now.ThroughTag) {
+	summary := s.SummaryKey()
+	if summary == "" {
 		return nil
 	}
-	return all
+	return all[:countWhile(all, func(c history.Compartment) bool {
+		return c.AfterSummary != summary && !slices.ContainsFunc(c.Keys, s.Has)
+	})]
 }
 
-// Standing returns the number of leading compartments that no revert has reached.
-func (s *Session) Standing(h *History) int {
-	return len(s.standing(h, s.State.Head))
+// Standing compares the stored compartments with the array. kept is the number of leading
+// published compartments that no revert has reached. restored holds the withdrawn ones that
+// follow them, because their messages have come back.
+func (s *Session) Standing(h *History) (kept int, restored []history.Compartment) {
+	kept = len(s.unreverted(h))
+	return kept, s.standing(h)[kept:]
+}
+
+// hasRestored reports whether withdrawn compartments have come back, and the head does not
+// show them.
+func (s *Session) hasRestored(r Readings) bool {
+	if r.History == nil || r.Subagent || len(r.History.Withdrawn) == 0 {
+		return false
+	}
+	kept, restored := s.Standing(r.History)
+	return kept+len(restored) > max(kept, s.State.Head.Shows())
+}
+
+// CoveredKeys returns the keys of the messages that h stands for. all holds the session's
+// published compartments.
+func CoveredKeys(h frozen.Head, all []history.Compartment) frozen.Keys {
+	keys := make(frozen.Keys)
+	for i := range all {
+		for j, key := range all[i].Keys {
+			if key != "" && all[i].Start+j <= h.Ordinal && !h.Pins(key) {
+				keys[key] = true
+			}
+		}
+	}
+	return keys
 }
 
 // countWhile returns the number of leading values for which keep is true.
@@ -129,6 +190,7 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
+	var keys frozen.Keys
 	if len(shown) == 0 {
 		next.Fold = now.Fold
 	} else {
@@ -144,12 +206,12 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 		next.DocsHash = history.DocsHash(h.Docs)
 		empty := history.Delta(history.DeltaInput{CountText: s.CountText})
 		next.Delta, next.DeltaTokens = empty.Text, empty.Tokens
-		s.cover(&next, shown[len(shown)-1])
+		keys = s.cover(&next, shown, r)
 	}
-	if next.Baseline == now.Baseline && next.Delta == now.Delta && next.Through == now.Through {
+	if next.Baseline == now.Baseline && next.Delta == now.Delta && next.Through == now.Through && next.Pinned == now.Pinned {
 		return headChange{covered: s.coveredBy(now)} // the same fold again
 	}
-	change := s.changeTo(next)
+	change := s.changeTo(next, keys)
 	change.reason, change.resent = reason, next.Tokens()
 	return change
 }
@@ -167,59 +229,99 @@ func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 		return s.fold(r, shown, FoldReason(reason))
 	}
 	next.Delta, next.DeltaTokens, next.InDelta = text.Text, text.Tokens, len(shown)-next.InBaseline
-	s.cover(&next, shown[len(shown)-1])
-	change := s.changeTo(next)
+	change := s.changeTo(next, s.cover(&next, shown, r))
 	change.resent = next.DeltaTokens
 	return change
 }
 
-// cover makes h cover everything up to the end of c. If the array begins after c, the
-// head covers no message of the array.
-func (s *Session) cover(h *frozen.Head, c history.Compartment) {
-	end, ok := s.index[c.EndKey]
-	if !ok {
-		now := s.State.Head
-		h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = now.Through, now.Ordinal, now.ThroughTag, now.Sections.Covered
-		if s.isReverted(now) {
-			h.Through, h.Ordinal, h.ThroughTag = c.EndKey, c.End, s.firstTag()-1
-		}
-		return
-	}
-	h.Through, h.Ordinal, h.ThroughTag, h.Sections.Covered = c.EndKey, c.End, 0, frozen.Covered{}
-	for i := range end + 1 {
-		if s.entries[i].header.summary {
-			continue // the harness wrote the summary later than the messages that follow it
-		}
-		for _, it := range s.entries[i].items {
-			h.ThroughTag = max(h.ThroughTag, it.Tag)
+// cover makes h stand for the messages of the compartments in shown, and for every message
+// before the last of them in the array. It returns the keys of these messages. The prompts
+// that h pins are not among them.
+func (s *Session) cover(h *frozen.Head, shown []history.Compartment, r Readings) frozen.Keys {
+	last := &shown[len(shown)-1]
+	h.Through, h.Ordinal, h.AfterSummary = last.EndKey(), last.End, last.AfterSummary
+	covered := s.coveredBy(*h)
+	h.Pinned = s.pinned(covered, r)
+	keys := CoveredKeys(*h, shown)
+	for i := range covered {
+		if key := s.entries[i].header.key; key != "" && !h.Pins(key) {
+			keys[key] = true
 		}
 	}
+	h.Sections.Covered = frozen.Covered{}
 	for i := range s.State.Units() { // a compaction marker hides covered messages from the array
-		if u := &s.State.Units()[i]; u.Tag <= h.ThroughTag {
+		if u := &s.State.Units()[i]; keys[u.MessageKey] {
 			h.Sections.Covered.Add(u)
 		}
 	}
+	return keys
 }
 
-// firstTag returns the lowest tag of the array, 1 if it has none.
-func (s *Session) firstTag() int {
-	first := 0
-	for i := range s.entries {
-		for _, it := range s.entries[i].items {
-			if first == 0 || it.Tag < first {
-				first = it.Tag
-			}
+// pinnedShare is the share of the window that a pinned prompt may take if the model has
+// answered it, or if a newer prompt has come. A twentieth of 200,000 tokens holds a long
+// specification.
+const pinnedShare = 20
+
+// pinned returns the prompts among the first covered messages that stay on the wire. The
+// newest prompt stays until the model has answered it: otherwise the model would go on with
+// a task that it cannot read. After that it stays if it is small, and so does the prompt
+// before it.
+func (s *Session) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
+	limit := r.LimitTokens
+	if limit <= 0 {
+		limit = DefaultLimitTokens
+	}
+	place, prompts, asked := len(pinned), 0, s.unansweredPrompt()
+	for i := len(s.entries) - 1; i >= 0 && prompts < len(pinned); i-- {
+		e := &s.entries[i]
+		if !e.isPrompt() {
+			continue
+		}
+		prompts++
+		if i < covered && (i == asked || r.Counting.tokens(s.rawTokens(i))*pinnedShare <= limit) {
+			place--
+			pinned[place] = e.header.key
 		}
 	}
-	return max(1, first)
+	return pinned
 }
 
-// changeTo returns the change from the session's head to next.
-func (s *Session) changeTo(next frozen.Head) headChange {
+// unansweredPrompt returns the index of the user's newest prompt if the model has not answered it yet,
+// otherwise -1.
+func (s *Session) unansweredPrompt() int {
+	for i := range slices.Backward(s.entries) {
+		switch e := &s.entries[i]; {
+		case e.endsTurn():
+			return -1
+		case e.isPrompt():
+			return i
+		}
+	}
+	return -1
+}
+
+// isPrompt reports whether the user asks for something in the message.
+func (e *entry) isPrompt() bool { return e.header.role == transcript.User && e.traits.typed }
+
+// endsTurn reports whether the message is an answer after which the model waits for the
+// user.
+func (e *entry) endsTurn() bool {
+	return e.header.role == transcript.Assistant && !e.header.errored && !e.header.summary &&
+		(e.header.finish == transcript.EndsTurn || e.header.finish == transcript.EndsOtherwise)
+}
+
+// changeTo returns the change from the session's head to next, which stands for the
+// messages in keys.
+func (s *Session) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	before, after := s.coveredBy(s.State.Head), s.coveredBy(next)
-	c := headChange{head: &next, covered: after, freed: s.State.Head.Tokens() - next.Tokens()}
-	for i := before; i < after; i++ {
-		c.freed += s.tokensOf(&s.entries[i])
+	c := headChange{head: &next, keys: keys, covered: after, freed: s.State.Head.Tokens() - next.Tokens()}
+	shown := s.State.With(frozen.Additions{Head: &next, Covered: keys})
+	for i := range max(before, after) {
+		for _, it := range s.entries[i].items {
+			if u := s.State.ByTag(it.Tag); u != nil {
+				c.freed += u.Left() - shown.ByTag(it.Tag).Left()
+			}
+		}
 	}
 	return c
 }
@@ -267,5 +369,5 @@ func sectionsOf(t history.BaselineText) frozen.HeadSections {
 
 // hasNews reports whether there are compartments that the head does not show yet.
 func (s *Session) hasNews(r Readings) bool {
-	return r.History != nil && !r.Subagent && len(s.standing(r.History, s.State.Head)) > s.State.Head.Shows()
+	return r.History != nil && !r.Subagent && len(s.standing(r.History)) > s.State.Head.Shows()
 }

@@ -30,6 +30,14 @@ func (s *Session) frameHead() bool {
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {
 		s.stale = append(s.stale, i)
 	}
+	if before, now := s.head.of.Pinned, s.shown.Head.Pinned; before != now {
+		s.unsettled = 0
+		for _, key := range slices.Concat(before[:], now[:]) {
+			if i, ok := s.index[key]; ok && i < s.rendered {
+				s.stale = append(s.stale, i)
+			}
+		}
+	}
 	if covered != s.covered {
 		s.unsettled = 0
 	}
@@ -80,9 +88,10 @@ func (s *Session) breakpoint() transcript.Breakpoint {
 // prompt: two on the newest messages, or one there and one on the tools.
 const harnessBreakpoints = 2
 
-// coveredBy returns how many messages at the beginning of the array the head covers. It
-// returns 0 if a revert has taken the newest covered message, or if the array begins
-// after that message, for example because the harness has compacted.
+// coveredBy returns how many messages at the beginning of the array the head covers, its
+// pinned prompts included. It returns 0 if the array does not hold the newest covered
+// message: a revert has taken it, or the array begins after it, for example because the
+// harness has compacted.
 func (s *Session) coveredBy(h frozen.Head) int {
 	if i, ok := s.index[h.Through]; ok && h.Exists() {
 		return i + 1
@@ -90,36 +99,67 @@ func (s *Session) coveredBy(h frozen.Head) int {
 	return 0
 }
 
-// isReverted reports whether a revert has taken messages that the head covers.
+// isCovered reports whether the head of the shown state stands for entry i.
+func (s *Session) isCovered(i int) bool {
+	return i < s.covered && !s.shown.Head.Pins(s.entries[i].header.key)
+}
+
+// isReverted reports whether a revert has taken messages that the head covers. If the
+// array begins with a summary by the harness, the messages before that summary are hidden,
+// not reverted.
 func (s *Session) isReverted(h frozen.Head) bool {
-	return h.Exists() && len(s.entries) > 0 && !s.Has(h.Through) && !s.beginsBehind(h.ThroughTag)
-}
-
-// beginsBehind reports whether the array begins after the unit with this tag, because the
-// harness has cut it, for example at a compaction. Such an array has units of earlier
-// passes, or a summary. After a revert of everything, all of its units are new.
-func (s *Session) beginsBehind(tag int) bool {
-	isCut := false
-	for i := range s.entries {
-		e := &s.entries[i]
-		if len(e.items) > 0 && e.items[0].Tag <= tag {
-			return false
-		}
-		isCut = isCut || e.header.summary || len(e.items) > 0 && e.items[0].Tag < s.freshFrom
+	if !h.Exists() || len(s.entries) == 0 || s.Has(h.Through) {
+		return false
 	}
-	return isCut
+	if s.isMarked() {
+		return h.Ordinal >= s.marker.Ordinal
+	}
+	summary := s.SummaryKey()
+	return summary == "" || summary == h.AfterSummary
 }
 
-// HeadMutation returns how many messages at the beginning of the array are cut off, and
-// the head's messages if the client does not hold them yet. isCleared says that the client
-// must forget the head that it holds. HeadMutation assumes that the client receives the
-// answer.
-func (s *Session) HeadMutation() (start int, messages []json.Value, isCleared bool) {
+// Summary returns the key and the text of the newest summary by the harness. It decodes the
+// message again, so a pass must not call it.
+func (s *Session) Summary() (key, text string) {
+	i, ok := s.index[s.SummaryKey()]
+	if !ok {
+		return "", ""
+	}
+	m := s.Codec.Decode(s.entries[i].raw)
+	for _, p := range m.Parts {
+		if p.Kind == transcript.Text && !p.Hidden {
+			text += p.Text
+		}
+	}
+	return m.Key, text
+}
+
+// SummaryKey returns the key of the newest summary by the harness. It is empty if the array begins with the
+// session's first message.
+func (s *Session) SummaryKey() string {
+	for i := range slices.Backward(s.entries) {
+		if s.entries[i].isSummary() {
+			return s.entries[i].header.key
+		}
+	}
+	return ""
+}
+
+// HeadMutation returns how many messages at the beginning of the array are cut off, except
+// the pinned ones, and the head's messages if the client does not hold them yet. isCleared
+// says that the client must forget the head that it holds. HeadMutation assumes that the
+// client receives the answer.
+func (s *Session) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0
 		s.sentHead = s.head.raws
 	}
-	return s.covered, messages, isCleared
+	for _, key := range s.shown.Head.Pinned {
+		if i, ok := s.index[key]; ok && i < s.covered && key != "" { // an unreadable message has no key
+			pinned = append(pinned, key)
+		}
+	}
+	return s.covered, pinned, messages, isCleared
 }
 
 // prefixIn returns how many tokens at the beginning of the wire the head shares with the

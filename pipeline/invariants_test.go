@@ -166,7 +166,7 @@ func (h *life) prompt(mayBeBlank bool) {
 	if rapid.IntRange(0, 4).Draw(h.t, "file") == 0 {
 		parts = append(parts, obj{"id": h.id("p"), "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", rapid.IntRange(4, 400).Draw(h.t, "image"))})
 	}
-	if rapid.IntRange(0, 4).Draw(h.t, "synthetic") == 0 {
+	if !h.isShared && rapid.IntRange(0, 4).Draw(h.t, "synthetic") == 0 { // Pi has no synthetic texts
 		parts = append(parts, obj{"type": "text", "text": "file content", "synthetic": true})
 	}
 	h.w.add(message(h.id("u"), "user", h.w.now, obj{"agent": h.agent, "model": obj{"providerID": h.model, "modelID": "m"}}, parts...))
@@ -292,8 +292,12 @@ func TestInvariant2FirstApplicationOnlyOnABust(t *testing.T) {
 
 func TestInvariant3HardPassDrainsEverything(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
-		if w.decision.Verdict == schema.Hard && len(w.session.State.Queue()) > 0 {
-			t.Fatalf("left after a hard pass: %v", w.session.State.Queue())
+		left := slices.DeleteFunc(slices.Clone(w.session.State.Queue()), func(q frozen.QueuedDrop) bool {
+			asked := w.session.unansweredPrompt() // its drop waits for the answer
+			return asked >= 0 && w.session.State.ByTag(q.Tag).MessageKey == w.session.entries[asked].header.key
+		})
+		if w.decision.Verdict == schema.Hard && len(left) > 0 {
+			t.Fatalf("left after a hard pass: %v", left)
 		}
 	})
 }

@@ -64,8 +64,8 @@ func TestFailedAnswerSeparatesNothing(t *testing.T) {
 func TestResultsBehindAStatusAreUnread(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
-		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\" | call bash c2 {\"n\":2} -> \"{9000 x}\" | call bash c3 {\"n\":3} -> \"{9000 x}\" | call bash c4 {\"n\":4} -> \"{9000 x}\"\n" +
-			"user s1: ignored \"status\"\npressure 120%")
+		s.happen("user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{900 x}\" | call bash c2 {\"n\":2} -> \"{900 x}\" | call bash c3 {\"n\":3} -> \"{900 x}\" | call bash c4 {\"n\":4} -> \"{900 x}\"\n" +
+			"user s1: ignored \"status\"\npressure 105%")
 		for tag := 3; tag <= 6; tag++ {
 			if !s.w.session.State.ByTag(tag).Active() {
 				t.Errorf("%s: the model has not read result %d", profile, tag)

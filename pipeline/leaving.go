@@ -5,11 +5,12 @@ package pipeline
 // size of these compartments, and the queued drops. The historian need not make that room
 // again.
 func (s *Session) Leaving(published *History) int {
-	shown := s.standing(published, s.State.Head)
+	shown := s.standing(published)
 	from := s.coveredBy(s.State.Head)
 	to, tokens := from, 0
-	for _, c := range shown[min(len(shown), s.State.Head.Shows()):] {
-		if end, ok := s.index[c.EndKey]; ok {
+	for i := range shown[min(len(shown), s.State.Head.Shows()):] {
+		c := &shown[s.State.Head.Shows()+i]
+		if end, ok := s.index[c.EndKey()]; ok {
 			to = max(to, end+1)
 		}
 		tokens -= len(c.Tiers[0]) / BytesPerToken

@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/magicctx/magicctx-host/pipeline/history"
+
 // MarkerProvider is the provider that the summary of the host's compaction marker
 // names.
 const MarkerProvider = "magicctx"
@@ -7,6 +9,15 @@ const MarkerProvider = "magicctx"
 // isMarker reports whether the message is the summary of the host's compaction marker.
 // No provider sees it as long as the head covers the marker's place.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
+
+// MarkAt tells the session the first message that the host's compaction marker leaves in
+// the array, zero without a marker.
+func (s *Session) MarkAt(first history.Anchor) { s.marker = first }
+
+// isMarked reports whether the host's compaction marker hides the beginning of the session.
+func (s *Session) isMarked() bool {
+	return len(s.entries) > 0 && s.marker.Key != "" && s.entries[0].header.key == s.marker.Key
+}
 
 // Marker returns the key of the message that the array begins with because of the host's
 // compaction marker. The key is empty if the array begins with the session's first

@@ -44,13 +44,13 @@ func marked(t testing.TB, turns int, ends ...int) *world {
 // ordinals returns the ordinals and keys of the messages that no compartment covers.
 func ordinals(t interface{ Fatalf(string, ...any) }, w *world) string {
 	all := w.readings.History.Compartments
-	end := history.CoveredEnd{}
-	if len(all) > 0 {
-		end = history.CoveredEnd{Ordinal: all[len(all)-1].End, Key: all[len(all)-1].EndKey}
+	var known []history.Anchor
+	for _, c := range all {
+		known = append(known, history.AnchorsOf(c.Start, c.Keys)...)
 	}
-	u, ok := w.session.Uncovered(end)
+	u, ok := w.session.Uncovered(w.covered(), known)
 	if !ok {
-		t.Fatalf("the history behind message %d is not found", end.Ordinal)
+		t.Fatalf("the history after message %d is not found", w.covered())
 	}
 	text := ""
 	for n := 1; n <= u.Messages.Total(); n++ {
@@ -89,15 +89,19 @@ func TestMarkerChangesNoWire(t *testing.T) {
 		// The next fold covers two more messages, and no more.
 		h := w.readings.History
 		h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
-			Seq: 1, Start: end + 1, End: end + 2, StartKey: fmt.Sprintf("u%d", end/2), EndKey: fmt.Sprintf("a%d", end/2),
+			Seq: 1, Start: end + 1, End: end + 2, Keys: []string{fmt.Sprintf("u%d", end/2), fmt.Sprintf("a%d", end/2)},
 			Title: "the next turn", Importance: 50, Tiers: [4]string{"More.", "Less.", "Little."},
 		})
 		w.readings.Flush = true
 		w.pass()
 		own := 0
-		for _, m := range whole[min(end+2, len(whole)):] {
+		for i, m := range whole {
+			key := w.codec.Decode(m).Key
+			if i < end+2 && !w.session.State.Head.Pins(key) {
+				continue
+			}
 			for _, u := range w.session.State.Units() {
-				if u.MessageKey == w.codec.Decode(m).Key {
+				if u.MessageKey == key {
 					own += u.Left()
 				}
 			}
@@ -123,7 +127,7 @@ func TestRevertBehindAMarkerKeepsHiddenHistory(t *testing.T) {
 		all := w.readings.History.Compartments
 		boundary := 2 * rapid.IntRange(0, 6).Draw(rt, "marker")
 		cut := rapid.IntRange(boundary+1, len(w.raw)-1).Draw(rt, "the revert keeps")
-		w.readings.History.Marker = history.CoveredEnd{Ordinal: boundary + 1, Key: fmt.Sprintf("u%d", boundary/2)}
+		w.marker = history.Anchor{Ordinal: boundary + 1, Key: fmt.Sprintf("u%d", boundary/2)}
 		array := markedAt(w, boundary)
 		w.raw, w.held, w.changed = array[:cut-boundary+1], 0, true
 		w.add(said("anew", "user", 5, 0))

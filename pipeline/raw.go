@@ -6,20 +6,13 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A RawMessage is one message of the transcript as the client sent it.
-type RawMessage struct {
-	// Key is empty if the message could not be read.
-	Key string
-	// Raw must not be changed.
-	Raw json.Value
-	// IsSummary is true for a message without an ordinal (history.IsSummary).
-	IsSummary bool
-}
-
-// Raw returns message i of the array, counted from 0.
-func (s *Session) Raw(i int) RawMessage {
-	e := &s.entries[i]
-	return RawMessage{Key: e.header.key, Raw: e.raw, IsSummary: e.isSummary()}
+// Raw returns the messages as the client sent them, in the order of the harness's store. The
+// caller must not change them.
+func (s *Session) Raw() (entries []history.Entry, raws []json.Value) {
+	for _, i := range s.inStoreOrder() {
+		entries, raws = append(entries, s.entries[i].numbered()), append(raws, s.entries[i].raw)
+	}
+	return entries, raws
 }
 
 func (e *entry) isSummary() bool {

@@ -86,7 +86,9 @@ type Signals struct {
 	// PreambleChanged says that the next request has another system prompt or other
 	// tools. It is set only for a model that binds its thinking.
 	PreambleChanged bool
-	// HeadReverted says that a revert has taken messages that the head covers.
+	// HeadReverted says that a revert has taken messages that the head covers, or that
+	// messages with a withdrawn compartment have come back. The sizes that the provider has
+	// measured then belong to another head.
 	HeadReverted bool
 	// Flush says that the user asked for a bust.
 	Flush    bool

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 	"github.com/magicctx/magicctx-host/pipeline/text"
@@ -73,9 +74,9 @@ type Session struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// freshFrom is the lowest tag that the newest Update could give. Units with lower
-	// tags were known before.
-	freshFrom int
+	// marker is the message that the array begins with because of the host's compaction
+	// marker. Without a marker it is zero.
+	marker history.Anchor
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
 	// unsent holds the keys of the messages whose patch may differ from the one in
@@ -187,7 +188,7 @@ func (s *Session) ForgetClient() {
 // (Wire.Token) of the newest request. It is empty if that request left without a wire
 // of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
+	s.sentToken = sent
 	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.header.key)
 		s.unsent[e.header.key] = true
@@ -209,7 +210,19 @@ func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen
 		s.entries = append(s.entries, e)
 		s.weigh(len(s.entries) - 1)
 	}
+	s.coverLate(unchanged)
 	return fresh
+}
+
+// coverLate covers the messages from entry i on that the harness has put between covered
+// ones after the fold, for example an aborted answer that it stored late.
+func (s *Session) coverLate(i int) {
+	for end := s.coveredBy(s.State.Head); i < end; i++ {
+		if key := s.entries[i].header.key; key != "" && !s.State.Head.Pins(key) {
+			s.State.Cover(key)
+			s.weigh(i)
+		}
+	}
 }
 
 // read adds one message and finds the tags of its units, or gives new ones.
@@ -303,8 +316,12 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 }
 
 // show makes the next rendering use the frozen state with the additions a. It refuses
-// the additions of the last rendering, unless they were committed.
+// the additions of the last rendering, unless they were committed. A head whose messages a
+// revert has taken is not shown, even if its replacement could not be stored.
 func (s *Session) show(a frozen.Additions) {
+	if a.Head == nil && s.isReverted(s.State.Head) {
+		a.Head = &frozen.Head{}
+	}
 	s.markStale(s.proposed.Edits)
 	s.proposed, s.shown = a, s.State.With(a)
 	s.markStale(a.Edits)

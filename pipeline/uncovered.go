@@ -1,6 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -11,45 +14,70 @@ type Uncovered struct {
 	Messages *history.Messages
 	// Decoded holds the messages by ordinal.
 	Decoded map[int]*transcript.Message
+	// Covered is the ordinal of the last message before them.
+	Covered int
 }
 
-// Uncovered returns the messages after the end of the newest compartment. ok is false
-// if the array does not contain that end. It decodes the messages again, so a pass must
-// not call it.
-func (s *Session) Uncovered(covered history.CoveredEnd) (u Uncovered, ok bool) {
-	ordinals, total, ok := history.Number(s.numbered(), covered)
-	if !ok {
+// Uncovered returns the messages after ordinal covered, the end of the newest compartment.
+// known holds the messages with known ordinals, in the order of their ordinals. ok is false
+// if the array holds none of them although it does not begin with the session's first
+// message. Uncovered decodes the messages again, so a pass must not call it.
+func (s *Session) Uncovered(covered int, known []history.Anchor) (u Uncovered, ok bool) {
+	places := s.inStoreOrder()
+	entries := make([]history.Entry, len(places))
+	for j, i := range places {
+		entries[j] = s.entries[i].numbered()
+	}
+	if !history.IsAnchored(entries, known) {
 		return u, false
 	}
-	var places []int
-	for i, n := range ordinals {
-		if n > covered.Ordinal {
-			places = append(places, i)
+	ordinals := history.Number(entries, known)
+	total, first := covered, len(ordinals)
+	for j, n := range slices.Backward(ordinals) {
+		total = max(total, n)
+		if n > covered {
+			first = j
 		}
 	}
+	places, ordinals = places[first:], ordinals[first:]
 	decoded, list := make([]transcript.Message, len(places)), make([]history.Message, len(places))
 	inParallel(len(places), func(j int) {
 		i := places[j]
 		decoded[j] = s.Codec.Decode(s.entries[i].raw)
-		list[j] = history.MessageOf(&decoded[j], ordinals[i], s.rawTokens(i))
+		list[j] = history.MessageOf(&decoded[j], ordinals[j], s.rawTokens(i))
 		list[j].Reads = s.readTokens(i)
 	})
+	list = slices.DeleteFunc(list, func(m history.Message) bool { return m.Ordinal <= covered || m.Key == "" })
 	u.Decoded = make(map[int]*transcript.Message, len(places))
 	for j := range decoded {
-		u.Decoded[list[j].Ordinal] = &decoded[j]
+		if ordinals[j] > covered && decoded[j].Key != "" {
+			u.Decoded[ordinals[j]] = &decoded[j]
+		}
 	}
-	u.Messages = history.NewMessages(list, total)
+	u.Messages, u.Covered = history.NewMessages(list, total), covered
 	return u, true
 }
 
-// numbered returns the entry of each message for history.Number.
-func (s *Session) numbered() []history.Entry {
-	all := make([]history.Entry, len(s.entries))
-	for i := range s.entries {
-		e := &s.entries[i]
-		all[i] = history.Entry{Key: e.header.key, IsSummary: e.isSummary()}
+// inStoreOrder returns the places of the entries in the order of the harness's store, in
+// which messages are numbered. A harness's compaction can keep turns: the array then begins
+// with the summary, although that was written after these turns.
+func (s *Session) inStoreOrder() []int {
+	places, times := make([]int, len(s.entries)), make([]int64, len(s.entries))
+	for i := range places {
+		places[i], times[i] = i, s.entries[i].header.created
+		if times[i] == 0 && i > 0 { // an unreadable message follows the one before it
+			times[i] = times[i-1]
+		}
 	}
-	return all
+	if s.Codec.Vocabulary().StoresByTime {
+		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
+	}
+	return places
+}
+
+// numbered returns the message for history.Number.
+func (e *entry) numbered() history.Entry {
+	return history.Entry{Key: e.header.key, IsSummary: e.isSummary()}
 }
 
 // rawTokens returns the host's count of a message with nothing dropped.

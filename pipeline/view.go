@@ -9,19 +9,19 @@ import (
 
 // view returns the part of the session that rules may read.
 func (s *Session) view(p render.Profile, binds bool, head headChange) rule.View {
-	v := rule.View{State: s.State.With(frozen.Additions{Head: head.head}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
-	step := 0
+	v := rule.View{State: s.State.With(frozen.Additions{Head: head.head, Covered: head.keys}), ReclaimUpTo: s.Meta.ReclaimUpTo, Messages: make([]rule.Message, len(s.entries))}
+	step, asked := 0, s.unansweredPrompt()
 	for i := range s.entries {
 		e := &s.entries[i]
 		m := &v.Messages[i]
 		if e.header.role == transcript.Assistant {
 			step++
 		}
-		if i < head.covered {
+		if i < head.covered && !v.State.Head.Pins(e.header.key) {
 			m.Silent, m.Step = true, step
 			continue
 		}
-		m.Items, m.Silent = e.items, e.traits.silent
+		m.Items, m.Silent, m.IsAsked = e.items, e.traits.silent, i == asked
 		if e.header.role == transcript.Assistant {
 			m.Role, m.HidesCalls, m.KeepsCall = rule.Assistant, e.mayExposeCalls(p), s.hasToKeepCall(i, p, binds)
 			mayLeave, mustStay := e.traits.leavesOut(p)

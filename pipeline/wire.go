@@ -236,7 +236,7 @@ func (s *Session) renderEntry(i int) rendering {
 	}, f)
 	r.hash = r.Raw.Hash()
 	r.rawHash = identified(r.hash, m)
-	if i < s.covered { // the head stands for the message
+	if s.isCovered(i) {
 		r.Wire, r.hash = render.WireMessage{Key: m.Key, Role: m.Role}, render.Hash{}
 		return r
 	}
@@ -314,7 +314,7 @@ func (s *Session) memorize(i int, r rendering, w *Wire) bool {
 	e.decoded, e.patch, e.hash, e.rawHash, e.tokens, e.bytes = nil, r.patch, r.hash, r.rawHash, r.tokens, r.bytes
 	e.fusesWithNext, e.rawFusesWithNext, e.spared = r.Wire.FusesWithNext(), r.Raw.FusesWithNext(), r.spared
 	s.unsent[e.header.key] = true
-	if i >= s.covered {
+	if !s.isCovered(i) {
 		w.anew[i] = r.Rendered
 	}
 	w.Err = cmp.Or(w.Err, r.err)

@@ -17,6 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/rule"
+	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -63,6 +64,11 @@ type world struct {
 	thought    map[string]string
 	isAnswered bool
 
+	// past names the prompts that were answered, or not the newest ones, at some time.
+	past map[string]bool
+
+	// marker is the first message that the host's compaction marker leaves.
+	marker   history.Anchor
 	decision Decision
 	result   Wire
 	wire     []render.WireMessage // of the last pass, without messages that have no blocks
@@ -127,7 +133,11 @@ func (w *world) restart() {
 	}
 	state := frozen.NewState(w.store.counter, slices.Concat(w.store.units, w.unsaved), w.store.edits, w.store.queue)
 	state.Setup = w.store.setup
-	state.SetHead(w.store.head)
+	var compartments []history.Compartment
+	if w.readings.History != nil {
+		compartments = w.readings.History.Compartments
+	}
+	state.SetHead(w.store.head, CoveredKeys(w.store.head, compartments))
 	state.Bind(slices.Collect(maps.Values(w.store.bound))...)
 	w.session = NewSession(cfg, w.store.meta, state)
 	w.held = 0
@@ -173,6 +183,7 @@ func (w *world) pass() {
 	}
 	w.unsaved = append(w.unsaved, w.session.Update(w.held, slices.Clone(w.raw[w.held:]), w.sent)...)
 	w.askModel()
+	w.session.MarkAt(w.marker)
 	w.held = len(w.raw)
 	w.readings.Now = w.now
 	if w.profileOf != nil {
@@ -205,8 +216,13 @@ func (w *world) pass() {
 	w.store.bind(w.session.Unstored(), r.Lost)
 	w.session.Commit(d, r, w.session.After(d, r, w.now))
 	w.store.setup, w.store.meta, w.store.head = w.session.State.Setup, w.session.Meta, w.session.State.Head
-	if h := w.readings.History; h != nil { // the pass deletes the compartments that a revert has taken
-		h.Compartments = h.Compartments[:w.session.Standing(h)]
+	if h := w.readings.History; h != nil { // the host does the same after a revert
+		kept, restored := w.session.Standing(h)
+		h.Withdrawn = append(slices.Clip(h.Withdrawn), h.Compartments[kept:]...)
+		h.Compartments = append(slices.Clip(h.Compartments[:kept]), restored...)
+		for _, c := range restored {
+			h.Withdrawn = slices.DeleteFunc(slices.Clone(h.Withdrawn), func(w history.Compartment) bool { return w.Start == c.Start && w.EndKey() == c.EndKey() })
+		}
 	}
 	w.store.counter = w.session.State.TagCounter
 	w.store.units = append(w.store.units, w.unsaved...)
@@ -232,7 +248,7 @@ func (w *world) apply() {
 	w.previous, w.wire = w.wire, nil
 	chain := Chain{}
 	var whole []render.Rendered
-	start, head, isCleared := w.session.HeadMutation()
+	start, pinned, head, isCleared := w.session.HeadMutation()
 	if head != nil || isCleared {
 		w.head = head
 	}
@@ -244,9 +260,12 @@ func (w *world) apply() {
 		chain = chain.next(wm.Hash())
 		w.wire = append(w.wire, wm)
 	}
-	for _, raw := range w.raw[start:] {
+	for i, raw := range w.raw {
 		codec := w.codec
 		key := codec.Decode(raw).Key
+		if i < start && !slices.Contains(pinned, key) {
+			continue
+		}
 		patched, err := render.Apply(raw, w.patches[key])
 		if err != nil {
 			w.t.Fatalf("apply to %s: %v", key, err)
@@ -268,9 +287,69 @@ func (w *world) apply() {
 	if hits := render.Validate(profile, whole, render.Whole(whole, w.result.Setup.Binds)); len(hits) > 0 {
 		w.t.Fatalf("%s would refuse the whole wire: %v\n%s", profile.Name, hits, w.text())
 	}
+	w.checkPrompt()
 	if watch != nil {
 		watch(w)
 	}
+}
+
+// checkPrompt fails if the newest prompt of the user is not answered yet and does not stand
+// verbatim on the wire. It holds for every pass of every test.
+func (w *world) checkPrompt() {
+	w.t.Helper()
+	if w.past == nil {
+		w.past = make(map[string]bool)
+	}
+	isPast := false // the model has answered the prompt, or a newer one has come
+	for _, raw := range slices.Backward(w.raw) {
+		m := w.codec.Decode(raw)
+		if m.Role == transcript.Assistant && !m.Summary && !m.Errored && (m.Finish == transcript.EndsTurn || m.Finish == transcript.EndsOtherwise) {
+			isPast = true
+		}
+		typed, isPrompt := typedIn(&m)
+		if !isPrompt {
+			continue
+		}
+		// A revert can make a prompt the newest one again after a rule has shortened it.
+		if !isPast && !w.past[m.Key] {
+			sent := w.textOf(m.Key)
+			for _, one := range typed {
+				if !strings.Contains(sent, one) {
+					w.t.Fatalf("the request lacks the prompt %s: %.200q\nit has %.200q\n%s", m.Key, one, sent, w.text())
+				}
+			}
+		}
+		isPast, w.past[m.Key] = true, w.past[m.Key] || isPast
+	}
+}
+
+// typedIn returns what the user has typed in a message, and whether the message is a prompt.
+func typedIn(m *transcript.Message) (typed []string, isPrompt bool) {
+	if m.Role != transcript.User || m.Hidden {
+		return nil, false
+	}
+	for _, p := range m.Parts {
+		switch words := strings.TrimSpace(text.StripInjections(p.Text)); {
+		case p.Hidden:
+		case p.Kind == transcript.File:
+			isPrompt = true
+		case p.Kind == transcript.Text && p.Origin == transcript.FromUser && words != "":
+			typed, isPrompt = append(typed, words), true
+		}
+	}
+	return typed, isPrompt
+}
+
+// textOf returns the texts of a message on the wire, without injected blocks.
+func (w *world) textOf(key string) (sent string) {
+	for _, m := range w.wire {
+		for _, b := range m.Blocks {
+			if m.Key == key {
+				sent += text.StripInjections(b.Text) + "\n"
+			}
+		}
+	}
+	return sent
 }
 
 // covered returns how many messages the compartments cover.
@@ -286,10 +365,33 @@ func (w *world) publish(through, importance int) {
 	h, from := w.readings.History, w.covered()
 	h.Compartments = append(slices.Clone(h.Compartments), history.Compartment{
 		Seq: len(h.Compartments), Start: from + 1, End: through + 1,
-		StartKey: w.codec.Decode(w.raw[from]).Key, EndKey: w.codec.Decode(w.raw[through]).Key,
+		Keys: w.keys(from, through), AfterSummary: w.session.SummaryKey(),
 		Title: fmt.Sprintf("part %d", len(h.Compartments)), Importance: importance,
 		Tiers: [4]string{fmt.Sprintf("All about %d to %d.", from+1, through+1), "Less.", "Little."},
 	})
+}
+
+// keys returns the keys of the messages from one index through another.
+func (w *world) keys(from, through int) (keys []string) {
+	for _, raw := range w.raw[from : through+1] {
+		keys = append(keys, w.codec.Decode(raw).Key)
+	}
+	return keys
+}
+
+// compact does the work of the harness's own compaction: a summary takes the place of the
+// first n messages of the array.
+func (w *world) compact(n int) {
+	kept := w.raw[n:]
+	w.raw, w.held, w.changed = nil, 0, true
+	if w.codec == (transcript.Pi{}) {
+		w.raw = append(w.raw, mjson.Value(`{"id":"compacted","message":{"role":"compactionSummary","summary":"The harness's own summary.","timestamp":1}}`))
+	} else {
+		w.raw = append(w.raw,
+			mjson.Value(`{"info":{"id":"compaction","role":"user","time":{"created":1}},"parts":[{"id":"p","type":"compaction","auto":false}]}`),
+			mjson.Value(`{"info":{"id":"compacted","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":1,"completed":1}},"parts":[{"id":"q","type":"text","text":"The harness's own summary."}]}`))
+	}
+	w.raw = append(w.raw, kept...)
 }
 
 // extends reports whether the wire begins with the whole previous wire.

@@ -195,6 +195,9 @@ type WireMutation struct {
 	Cause string `json:"cause,omitzero"`
 	// Start is the index of the first message that stays on the wire.
 	Start int `json:"start"`
+	// Pinned lists the ids of messages before Start that stay on the wire all the
+	// same. They come after the head, in their order.
+	Pinned []string `json:"pinned,omitempty"`
 	// Head holds the synthetic messages in front of the tail, in the harness's
 	// format. It is absent if its bytes are the same as in the last answer.
 	Head []json.Value `json:"head,omitempty"`

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/internal/json"
 )
 
 // A CompartmentRow is a summary of the raw messages with the ordinals Start to
@@ -15,19 +17,22 @@ import (
 type CompartmentRow struct {
 	// Seq is the number of the compartment: 0, 1, 2 and so on. Writes ignore it, because the store numbers
 	// the rows itself.
-	Seq              int
-	Start, End       int
-	StartKey, EndKey string // keys of the messages Start and End
-	Title            string
-	Tiers            [4]string // the longest first
-	Importance       int       // stored as a number from 1 to 100
-	Episode          string
+	Seq        int
+	Start, End int
+	Keys       []string // of each message from Start to End, empty if it is unreadable
+	// AfterSummary is the key of the harness's own summary that the array began with. It is empty if the
+	// array began with the session's first message.
+	AfterSummary string
+	Title        string
+	Tiers        [4]string // the longest first
+	Importance   int       // stored as a number from 1 to 100
+	Episode      string
 	// Missing lists anchors of the raw messages that no tier holds, for example
 	// "src/a.go · E1234". Fidelity is the share of anchors that a tier holds,
 	// stored as a number from 0 to 1.
 	Missing   string
 	Fidelity  float64
-	MadeBy    string // "model", "repaired", "fallback" or "extractive"
+	MadeBy    string // "model", "repaired", "fallback", "extractive", or MadeByHarness
 	Model     string
 	RawTokens int   // of the raw messages
 	CreatedAt int64 // Unix ms; a row stored with 0 gets the time of the write
@@ -35,6 +40,9 @@ type CompartmentRow struct {
 
 // MadeByExtraction is the value of CompartmentRow.MadeBy for a compartment that no model has written.
 const MadeByExtraction = "extractive"
+
+// MadeByHarness is the value of CompartmentRow.MadeBy for a compartment whose text is the harness's own summary.
+const MadeByHarness = "harness"
 
 // A HistoryEnd says where the compartments of a session end. A run reads it when it begins. If it has changed
 // by the time of the publication, the publication is refused.
@@ -50,9 +58,10 @@ type HistoryEnd struct {
 const (
 	publishedTable = "compartments"
 	stagedTable    = "recomp_compartments"
+	withdrawnTable = "withdrawn_compartments"
 )
 
-const compartmentColumns = `seq, start_ordinal, end_ordinal, start_key, end_key, title, p1, p2, p3, p4,
+const compartmentColumns = `seq, start_ordinal, end_ordinal, message_keys, after_summary, title, p1, p2, p3, p4,
 	importance, episode, missing, fidelity, made_by, model, raw_tokens, created_at`
 
 // The SQL statements for compartments, by table.
@@ -61,7 +70,7 @@ var (
 )
 
 func init() {
-	for _, table := range []string{publishedTable, stagedTable} {
+	for _, table := range []string{publishedTable, stagedTable, withdrawnTable} {
 		compartmentSelectSQL[table] = `SELECT ` + compartmentColumns + ` FROM ` + table + `
 			WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3
 			ORDER BY seq`
@@ -96,8 +105,10 @@ func readCompartments(c *sqlite3.Conn, key Key) (rows []CompartmentRow, err erro
 }
 
 func readCompartment(s *sqlite3.Stmt) CompartmentRow {
+	var keys []string
+	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // without keys, the compartment covers the messages before its end by their place
 	return CompartmentRow{
-		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), StartKey: s.ColumnText(3), EndKey: s.ColumnText(4),
+		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), Keys: keys, AfterSummary: s.ColumnText(4),
 		Title:      s.ColumnText(5),
 		Tiers:      [4]string{s.ColumnText(6), s.ColumnText(7), s.ColumnText(8), s.ColumnText(9)},
 		Importance: s.ColumnInt(10), Episode: s.ColumnText(11), Missing: s.ColumnText(12), Fidelity: s.ColumnFloat(13),
@@ -128,7 +139,11 @@ func insertCompartments(tx *transaction, table string, key Key, end HistoryEnd, 
 		if r.CreatedAt == 0 {
 			r.CreatedAt = now
 		}
-		_, err := tx.exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, r.StartKey, r.EndKey,
+		keys, err := json.Marshal(r.Keys)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, string(keys), r.AfterSummary,
 			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.Episode, r.Missing,
 			clampShare(r.Fidelity), r.MadeBy, r.Model, r.RawTokens, r.CreatedAt)
 		if err != nil {

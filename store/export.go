@@ -35,6 +35,7 @@ var exported = []struct{ name, where string }{
 	{"compartments", ofSession},
 	{"compartment_events", ofSession},
 	{"recomp_compartments", ofSession},
+	{"withdrawn_compartments", ofSession},
 	{"user_observations", ofSession},
 	{"historian_runs", ofSession},
 	{"thinking", ofSession},

@@ -46,7 +46,7 @@ var writes = map[string]struct {
 			must(t, s.PublishHistory(t.Context(), whole(t, s)))
 		},
 		func(t *testing.T, s *Store) error {
-			_, err := s.InvalidateCompartments(t.Context(), key, 6)
+			_, err := s.WithdrawCompartments(t.Context(), key, 6)
 			return err
 		},
 	},
@@ -91,7 +91,7 @@ var writes = map[string]struct {
 
 func head(epoch int) *HeadRow {
 	return &HeadRow{
-		Epoch: epoch, ThroughKey: "msg_9", ThroughOrdinal: 9, ThroughTag: 4, Baseline: "<session-history/>", Acknowledgement: "I have read it.", Delta: "<new/>",
+		Epoch: epoch, ThroughKey: "msg_9", ThroughOrdinal: 9, Pinned: `["msg_8"]`, Baseline: "<session-history/>", Acknowledgement: "I have read it.", Delta: "<new/>",
 		BaselineSeq: 1, DeltaSeq: -1, BaselineTokens: 900, DeltaTokens: 9, Sections: `{"history":900}`, Memories: `[1]`, MemoryID: 1, ChangeID: 2,
 		FoldedPass: 2, FoldedAt: now, FoldReason: "first", ModelKey: "anthropic/claude", DocsHash: "d0c5",
 	}

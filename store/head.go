@@ -18,8 +18,10 @@ type HeadRow struct {
 	// ordinal is 0.
 	ThroughKey     string
 	ThroughOrdinal int
-	// ThroughTag is the highest tag of a unit in the covered messages.
-	ThroughTag                       int
+	// AfterSummary is CompartmentRow.AfterSummary of the newest covered compartment.
+	AfterSummary string
+	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
+	Pinned                           string
 	Baseline, Acknowledgement, Delta string
 	// BaselineSeq and DeltaSeq are the newest compartments in the two texts. A text without compartments has
 	// -1.
@@ -50,7 +52,7 @@ func upsertHead(tx *transaction, key Key, h *HeadRow) error {
 	if h == nil {
 		return nil
 	}
-	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.ThroughTag,
+	_, err := tx.exec(headUpsertSQL, key.Harness, key.Session, h.Epoch, h.Generation, h.ThroughKey, h.ThroughOrdinal, h.AfterSummary, h.Pinned,
 		h.Baseline, h.Acknowledgement, h.Delta, h.BaselineSeq, h.DeltaSeq, h.BaselineTokens, h.DeltaTokens,
 		h.Sections, h.Memories, h.MemoryID, h.ChangeID, h.FoldedPass, h.FoldedAt, h.FoldReason, h.ModelKey, h.DocsHash)
 	if err != nil {
@@ -64,11 +66,11 @@ func readHead(c *sqlite3.Conn, key Key) (head *HeadRow, err error) {
 	err = scan(c, headSelectSQL, func(s *sqlite3.Stmt) {
 		head = &HeadRow{
 			Epoch: count(s, 0), Generation: s.ColumnInt(1), Refold: s.ColumnBool(2),
-			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), ThroughTag: count(s, 5),
-			Baseline: s.ColumnText(6), Acknowledgement: s.ColumnText(7), Delta: s.ColumnText(8),
-			BaselineSeq: s.ColumnInt(9), DeltaSeq: s.ColumnInt(10), BaselineTokens: count(s, 11), DeltaTokens: count(s, 12),
-			Sections: s.ColumnText(13), Memories: s.ColumnText(14), MemoryID: s.ColumnInt64(15), ChangeID: s.ColumnInt64(16),
-			FoldedPass: count(s, 17), FoldedAt: s.ColumnInt64(18), FoldReason: s.ColumnText(19), ModelKey: s.ColumnText(20), DocsHash: s.ColumnText(21),
+			ThroughKey: s.ColumnText(3), ThroughOrdinal: count(s, 4), AfterSummary: s.ColumnText(5), Pinned: s.ColumnText(6),
+			Baseline: s.ColumnText(7), Acknowledgement: s.ColumnText(8), Delta: s.ColumnText(9),
+			BaselineSeq: s.ColumnInt(10), DeltaSeq: s.ColumnInt(11), BaselineTokens: count(s, 12), DeltaTokens: count(s, 13),
+			Sections: s.ColumnText(14), Memories: s.ColumnText(15), MemoryID: s.ColumnInt64(16), ChangeID: s.ColumnInt64(17),
+			FoldedPass: count(s, 18), FoldedAt: s.ColumnInt64(19), FoldReason: s.ColumnText(20), ModelKey: s.ColumnText(21), DocsHash: s.ColumnText(22),
 		}
 	}, key.Harness, key.Session)
 	return head, err

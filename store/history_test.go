@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	folded(0)
 	must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 6), compartment(7, 9))))
 	needs("after a publication", false)
-	_, err := s.InvalidateCompartments(t.Context(), key, 10)
+	_, err := s.WithdrawCompartments(t.Context(), key, 10)
 	must(t, err)
 	needs("after a revert behind the last compartment", false)
 
@@ -70,7 +71,7 @@ func TestReplacedCompartmentsNeedAFold(t *testing.T) {
 	folded(read.Generation)
 	needs("after a fold of the new ones", false)
 
-	_, err = s.InvalidateCompartments(t.Context(), key, 3)
+	_, err = s.WithdrawCompartments(t.Context(), key, 3)
 	must(t, err)
 	needs("after a revert", true)
 }
@@ -95,7 +96,7 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		rows = stored(rows...)
 		must(t, s.ReleaseLease(t.Context(), key, runner))
 
-		removed, err := s.InvalidateCompartments(t.Context(), key, test.from)
+		removed, err := s.WithdrawCompartments(t.Context(), key, test.from)
 		must(t, err)
 		same(t, fmt.Sprint("removed from ", test.from), removed, rows[test.left:])
 		same(t, fmt.Sprint("left from ", test.from), compartments(t, s), rows[:test.left])
@@ -106,6 +107,28 @@ func TestRevertRemovesExactlyTheCompartmentsWithoutTheirEnd(t *testing.T) {
 		must(t, err)
 		if len(observations(t, s)) != 1 || len(m.Memories) != 1 {
 			t.Errorf("from %d: observations or memories are gone", test.from)
+		}
+
+		// The messages come back, and their compartments with them.
+		withdrawn, err := s.WithdrawnCompartments(t.Context(), key)
+		must(t, err)
+		var seqs []int
+		for i := range withdrawn {
+			if seqs = append(seqs, i); withdrawn[i].Seq != i {
+				t.Errorf("from %d: withdrawn compartment %d has number %d", test.from, i, withdrawn[i].Seq)
+			}
+		}
+		_, end, err := s.CompartmentsOf(t.Context(), key)
+		must(t, err)
+		if len(withdrawn) > 0 {
+			if err := s.RestoreCompartments(t.Context(), key, HistoryEnd{Seq: 9, Ordinal: 99}, seqs); !errors.Is(err, ErrStale) {
+				t.Errorf("from %d: restored after an end that is not there: %v", test.from, err)
+			}
+			must(t, s.RestoreCompartments(t.Context(), key, end, seqs))
+		}
+		same(t, fmt.Sprint("restored from ", test.from), compartments(t, s), rows)
+		if withdrawn, err = s.WithdrawnCompartments(t.Context(), key); err != nil || len(withdrawn) > 0 {
+			t.Errorf("from %d: %d compartments are still withdrawn, %v", test.from, len(withdrawn), err)
 		}
 		acquire(t, s, "next")
 		next := publication(t, s)
@@ -177,7 +200,7 @@ func TestRevertCutsTheStagedRecomp(t *testing.T) {
 		s := openIn(t, t.TempDir())
 		begin(t, s)
 		must(t, s.SaveStaging(t.Context(), key, runner, Staging{Start: test.start, End: test.end, Compartments: staged}))
-		_, err := s.InvalidateCompartments(t.Context(), key, test.from)
+		_, err := s.WithdrawCompartments(t.Context(), key, test.from)
 		must(t, err)
 		got, found, err := s.Staged(t.Context(), key)
 		must(t, err)
@@ -218,7 +241,7 @@ func TestForkInheritsHistory(t *testing.T) {
 	original := contents(t, s)
 	fork := Key{"opencode", "fork"}
 	rows := compartments(t, s)[:1]
-	rows[0].EndKey = "msg_of_the_fork"
+	rows[0].Keys = []string{"msg_of_the_fork"}
 	inherit := func(head *HeadRow) Snapshot {
 		t.Helper()
 		c := commit(fork, 1)

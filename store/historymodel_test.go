@@ -253,7 +253,7 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 			},
 			"revert": func(rt *rapid.T) {
 				from := rapid.IntRange(1, 40).Draw(rt, "from")
-				removed, err := s.InvalidateCompartments(ctx, key, from)
+				removed, err := s.WithdrawCompartments(ctx, key, from)
 				ok(rt, err)
 				want := m.rows[:0:0]
 				if m.known {

@@ -85,14 +85,10 @@ func (s *Store) publish(ctx context.Context, p Publication, replaces bool) error
 		if err := checkLease(tx, p.Key, p.Holder, last.End, now); err != nil {
 			return err
 		}
-		end, err := readHistoryEnd(tx.scan, p.Key)
-		if err != nil {
+		if err := checkEnd(tx, p.Key, p.After); err != nil {
 			return err
 		}
-		if end != p.After {
-			return fmt.Errorf("%w: it ended with message %d and compartment %d, now with %d and %d",
-				ErrStale, p.After.Ordinal-1, p.After.Seq-1, end.Ordinal-1, end.Seq-1)
-		}
+		end := p.After
 		if replaces {
 			if err := removeForPromotion(tx, p.Key, last.End); err != nil {
 				return err
@@ -106,6 +102,19 @@ func (s *Store) publish(ctx context.Context, p Publication, replaces bool) error
 	})
 	if err != nil {
 		return fmt.Errorf("publish history of %s: %w", p.Key, err)
+	}
+	return nil
+}
+
+// checkEnd fails with ErrStale if the history of a session does not end at after any more.
+func checkEnd(tx *transaction, key Key, after HistoryEnd) error {
+	end, err := readHistoryEnd(tx.scan, key)
+	if err != nil {
+		return err
+	}
+	if end != after {
+		return fmt.Errorf("%w: it ended with message %d and compartment %d, now with %d and %d",
+			ErrStale, after.Ordinal-1, after.Seq-1, end.Ordinal-1, end.Seq-1)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 // compartment covers the messages start to end.
 func compartment(start, end int) CompartmentRow {
 	return CompartmentRow{
-		Start: start, End: end, StartKey: fmt.Sprint("msg_", start), EndKey: fmt.Sprint("msg_", end),
+		Start: start, End: end, Keys: []string{fmt.Sprint("msg_", start), fmt.Sprint("msg_", end)},
 		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
 		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
 	}
@@ -155,7 +155,7 @@ func TestBugH15SequencesHaveNoGap(t *testing.T) {
 			return s.PublishHistory(t.Context(), publication(t, s, compartment(1, 3), compartment(4, 5)))
 		}, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { return s.PublishHistory(t.Context(), publication(t, s, compartment(6, 9))) }, [][2]int{{1, 3}, {4, 5}, {6, 9}}},
-		{func() error { _, err := s.InvalidateCompartments(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
+		{func() error { _, err := s.WithdrawCompartments(t.Context(), key, 7); return err }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { return s.ReleaseLease(t.Context(), key, runner) }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error { acquire(t, s, runner); return nil }, [][2]int{{1, 3}, {4, 5}}},
 		{func() error {
@@ -233,11 +233,11 @@ func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 			must(t, s.PublishHistory(t.Context(), publication(t, s, compartment(1, 2))))
 		}, ErrStale},
 		"its messages were reverted": {func(t *testing.T, s *Store) {
-			_, err := s.InvalidateCompartments(t.Context(), key, 9)
+			_, err := s.WithdrawCompartments(t.Context(), key, 9)
 			must(t, err)
 		}, ErrStale},
 		"later messages were reverted": {func(t *testing.T, s *Store) {
-			_, err := s.InvalidateCompartments(t.Context(), key, 10)
+			_, err := s.WithdrawCompartments(t.Context(), key, 10)
 			must(t, err)
 		}, nil},
 		"renewed in time": {func(t *testing.T, s *Store) {
@@ -355,9 +355,9 @@ func TestAcquiringAgainKeepsTheNoteOfARevert(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)
 	p := publication(t, s, compartment(1, 6))
-	_, err := s.InvalidateCompartments(t.Context(), key, 5)
+	_, err := s.WithdrawCompartments(t.Context(), key, 5)
 	must(t, err)
-	_, err = s.InvalidateCompartments(t.Context(), key, 8)
+	_, err = s.WithdrawCompartments(t.Context(), key, 8)
 	must(t, err)
 	s.clock.(*clock.Manual).Advance(2 * LeaseTerm)
 	acquire(t, s, runner)

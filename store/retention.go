@@ -80,6 +80,8 @@ var rowsOfSession = []string{
 		SELECT seq FROM compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
 		SELECT seq FROM recomp_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
+	`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq IN (
+		SELECT seq FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM compartment_events WHERE harness = ?1 AND session_id = ?2 AND event IN (
 		SELECT event FROM compartment_events WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`,
 	`DELETE FROM user_observations WHERE harness = ?1 AND session_id = ?2 AND hash IN (

@@ -11,37 +11,92 @@ import (
 //go:embed query/history_cut.sql
 var historyCutSQL string
 
-// InvalidateCompartments records that a revert has removed all messages from ordinal from on. It removes the
-// compartments that cover one of these messages, with the events of these messages, and returns the
+//go:embed query/compartments_withdraw.sql
+var withdrawSQL string
+
+// WithdrawCompartments records that a revert has removed all messages from ordinal from on. It withdraws the
+// compartments that cover one of these messages, removes the events of these messages, and returns the
 // compartments in order. Earlier messages that these compartments covered belong to the tail again.
 // Observations about the user and memories stay, because the user did say them.
 //
-// InvalidateCompartments also removes staged compartments of these messages. A run that holds the session's
-// lease can no longer publish one of them (ErrStale). If a compartment was removed, the head has to be folded
+// WithdrawCompartments also removes staged compartments of these messages. A run that holds the session's
+// lease can no longer publish one of them (ErrStale). If a compartment was withdrawn, the head has to be folded
 // again (HeadRow.Refold).
-func (s *Store) InvalidateCompartments(ctx context.Context, key Key, from int) (removed []CompartmentRow, err error) {
+func (s *Store) WithdrawCompartments(ctx context.Context, key Key, from int) (withdrawn []CompartmentRow, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
-		removed = nil
+		withdrawn = nil
 		err := tx.scan(compartmentSelectSQL[publishedTable],
-			func(row *sqlite3.Stmt) { removed = append(removed, readCompartment(row)) }, key.Harness, key.Session, from)
+			func(row *sqlite3.Stmt) { withdrawn = append(withdrawn, readCompartment(row)) }, key.Harness, key.Session, from)
 		if err != nil {
 			return err
 		}
 		if err := cutStaging(tx, key, from); err != nil {
 			return err
 		}
-		for _, query := range []string{compartmentDeleteSQL[publishedTable], eventDeleteSQL} {
+		for _, query := range []string{withdrawSQL, compartmentDeleteSQL[publishedTable], eventDeleteSQL} {
 			if _, err := tx.exec(query, key.Harness, key.Session, from); err != nil {
 				return err
 			}
 		}
-		_, err = tx.exec(historyCutSQL, key.Harness, key.Session, from, len(removed) > 0)
+		_, err = tx.exec(historyCutSQL, key.Harness, key.Session, from, len(withdrawn) > 0)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("invalidate compartments of %s from message %d on: %w", key, from, err)
+		return nil, fmt.Errorf("withdraw compartments of %s from message %d on: %w", key, from, err)
 	}
-	return removed, nil
+	return withdrawn, nil
+}
+
+// WithdrawnCompartments returns the withdrawn compartments of a session in the order of their withdrawal.
+func (s *Store) WithdrawnCompartments(ctx context.Context, key Key) (rows []CompartmentRow, err error) {
+	err = s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, compartmentSelectSQL[withdrawnTable],
+			func(row *sqlite3.Stmt) { rows = append(rows, readCompartment(row)) }, key.Harness, key.Session, 0)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read withdrawn compartments of %s: %w", key, err)
+	}
+	return rows, nil
+}
+
+// RestoreCompartments appends the withdrawn compartments with the numbers seqs, in that order, to the published ones, because their messages have come
+// back. after is the end of the history that the caller has read. If it has changed, RestoreCompartments fails
+// with ErrStale.
+func (s *Store) RestoreCompartments(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		if err := checkEnd(tx, key, after); err != nil {
+			return err
+		}
+		var rows []CompartmentRow
+		for _, seq := range seqs {
+			err := tx.scan(compartmentSelectSQL[withdrawnTable], func(row *sqlite3.Stmt) {
+				if r := readCompartment(row); r.Seq == seq {
+					rows = append(rows, r)
+				}
+			}, key.Harness, key.Session, 0)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.exec(`DELETE FROM withdrawn_compartments WHERE harness = ?1 AND session_id = ?2 AND seq = ?3`,
+				key.Harness, key.Session, seq); err != nil {
+				return err
+			}
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		if err := insertCompartments(tx, publishedTable, key, after, rows, s.clock.Now()); err != nil {
+			return err
+		}
+		_, err := tx.exec(`
+			UPDATE histories SET frontier = max(frontier, ?3)
+			WHERE harness = ?1 AND session_id = ?2`, key.Harness, key.Session, rows[len(rows)-1].End+1)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("restore compartments of %s: %w", key, err)
+	}
+	return nil
 }
 
 // cutStaging removes the staged compartments of the messages from ordinal from on. If the range of a partial

@@ -35,7 +35,7 @@ func wantCovered(t *testing.T, j historian.Job, res historian.Result) {
 	t.Helper()
 	next := j.Chunk.Start
 	for _, c := range res.Compartments {
-		if c.Start != next || c.End < c.Start || c.StartKey == "" || c.EndKey == "" || c.Tiers[0] == "" || c.Title == "" {
+		if c.Start != next || c.End < c.Start || len(c.Keys) != c.End-c.Start+1 || c.Tiers[0] == "" || c.Title == "" {
 			t.Errorf("compartment %+v, want one from %d on", c, next)
 		}
 		next = c.End + 1

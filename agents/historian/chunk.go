@@ -1,7 +1,6 @@
 package historian
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,20 +50,19 @@ func (c *Chunk) check() error {
 			return fmt.Errorf("the line of message %d stands at the place of message %d", line.Ordinal, c.Start+i)
 		}
 	}
-	if first, _ := c.keys(Range{c.Start, c.End}); first == "" {
+	if c.isUnreadable(Range{c.Start, c.End}) {
 		return fmt.Errorf("no message of the chunk %v can be read", Range{c.Start, c.End})
 	}
 	return nil
 }
 
-// keys returns the keys of the first and the last readable message of a range. Both are empty if no message
-// is readable.
-func (c *Chunk) keys(r Range) (first, last string) {
+// keys returns the key of each message of a range. The key of an unreadable message is empty.
+func (c *Chunk) keys(r Range) []string {
+	keys := make([]string, 0, r.End-r.Start+1)
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
-		first = cmp.Or(first, line.Key)
-		last = cmp.Or(line.Key, last)
+		keys = append(keys, line.Key)
 	}
-	return first, last
+	return keys
 }
 
 // isSilent reports whether a range has no words: it holds only tool calls and unreadable messages.
@@ -80,8 +78,7 @@ func (c *Chunk) isSilent(r Range) bool {
 
 // isUnreadable reports whether no message of a range can be read.
 func (c *Chunk) isUnreadable(r Range) bool {
-	first, _ := c.keys(r)
-	return first == ""
+	return !slices.ContainsFunc(c.keys(r), func(key string) bool { return key != "" })
 }
 
 // A Role says who wrote a message.

@@ -5,9 +5,9 @@ import "strings"
 // A Compartment is a summarised range of history.
 type Compartment struct {
 	Range
-	// StartKey and EndKey are the keys of the first and the last message.
-	StartKey, EndKey string
-	Title            string
+	// Keys holds the key of each message of the range, empty if it is unreadable.
+	Keys  []string
+	Title string
 	// Tiers are four paraphrases of the range, from full detail to a short reminder. The fourth may be empty.
 	Tiers [4]string
 	// Importance, 1..100, says how long the details are worth keeping.

@@ -21,9 +21,7 @@ func Extract(chunk *Chunk, raw []Message) []Compartment {
 	for _, r := range turns(chunk, raw) {
 		e := extract{Range: r, messages: within(raw, r)}
 		e.read()
-		c := Compartment{Range: r, Title: e.title(), Tiers: e.tiers(), Importance: e.importance()}
-		c.StartKey, c.EndKey = chunk.keys(r)
-		found = append(found, c)
+		found = append(found, Compartment{Range: r, Keys: chunk.keys(r), Title: e.title(), Tiers: e.tiers(), Importance: e.importance()})
 	}
 	return found
 }

@@ -12,7 +12,7 @@ func TestExtractTellsTheStoryByRule(t *testing.T) {
 	chunk := chunkOf(1, 4)
 	got := Extract(&chunk, session())
 	want := []Compartment{{
-		Range: Range{1, 4}, StartKey: "m1", EndKey: "m4", Title: "Fix the pool.", Importance: 70,
+		Range: Range{1, 4}, Keys: []string{"m1", "m2", "m3", "m4"}, Title: "Fix the pool.", Importance: 70,
 		Tiers: [4]string{
 			`No model has summarised the messages 1-4. These lines were taken from them by rule.
 U: Fix the pool.

@@ -66,8 +66,8 @@ func Validate(d Draft, chunk *Chunk) ([]Compartment, error) {
 		return nil, err
 	}
 	for i := range found {
-		found[i].StartKey, found[i].EndKey = chunk.keys(found[i].Range)
-		if found[i].StartKey == "" {
+		found[i].Keys = chunk.keys(found[i].Range)
+		if chunk.isUnreadable(found[i].Range) {
 			return nil, invalid(NotInChunk, "no message of the compartment %v can be read", found[i].Range)
 		}
 	}

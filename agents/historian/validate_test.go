@@ -71,8 +71,10 @@ func TestValidateVectors(t *testing.T) {
 		var ranges []Range
 		for _, c := range got {
 			ranges = append(ranges, c.Range)
-			if c.StartKey != fmt.Sprint("m", c.Start) || c.EndKey != fmt.Sprint("m", c.End) {
-				t.Errorf("%s: keys of %v are %s and %s", test.name, c.Range, c.StartKey, c.EndKey)
+			for i, key := range c.Keys {
+				if key != fmt.Sprint("m", c.Start+i) || len(c.Keys) != c.End-c.Start+1 {
+					t.Errorf("%s: keys of %v are %v", test.name, c.Range, c.Keys)
+				}
 			}
 		}
 		if d := cmp.Diff(test.ranges, ranges); err == nil && d != "" {
@@ -97,11 +99,11 @@ func TestUnreadableMessagesAreCovered(t *testing.T) {
 		ranges []Range
 		keys   string
 	}{
-		{unreadable(5, 6), draftOf(0, Range{1, 4}, Range{7, 10}), []Range{{1, 6}, {7, 10}}, "m1-m4 m7-m10"},
-		{unreadable(1), draftOf(0, Range{2, 10}), []Range{{1, 10}}, "m2-m10"},
-		{unreadable(9, 10), draftOf(0, Range{1, 8}), []Range{{1, 10}}, "m1-m8"},
-		{unreadable(9, 10), draftOf(9, Range{1, 8}), []Range{{1, 8}}, "m1-m8"},
-		{unreadable(1, 10), draftOf(0, Range{1, 10}), []Range{{1, 10}}, "m2-m9"},
+		{unreadable(5, 6), draftOf(0, Range{1, 4}, Range{7, 10}), []Range{{1, 6}, {7, 10}}, "m1,m2,m3,m4,, m7,m8,m9,m10"},
+		{unreadable(1), draftOf(0, Range{2, 10}), []Range{{1, 10}}, ",m2,m3,m4,m5,m6,m7,m8,m9,m10"},
+		{unreadable(9, 10), draftOf(0, Range{1, 8}), []Range{{1, 10}}, "m1,m2,m3,m4,m5,m6,m7,m8,,"},
+		{unreadable(9, 10), draftOf(9, Range{1, 8}), []Range{{1, 8}}, "m1,m2,m3,m4,m5,m6,m7,m8"},
+		{unreadable(1, 10), draftOf(0, Range{1, 10}), []Range{{1, 10}}, ",m2,m3,m4,m5,m6,m7,m8,m9,"},
 		{unreadable(1), draftOf(0, Range{3, 10}), nil, ""},
 		{unreadable(10), draftOf(0, Range{1, 8}), nil, ""},
 		{unreadable(5, 6), draftOf(0, Range{1, 4}, Range{5, 6}, Range{7, 10}), nil, ""},
@@ -113,7 +115,7 @@ func TestUnreadableMessagesAreCovered(t *testing.T) {
 		var ranges []Range
 		var keys []string
 		for _, c := range got {
-			ranges, keys = append(ranges, c.Range), append(keys, c.StartKey+"-"+c.EndKey)
+			ranges, keys = append(ranges, c.Range), append(keys, strings.Join(c.Keys, ","))
 		}
 		if d := cmp.Diff(test.ranges, ranges); d != "" || strings.Join(keys, " ") != test.keys {
 			t.Errorf("%+v: %v, keys %v, %v", test.draft.Compartments, ranges, keys, err)

@@ -170,7 +170,7 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 		rows, err := b.Compartments(found.Key)
 		known := rawhistory.Session{Harness: schema.Harness(found.Key.Harness), ID: found.Key.Session, Directory: found.Directory}
 		for _, c := range rows {
-			known.Anchors = append(known.Anchors, rawhistory.AnchorsOf(c.Start, c.StartKey, c.End, c.EndKey)...)
+			known.Know(c.Start, c.Keys)
 		}
 		all = append(all, known)
 		return err

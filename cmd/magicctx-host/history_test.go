@@ -63,7 +63,7 @@ func (r *historyRig) summarise(key store.Key, title string, keys ...string) {
 	r.must(err)
 	row := func(start, end int) store.CompartmentRow {
 		return store.CompartmentRow{
-			Start: start, End: end, StartKey: keys[start-1], EndKey: keys[end-1], Title: fmt.Sprintf("Part %d\x1b[31m", start),
+			Start: start, End: end, Keys: keys[start-1 : end], Title: fmt.Sprintf("Part %d\x1b[31m", start),
 			Tiers: [4]string{"The user asked.\n\nThe model\x1b[2J answered.", "short"}, Importance: 70, Fidelity: 0.9, Missing: "src/a.go · E1234",
 			MadeBy: "model", Model: "anthropic/small", RawTokens: 1200,
 		}

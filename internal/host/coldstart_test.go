@@ -34,8 +34,12 @@ func long(t testing.TB, n, compartments int) *harness {
 	size := (n - 100) / compartments
 	for c := range compartments {
 		from, to := c*size, (c+1)*size-1
+		var keys []string
+		for i := from; i <= to; i++ {
+			keys = append(keys, fmt.Sprint("msg_", i))
+		}
 		p.Compartments = append(p.Compartments, store.CompartmentRow{
-			Start: from + 1, End: to + 1, StartKey: fmt.Sprint("msg_", from), EndKey: fmt.Sprint("msg_", to), Title: fmt.Sprint("Part ", c),
+			Start: from + 1, End: to + 1, Keys: keys, Title: fmt.Sprint("Part ", c),
 			Tiers:      [4]string{prose(c, 322), prose(c, 109), prose(c, 35), prose(c, 20)},
 			Importance: 30 + c%50, MadeBy: "model", Fidelity: 0.9, RawTokens: size * 1000,
 		})

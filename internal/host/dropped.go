@@ -28,7 +28,7 @@ func (h *Host) droppedUnits(ctx context.Context, key store.Key) ([]schema.Droppe
 	for _, r := range rows {
 		u := schema.DroppedUnit{
 			Tag: r.Tag, Kind: r.Kind, Tool: shorten(r.Tool, maxShownName), About: about[r.UnitKey], Tokens: r.Tokens,
-			Partly: r.Edit.Kind == string(frozen.Skeleton), Pass: r.Edit.Pass, At: r.At, Cause: shorten(r.Cause, maxShownName), Rule: shorten(r.Edit.Payload, maxShownName),
+			Partly: r.Edit.Kind == string(frozen.Skeleton) || r.Edit.Kind == string(frozen.Withhold), Pass: r.Edit.Pass, At: r.At, Cause: shorten(r.Cause, maxShownName), Rule: shorten(r.Edit.Payload, maxShownName),
 		}
 		if !u.Partly {
 			u.Tokens += r.InputTokens

@@ -6,14 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/tokens"
-	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -26,8 +27,20 @@ var expandParameters = json.Value(`{"type":"object","properties":{` +
 	`"offset":{"type":"integer","minimum":0,"description":"Where to go on in the first message. The end of a longer text names it."}` +
 	`},"required":["start"],"additionalProperties":false}`)
 
-// expandBudget is the largest text of one call, in tokens. docs/raw-history.md has the reason.
-const expandBudget = 15_000
+// The largest text of one call, in tokens, and the share of the window that it may take.
+// docs/raw-history.md has the reasons.
+const (
+	expandBudget = 15_000
+	expandShare  = 8
+)
+
+// pageBudget returns the size of a page for a window of limit tokens. limit is 0 if the window is not known.
+func pageBudget(limit int) int {
+	if limit <= 0 {
+		return expandBudget
+	}
+	return min(expandBudget, limit/expandShare)
+}
 
 // An expansion holds the arguments of one call of ctx_expand.
 type expansion struct {
@@ -42,7 +55,7 @@ func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecutePa
 	if err != nil {
 		return refusal(err), nil
 	}
-	source, err := h.rawSource(ctx, key, p.Directory)
+	source, limit, err := h.rawSource(ctx, key, p.Directory)
 	if errors.Is(err, errSubagent) {
 		return refusal(err), nil
 	}
@@ -50,7 +63,7 @@ func (h *Host) expand(ctx context.Context, key store.Key, p schema.ToolExecutePa
 		h.stored(err)
 		return schema.ToolExecuteResult{}, err
 	}
-	text := page{budget: expandBudget, options: rawhistory.TextOptions{Outline: e.isOutline}, offset: e.offset, next: e.start}
+	text := page{budget: pageBudget(limit), options: rawhistory.TextOptions{Outline: e.isOutline}, offset: e.offset, next: e.start}
 	extent, err := source(ctx, e.start, e.end, text.add)
 	if err == nil && text.last == 0 {
 		err = extent.Missing(e.start, e.end)
@@ -97,76 +110,75 @@ type rawSource func(ctx context.Context, start, end int, yield func(rawhistory.M
 // errSubagent refuses ctx_expand in a subagent's session, which never has summaries.
 var errSubagent = errors.New("this is the session of a subagent; all of its messages are in front of you")
 
-// rawSource returns the source of a session's raw messages. If the array in memory begins with the session's
-// first message, the source is that array. Otherwise the source is the harness's own store.
-func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (rawSource, error) {
+// rawSource returns the source of a session's raw messages, and the size of its window in tokens. If the array
+// in memory begins with the session's first message, the source is that array. Otherwise the source is the
+// harness's own store.
+func (h *Host) rawSource(ctx context.Context, key store.Key, directory string) (source rawSource, limit int, err error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer s.unlock()
 	if !s.known {
 		if _, err := h.load(ctx, s); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	if s.mode().IsSubagent {
-		return nil, errSubagent
+		return nil, 0, errSubagent
 	}
 	if s.pipe == nil {
 		if s.chronicle, err = h.readChronicle(ctx, key, directory); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return h.sourceOf(s, directory)
+	source, err = h.sourceOf(s, directory)
+	return source, s.work.limit, err
 }
 
 // sourceOf is rawSource for a caller that holds the session's lock and has read its chronicle.
 func (h *Host) sourceOf(s *session, directory string) (rawSource, error) {
 	anchors := anchorsOf(s.chronicle.compartments)
-	if s.pipe != nil && isWhole(s.pipe, anchors) {
-		return inMemory(s.pipe, anchors), nil
+	if s.pipe != nil {
+		if entries, raws := s.pipe.Raw(); isWhole(entries, anchors) {
+			return inMemory(s.pipe.Codec, entries, raws, anchors), nil
+		}
 	}
 	if h.RawHistory == nil {
 		return nil, errors.New("the session is not in memory, and this host reads no other store")
 	}
-	session := rawhistory.Session{Harness: schema.Harness(s.key.Harness), ID: s.key.Session, Directory: directory, Anchors: anchors}
+	session := h.storedSession(s)
+	session.Directory = directory
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return h.RawHistory.Read(ctx, session, start, end, yield)
 	}, nil
 }
 
+// storedSession identifies a session in the harness's store.
+func (h *Host) storedSession(s *session) rawhistory.Session {
+	return rawhistory.Session{Harness: schema.Harness(s.key.Harness), ID: s.key.Session, Directory: s.row.Directory, Anchors: anchorsOf(s.chronicle.compartments)}
+}
+
 // anchorsOf returns the messages whose ordinals are known from the compartments.
-func anchorsOf(compartments []history.Compartment) (anchors []rawhistory.Anchor) {
+func anchorsOf(compartments []history.Compartment) (anchors []history.Anchor) {
 	for _, c := range compartments {
-		anchors = append(anchors, rawhistory.AnchorsOf(c.Start, c.StartKey, c.End, c.EndKey)...)
+		anchors = append(anchors, history.AnchorsOf(c.Start, c.Keys)...)
 	}
 	return anchors
 }
 
 // isWhole reports whether the array holds all messages of the session. After a compaction by the harness, the
 // array holds a summary in place of the oldest ones.
-func isWhole(p *pipeline.Session, anchors []rawhistory.Anchor) bool {
+func isWhole(entries []history.Entry, anchors []history.Anchor) bool {
 	if len(anchors) > 0 {
-		return p.Has(anchors[0].Key)
+		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
 	}
-	for i := range p.Len() {
-		if p.Raw(i).IsSummary {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(entries, func(e history.Entry) bool { return e.IsSummary })
 }
 
-// inMemory returns a source that reads the messages the session holds now. It needs no lock, because raw
-// messages never change.
-func inMemory(p *pipeline.Session, anchors []rawhistory.Anchor) rawSource {
-	raws, entries := make([]json.Value, p.Len()), make([]rawhistory.Entry, p.Len())
-	for i := range raws {
-		m := p.Raw(i)
-		raws[i], entries[i] = m.Raw, rawhistory.Entry{Key: m.Key, IsSummary: m.IsSummary}
-	}
-	codec := p.Codec
+// inMemory returns a source that reads messages of the session's array. It needs no lock, because raw messages
+// never change.
+func inMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []history.Anchor) rawSource {
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return rawhistory.Deliver(ctx, codec, entries, anchors, start, end, func(i int) (json.Value, error) { return raws[i], nil }, yield)
 	}

@@ -65,9 +65,11 @@ func (h *harness) publish(key store.Key, startKey, endKey string, end int) {
 	}
 	_, after, err := h.store.CompartmentsOf(ctx, key)
 	if err == nil {
+		keys := make([]string, end-after.Ordinal+1)
+		keys[0], keys[len(keys)-1] = startKey, endKey
 		err = h.store.PublishHistory(ctx, store.Publication{
 			Key: key, Holder: "test", After: after, Run: store.RunRow{Kind: "incremental"},
-			Compartments: []store.CompartmentRow{{Start: after.Ordinal, End: end, StartKey: startKey, EndKey: endKey, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
+			Compartments: []store.CompartmentRow{{Start: after.Ordinal, End: end, Keys: keys, Title: "T", Tiers: [4]string{"one"}, Importance: 50, MadeBy: "model"}},
 		})
 	}
 	if err != nil {

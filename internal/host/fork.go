@@ -6,6 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -43,10 +44,10 @@ func (h *Host) buildCopy(ctx context.Context, s *session, own store.Snapshot, co
 		h.stored(err)
 		return err
 	}
-	history := historyOfCopy(original.Head, rows, copied)
+	past := historyOfCopy(original.Head, rows, copied)
 	h.Log.Info("the session is a copy", "session", s.key.Session, "of", original.Session.Key.Session,
-		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(history.rows))
-	s.adopt(original, nudge, history, copied, own.Waiting, codec)
+		"messages", len(copied.Messages), "units", len(copied.Units), "compartments", len(past.rows))
+	s.adopt(original, nudge, past, copied, own.Waiting, codec)
 	return nil
 }
 
@@ -84,7 +85,7 @@ func (h *Host) original(ctx context.Context, s *session, o pipeline.Outline) (be
 // adopt builds the session from the state of its original. The first pass stores all of it. Whoever adds a
 // decision about messages or units must copy it here too: a copied unit keeps its tag and gets a new key, and
 // a copied message gets a new key (copied.Messages).
-func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history copiedHistory, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
+func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copiedHistory, copied pipeline.Copy, waiting []store.UnitRow, codec transcript.Codec) {
 	from := original.Session
 	s.row.Epoch, s.row.TagCounter = from.Epoch, copied.TagCounter()
 	s.row.System = systemOfCopy(s.row.System, from)
@@ -92,8 +93,8 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history c
 	s.row.Episode = rowFromEpisode(copied.MovedEpisode(episodeFromRow(from.Episode)))
 	s.row.Gauge = store.GaugeState(copied.Moved(pipeline.Gauge(from.Gauge)))
 
-	snap := store.Snapshot{Session: s.row, Head: history.head}
-	s.chronicle = chronicle{compartments: compartmentsFromRows(history.rows)}
+	snap := store.Snapshot{Session: s.row, Head: past.head}
+	s.chronicle = chronicle{compartments: compartmentsFromRows(past.rows)}
 	keys := make(map[int]string, len(copied.Units))
 	for _, u := range copied.Units {
 		keys[u.Tag] = u.Key
@@ -128,7 +129,7 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, history c
 		}
 	}
 	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{
-		Queued: snap.Queued, System: s.row.System, Nudge: nudge, Head: history.head, Compartments: history.rows,
+		Queued: snap.Queued, System: s.row.System, Nudge: nudge, Head: past.head, Compartments: past.rows,
 	}}
 	s.build(snap, codec)
 	if s.row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it
@@ -164,11 +165,14 @@ type copiedHistory struct {
 func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	for _, row := range rows {
-		end, ok := copied.Messages[row.EndKey]
-		if !ok {
+		keys := make([]string, len(row.Keys)) // a message without units has no key here
+		for i, key := range row.Keys {
+			keys[i] = copied.Messages[key]
+		}
+		if copied.Messages[history.LastKey(row.Keys)] == "" {
 			break
 		}
-		row.StartKey, row.EndKey = copied.Messages[row.StartKey], end
+		row.Keys, row.AfterSummary = keys, copied.Messages[row.AfterSummary]
 		h.rows = append(h.rows, row)
 	}
 	if head == nil || head.DeltaSeq >= len(h.rows) {
@@ -177,6 +181,12 @@ func historyOfCopy(head *store.HeadRow, rows []store.CompartmentRow, copied pipe
 	if through, ok := copied.Messages[head.ThroughKey]; ok {
 		moved := *head
 		moved.ThroughKey, moved.Generation = through, 0
+		moved.AfterSummary = copied.Messages[head.AfterSummary]
+		pinned := pinnedFromText(head.Pinned)
+		for i, key := range pinned {
+			pinned[i] = copied.Messages[key]
+		}
+		moved.Pinned = textOfPinned(pinned)
 		h.head = &moved
 	}
 	return h

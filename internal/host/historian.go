@@ -117,11 +117,11 @@ func (ps *pass) workload(c Client) workload {
 }
 
 // coveredEnd returns the end of the newest compartment.
-func (c *chronicle) coveredEnd() history.CoveredEnd {
+func (c *chronicle) coveredEnd() history.Anchor {
 	if n := len(c.compartments); n > 0 {
-		return history.CoveredEnd{Ordinal: c.compartments[n-1].End, Key: c.compartments[n-1].EndKey}
+		return history.Anchor{Ordinal: c.compartments[n-1].End, Key: c.compartments[n-1].EndKey()}
 	}
-	return history.CoveredEnd{}
+	return history.Anchor{}
 }
 
 // A plan is a run that may begin.
@@ -137,6 +137,10 @@ type plan struct {
 	load    workload
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
+	// summary is the key of the harness's own summary that the array begins with.
+	summary string
+	// filler is the compartment to publish before those of the run, nil for none.
+	filler *store.CompartmentRow
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
 	// yields says that an urgent run may take the place of this one.
@@ -183,7 +187,7 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	if err := h.loadThrottle(ctx, s); err != nil {
 		return nil, err
 	}
-	uncovered, ok := s.pipe.Uncovered(s.chronicle.coveredEnd())
+	uncovered, ok := h.uncovered(ctx, s)
 	if !ok {
 		return nil, nil
 	}
@@ -192,7 +196,7 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 		commits = trigger.MinClusters
 	}
 	t := history.Trigger(history.TriggerFacts{
-		Situation: w.situation(uncovered, s.chronicle.coveredEnd()), MinClusters: commits, Count: tokens.Count,
+		Situation: w.situation(uncovered), MinClusters: commits, Count: tokens.Count,
 		Waiting: history.WaitingDrops{Active: w.size, Going: s.pipe.Leaving(s.chronicle.published())},
 	})
 	if !t.Runs {
@@ -213,7 +217,7 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{key: s.key, holder: h.nextHolder(), job: job, demand: demand, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload}
+	p := &plan{key: s.key, holder: h.nextHolder(), job: job, demand: demand, grant: grant, after: s.chronicle.end, reason: t.Reason, started: h.Clock.Now(), load: w.workload, summary: s.pipe.SummaryKey(), filler: s.filler()}
 	writing, cancel := h.writing(ctx)
 	defer cancel()
 	if acquired, err := h.Store.AcquireLease(writing, s.key, p.holder); err != nil || !acquired {
@@ -226,8 +230,8 @@ func (h *Host) plan(ctx context.Context, s *session, limit int) (*plan, error) {
 }
 
 // situation returns the session as the trigger sees it.
-func (w *workload) situation(u pipeline.Uncovered, covered history.CoveredEnd) history.Situation {
-	return history.Situation{Messages: u.Messages, Covered: covered.Ordinal, Limit: w.limit, Threshold: w.threshold, Usage: w.usage}
+func (w *workload) situation(u pipeline.Uncovered) history.Situation {
+	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, Threshold: w.threshold, Usage: w.usage}
 }
 
 // run carries out a plan. It renews the lease until the run has ended.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/agents/historian"
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
+	"github.com/magicctx/magicctx-host/internal/rawhistory/rawhistorytest"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -174,7 +177,8 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 	}
 }
 
-// If a revert takes back the last message of a compartment, it removes this compartment and no other.
+// If a revert takes back the last message of a compartment, this compartment and no other is withdrawn. If the
+// messages come back, so does the compartment, even after a restart.
 func TestRevertWithdrawsCompartments(t *testing.T) {
 	h := answering(t, good)
 	h.talk(0, 20, 950, 40_000)
@@ -187,12 +191,71 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	if h.cut != end {
 		t.Fatalf("the head covers %d messages, want %d", h.cut, end)
 	}
-	h.messages, h.told = h.messages[:end-1], 0
-	h.revision = 0
-	h.user("anew", "something else")
+	made, all := h.compartments(), slices.Clone(h.messages)
+	for range 2 {
+		h.messages, h.told = slices.Clone(all[:end-1]), 0
+		h.revision = 0
+		h.user("anew", "something else")
+		h.pass()
+		if rows := h.compartments(); len(rows) != 0 || h.cut != 0 || len(h.head) != 0 {
+			t.Errorf("compartments %+v, %d messages covered by %d", rows, h.cut, len(h.head))
+		}
+		h.restart()
+		h.messages, h.told, h.revision = slices.Clone(all), 0, 0
+		h.user("back", "back again")
+		h.pass()
+		if rows := h.compartments(); !reflect.DeepEqual(rows, made) || h.cut != end || len(h.head) == 0 {
+			t.Errorf("the messages are back, with compartments %+v, and %d messages covered by %d", rows, h.cut, len(h.head))
+		}
+	}
+}
+
+// After the harness's own compaction, the array holds none of the summarised messages. The range goes on after
+// those that the harness has taken, and their place in the history has the harness's summary.
+func TestHistoryGoesOnAfterTheHarnessHasCompacted(t *testing.T) {
+	h := answering(t, good)
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
 	h.pass()
-	if rows := h.compartments(); len(rows) != 0 || h.cut != 0 || len(h.head) != 0 {
-		t.Errorf("compartments %+v, %d messages covered by %d", rows, h.cut, len(h.head))
+	h.settle()
+	before := h.compartments()
+	if len(before) == 0 {
+		t.Fatal("the test needs a compartment")
+	}
+	h.messages = apart(h.messages)
+	home := t.TempDir()
+	db := rawhistorytest.NewOpenCode(t, home)
+	h.host.RawHistory = &rawhistory.Reader{Env: func(name string) string {
+		return map[string]string{"HOME": home}[name]
+	}}
+	hidden := len(h.messages)
+	h.add(`{"info":{"id":"compaction","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"p","type":"compaction","auto":false}]}`, h.clock.Now())
+	h.add(`{"info":{"id":"compacted","sessionID":"ses_1","role":"assistant","parentID":"compaction","summary":true,"finish":"stop","time":{"created":%d,"completed":%d}},"parts":[{"id":"q","type":"text","text":"All that the harness remembers."}]}`,
+		h.clock.Now(), h.clock.Now())
+	h.talk(20, 20, 950, 40_000)
+	h.user("more", "go on")
+	h.messages = apart(h.messages)
+	db.Add(testSession, h.messages)
+	h.messages, h.told, h.revision = h.messages[hidden:], 0, 0
+	h.pass()
+	h.settle()
+
+	rows := h.compartments()
+	if len(rows) < len(before)+2 {
+		t.Fatalf("%d compartments, %d before the compaction", len(rows), len(before))
+	}
+	filler, next := rows[len(before)], rows[len(before)+1]
+	if filler.MadeBy != store.MadeByHarness || filler.Tiers[0] != "All that the harness remembers." ||
+		filler.Start != before[len(before)-1].End+1 || filler.End != hidden || len(filler.Keys) != filler.End-filler.Start+1 {
+		t.Errorf("the messages that the harness has taken have the compartment %+v, want %d to %d", filler, before[len(before)-1].End+1, hidden)
+	}
+	if next.Start != hidden+1 || next.Keys[0] != "compaction" {
+		t.Errorf("the range goes on with %d (%s)", next.Start, next.Keys[0])
+	}
+	h.flush()
+	h.pass()
+	if wire := h.wire(); strings.Count(wire, "All that the harness remembers.") != 1 || h.cut == 0 {
+		t.Errorf("the head covers %d messages:\n%.2000s", h.cut, wire)
 	}
 }
 

@@ -136,7 +136,10 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 
 // publication converts the result of a run to the form of the store.
 func publication(p *plan, r historian.Result) store.Publication {
-	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw)}
+	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw, p.summary)}
+	if p.filler != nil && p.filler.Start == p.after.Ordinal {
+		out.Compartments = append([]store.CompartmentRow{*p.filler}, out.Compartments...)
+	}
 	if p.load.config.CompactionMarkers && len(r.Compartments) > 0 {
 		out.Marker = pendingAt(r.Compartments[len(r.Compartments)-1], p.started)
 	}
@@ -157,8 +160,9 @@ func publication(p *plan, r historian.Result) store.Publication {
 	return out
 }
 
-// rowsOf converts the compartments that a run has made of raw messages to rows of the store.
-func rowsOf(r historian.Result, raw []historian.Message) []store.CompartmentRow {
+// rowsOf converts the compartments that a run has made of raw messages to rows of the store. afterSummary is
+// CompartmentRow.AfterSummary.
+func rowsOf(r historian.Result, raw []historian.Message, afterSummary string) []store.CompartmentRow {
 	sizes := make(map[int]int, len(raw))
 	for _, m := range raw {
 		sizes[m.Ordinal] = sizeOf(m)
@@ -166,7 +170,7 @@ func rowsOf(r historian.Result, raw []historian.Message) []store.CompartmentRow 
 	rows := make([]store.CompartmentRow, len(r.Compartments))
 	for i, c := range r.Compartments {
 		rows[i] = store.CompartmentRow{
-			Start: c.Start, End: c.End, StartKey: c.StartKey, EndKey: c.EndKey, Title: c.Title, Tiers: c.Tiers,
+			Start: c.Start, End: c.End, Keys: c.Keys, AfterSummary: afterSummary, Title: c.Title, Tiers: c.Tiers,
 			Importance: c.Importance, Episode: c.Episode, Missing: c.Receipt.Missing, Fidelity: c.Receipt.Score,
 			MadeBy: string(r.MadeBy), Model: r.Model,
 		}

@@ -18,8 +18,10 @@ import (
 // again after each publication.
 type chronicle struct {
 	compartments []history.Compartment
-	end          store.HistoryEnd
-	memories     store.ProjectMemories
+	// withdrawn are the compartments that a revert has taken.
+	withdrawn []history.Compartment
+	end       store.HistoryEnd
+	memories  store.ProjectMemories
 	// headGeneration is the generation of the compartments that the head was rendered from.
 	headGeneration int
 	// markers are the compaction markers in the harness's own store.
@@ -32,11 +34,15 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
+	withdrawn, err := h.Store.WithdrawnCompartments(ctx, key)
+	if err != nil {
+		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
+	}
 	sum, err := h.Store.History(ctx, key)
 	if err != nil {
 		return chronicle{}, fmt.Errorf("read the history of %s: %w", key.Session, err)
 	}
-	c := chronicle{markers: readMarkers(sum), compartments: compartmentsFromRows(rows), end: end, headGeneration: end.Generation}
+	c := chronicle{markers: readMarkers(sum), compartments: compartmentsFromRows(rows), withdrawn: compartmentsFromRows(withdrawn), end: end, headGeneration: end.Generation}
 	if len(rows) > 0 {
 		if c.memories, err = h.Store.Memories(ctx, project, h.Clock.Now()); err != nil {
 			return chronicle{}, fmt.Errorf("read the memories of %s: %w", project, err)
@@ -48,14 +54,13 @@ func (h *Host) readChronicle(ctx context.Context, key store.Key, project string)
 // history returns the material for the head in this pass.
 func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.History {
 	s := ps.s
-	if s.mode().IsSubagent || len(s.chronicle.compartments) == 0 {
+	if s.mode().IsSubagent || len(s.chronicle.compartments)+len(s.chronicle.withdrawn) == 0 {
 		return nil
 	}
 	share := ps.config.HistoryBudgetPercentage / 100
 	return &pipeline.History{
-		Compartments: s.chronicle.compartments, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
+		Compartments: s.chronicle.compartments, Withdrawn: s.chronicle.withdrawn, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
 		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
-		Marker:       s.chronicle.markers.begin(),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
@@ -78,52 +83,67 @@ func (h *Host) projectDocs(ctx context.Context, directory, session string) []his
 	return docs
 }
 
-// withdraw updates the store after a revert. It runs after the pass whose head no longer shows the reverted
-// messages. It deletes the compartments that cover a reverted message, and ends the running historian if it
-// summarises one.
-func (h *Host) withdraw(ctx context.Context, s *session) {
-	from := s.firstGone()
-	if from == 0 {
+// rearrange updates the store after the array has lost messages, or got them back. It runs after the pass whose
+// head fits the array. It withdraws the compartments that cover a message that a revert has taken, restores the
+// withdrawn ones whose messages are back, and ends the running historian if it summarises a message that is gone.
+func (h *Host) rearrange(ctx context.Context, s *session) {
+	kept, restored := s.pipe.Standing(s.chronicle.published())
+	from := s.firstGone(kept)
+	if from == 0 && len(restored) == 0 {
 		return
 	}
-	if running := s.work.running; running != nil {
+	if running := s.work.running; running != nil && from > 0 {
 		running.cancel(errReverted)
 	}
 	ctx, cancel := h.writing(ctx)
 	defer cancel()
-	removed, err := h.Store.InvalidateCompartments(ctx, s.key, from)
-	if err != nil { // the next pass tries again
+	if err := h.storeRearranged(ctx, s, from, restored); err != nil { // the next pass tries again
 		h.stored(err)
-		h.Log.Warn("history of reverted messages stays", "session", s.key.Session, "error", err)
+		h.Log.Warn("summaries that do not fit the conversation stay stored", "session", s.key.Session, "error", err)
 		return
 	}
-	h.Log.Info("history of reverted messages is gone", "session", s.key.Session, "compartments", len(removed))
-	if len(removed) == 0 {
-		return
-	}
-	s.chronicle.compartments = s.chronicle.compartments[:s.standing()]
+	s.chronicle.compartments = append(slices.Clip(s.chronicle.compartments[:kept]), restored...)
 	if again, err := h.readChronicle(ctx, s.key, s.row.Directory); err == nil {
 		s.chronicle = again
 	}
 }
 
-// standing returns how many compartments remain after a revert.
-func (s *session) standing() int {
-	return s.pipe.Standing(s.chronicle.published())
+func (h *Host) storeRearranged(ctx context.Context, s *session, from int, restored []history.Compartment) error {
+	end := s.chronicle.end
+	if from > 0 {
+		withdrawn, err := h.Store.WithdrawCompartments(ctx, s.key, from)
+		if err != nil {
+			return err
+		}
+		h.Log.Info("summaries of reverted messages are withdrawn", "session", s.key.Session, "compartments", len(withdrawn))
+		if _, end, err = h.Store.CompartmentsOf(ctx, s.key); err != nil {
+			return err
+		}
+	}
+	if len(restored) == 0 {
+		return nil
+	}
+	seqs := make([]int, len(restored))
+	for i, c := range restored {
+		seqs[i] = c.Seq
+	}
+	if err := h.Store.RestoreCompartments(ctx, s.key, end, seqs); err != nil {
+		return err
+	}
+	h.Log.Info("summaries of messages that are back are restored", "session", s.key.Session, "compartments", len(restored))
+	return nil
 }
 
-// published converts the compartments and the marker to the form of the pipeline.
+// published converts the compartments to the form of the pipeline.
 func (c *chronicle) published() *pipeline.History {
-	return &pipeline.History{Compartments: c.compartments, Marker: c.markers.begin()}
+	return &pipeline.History{Compartments: c.compartments, Withdrawn: c.withdrawn}
 }
 
-// firstGone returns the ordinal of the first message that a revert has taken from the
-// compartments or from the run under way. If the revert has taken none, it returns 0. The host
-// knows only the keys of a compartment's first and last message. So if the last one is gone,
-// the whole compartment counts as gone.
-func (s *session) firstGone() int {
-	all := s.chronicle.compartments
-	if standing := s.standing(); standing < len(all) {
+// firstGone returns the ordinal of the first message that a revert has taken from the compartments or from the
+// run under way. If the revert has taken none, it returns 0. standing is the number of compartments that it has
+// not reached.
+func (s *session) firstGone(standing int) int {
+	if all := s.chronicle.compartments; standing < len(all) {
 		return all[standing].Start
 	}
 	if s.work.running != nil {
@@ -165,7 +185,7 @@ func compartmentsFromRows(rows []store.CompartmentRow) []history.Compartment {
 	all := make([]history.Compartment, len(rows))
 	for i, r := range rows {
 		all[i] = history.Compartment{
-			Seq: r.Seq, Start: r.Start, End: r.End, StartKey: r.StartKey, EndKey: r.EndKey,
+			Seq: r.Seq, Start: r.Start, End: r.End, Keys: r.Keys, AfterSummary: r.AfterSummary,
 			Title: r.Title, Tiers: r.Tiers, Importance: r.Importance, Episode: r.Episode, Missing: r.Missing,
 		}
 	}
@@ -177,7 +197,7 @@ func rowFromHead(h frozen.Head, reason pipeline.FoldReason, pass, generation int
 	sections, _ := json.Marshal(h.Sections) // numbers always encode
 	return &store.HeadRow{
 		Epoch: h.Fold, Generation: generation,
-		ThroughKey: h.Through, ThroughOrdinal: h.Ordinal, ThroughTag: h.ThroughTag,
+		ThroughKey: h.Through, ThroughOrdinal: h.Ordinal, AfterSummary: h.AfterSummary, Pinned: textOfPinned(h.Pinned),
 		Baseline: h.Baseline, Acknowledgement: h.Acknowledgement, Delta: h.Delta,
 		BaselineSeq: h.InBaseline - 1, DeltaSeq: h.Shows() - 1,
 		BaselineTokens: h.BaselineTokens, DeltaTokens: h.DeltaTokens,
@@ -191,7 +211,7 @@ func headFromRow(r *store.HeadRow) frozen.Head {
 		return frozen.Head{}
 	}
 	h := frozen.Head{
-		Fold: r.Epoch, Through: r.ThroughKey, Ordinal: r.ThroughOrdinal, ThroughTag: r.ThroughTag,
+		Fold: r.Epoch, Through: r.ThroughKey, Ordinal: r.ThroughOrdinal, AfterSummary: r.AfterSummary, Pinned: pinnedFromText(r.Pinned),
 		Baseline: r.Baseline, Acknowledgement: r.Acknowledgement, Delta: r.Delta,
 		InBaseline: r.BaselineSeq + 1, InDelta: r.DeltaSeq - r.BaselineSeq,
 		BaselineTokens: r.BaselineTokens, DeltaTokens: r.DeltaTokens,
@@ -200,4 +220,18 @@ func headFromRow(r *store.HeadRow) frozen.Head {
 	}
 	_ = json.Unmarshal([]byte(r.Sections), &h.Sections) // people read the sections; no decision uses them
 	return h
+}
+
+// textOfPinned returns the stored form of the pinned prompts.
+func textOfPinned(keys [frozen.MaxPinned]string) string {
+	text, _ := json.Marshal(slices.DeleteFunc(keys[:], func(key string) bool { return key == "" })) // strings always encode
+	return string(text)
+}
+
+// pinnedFromText reads what textOfPinned has written.
+func pinnedFromText(text string) (keys [frozen.MaxPinned]string) {
+	var all []string
+	_ = json.Unmarshal([]byte(text), &all) // without its keys, a pinned prompt is summarised only
+	copy(keys[max(0, frozen.MaxPinned-len(all)):], all)
+	return keys
 }

@@ -39,6 +39,7 @@ type harness struct {
 	// head is the newest head, and cut the number of messages that it covers.
 	head    []json.Value
 	cut     int
+	pinned  []string
 	changes []schema.SessionStatus
 	ctx     context.Context // of the passes
 	// limitsAsked is called when a pass asks for the limits of its model.
@@ -204,6 +205,7 @@ func (h *harness) transform() (schema.WireMutation, error) {
 		return m, err
 	}
 	h.revision, h.told, h.lastWire = m.Revision, len(h.messages), m.Wire
+	h.pinned = m.Pinned
 	if h.cut = m.Start; m.Head != nil || m.HeadCleared {
 		h.head = m.Head
 	}
@@ -239,7 +241,13 @@ func (h *harness) pass() schema.WireMutation {
 func (h *harness) wire() string {
 	h.t.Helper()
 	var b strings.Builder
-	for _, raw := range slices.Concat(h.head, h.messages[h.cut:]) {
+	var pinned []json.Value
+	for _, raw := range h.messages[:h.cut] {
+		if slices.Contains(h.pinned, h.codec.Decode(raw).Key) {
+			pinned = append(pinned, raw)
+		}
+	}
+	for _, raw := range slices.Concat(h.head, pinned, h.messages[h.cut:]) {
 		patched, err := render.Apply(raw, h.patches[h.codec.Decode(raw).Key])
 		if err != nil {
 			h.t.Fatal(err)

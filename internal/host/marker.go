@@ -54,7 +54,7 @@ func (a appliedMarker) isSet() bool { return a.BoundaryMessageID != "" }
 
 // pendingAt returns the stored form of a request for a marker behind a compartment.
 func pendingAt(c historian.Compartment, now int64) string {
-	text, _ := json.Marshal(pendingMarker{EndMessageID: c.EndKey, Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
+	text, _ := json.Marshal(pendingMarker{EndMessageID: history.LastKey(c.Keys), Ordinal: c.End, PublishedAt: now}) // text and numbers always encode
 	return string(text)
 }
 
@@ -68,8 +68,8 @@ func readMarkers(sum store.HistorySummary) (m markers) {
 }
 
 // begin returns the message with which the harness's array begins because of the marker.
-func (m markers) begin() history.CoveredEnd {
-	return history.CoveredEnd{Ordinal: m.applied.BoundaryOrdinal, Key: m.applied.BoundaryMessageID}
+func (m markers) begin() history.Anchor {
+	return history.Anchor{Ordinal: m.applied.BoundaryOrdinal, Key: m.applied.BoundaryMessageID}
 }
 
 // markersOf returns the implementation for a session's harness, or nil if the harness has none.
@@ -78,7 +78,7 @@ func (h *Host) markersOf(key store.Key) Markers { return h.Markers[schema.Harnes
 // A markerTask is a change of a session's marker.
 type markerTask struct {
 	// to is the message behind which to set the marker. If it is zero, the task removes the marker.
-	to history.CoveredEnd
+	to history.Anchor
 	// done is the pending marker to clear, because the task carries it out or because it has become
 	// pointless.
 	done string
@@ -98,9 +98,9 @@ type markerMoment struct {
 
 // next returns the change that is due. If none is due, ok is false.
 func (m markers) next(now markerMoment) (t markerTask, ok bool) {
-	end := history.CoveredEnd{}
+	end := history.Anchor{}
 	if n := len(now.compartments); n > 0 {
-		end = history.CoveredEnd{Ordinal: now.compartments[n-1].End, Key: now.compartments[n-1].EndKey}
+		end = history.Anchor{Ordinal: now.compartments[n-1].End, Key: now.compartments[n-1].EndKey()}
 	}
 	switch {
 	case !now.isOn:
@@ -116,13 +116,13 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	case now.covered < m.pending.Ordinal:
 		return markerTask{}, false // the head does not cover these messages yet
 	}
-	return markerTask{to: history.CoveredEnd{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID}, done: m.pendingText}, true
+	return markerTask{to: history.Anchor{Ordinal: m.pending.Ordinal, Key: m.pending.EndMessageID}, done: m.pendingText}, true
 }
 
 // hasEnd reports whether a compartment ends where p asks for a marker.
 func (now markerMoment) hasEnd(p pendingMarker) bool {
 	for _, c := range now.compartments {
-		if c.EndKey == p.EndMessageID && c.End == p.Ordinal {
+		if c.EndKey() == p.EndMessageID && c.End == p.Ordinal {
 			return true
 		}
 	}

@@ -85,7 +85,7 @@ func (h *harness) reread(m opencodedb.Marker) {
 func TestMarkerIsSetAfterTheBustThatShowsTheHistory(t *testing.T) {
 	h, db := marking(t)
 	end := h.compartments()[0]
-	if m := h.recorded(); m.pending.EndMessageID != end.EndKey || m.pending.Ordinal != end.End || m.applied.isSet() || len(h.marks(db)) > 0 {
+	if m := h.recorded(); m.pending.EndMessageID != history.LastKey(end.Keys) || m.pending.Ordinal != end.End || m.applied.isSet() || len(h.marks(db)) > 0 {
 		t.Fatalf("before the bust: %+v, %v", m, h.marks(db))
 	}
 	h.bust()
@@ -198,7 +198,7 @@ func TestMarkerGoesWithItsSession(t *testing.T) {
 
 // The vector TV-23: which markers become pointless. The compartments are 1-4 and 5-7.
 func TestMarkerOutcomes(t *testing.T) {
-	two := []history.Compartment{{Start: 1, End: 4, EndKey: "m4"}, {Start: 5, End: 7, EndKey: "m7"}}
+	two := []history.Compartment{{Start: 1, End: 4, Keys: []string{"m1", "m2", "m3", "m4"}}, {Start: 5, End: 7, Keys: []string{"m5", "m6", "m7"}}}
 	ask := func(ordinal int, end string) markers {
 		text, _ := json.Marshal(pendingMarker{EndMessageID: end, Ordinal: ordinal, PublishedAt: 5})
 		return readMarkers(store.HistorySummary{HistoryRow: store.HistoryRow{PendingMarker: string(text)}})
@@ -218,7 +218,7 @@ func TestMarkerOutcomes(t *testing.T) {
 	for _, c := range tests {
 		m := ask(c.ordinal, c.end)
 		got, ok := m.next(bust)
-		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (history.CoveredEnd{Ordinal: 7, Key: "m7"}) {
+		if !ok || got.isPointless != c.pointless || got.done != m.pendingText || !c.pointless && got.to != (history.Anchor{Ordinal: 7, Key: "m7"}) {
 			t.Errorf("%s: %+v, %v", c.name, got, ok)
 		}
 	}
@@ -243,7 +243,7 @@ func TestMarkerNeverHidesWhatNothingCovers(t *testing.T) {
 		end := 0
 		for range rapid.IntRange(0, 3).Draw(rt, "compartments") {
 			c := history.Compartment{Start: end + 1, End: end + rapid.IntRange(1, 3).Draw(rt, "length")}
-			c.EndKey, end = fmt.Sprintf("m%d", c.End), c.End
+			c.Keys, end = []string{fmt.Sprintf("m%d", c.End)}, c.End
 			now.compartments = append(now.compartments, c)
 		}
 		now.covered = rapid.IntRange(0, end).Draw(rt, "covered")

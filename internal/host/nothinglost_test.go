@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -117,7 +118,7 @@ func (h *harness) checkTail(rt *rapid.T) {
 // endsAt reports whether a compartment ends with this message.
 func endsAt(rows []store.CompartmentRow, ordinal int, key string) bool {
 	for _, r := range rows {
-		if r.End == ordinal && r.EndKey == key {
+		if r.End == ordinal && history.LastKey(r.Keys) == key {
 			return true
 		}
 	}

@@ -197,7 +197,12 @@ func (r *recomp) announcement(isResumed bool) string {
 
 // stage stores the compartments of one chunk.
 func (r *recomp) stage(ctx context.Context, done historian.Result) error {
-	r.staged = append(r.staged, rowsOf(done, r.raw)...)
+	for _, row := range rowsOf(done, r.raw, "") {
+		if i := slices.IndexFunc(r.rows, func(old store.CompartmentRow) bool { return old.End >= row.End }); i >= 0 {
+			row.AfterSummary = r.rows[i].AfterSummary
+		}
+		r.staged = append(r.staged, row)
+	}
 	writing, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	staging := store.Staging{Start: r.part.Start, End: r.part.End, Compartments: r.staged}

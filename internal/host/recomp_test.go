@@ -295,7 +295,7 @@ func TestKilledRecompGoesOn(t *testing.T) {
 	if next := staged.Compartments[len(staged.Compartments)-1].End + 1; len(asked) == 0 || asked[0].Start != next || next == historiantest.RangeOf(first.Prompt).Start {
 		t.Errorf("asked for %v, want from %d on", asked, next)
 	}
-	if got := h.texts(); slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "New") }) || h.compartments()[len(got)-1].EndKey == "" {
+	if got := h.texts(); slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "New") }) || history.LastKey(h.compartments()[len(got)-1].Keys) == "" {
 		t.Errorf("compartments %q", got)
 	}
 }
@@ -434,7 +434,7 @@ func TestRevertIsToldToTheStoreThoughAllCompartmentsStand(t *testing.T) {
 	running := h.host.sessions.byKey[testKey].work.running
 	h.revertFrom(read.End)
 	h.pass()
-	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, StartKey: "a", EndKey: "b", Title: "late"}}
+	rows := []store.CompartmentRow{{Start: read.Start, End: read.End, Keys: []string{"a", "b"}, Title: "late"}}
 	err := h.store.PublishHistory(t.Context(), store.Publication{Key: testKey, Holder: running.holder, After: running.after, Compartments: rows})
 	if !errors.Is(err, store.ErrStale) {
 		t.Errorf("error %v", err)

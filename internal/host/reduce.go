@@ -69,7 +69,11 @@ func (h *Host) stateOf(ctx context.Context, s *session) (*frozen.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stateFromSnapshot(snap), nil
+	rows, _, err := h.Store.CompartmentsOf(ctx, s.key)
+	if err != nil {
+		return nil, err
+	}
+	return stateFromSnapshot(snap, compartmentsFromRows(rows)), nil
 }
 
 // dropArgument reads the arguments, which the harness has not checked.

@@ -20,11 +20,11 @@ func (ps *pass) rescue(ctx context.Context) error {
 	}
 	s.work.workload = ps.workload(s.work.client)
 	s.work.usage = max(s.work.usage, history.EmergencyUsage)
-	uncovered, ok := s.pipe.Uncovered(s.chronicle.coveredEnd())
+	uncovered, ok := ps.h.uncovered(ctx, s)
 	if !ok {
 		return nil
 	}
-	situation := s.work.situation(uncovered, s.chronicle.coveredEnd())
+	situation := s.work.situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{})
 	if !snapshot.IsRunnable() {
 		snapshot = situation.Snapshot(history.Request{Scale: history.Scale(s.work.usage)})
@@ -54,7 +54,7 @@ func (ps *pass) extract(ctx context.Context, snapshot history.Snapshot, uncovere
 	}
 	p := &plan{
 		key: s.key, job: job, grant: history.Grant{Way: history.Extractive}, after: s.chronicle.end,
-		reason: history.RunForced, started: h.Clock.Now(), load: s.work.workload,
+		reason: history.RunForced, started: h.Clock.Now(), load: s.work.workload, summary: s.pipe.SummaryKey(), filler: s.filler(),
 	}
 	writing, cancel := h.writing(ctx)
 	defer cancel()

@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
@@ -51,7 +52,9 @@ type session struct {
 	nudged  *store.NudgeRow
 	// chronicle is read from the store together with pipe.
 	chronicle chronicle
-	work      work
+	// bridge is nil if the array says itself where it continues the compartments.
+	bridge *bridge
+	work   work
 	// isMarking says that a change of the session's compaction marker is under way.
 	isMarking bool
 	// pause is the pause before the newest pass. It is nil after the pass's usage is known, and if that usage
@@ -83,7 +86,7 @@ func (s *session) forget() {
 	s.nudging, s.nudged = nudging{}, nil
 	s.pause, s.wireTokens, s.systemChanged, s.isUnstored = nil, 0, false, false
 	s.sampling = sampling{}
-	s.chronicle = chronicle{}
+	s.chronicle, s.bridge = chronicle{}, nil
 }
 
 // sessions is a bounded set of sessions in memory.
@@ -203,13 +206,13 @@ func (h *Host) load(ctx context.Context, s *session) (store.Snapshot, error) {
 	return snap, nil
 }
 
-// build creates the session's pipeline from its stored form.
+// build creates the session's pipeline from its stored form and from the chronicle.
 func (s *session) build(snap store.Snapshot, codec transcript.Codec) {
 	meta := metaFromRow(s.row)
 	s.pipe = pipeline.NewSession(pipeline.Config{
 		Options:   render.Options{Codec: codec, Prefixes: s.mode().Reduces},
 		CountText: tokens.Count, CountFile: tokens.Image,
-	}, meta, stateFromSnapshot(snap))
+	}, meta, stateFromSnapshot(snap, s.chronicle.compartments))
 }
 
 func metaFromRow(r store.SessionRow) pipeline.Meta {
@@ -237,7 +240,7 @@ func chainFrom(messages int, text string) pipeline.Chain {
 
 func textOf(c pipeline.Chain) string { return hex.EncodeToString(c.Hash[:]) }
 
-func stateFromSnapshot(snap store.Snapshot) *frozen.State {
+func stateFromSnapshot(snap store.Snapshot, compartments []history.Compartment) *frozen.State {
 	units := unitsFromRows(slices.Concat(snap.Units, snap.Waiting))
 	if len(snap.Waiting) > 0 {
 		slices.SortFunc(units, func(a, b frozen.Unit) int { return a.Tag - b.Tag })
@@ -252,7 +255,8 @@ func stateFromSnapshot(snap store.Snapshot) *frozen.State {
 	}
 	state := frozen.NewState(snap.Session.TagCounter, units, edits, queue)
 	state.Setup = setupFromRow(snap.Session.Setup)
-	state.SetHead(headFromRow(snap.Head))
+	head := headFromRow(snap.Head)
+	state.SetHead(head, pipeline.CoveredKeys(head, compartments))
 	for _, t := range snap.Thinking {
 		state.Bind(frozen.Binding{MessageKey: t.MessageKey, Prompt: t.Prompt, Lost: t.LostPass > 0})
 	}

@@ -52,7 +52,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		return none, err
 	}
 	done = true
-	h.withdraw(ctx, s)
+	h.rearrange(ctx, s)
 	if s.systemChanged && !s.isUnstored {
 		s.systemChanged = false
 		s.sampling = sampling{answered: s.pipe.Measured()}
@@ -457,6 +457,6 @@ func (ps *pass) answer() schema.WireMutation {
 		m.Cause = string(ps.decision.Cause)
 	}
 	m.Edits, m.Cleared = s.pipe.Mutation()
-	m.Start, m.Head, m.HeadCleared = s.pipe.HeadMutation()
+	m.Start, m.Pinned, m.Head, m.HeadCleared = s.pipe.HeadMutation()
 	return m
 }

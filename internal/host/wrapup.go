@@ -39,22 +39,21 @@ func (h *Host) wrapUp(ctx context.Context, c Client, key store.Key, p schema.Com
 			return commandAnswer("", "", refusedCommand("Write /ctx-wrapup 2 to summarise everything but the newest 2 turns, or /ctx-wrapup cancel. At least one turn stays."))
 		}
 	}
-	return h.startErrand(ctx, c, key, p.Directory, func(_ context.Context, s *session) (*errand, string, error) {
-		return h.prepareWrapUp(s, keep)
+	return h.startErrand(ctx, c, key, p.Directory, func(ctx context.Context, s *session) (*errand, string, error) {
+		return h.prepareWrapUp(ctx, s, keep)
 	})
 }
 
 // prepareWrapUp returns a wrap-up that keeps the newest turns. The caller holds the session's lock.
-func (h *Host) prepareWrapUp(s *session, keep int) (*errand, string, error) {
+func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand, string, error) {
 	if s.pipe == nil {
 		return nil, "", refusedCommand("No request of this session has reached the host since it started, so it does not know the messages. Send a message first.")
 	}
-	covered := s.chronicle.coveredEnd()
-	uncovered, ok := s.pipe.Uncovered(covered)
+	uncovered, ok := h.uncovered(ctx, s)
 	if !ok {
-		return nil, "", refusedCommand("The conversation does not hold the newest summarised message any more, so that the messages behind it cannot be told apart. Nothing is summarised.")
+		return nil, "", refusedCommand("The conversation was compacted, and the harness's store does not say how many messages are missing. Nothing is summarised.")
 	}
-	situation := s.work.situation(uncovered, covered)
+	situation := s.work.situation(uncovered)
 	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
 	if !snapshot.IsRunnable() {
 		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
@@ -66,8 +65,10 @@ func (h *Host) prepareWrapUp(s *session, keep int) (*errand, string, error) {
 	}
 	w := wrapUp{errand: e, keep: keep}
 	e.noun, e.command, e.reason, e.kind = "wrap-up", commandWrapUp, kindWrapUp, kindWrapUp
-	e.source = inMemory(s.pipe, anchorsOf(s.chronicle.compartments))
+	entries, raws := s.pipe.Raw()
+	e.source = inMemory(s.pipe.Codec, entries, raws, s.anchors())
 	e.job.Chunk = historian.Chunk{Start: scope.Start, End: scope.End, Lines: linesOf(uncovered, scope)}
+	e.summary, e.filler = s.pipe.SummaryKey(), s.filler()
 	e.save, e.finish, e.kept = w.publish, w.show, w.left
 	return e, fmt.Sprintf("Messages %s are being summarised, in the background; the newest %s stay as they are. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
 		scope, format.Count(keep, "turn")), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/regular"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
@@ -57,9 +58,9 @@ func readRows(ctx context.Context, db *opencodedb.DB, s Session, start, end int,
 	if err != nil {
 		return Extent{}, err
 	}
-	entries := make([]Entry, len(rows))
+	entries := make([]history.Entry, len(rows))
 	for i, row := range rows {
-		entries[i] = Entry{Key: row.ID, IsSummary: row.IsSummary}
+		entries[i] = history.Entry{Key: row.ID, IsSummary: row.IsSummary}
 	}
 	read := func(i int) (json.Value, error) { return db.Raw(s.ID, rows[i].ID) }
 	return Deliver(ctx, transcript.OpenCode{}, entries, s.Anchors, start, end, read, yield)

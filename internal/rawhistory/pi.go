@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
@@ -39,7 +40,7 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	branch := f.branch()
 	edits := f.edits(branch)
 	steps := f.join(branch, edits)
-	entries := make([]Entry, len(steps))
+	entries := make([]history.Entry, len(steps))
 	for i := range steps {
 		entries[i].Key = steps[i].key
 	}

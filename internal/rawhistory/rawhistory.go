@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -17,7 +18,12 @@ type Session struct {
 	// Directory is the session's project. If it is empty, Pi's files are searched for in all projects.
 	Directory string
 	// Anchors are the messages with known ordinals, in the order of their ordinals.
-	Anchors []Anchor
+	Anchors []history.Anchor
+}
+
+// Know adds the keys of the messages with the ordinals start, start+1 and so on to the anchors.
+func (s *Session) Know(start int, keys []string) {
+	s.Anchors = append(s.Anchors, history.AnchorsOf(start, keys)...)
 }
 
 // A Message is one message of a session, as the harness has stored it.
@@ -88,8 +94,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 
 // Deliver calls yield with the messages of a range, as Read does. The caller has already read the entries.
 // read returns the raw message of an entry, or nil if it is unreadable.
-func Deliver(ctx context.Context, codec transcript.Codec, entries []Entry, anchors []Anchor, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
-	ordinals := Number(entries, anchors)
+func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []history.Anchor, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
+	ordinals := history.Number(entries, anchors)
 	extent := extentOf(ordinals)
 	for i, n := range ordinals {
 		if n == 0 || n < start || n > end {

@@ -20,9 +20,12 @@ func (w *world) publish(c *conversation, n int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	keyOf := func(ordinal int) string { return keyOfMessage(w.t, c, ordinal) }
+	var keys []string
+	for ordinal := end.Ordinal; ordinal <= n; ordinal++ {
+		keys = append(keys, keyOfMessage(w.t, c, ordinal))
+	}
 	err = w.store.PublishHistory(w.t.Context(), store.Publication{Key: key, Holder: "test", After: end, Run: store.RunRow{Kind: "incremental"}, Compartments: []store.CompartmentRow{{
-		Start: end.Ordinal, End: n, StartKey: keyOf(end.Ordinal), EndKey: keyOf(n), Title: "Much reading", Tiers: [4]string{"We read files.", "Files.", "Files.", ""},
+		Start: end.Ordinal, End: n, Keys: keys, Title: "Much reading", Tiers: [4]string{"We read files.", "Files.", "Files.", ""},
 		Importance: 50, Fidelity: 0.8, MadeBy: "model", Model: "anthropic/small", RawTokens: 4000,
 	}}})
 	if err != nil {

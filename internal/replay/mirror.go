@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/render"
@@ -16,9 +17,10 @@ type mirror struct {
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	// The wire is head, then the patched entries from index start on.
-	head  []json.Value
-	start int
+	// The wire is head, then the patched entries that isOnWire accepts.
+	head   []json.Value
+	start  int
+	pinned []string
 }
 
 // mirrored is a raw message with its rendered wire. The wire is kept for the next pass.
@@ -73,9 +75,12 @@ func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	if w.Start > len(m.entries) {
 		return nil, fmt.Errorf("the mutation starts at %d of %d messages", w.Start, len(m.entries))
 	}
-	m.start = w.Start
-	for i := m.start; i < len(m.entries); i++ {
+	m.start, m.pinned = w.Start, w.Pinned
+	for i := range m.entries {
 		e := &m.entries[i]
+		if !m.isOnWire(i) {
+			continue
+		}
 		if !e.fresh || changed[e.key] {
 			if err := m.render(e); err != nil {
 				return nil, err
@@ -84,6 +89,11 @@ func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 		all = append(all, e.rendered)
 	}
 	return all, nil
+}
+
+// isOnWire reports whether entry i is on the wire.
+func (m *mirror) isOnWire(i int) bool {
+	return i >= m.start || slices.Contains(m.pinned, m.entries[i].key)
 }
 
 // raws returns the messages as they would be sent without magicctx.
@@ -120,7 +130,7 @@ func (m *mirror) arrays() (raw, wire []json.Value, err error) {
 	for i := range m.entries {
 		e := &m.entries[i]
 		raw = append(raw, e.raw)
-		if i < m.start {
+		if !m.isOnWire(i) {
 			continue
 		}
 		patched, err := render.Apply(e.raw, m.patches[e.key])

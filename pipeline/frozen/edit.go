@@ -5,7 +5,7 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// The kinds of edits. Clamp, Skeleton and Drop replace content, and a unit only
+// The kinds of edits. Clamp, Withhold, Skeleton and Drop replace content, and a unit only
 // moves along that order: for example, a clamped tool call may become a
 // skeleton, but a dropped unit stays dropped for ever.
 const (
@@ -13,6 +13,9 @@ const (
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
+	// Withhold keeps a tool call, and replaces its result by a text that says how large
+	// it was, and that it can be read in parts.
+	Withhold EditKind = "withhold"
 	// Skeleton keeps a tool call with clamped input, and replaces its result by
 	// the placeholder. Without it all recent calls could vanish, and models
 	// then start to imitate tool calls in their text.
@@ -35,7 +38,7 @@ const (
 )
 
 // strength orders the edits that replace content.
-var strength = map[EditKind]int{NoEdit: 0, Clamp: 1, Skeleton: 2, Drop: 3}
+var strength = map[EditKind]int{NoEdit: 0, Clamp: 1, Withhold: 2, Skeleton: 3, Drop: 4}
 
 // An Edit is a durable decision about one unit, or about the message of that
 // unit.
@@ -56,7 +59,7 @@ func (e Edit) String() string {
 
 // A Treatment sums up all edits of a unit.
 type Treatment struct {
-	// Edit says how the content was replaced: NoEdit, Clamp, Skeleton or Drop.
+	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
 	// Clamped says that the arguments were shortened before Edit became a stronger
 	// edit. They never become longer again.
@@ -67,12 +70,12 @@ type Treatment struct {
 	// exists.
 	Stripped, Unthought, IsShell bool
 	// Covered says that the head stands for the unit's message. It is not an edit: it
-	// follows from the head's ThroughTag.
+	// follows from the head.
 	Covered bool
 }
 
 // Active reports whether the content is still on the wire.
-func (t Treatment) Active() bool { return !t.Covered && t.Edit != Drop && t.Edit != Skeleton }
+func (t Treatment) Active() bool { return !t.Covered && strength[t.Edit] < strength[Withhold] }
 
 // Covers reports whether applying e would change nothing.
 func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
@@ -97,10 +100,12 @@ func (t Treatment) with(e Edit) Treatment {
 }
 
 // Estimates, in tokens, of the rest of a unit after an edit: the size of a
-// placeholder, and the size of arguments that were shortened. Arguments of up
-// to 500 characters stay whole, hence 125 tokens.
+// placeholder, the size of the text in place of a withheld result, and the size of
+// arguments that were shortened. Arguments of up to 500 characters stay whole, hence 125
+// tokens.
 const (
 	placeholderTokens = 8
+	withheldTokens    = 50
 	shortInputTokens  = 125
 )
 
@@ -115,6 +120,10 @@ func (u *Unit) Left() int {
 		return min(u.Tokens, placeholderTokens)
 	case u.Edit == Skeleton:
 		return min(u.Tokens, placeholderTokens) + short
+	case u.Edit == Withhold && u.Clamped:
+		return min(u.Tokens, withheldTokens) + short
+	case u.Edit == Withhold:
+		return min(u.Tokens, withheldTokens) + u.InputTokens
 	case u.Edit == Clamp:
 		return u.Tokens + short
 	}

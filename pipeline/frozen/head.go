@@ -1,7 +1,10 @@
 package frozen
 
+import "slices"
+
 // A Head holds the synthetic messages in front of the tail. They stand for the messages
-// that the head covers, which no longer reach the provider themselves. The zero Head
+// that the head covers, which no longer reach the provider themselves. Its pinned prompts
+// are the exception: they reach the provider between the head and the tail. The zero Head
 // covers nothing and has no messages.
 type Head struct {
 	// Fold numbers the folds of the session. A fold renders a new baseline.
@@ -9,9 +12,13 @@ type Head struct {
 	// Through is the key of the newest covered message, Ordinal its ordinal.
 	Through string
 	Ordinal int
-	// ThroughTag is the highest tag of a covered unit. Tags are given in the order of
-	// the transcript, so exactly the units up to this tag are covered.
-	ThroughTag int
+	// AfterSummary is the key of the harness's own summary that the array began with when
+	// message Through was summarised. It is empty if the array began with the session's
+	// first message.
+	AfterSummary string
+	// Pinned holds the keys of prompts up to Through that stay on the wire, oldest first.
+	// Unused places are empty.
+	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
 	// InBaseline and InDelta count the compartments that each of them shows: the
@@ -30,6 +37,15 @@ type Head struct {
 	MemoryMark, UpdateMark int64
 	// FoldedAt is the time of the fold in Unix milliseconds.
 	FoldedAt int64
+}
+
+// MaxPinned is the greatest number of prompts that a head pins: the newest one, and the one
+// before it.
+const MaxPinned = 2
+
+// Pins reports whether the head leaves the message on the wire although it covers it.
+func (h Head) Pins(messageKey string) bool {
+	return messageKey != "" && slices.Contains(h.Pinned[:], messageKey)
 }
 
 // HeadSections holds the sizes of the baseline's sections, in tokens.
@@ -53,7 +69,7 @@ func (c *Covered) Add(u *Unit) {
 		c.Inputs += u.InputTokens
 	}
 	switch {
-	case u.Edit == Drop || u.Edit == Skeleton:
+	case strength[u.Edit] >= strength[Withhold]:
 	case u.Kind == ToolUnit:
 		c.Results += u.Tokens
 	case u.Kind == FileUnit:
@@ -75,20 +91,42 @@ func (h Head) Tokens() int { return h.BaselineTokens + h.DeltaTokens }
 // Shows counts the compartments that the head shows.
 func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
-// SetHead makes h the head of the state.
-func (s *State) SetHead(h Head) {
-	s.Head = h
+// Keys is a set of message keys.
+type Keys map[string]bool
+
+// SetHead makes h the head of the state, and covered the messages that h stands for. They
+// are named by their keys, because no order of tags says it: an old message can get a new
+// unit, for example the text of an aborted answer that the harness stores late.
+func (s *State) SetHead(h Head, covered Keys) {
+	s.Head, s.covered = h, covered
 	for i := range s.units {
-		s.units[i].Covered = s.units[i].Tag <= h.ThroughTag
+		s.units[i].Covered = covered[s.units[i].MessageKey]
+	}
+}
+
+// Cover adds a message to those that the head stands for. The harness has put it between
+// covered messages after the fold.
+func (s *State) Cover(messageKey string) {
+	if s.covered[messageKey] {
+		return
+	}
+	if s.covered == nil {
+		s.covered = make(Keys)
+	}
+	s.covered[messageKey] = true
+	for i := range s.units {
+		if s.units[i].MessageKey == messageKey {
+			s.units[i].Covered = true
+		}
 	}
 }
 
 // layHead shows the state as if h were its head.
-func (o *Overlay) layHead(h Head) {
+func (o *Overlay) layHead(h Head, covered Keys) {
 	o.Head = h
 	for i := range o.state.units {
 		u := &o.state.units[i]
-		if isCovered := u.Tag <= h.ThroughTag; u.Covered != isCovered {
+		if isCovered := covered[u.MessageKey]; u.Covered != isCovered {
 			shown := *u
 			shown.Covered = isCovered
 			o.set(shown)

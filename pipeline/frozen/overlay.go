@@ -12,9 +12,10 @@ type Additions struct {
 	// Setup is the session's setup from this pass on. It is nil if the setup stays as
 	// it is.
 	Setup *Setup
-	// Head is the session's head from this pass on. It is nil if the head stays as it
-	// is.
-	Head *Head
+	// Head is the session's head from this pass on, and Covered names the messages that
+	// it stands for. Head is nil if the head stays as it is.
+	Head    *Head
+	Covered Keys
 	// Drained lists the tags whose queued drop is finished.
 	Drained []int
 }
@@ -30,7 +31,7 @@ func (s *State) Commit(a Additions) {
 		s.Setup = *a.Setup
 	}
 	if a.Head != nil {
-		s.SetHead(*a.Head)
+		s.SetHead(*a.Head, a.Covered)
 	}
 	if len(a.Drained) > 0 {
 		s.dequeue(a.Drained)
@@ -61,7 +62,7 @@ func (s *State) With(a Additions) *Overlay {
 		o.Setup = *a.Setup
 	}
 	if a.Head != nil {
-		o.layHead(*a.Head)
+		o.layHead(*a.Head, a.Covered)
 	}
 	for _, e := range a.Edits {
 		o.Lay(e)

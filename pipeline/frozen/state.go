@@ -54,12 +54,14 @@ type State struct {
 	// Setup holds the decisions about the session as a whole.
 	Setup Setup
 	// Head is set with SetHead.
-	Head   Head
-	units  []Unit // ascending by tag
-	byKey  map[string]int
-	byTag  map[int]int
-	queue  []QueuedDrop // in the order they were queued
-	queued map[int]bool // the tags in queue
+	Head Head
+	// covered names the messages that the head stands for.
+	covered Keys
+	units   []Unit // ascending by tag
+	byKey   map[string]int
+	byTag   map[int]int
+	queue   []QueuedDrop // in the order they were queued
+	queued  map[int]bool // the tags in queue
 	// bindings is indexed by message key.
 	bindings map[string]*Binding
 }
@@ -88,6 +90,7 @@ func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *S
 }
 
 func (s *State) insert(u Unit) {
+	u.Covered = s.covered[u.MessageKey]
 	s.byKey[u.Key] = len(s.units)
 	s.byTag[u.Tag] = len(s.units)
 	s.units = append(s.units, u)

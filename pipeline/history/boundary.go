@@ -74,9 +74,10 @@ func (d *division) walk() {
 	}
 }
 
-// isHuge reports whether a message is much larger than the whole tail should be.
+// isHuge reports whether a message is much larger than the whole tail should be. A third of
+// a small window is huge, too.
 func (d *division) isHuge(ordinal int) bool {
-	return d.Messages.Tokens(ordinal, ordinal+1) > max(2*d.out.Target, 64_000)
+	return d.Messages.Tokens(ordinal, ordinal+1) > max(2*d.out.Target, min(64_000, d.Limit/3))
 }
 
 func (d *division) leaveArcs() {

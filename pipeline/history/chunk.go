@@ -24,8 +24,6 @@ func (r Range) String() string {
 type Chunk struct {
 	// Range is the covered range. It is empty (End < Start) if nothing is covered.
 	Range
-	// StartKey and EndKey are the keys of the messages at its ends.
-	StartKey, EndKey string
 	// Blocks make up the text, one block a line. They cover the range without holes,
 	// unless the range has no text at all.
 	Blocks []Block
@@ -227,9 +225,6 @@ func (r *reader) finish(messages []Message) {
 			at++
 		}
 		c.Lines = append(c.Lines, line)
-	}
-	if n := len(c.Lines); n > 0 {
-		c.StartKey, c.EndKey = c.Lines[0].Key, c.Lines[n-1].Key
 	}
 }
 

@@ -43,7 +43,7 @@ func TestRangeOfNoiseIsCovered(t *testing.T) {
 		m.list[i].Texts = nil
 	}
 	c := ReadChunk(m, 1, 4, 8000, tokens.Count)
-	if c.Range != (Range{1, 3}) || c.Text() != "" || c.HasMore || c.CheckCoverage() != nil || c.EndKey != "m3" {
+	if c.Range != (Range{1, 3}) || c.Text() != "" || c.HasMore || c.CheckCoverage() != nil || c.Lines[2].Key != "m3" {
 		t.Errorf("%+v", c)
 	}
 }

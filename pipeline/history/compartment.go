@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,9 +14,12 @@ type Compartment struct {
 	// Seq numbers the compartments of a session from 0, without gaps.
 	Seq        int
 	Start, End int
-	// StartKey and EndKey are the keys of the first and the last message.
-	StartKey, EndKey string
-	Title            string
+	// Keys holds the key of each message from Start to End, empty if it is unreadable.
+	Keys []string
+	// AfterSummary is the key of the harness's own summary that the array began with when
+	// the compartment was made. It is empty if the array began with the first message.
+	AfterSummary string
+	Title        string
 	// Tiers holds the summary in four lengths, the longest first. An empty tier 2
 	// or 3 stands for the tier before it. An empty tier 4 says that the title is
 	// enough. A compartment with an empty tier 1 is rendered from Content.
@@ -42,6 +46,19 @@ const (
 	flatTier2 = 1200
 	flatTier3 = 420
 )
+
+// EndKey returns the key of the last readable message, or "" if there is none.
+func (c *Compartment) EndKey() string { return LastKey(c.Keys) }
+
+// LastKey returns the last key that is not empty, or "" if there is none.
+func LastKey(keys []string) string {
+	for _, key := range slices.Backward(keys) {
+		if key != "" {
+			return key
+		}
+	}
+	return ""
+}
 
 // hasTiers reports whether the compartment has a summary in tiers. The first tier
 // decides: an upgrade that was interrupted can leave rows that only claim to have

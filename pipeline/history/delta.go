@@ -7,7 +7,7 @@ import (
 
 // EmptyDelta is the delta of an epoch in which nothing has changed. It is never
 // an empty text, because a provider refuses an empty block.
-const EmptyDelta = "<session-history-since>(no new content since last materialization)</session-history-since>"
+const EmptyDelta = "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 
 // updatesNotice precedes the changes of memories.
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."

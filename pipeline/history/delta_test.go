@@ -17,7 +17,7 @@ func deltaOf(in history.DeltaInput) history.DeltaText {
 
 // Reference vector: an epoch in which nothing has changed.
 func TestEmptyDelta(t *testing.T) {
-	want := "<session-history-since>(no new content since last materialization)</session-history-since>"
+	want := "<session-history-since>Nothing has been added to the summaries above.</session-history-since>"
 	if got := deltaOf(history.DeltaInput{}); got.Text != want || got.Tokens != tokens.Count(want) {
 		t.Errorf("%+v", got)
 	}

@@ -2,7 +2,7 @@ package history
 
 import "github.com/magicctx/magicctx-host/pipeline/transcript"
 
-// An Entry is one message of the harness's array, as Number needs it.
+// An Entry is one message of a session in the form that Number needs.
 type Entry struct {
 	// Key is empty if the message could not be read.
 	Key string
@@ -17,52 +17,96 @@ func IsSummary(m *transcript.Message) bool {
 	return m.Summary && (m.Role == transcript.User || m.Finish == transcript.EndsTurn)
 }
 
-// A CoveredEnd is the last message that a compartment covers. It is zero if the session
-// has no compartment.
-type CoveredEnd struct {
+// An Anchor is a message whose ordinal is known, for example because a compartment covers
+// it. It is zero if there is no such message.
+type Anchor struct {
 	Ordinal int
 	Key     string
 }
 
-// Number gives each message of the harness's array its ordinal, 0 for none. It also
-// returns the number of messages that the session has so far, which is the ordinal of
-// the newest message.
-//
-// Without a compartment the array begins with ordinal 1. With a compartment, the array
-// may begin anywhere up to the covered end, for example because of a compaction marker.
-// The message at the covered end keeps its known ordinal, the messages after it continue
-// from there, and the messages before it get none. If the array does not contain the
-// message at the covered end, ok is false, and the caller has to read the history from
-// the harness's own store.
-//
-// An unreadable message keeps its place, so that the ordinals after it stay the same
-// when the message becomes readable. A summary of the harness has no place.
-func Number(array []Entry, covered CoveredEnd) (ordinals []int, total int, ok bool) {
-	first, next := 0, 1
-	if covered.Ordinal > 0 {
-		first, next = indexOf(array, covered.Key), covered.Ordinal
-	}
-	if first < 0 || len(array) == 0 {
-		return nil, 0, false
-	}
-	ordinals = make([]int, len(array))
-	for i := first; i < len(array); i++ {
-		if array[i].IsSummary {
-			continue
+// AnchorsOf returns the anchors of messages with the ordinals start, start+1 and so on. The
+// key of an unreadable message is empty, and it yields no anchor.
+func AnchorsOf(start int, keys []string) (anchors []Anchor) {
+	for i, key := range keys {
+		if key != "" {
+			anchors = append(anchors, Anchor{Ordinal: start + i, Key: key})
 		}
-		if array[i].Key != "" {
-			ordinals[i] = next
-		}
-		next++
 	}
-	return ordinals, next - 1, true
+	return anchors
 }
 
-func indexOf(array []Entry, key string) int {
-	for i := range array {
-		if key != "" && array[i].Key == key {
-			return i
+// Number returns the ordinal of each entry, or 0 for an entry without one. The entries are
+// in the order of the harness's store.
+//
+// Without anchors, the first message has ordinal 1, and each next message has one more. An
+// unreadable message is counted. A summary is not.
+//
+// An anchor keeps its ordinal, and counting goes on from it. So a deleted message leaves a
+// gap, and the ordinals after the next anchor stay right. Before the first anchor, Number
+// counts backwards. A message gets no ordinal if that count has reached 0, or if the count
+// forwards has reached the ordinal of the next anchor. Number ignores an anchor that is not
+// among the entries, and an anchor that contradicts the anchors before it.
+func Number(entries []Entry, anchors []Anchor) []int {
+	ordinals := make([]int, len(entries))
+	found := locate(entries, anchors)
+	first, next := 0, 1
+	if len(found) > 0 {
+		first, next = found[0].index, found[0].Ordinal
+		for i, n := first-1, next-1; i >= 0 && n > 0; i-- {
+			if !entries[i].IsSummary {
+				ordinals[i] = n
+				n--
+			}
 		}
 	}
-	return -1
+	for i := first; i < len(entries); i++ {
+		if len(found) > 0 && i == found[0].index {
+			next, found = found[0].Ordinal, found[1:]
+		}
+		if entries[i].IsSummary || len(found) > 0 && next >= found[0].Ordinal {
+			continue
+		}
+		ordinals[i] = next
+		next++
+	}
+	return ordinals
+}
+
+// IsAnchored reports whether Number knows the ordinals of an array: the array begins with
+// the session's first message, or holds one of the anchors. After a compaction by the
+// harness, an array begins with a summary, and nobody knows how many messages are missing.
+func IsAnchored(array []Entry, anchors []Anchor) bool {
+	for _, e := range array {
+		if e.IsSummary {
+			return len(locate(array, anchors)) > 0
+		}
+	}
+	return len(anchors) == 0 || len(locate(array, anchors)) > 0
+}
+
+type located struct {
+	Anchor
+	index int
+}
+
+// locate returns the anchors that are among the entries, in the order of both.
+func locate(entries []Entry, anchors []Anchor) (found []located) {
+	if len(anchors) == 0 {
+		return nil
+	}
+	index := make(map[string]int, len(entries))
+	for i, e := range entries {
+		if e.Key != "" && !e.IsSummary {
+			index[e.Key] = i
+		}
+	}
+	last := located{index: -1}
+	for _, a := range anchors {
+		i, ok := index[a.Key]
+		if ok && i > last.index && a.Ordinal > last.Ordinal {
+			last = located{a, i}
+			found = append(found, last)
+		}
+	}
+	return found
 }

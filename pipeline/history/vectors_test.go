@@ -204,38 +204,6 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
-	entries := func(keys string) []Entry {
-		var array []Entry
-		for key := range strings.SplitSeq(keys, " ") {
-			array = append(array, Entry{Key: strings.Trim(key, "S-"), IsSummary: key == "S"})
-		}
-		return array
-	}
-	behind := CoveredEnd{Ordinal: 10, Key: "m10"}
-	for _, c := range []struct {
-		name    string
-		array   []Entry
-		covered CoveredEnd
-		want    []int
-		total   int
-	}{
-		{"last covered message, summary, unreadable message", entries("m9 S m10 m11 - m12"), behind, []int{0, 0, 10, 11, 0, 13}, 13},
-		{"no covered message in the array", entries("m11 m12"), behind, nil, 0},
-		{"no compartment", entries("a b"), CoveredEnd{}, []int{1, 2}, 2},
-		{"empty array", nil, behind, nil, 0},
-		{"array begins with the summary of a compaction", entries("S m10 m11"), behind, []int{0, 10, 11}, 11},
-		{"summary as the last message", entries("m10 S"), behind, []int{10, 0}, 10},
-		{"unreadable messages at both ends", entries("- a -"), CoveredEnd{}, []int{0, 2, 0}, 3},
-		{"covered message without key", entries("- a"), CoveredEnd{Ordinal: 3}, nil, 0},
-	} {
-		got, total, ok := Number(c.array, c.covered)
-		if diff := cmp.Diff(c.want, got); diff != "" || total != c.total || ok != (c.want != nil) {
-			t.Errorf("%s: total %d, ok %v: %s", c.name, total, ok, diff)
-		}
-	}
-}
-
 func TestCommits(t *testing.T) {
 	got := commitsIn("commit 1234567 and ABCDEF1 and 123456 and 20240101 facade decade1", nil)
 	if diff := cmp.Diff([]string{"1234567", "abcdef1", "123456", "20240101", "facade"}, got); diff != "" {
@@ -302,7 +270,7 @@ func TestChunk(t *testing.T) {
 	if diff := cmp.Diff(want, c.Text()); diff != "" {
 		t.Error(diff)
 	}
-	if c.Range != (Range{1, 11}) || c.StartKey != "m1" || c.EndKey != "m11" || c.CommitClusters != 2 || c.HasMore || len(c.Lines) != 11 || c.CheckCoverage() != nil {
+	if c.Range != (Range{1, 11}) || c.Lines[0].Key != "m1" || c.Lines[10].Key != "m11" || c.CommitClusters != 2 || c.HasMore || len(c.Lines) != 11 || c.CheckCoverage() != nil {
 		t.Errorf("chunk %+v, coverage %v", c, c.CheckCoverage())
 	}
 	if diff := cmp.Diff([]Range{{8, 8}}, c.ToolOnly); diff != "" {

@@ -325,16 +325,19 @@ func (r *messageRenderer) file(p *transcript.Part, u *frozen.Unit) {
 }
 
 func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
-	if u.Edit == frozen.Skeleton {
+	switch u.Edit {
+	case frozen.Skeleton:
 		r.patch = append(r.patch, r.skeleton(p, u)...)
 		return
+	case frozen.Withhold:
+		r.patch = append(r.patch, r.Codec.ResultText(*p, withheld(u))...)
 	}
-	if u.Edit == frozen.Clamp {
+	if u.Edit == frozen.Clamp || u.Clamped {
 		if clamped := ClampLong(p.Input); clamped != nil {
 			r.replace(p.InputPath, clamped)
 		}
 	}
-	if r.Prefixes && p.TextPath != "" {
+	if r.Prefixes && p.TextPath != "" && u.Edit != frozen.Withhold {
 		r.put(p.TextPath, p.Text, Prefix(u.Tag), p.Text)
 	}
 }

@@ -1,8 +1,11 @@
 package render
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
 const sectionSign = "§"
@@ -15,6 +18,13 @@ func Prefix(tag int) string { return sectionSign + strconv.Itoa(tag) + sectionSi
 // for tag 12. No other text stands for one. It depends on the tag alone,
 // because a text that depended on the content would change with the content.
 func Placeholder(tag int) string { return "[dropped §" + strconv.Itoa(tag) + "§]" }
+
+// withheld returns the text in place of a result that did not fit into the window. The
+// unit's size never changes, and so neither does the text.
+func withheld(u *frozen.Unit) string {
+	return fmt.Sprintf("[left out §%d§: about %d tokens, which do not fit into the window. If you need this output, "+
+		"read it in parts: some lines of a file at a time, or a command that prints less.]", u.Tag, u.Tokens)
+}
 
 // CutImitations returns text without the tags that it starts with: `§12§ hi` becomes
 // `hi` if isGiven(12). A model that reads a tag before each piece of content sometimes

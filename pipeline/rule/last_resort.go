@@ -1,6 +1,11 @@
 package rule
 
-import "github.com/magicctx/magicctx-host/pipeline/frozen"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+)
 
 // keptArcs is the number of newest tool arcs that stay even in an emergency,
 // because the model is working with them.
@@ -20,6 +25,29 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 		}
 		drops.add(u, frozen.Drop)
 	})
+	return drops.edits
+}
+
+// UnfitResults withholds tool outputs, the largest first, if the request does not fit
+// without doing so. It takes the newest outputs as well, even those that the model has not
+// read: a model that knows why an output is missing can read it in parts.
+func UnfitResults(v View, _ Knobs) []frozen.Edit {
+	if !v.IsUnfit {
+		return nil
+	}
+	var units []*frozen.Unit
+	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {
+		if u.Kind == frozen.ToolUnit && u.Active() && !it.Open {
+			units = append(units, u)
+		}
+	})
+	slices.SortStableFunc(units, func(a, b *frozen.Unit) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	drops := v.dropsUntilEnough()
+	for _, u := range units {
+		if !drops.isEnough() && u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Withhold}) > 0 {
+			drops.add(u, frozen.Withhold)
+		}
+	}
 	return drops.edits
 }
 

@@ -23,6 +23,25 @@ func TestProtectedResults(t *testing.T) {
 	})
 }
 
+func TestUnfitResults(t *testing.T) {
+	unfit := func(need int, c rule.View) rule.View {
+		v := needing(need, c)
+		v.IsUnfit = true
+		return v
+	}
+	small, large := call("read", 100), call("read", 5000)
+	said := user(text(1))
+	testRule(t, rule.UnfitResults, []ruleCase{
+		{"the largest first, even unread", unfit(4000, conversation(said, assistant(small, large, small))), rule.Knobs{ProtectedTags: 99}, "[{3 withhold}]"},
+		{"then the oldest", unfit(5000, conversation(said, assistant(small, large, small))), rule.Knobs{}, "[{3 withhold} {2 withhold}]"},
+		{"a request that may fit", needing(4000, conversation(said, assistant(small, large))), rule.Knobs{}, "[]"},
+		{"nothing is needed", unfit(0, conversation(said, assistant(large))), rule.Knobs{}, "[]"},
+		{"a call without result", unfit(9000, conversation(said, assistant(large.knowing(rule.Facts{Open: true}), small))), rule.Knobs{}, "[{3 withhold}]"},
+		{"an output that is not on the wire", unfit(9000, conversation(said, assistant(large.edited(frozen.Skeleton), small))), rule.Knobs{}, "[{3 withhold}]"},
+		{"an output no longer than its placeholder", unfit(9000, conversation(said, assistant(call("read", 40)))), rule.Knobs{}, "[]"},
+	})
+}
+
 func TestOldestTexts(t *testing.T) {
 	k := rule.Knobs{ProtectedTags: 1}
 	testRule(t, rule.OldestTexts, []ruleCase{

@@ -14,7 +14,7 @@ func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	}
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	skeletonFrom := min(newestTools(v.State, SkeletonWindow), firstUnread(v))
-	open := v.open()
+	needed := v.needed()
 	var edits []frozen.Edit
 	for _, q := range queue {
 		u := v.State.ByTag(q.Tag)
@@ -23,7 +23,7 @@ func QueuedDrops(v View, k Knobs) []frozen.Edit {
 			continue
 		case q.Tag >= protectedFrom && !v.PrefixIsGone:
 			continue
-		case open[q.Tag]:
+		case needed[q.Tag]:
 			continue
 		}
 		edits = append(edits, frozen.Edit{Tag: q.Tag, Kind: dropKind(u, skeletonFrom)})

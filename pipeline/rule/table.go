@@ -44,7 +44,7 @@ const (
 //     then skeletons, then other tool output. Texts beside dropped calls go
 //     only after all of these.
 //  4. The rules of an Emergency are the last resort: first tool output that age
-//     protects, then texts and files.
+//     protects, then texts and files, then even output that the model has not read.
 //  5. Rules that look at the result of the others come last: SpentReasoning at
 //     messages whose content has left, and EmptyShells at messages that are empty.
 //
@@ -59,9 +59,12 @@ const (
 //   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest
 //     tools (SkeletonWindow). QueuedDrops also does so for results that the
 //     model has not read.
+//   - Propose discards each edit of a call without a result, and each edit of the words
+//     in the user's newest prompt until the model has answered it. What a harness has
+//     injected into that prompt may leave.
 //   - Propose discards each edit of a result that the model has not read
-//     (View.unread). If the drop of that result is queued, it becomes a
-//     Skeleton instead.
+//     (View.unread), except Withhold. If the drop of that result is queued, it becomes
+//     a Skeleton instead.
 //   - Propose makes a Drop a Skeleton if the result has to separate the newest
 //     two steps (View.separating), or if the arc is the last call of a message
 //     that has to keep one (View.lastCalls).
@@ -101,6 +104,7 @@ var Table = []Rule{
 	{"spent narration", Pressure, SpentNarration},
 	{"protected results", Emergency, ProtectedResults},
 	{"oldest texts", Emergency, OldestTexts},
+	{"unfit results", Emergency, UnfitResults},
 	{"spent reasoning", Pressure, SpentReasoning},
 	{"empty shells", AnyBust, EmptyShells},
 }
@@ -130,7 +134,7 @@ func Propose(v View, k Knobs) Proposal {
 	v.State = v.State.Clone()
 	p := Proposal{By: make(map[string]int), After: v.State}
 	thoughts, unread, separating, visible := v.thoughts(), v.unread(), v.separating(), v.items()
-	lastCalls := v.lastCalls()
+	lastCalls, needed := v.lastCalls(), v.needed()
 	for _, r := range Table {
 		if r.On > v.Occasion {
 			continue
@@ -140,9 +144,12 @@ func Propose(v View, k Knobs) Proposal {
 			continue
 		}
 		for _, e := range r.Propose(v, k) {
-			if unread[e.Tag] {
+			if needed[e.Tag] && e.Kind != frozen.Strip && e.Kind != frozen.Unthink {
+				continue
+			}
+			if unread[e.Tag] && e.Kind != frozen.Withhold {
 				// The model has not read this result. Only a queued drop may
-				// touch it, and then the call stays as a skeleton, because the
+				// touch it else, and then the call stays as a skeleton, because the
 				// request has to end with something to answer.
 				if !v.State.Queued(e.Tag) {
 					continue

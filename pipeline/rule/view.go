@@ -18,6 +18,9 @@ type View struct {
 	// PrefixIsGone says that the provider has no prefix of the session in its cache, as
 	// on every hard pass. Then waiting saves nothing.
 	PrefixIsGone bool
+	// IsUnfit says that the provider would refuse the request as it is: it has refused the
+	// last one, or the request is clearly larger than the window.
+	IsUnfit bool
 	// Occasion is the gravest occasion of the pass. Rules of this occasion and
 	// of all milder ones are asked.
 	Occasion Occasion
@@ -64,6 +67,9 @@ type Message struct {
 	// ThoughtTokens estimates the size of the reasoning that may leave. The
 	// tokens of a unit do not include it.
 	ThoughtTokens int
+	// IsAsked says that the message is the user's newest prompt, and that the model has not
+	// answered it.
+	IsAsked bool
 	// Silent says that the provider sees nothing of the message. An example is
 	// a status that the harness shows to the user only.
 	Silent bool
@@ -124,6 +130,9 @@ type Facts struct {
 	// InjectedOnly says that the text holds nothing else. Notice says that the
 	// whole text is one notice of the harness.
 	Injected, InjectedOnly, Notice bool
+	// Typed says that the unit holds words that the user has typed, or a file that the
+	// user has attached.
+	Typed bool
 }
 
 // Knobs are the settings that the rules read.
@@ -183,17 +192,18 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// open returns the visible tool arcs without a result. An arc that is not
-// visible, for example because its message was reverted, is not listed, so that
-// it may be edited.
-func (v View) open() map[int]bool {
-	open := make(map[int]bool)
-	v.eachItem(func(_ *Message, it *Item, _ *frozen.Unit) {
-		if it.Open {
-			open[it.Tag] = true
+// needed returns the visible units whose drop has to wait: the tool arcs without a result,
+// and what the user has typed in a prompt that the model has not answered. A unit that is
+// not visible, for example because its message was reverted, is not listed, so that it may
+// be edited.
+func (v View) needed() map[int]bool {
+	needed := make(map[int]bool)
+	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
+		if it.Open || m.IsAsked && it.Typed {
+			needed[it.Tag] = true
 		}
 	})
-	return open
+	return needed
 }
 
 // unread returns the tool arcs whose results the model has not read. Age does

@@ -19,6 +19,7 @@ var openCodeVocabulary = Vocabulary{
 		"task":        {Tier: 1},
 	}),
 	TodoTool:       "todowrite",
+	StoresByTime:   true,
 	SendsEmptyText: true,
 	System: SystemVocabulary{
 		Date: regexp.MustCompile(`Today's date: .+`),

@@ -14,6 +14,9 @@ type Vocabulary struct {
 	// TodoTool is the tool that writes the model's todo list, empty if the harness has
 	// none.
 	TodoTool string
+	// StoresByTime says that the harness's store orders messages by the time of their
+	// creation. Otherwise the store has the order of the array.
+	StoresByTime bool
 	// SendsEmptyText says that the harness sends an answer in which all texts are empty
 	// to some providers, as a message with an empty text. If it is false, the harness
 	// leaves such an answer out.

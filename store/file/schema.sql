@@ -259,58 +259,6 @@ CREATE TABLE cache_lives (
 	PRIMARY KEY (provider, model)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE compartments (
-	harness       TEXT    NOT NULL,
-	session_id    TEXT    NOT NULL,
-	seq           INTEGER NOT NULL CHECK (seq >= 0),
-	start_ordinal INTEGER NOT NULL CHECK (start_ordinal >= 1),
-	end_ordinal   INTEGER NOT NULL,
-	start_key     TEXT    NOT NULL DEFAULT '', -- keys of the first and the last message
-	end_key       TEXT    NOT NULL DEFAULT '',
-	title         TEXT    NOT NULL DEFAULT '',
-	p1            TEXT    NOT NULL DEFAULT '', -- the four tiers, the longest first
-	p2            TEXT    NOT NULL DEFAULT '',
-	p3            TEXT    NOT NULL DEFAULT '',
-	p4            TEXT    NOT NULL DEFAULT '',
-	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	episode       TEXT    NOT NULL DEFAULT '',
-	missing       TEXT    NOT NULL DEFAULT '', -- anchors of the raw range that no tier holds
-	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
-	made_by       TEXT    NOT NULL CHECK (made_by = 'model' OR made_by = 'repaired' OR made_by = 'fallback' OR made_by = 'extractive'),
-	model         TEXT    NOT NULL DEFAULT '',
-	raw_tokens    INTEGER NOT NULL DEFAULT 0, -- of the messages that it stands for
-	created_at    INTEGER NOT NULL,
-	PRIMARY KEY (harness, session_id, seq),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE,
-	CHECK (start_ordinal <= end_ordinal)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE recomp_compartments (
-	harness       TEXT    NOT NULL,
-	session_id    TEXT    NOT NULL,
-	seq           INTEGER NOT NULL CHECK (seq >= 0),
-	start_ordinal INTEGER NOT NULL CHECK (start_ordinal >= 1),
-	end_ordinal   INTEGER NOT NULL,
-	start_key     TEXT    NOT NULL DEFAULT '',
-	end_key       TEXT    NOT NULL DEFAULT '',
-	title         TEXT    NOT NULL DEFAULT '',
-	p1            TEXT    NOT NULL DEFAULT '',
-	p2            TEXT    NOT NULL DEFAULT '',
-	p3            TEXT    NOT NULL DEFAULT '',
-	p4            TEXT    NOT NULL DEFAULT '',
-	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
-	episode       TEXT    NOT NULL DEFAULT '',
-	missing       TEXT    NOT NULL DEFAULT '',
-	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
-	made_by       TEXT    NOT NULL CHECK (made_by = 'model' OR made_by = 'repaired' OR made_by = 'fallback' OR made_by = 'extractive'),
-	model         TEXT    NOT NULL DEFAULT '',
-	raw_tokens    INTEGER NOT NULL DEFAULT 0,
-	created_at    INTEGER NOT NULL,
-	PRIMARY KEY (harness, session_id, seq),
-	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE,
-	CHECK (start_ordinal <= end_ordinal)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE compartment_events (
 	harness       TEXT    NOT NULL,
 	session_id    TEXT    NOT NULL,
@@ -343,7 +291,6 @@ CREATE TABLE heads (
 	generation      INTEGER NOT NULL, -- histories.generation of the compartments in it
 	through_key     TEXT    NOT NULL DEFAULT '', -- the last message that the head stands for
 	through_ordinal INTEGER NOT NULL DEFAULT 0,
-	through_tag     INTEGER NOT NULL DEFAULT 0, -- the highest tag of a unit in those messages
 	baseline        TEXT    NOT NULL DEFAULT '',
 	acknowledgement TEXT    NOT NULL DEFAULT '',
 	delta           TEXT    NOT NULL DEFAULT '',
@@ -359,7 +306,7 @@ CREATE TABLE heads (
 	folded_at       INTEGER NOT NULL DEFAULT 0,
 	fold_reason     TEXT    NOT NULL DEFAULT '',
 	model_key       TEXT    NOT NULL DEFAULT '',
-	docs_hash       TEXT    NOT NULL DEFAULT '',
+	docs_hash       TEXT    NOT NULL DEFAULT '', after_summary TEXT NOT NULL DEFAULT '', pinned        TEXT NOT NULL DEFAULT '[]',
 	PRIMARY KEY (harness, session_id),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -476,4 +423,82 @@ CREATE TABLE token_ratios (
 
 CREATE INDEX passes_folds ON passes (harness, session_id, fold_reason) WHERE fold_reason <> '';
 
+CREATE TABLE "compartments" (
+	harness       TEXT    NOT NULL,
+	session_id    TEXT    NOT NULL,
+	seq           INTEGER NOT NULL CHECK (seq >= 0),
+	start_ordinal INTEGER NOT NULL CHECK (start_ordinal >= 1),
+	end_ordinal   INTEGER NOT NULL,
+	message_keys  TEXT    NOT NULL DEFAULT '[]', -- of each message, in JSON; '' for an unreadable one
+	after_summary TEXT    NOT NULL DEFAULT '', -- key of the harness's own summary that the array began with, '' if it was whole
+	title         TEXT    NOT NULL DEFAULT '',
+	p1            TEXT    NOT NULL DEFAULT '', -- the four tiers, the longest first
+	p2            TEXT    NOT NULL DEFAULT '',
+	p3            TEXT    NOT NULL DEFAULT '',
+	p4            TEXT    NOT NULL DEFAULT '',
+	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
+	episode       TEXT    NOT NULL DEFAULT '',
+	missing       TEXT    NOT NULL DEFAULT '', -- anchors of the raw range that no tier holds
+	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
+	made_by       TEXT    NOT NULL CHECK (made_by IN ('model', 'repaired', 'fallback', 'extractive', 'harness')),
+	model         TEXT    NOT NULL DEFAULT '',
+	raw_tokens    INTEGER NOT NULL DEFAULT 0, -- of the messages that it stands for
+	created_at    INTEGER NOT NULL,
+	PRIMARY KEY (harness, session_id, seq),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE,
+	CHECK (start_ordinal <= end_ordinal)
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX compartments_figures ON compartments (harness, session_id, fidelity, start_ordinal, end_ordinal, raw_tokens, made_by);
+
+CREATE TABLE "recomp_compartments" (
+	harness       TEXT    NOT NULL,
+	session_id    TEXT    NOT NULL,
+	seq           INTEGER NOT NULL CHECK (seq >= 0),
+	start_ordinal INTEGER NOT NULL CHECK (start_ordinal >= 1),
+	end_ordinal   INTEGER NOT NULL,
+	message_keys  TEXT    NOT NULL DEFAULT '[]',
+	after_summary TEXT    NOT NULL DEFAULT '',
+	title         TEXT    NOT NULL DEFAULT '',
+	p1            TEXT    NOT NULL DEFAULT '',
+	p2            TEXT    NOT NULL DEFAULT '',
+	p3            TEXT    NOT NULL DEFAULT '',
+	p4            TEXT    NOT NULL DEFAULT '',
+	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
+	episode       TEXT    NOT NULL DEFAULT '',
+	missing       TEXT    NOT NULL DEFAULT '',
+	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
+	made_by       TEXT    NOT NULL CHECK (made_by IN ('model', 'repaired', 'fallback', 'extractive', 'harness')),
+	model         TEXT    NOT NULL DEFAULT '',
+	raw_tokens    INTEGER NOT NULL DEFAULT 0,
+	created_at    INTEGER NOT NULL,
+	PRIMARY KEY (harness, session_id, seq),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE,
+	CHECK (start_ordinal <= end_ordinal)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE withdrawn_compartments (
+	harness       TEXT    NOT NULL,
+	session_id    TEXT    NOT NULL,
+	seq           INTEGER NOT NULL CHECK (seq >= 0),
+	start_ordinal INTEGER NOT NULL CHECK (start_ordinal >= 1),
+	end_ordinal   INTEGER NOT NULL,
+	message_keys  TEXT    NOT NULL DEFAULT '[]',
+	after_summary TEXT    NOT NULL DEFAULT '',
+	title         TEXT    NOT NULL DEFAULT '',
+	p1            TEXT    NOT NULL DEFAULT '',
+	p2            TEXT    NOT NULL DEFAULT '',
+	p3            TEXT    NOT NULL DEFAULT '',
+	p4            TEXT    NOT NULL DEFAULT '',
+	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
+	episode       TEXT    NOT NULL DEFAULT '',
+	missing       TEXT    NOT NULL DEFAULT '',
+	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
+	made_by       TEXT    NOT NULL CHECK (made_by IN ('model', 'repaired', 'fallback', 'extractive', 'harness')),
+	model         TEXT    NOT NULL DEFAULT '',
+	raw_tokens    INTEGER NOT NULL DEFAULT 0,
+	created_at    INTEGER NOT NULL,
+	PRIMARY KEY (harness, session_id, seq),
+	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE,
+	CHECK (start_ordinal <= end_ordinal)
+) STRICT, WITHOUT ROWID;

@@ -1,7 +1,7 @@
 SELECT
 	epoch, generation,
 	generation <> coalesce((SELECT h.generation FROM histories AS h WHERE h.harness = ?1 AND h.session_id = ?2), 0),
-	through_key, through_ordinal, through_tag,
+	through_key, through_ordinal, after_summary, pinned,
 	baseline, acknowledgement, delta, baseline_seq, delta_seq, baseline_tokens, delta_tokens,
 	sections, memories, memory_id, change_id, folded_pass, folded_at, fold_reason, model_key, docs_hash
 FROM heads

@@ -1,15 +1,16 @@
 INSERT INTO heads (
-	harness, session_id, epoch, generation, through_key, through_ordinal, through_tag,
+	harness, session_id, epoch, generation, through_key, through_ordinal, after_summary, pinned,
 	baseline, acknowledgement, delta, baseline_seq, delta_seq, baseline_tokens, delta_tokens,
 	sections, memories, memory_id, change_id, folded_pass, folded_at, fold_reason, model_key, docs_hash
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (harness, session_id) DO UPDATE SET
 	epoch           = excluded.epoch,
 	generation      = excluded.generation,
 	through_key     = excluded.through_key,
 	through_ordinal = excluded.through_ordinal,
-	through_tag     = excluded.through_tag,
+	after_summary   = excluded.after_summary,
+	pinned          = excluded.pinned,
 	baseline        = excluded.baseline,
 	acknowledgement = excluded.acknowledgement,
 	delta           = excluded.delta,

@@ -1,7 +1,7 @@
 import type { WireMutation } from "./generated/protocol.ts"
 import { fitting } from "./fitting.ts"
 import type { LastArray } from "./last.ts"
-import type { Applied, InPlace, MessageKey } from "./mutation.ts"
+import { kept, type Applied, type InPlace, type Kept, type MessageKey } from "./mutation.ts"
 import { compile, PatchError, plan, write, type CompiledPatch, type Write } from "./patch.ts"
 import { clone } from "./projection.ts"
 
@@ -79,7 +79,7 @@ export class MutationApplier {
   }
 
   private next(messages: readonly unknown[], mutation: WireMutation, resync: boolean, draft: Draft): Next {
-    const { start, headCleared } = mutation
+    const { start, headCleared, pinned = [] } = mutation
     if (!Number.isInteger(start) || start < 0 || start > messages.length) {
       throw new RangeError(`start ${start} of ${messages.length} messages`)
     }
@@ -92,6 +92,8 @@ export class MutationApplier {
       changed,
       start,
       lastDropped: start === 0 ? undefined : this.key(messages[start - 1]),
+      pinned,
+      kept: kept(messages, start, pinned, this.key, (name) => (changed.has(name) ? changed.get(name) : patches.get(name))),
       inPlace: this.inPlace(messages, start, patches, changed, draft),
     }
   }
@@ -112,7 +114,7 @@ export class MutationApplier {
     return inPlace
   }
 
-  private commit({ changed, ...state }: Next): void {
+  private commit({ changed, kept: _, ...state }: Next): void {
     for (const [key, patch] of changed) {
       if (patch) state.patches.set(key, patch)
       else state.patches.delete(key)
@@ -127,6 +129,7 @@ type Changes = ReadonlyMap<string, CompiledPatch | undefined>
 /** The state after an answer, before the changes to its patches are made. */
 interface Next extends Applied {
   changed: Changes
+  kept: readonly Kept[]
 }
 
 function compiled({ edits, cleared }: WireMutation): Changes {
@@ -140,7 +143,7 @@ function compiled({ edits, cleared }: WireMutation): Changes {
  * Turns messages into the wire, in place. If the draft was made with the same patch for a message, it uses the
  * planned writes. Returns the number of messages that their patch does not fit; these stay raw.
  */
-function render(messages: unknown[], { head, start, inPlace }: Pick<Applied, "head" | "start" | "inPlace">, draft: Draft): number {
+function render(messages: unknown[], { head, start, inPlace, kept }: Pick<Next, "head" | "start" | "inPlace" | "kept">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0
   const plans: Array<readonly Write[]> = []
   let unfit = 0
@@ -150,9 +153,14 @@ function render(messages: unknown[], { head, start, inPlace }: Pick<Applied, "he
     if (!plan) unfit++
     plans.push(plan ?? noWrites)
   }
+  for (const { at, patch } of kept) {
+    const plan = planned(messages[at], patch)
+    if (!plan) unfit++
+    plans.push(plan ?? noWrites)
+  }
   unfit += write(plans).length
   // The head is cloned, because other plugins may write into the array's messages.
-  messages.splice(0, start, ...head.map(clone))
+  messages.splice(0, start, ...head.map(clone), ...kept.map(({ at }) => messages[at]))
   return unfit
 }
 

@@ -1,5 +1,6 @@
 import type { LastArray } from "./last.ts"
-import type { Applied, InPlace, MessageKey } from "./mutation.ts"
+import { kept, type Applied, type InPlace, type Kept, type MessageKey } from "./mutation.ts"
+import type { CompiledPatch } from "./patch.ts"
 
 // This code runs only in a pass without an answer from the host. It is not in applier.ts, because Bun compiled that
 // file's hot path differently with it: a steady pass of bench:shim took 7 to 10 % longer.
@@ -7,6 +8,7 @@ import type { Applied, InPlace, MessageKey } from "./mutation.ts"
 /** The part of the last good mutation that still fits an array. */
 interface Fitting extends Pick<Applied, "head" | "start"> {
   inPlace: InPlace
+  kept: readonly Kept[]
   /**
    * The number of messages that have a patch and still stay raw, because the patch may no longer be meant for their
    * content.
@@ -23,17 +25,18 @@ export function fitting(state: Applied, messages: readonly unknown[], last: Last
   const start = cut ?? 0
   let unfit = 0
   let fits = cut !== undefined
-  const inPlace = messages.slice(start).map((message) => {
-    const name = key(message)
+  const patchOf = (name: string | undefined, message: unknown): CompiledPatch | undefined => {
     const patch = name === undefined ? undefined : state.patches.get(name)
     const fitted = patch && last.fitted(patch, name!, message)
     if (patch && !fitted) unfit++
     if (fitted) fits = true
     return fitted
-  })
+  }
+  const inPlace = messages.slice(start).map((message) => patchOf(key(message), message))
+  const pinned = kept(messages, start, state.pinned, key, patchOf)
   if (!fits) return undefined
   // The head stands for the messages that are cut off the front. If all of those are gone, the head must go too.
-  return { head: cut === undefined ? [] : state.head, start, inPlace, unfit }
+  return { head: cut === undefined ? [] : state.head, start, inPlace, kept: pinned, unfit }
 }
 
 /**

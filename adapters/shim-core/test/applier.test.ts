@@ -60,6 +60,18 @@ test("the last good mutation cuts behind the same message, at its present place"
   assert.deepEqual(ids(shorter), ["c", "d"])
 })
 
+test("the last good mutation keeps its pinned messages, as long as they are there", () => {
+  const applier = new MutationApplier(key)
+  const edits = { a: [{ op: "add" as const, path: "/x", value: 1 }] }
+  applier.apply(named("a", "b", "c", "d"), pass(3, { head: [{ id: "h" }], pinned: ["a", "c"], edits }), true)
+  const later = named("a", "b", "c", "d", "e")
+  assert.equal(applier.reapply(later, lastOf(named("a", "b", "c", "d"))), 0)
+  assert.deepEqual(later, [{ id: "h" }, { id: "a", x: 1 }, { id: "c" }, { id: "d" }, { id: "e" }])
+  const without = named("b", "c", "d")
+  assert.equal(applier.reapply(without, lastOf(named("a", "b", "c", "d"))), 0)
+  assert.deepEqual(ids(without), ["h", "c", "d"])
+})
+
 test("the last good mutation is not forced on another array", () => {
   const applier = new MutationApplier(key)
   applier.apply(named("a", "b", "c"), pass(2, { head: [{ id: "h" }] }), true)

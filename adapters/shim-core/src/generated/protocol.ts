@@ -1026,6 +1026,11 @@ export interface WireMutation {
   /** start is the index of the first message that stays on the wire. */
   start: number
   /**
+   * pinned lists the ids of messages before Start that stay on the wire all the same. They come after the
+   * head, in their order.
+   */
+  pinned?: string[]
+  /**
    * head holds the synthetic messages in front of the tail, in the harness's format. It is absent if its
    * bytes are the same as in the last answer.
    */

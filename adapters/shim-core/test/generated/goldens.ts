@@ -340,6 +340,9 @@ export const hostCalls: HostCalls = {
     "verdict": "hard",
     "cause": "system",
     "start": 3,
+    "pinned": [
+      "msg_1"
+    ],
     "head": [
       {
         "info": {
