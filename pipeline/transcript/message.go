@@ -99,9 +99,13 @@ const (
 	FromTool
 	// FromFile: it is the content of a file that the user attached.
 	FromFile
-	// FromWeb: a tool fetched it from the web.
-	FromWeb
 )
+
+// Letter returns the letter by which models and people recognise an origin, for example
+// "U" for the words of the user.
+func (o Origin) Letter() string {
+	return [...]string{FromHarness: "H", FromUser: "U", FromAgent: "A", FromTool: "T", FromFile: "F"}[o]
+}
 
 // A Part is one part of a message. Its paths are JSON Pointers into the raw message.
 type Part struct {
