@@ -24,13 +24,23 @@ type Message struct {
 	// Reads is the number of tokens that the historian reads of the message: its words
 	// and the beginning of its calls, but not their results.
 	Reads int
-	// Texts holds the words of the message's author. It leaves out words that a harness
-	// or a plugin has put into a user's text, for example a system reminder.
+	// Texts holds the words of the message's author: what the user has typed, or what the
+	// model has written. It leaves out words that a harness or a plugin has put into a
+	// user's text, for example a system reminder.
 	Texts []string
-	Calls []Call
+	// Others holds the texts of others in a message of the user, for example the content
+	// of an attached file.
+	Others []Other
+	Calls  []Call
 	// Digest identifies the content. It does not depend on ids and times of parts, so
 	// it is the same in the harness's array and in its database.
 	Digest uint64
+}
+
+// An Other is a text that the author of its message has not written.
+type Other struct {
+	Origin transcript.Origin
+	Text   string
 }
 
 // A Call is the half of a tool arc that a message holds, or the whole arc.
@@ -53,8 +63,12 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == transcript.Text && !p.Hidden:
-			if said := saidIn(m.Role, p.Text); strings.ContainsFunc(said, isNoSpace) {
+			switch said := saidIn(p); {
+			case !strings.ContainsFunc(said, isNoSpace):
+			case p.Origin == authorOf(m.Role):
 				out.Texts = append(out.Texts, said)
+			default:
+				out.Others = append(out.Others, Other{p.Origin, said})
 			}
 		case p.Kind == transcript.Tool:
 			out.Calls = append(out.Calls, Call{ID: p.CallID, Tool: p.Name, Input: p.Input, Asks: true, Answers: p.HasResult()})
@@ -63,13 +77,21 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// saidIn returns the part of a text that its author wrote. Plugins write into the texts
-// of users only.
-func saidIn(role transcript.Role, s string) string {
-	if role != transcript.User {
-		return s
+// authorOf returns the origin of the words that a message of this role is for.
+func authorOf(role transcript.Role) transcript.Origin {
+	if role == transcript.User {
+		return transcript.FromUser
 	}
-	s = text.StripInjections(s)
+	return transcript.FromAgent
+}
+
+// saidIn returns a text without the parts that a harness or a plugin has put into it.
+// They write into prompts only.
+func saidIn(p *transcript.Part) string {
+	if p.Origin != transcript.FromUser && p.Origin != transcript.FromHarness {
+		return p.Text
+	}
+	s := text.StripInjections(p.Text)
 	if text.IsInjectedOnly(s) {
 		return ""
 	}
