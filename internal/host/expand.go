@@ -26,8 +26,8 @@ var expandParameters = json.Value(`{"type":"object","properties":{` +
 	`"offset":{"type":"integer","minimum":0,"description":"Where to go on in the first message. The end of a longer text names it."}` +
 	`},"required":["start"],"additionalProperties":false}`)
 
-// OpenCode cuts off the end of a tool's output behind these bounds. There the page says how to go on, so it
-// stays below them. The rest is for the lines around the record.
+// A harness may cut off the end of a tool's output behind 50 KiB or 2,000 lines. There the page says how to go
+// on, so it stays below. The difference is for the lines around the record.
 const (
 	maxPageBytes = 50<<10 - 1<<10
 	maxPageLines = 2_000 - 10
