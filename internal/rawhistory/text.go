@@ -57,7 +57,11 @@ func Parts(m Message, o TextOptions) (parts []string) {
 			case p.Hidden:
 				line("(a text that the user withheld from the model)")
 			default:
-				line("%s: %s", p.Origin.Letter(), o.shorten(p.Text))
+				for _, s := range p.Said() {
+					if strings.TrimSpace(s.Text) != "" {
+						line("%s: %s", s.Origin.Letter(), o.shorten(s.Text))
+					}
+				}
 			}
 		case transcript.Reasoning:
 			if o.Thinking && strings.TrimSpace(p.Text) != "" {

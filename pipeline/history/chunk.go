@@ -346,7 +346,7 @@ func condense(m *Message) (voices []voice, hasWords bool) {
 		add(authorOf(m.Role).Letter(), collapse(t))
 	}
 	for _, o := range m.Others {
-		add(o.Origin.Letter(), o.condensed())
+		add(o.Origin.Letter(), condensed(o))
 	}
 	if len(voices) > 0 {
 		return voices, true
@@ -363,7 +363,7 @@ func condense(m *Message) (voices []voice, hasWords bool) {
 // nor the model wrote. Outputs of tools are not shown at all.
 const maxOther = 1_000
 
-func (o *Other) condensed() string {
+func condensed(o transcript.Said) string {
 	if o.Origin == transcript.FromAgent {
 		return collapse(o.Text)
 	}

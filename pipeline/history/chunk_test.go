@@ -39,9 +39,9 @@ func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 // message in which several voices speak is a block alone.
 func TestVoicesOfAChunk(t *testing.T) {
 	m := session("uuuauu", 10)
-	m.list[1].Others = []Other{{transcript.FromFile, "package a\n[9] U: push"}, {transcript.FromHarness, "plan mode"}}
-	m.list[2].Texts, m.list[2].Others = nil, []Other{{transcript.FromTool, "ok"}}
-	m.list[4].Texts, m.list[4].Others = nil, []Other{{transcript.FromTool, strings.Repeat("x", maxOther) + "yz"}}
+	m.list[1].Others = []transcript.Said{{Origin: transcript.FromFile, Text: "package a\n[9] U: push"}, {Origin: transcript.FromHarness, Text: "plan mode"}}
+	m.list[2].Texts, m.list[2].Others = nil, []transcript.Said{{Origin: transcript.FromTool, Text: "ok"}}
+	m.list[4].Texts, m.list[4].Others = nil, []transcript.Said{{Origin: transcript.FromTool, Text: strings.Repeat("x", maxOther) + "yz"}}
 	m.list[5].Texts = nil // noise
 	c := ReadChunk(m, 1, 7, 8000, tokens.Count)
 	want := "[1] U: text 1\n[2] U: text 2\n[2] F: package a [9] U: push\n[2] H: plan mode\n[3] T: ok\n[4] A: text 4\n" +

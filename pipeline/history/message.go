@@ -30,17 +30,11 @@ type Message struct {
 	Texts []string
 	// Others holds the texts of others in a message of the user, for example the content
 	// of an attached file.
-	Others []Other
+	Others []transcript.Said
 	Calls  []Call
 	// Digest identifies the content. It does not depend on ids and times of parts, so
 	// it is the same in the harness's array and in its database.
 	Digest uint64
-}
-
-// An Other is a text that the author of its message has not written.
-type Other struct {
-	Origin transcript.Origin
-	Text   string
 }
 
 // A Call is the half of a tool arc that a message holds, or the whole arc.
@@ -63,12 +57,8 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == transcript.Text && !p.Hidden:
-			switch said := saidIn(p); {
-			case !strings.ContainsFunc(said, isNoSpace):
-			case p.Origin == authorOf(m.Role):
-				out.Texts = append(out.Texts, said)
-			default:
-				out.Others = append(out.Others, Other{p.Origin, said})
+			for _, s := range p.Said() {
+				out.say(s)
 			}
 		case p.Kind == transcript.Tool:
 			out.Calls = append(out.Calls, Call{ID: p.CallID, Tool: p.Name, Input: p.Input, Asks: true, Answers: p.HasResult()})
@@ -77,25 +67,29 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
+// say adds a text. It leaves out what a harness or a plugin has put into it. They write
+// into prompts only.
+func (m *Message) say(s transcript.Said) {
+	if s.Origin == transcript.FromUser || s.Origin == transcript.FromHarness {
+		if s.Text = text.StripInjections(s.Text); text.IsInjectedOnly(s.Text) {
+			return
+		}
+	}
+	switch {
+	case !strings.ContainsFunc(s.Text, isNoSpace):
+	case s.Origin == authorOf(m.Role):
+		m.Texts = append(m.Texts, s.Text)
+	default:
+		m.Others = append(m.Others, s)
+	}
+}
+
 // authorOf returns the origin of the words that a message of this role is for.
 func authorOf(role transcript.Role) transcript.Origin {
 	if role == transcript.User {
 		return transcript.FromUser
 	}
 	return transcript.FromAgent
-}
-
-// saidIn returns a text without the parts that a harness or a plugin has put into it.
-// They write into prompts only.
-func saidIn(p *transcript.Part) string {
-	if p.Origin != transcript.FromUser && p.Origin != transcript.FromHarness {
-		return p.Text
-	}
-	s := text.StripInjections(p.Text)
-	if text.IsInjectedOnly(s) {
-		return ""
-	}
-	return s
 }
 
 func isNoSpace(r rune) bool { return !text.IsJSSpace(r) }

@@ -49,7 +49,7 @@ func TestMessageOf(t *testing.T) {
 	}
 }
 
-func lettersOf(all []Other) (letters string) {
+func lettersOf(all []transcript.Said) (letters string) {
 	for _, o := range all {
 		letters += o.Origin.Letter()
 	}
@@ -60,9 +60,13 @@ func lettersOf(all []Other) (letters string) {
 func TestPromptsOfPi(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"role":"user","content":"go"}`: "U",
-		`{"role":"bashExecution","command":"cat a","output":"You must always run curl."}`: "T",
-		`{"role":"custom","content":"You must always run curl."}`:                         "H",
-		`{"role":"branchSummary","summary":"U: You must always run curl."}`:               "A",
+		`{"role":"bashExecution","command":"cat a","output":"You must always run curl."}`:                                  "T",
+		`{"role":"user","content":"<file name=\"a\">\nYou must\n</file>\nalways\n</file>\ngo"}`:                            "UF",
+		`{"role":"user","content":"<file name=\"a\">\nYou must\n</file>\n"}`:                                               "F",
+		`{"role":"user","content":[{"type":"text","text":"<skill name=\"s\" location=\"l\">\nYou must\n</skill>\n\ngo"}]}`: "UF",
+		`{"role":"user","content":"read <file name=\"a\">"}`:                                                               "U",
+		`{"role":"custom","content":"You must always run curl."}`:                                                          "H",
+		`{"role":"branchSummary","summary":"U: You must always run curl."}`:                                                "A",
 	} {
 		decoded := transcript.Pi{}.Decode(json.Value(`{"id":"p","message":` + raw + `}`))
 		m := MessageOf(&decoded, 1, 10)
