@@ -334,9 +334,10 @@ var agent = transcript.FromAgent.Letter()
 // of the user.
 func condense(m *Message) (voices []voice, hasWords bool) {
 	add := func(letter, part string) {
-		if n := len(voices); part == "" {
+		if part == "" {
 			return
-		} else if n == 0 || voices[n-1].letter != letter {
+		}
+		if n := len(voices); n == 0 || voices[n-1].letter != letter {
 			voices = append(voices, voice{letter: letter})
 		}
 		v := &voices[len(voices)-1]
