@@ -18,12 +18,15 @@ const (
 	RuleAnchor    AnchorKind = "rule"    // a sentence of the user that says how things must be
 	TodoAnchor    AnchorKind = "todo"    // an open item of the newest todo list
 	WrittenAnchor AnchorKind = "written" // a file that a tool has changed
-	ErrorAnchor   AnchorKind = "error"   // a line that reports a failure
+	ErrorAnchor   AnchorKind = "error"   // a line of the user or the model that reports a failure
 	CommitAnchor  AnchorKind = "commit"  // a commit hash
 	CommandAnchor AnchorKind = "command" // a command that was run
 	PathAnchor    AnchorKind = "path"    // a file that was mentioned or read
 	NumberAnchor  AnchorKind = "number"  // a number with three digits, a unit or a decimal point
 	SymbolAnchor  AnchorKind = "symbol"  // an identifier
+	// ToolErrorAnchor is a line that reports a failure, in the words of a tool, a command or a file. It is never
+	// shown without that label, because it may say anything.
+	ToolErrorAnchor AnchorKind = "tool error"
 )
 
 // anchorKinds holds for each kind its weight in the score, and how many anchors of it count at most. The
@@ -40,6 +43,8 @@ var anchorKinds = map[AnchorKind]struct{ weight, most int }{
 	PathAnchor:    {2, 40},
 	NumberAnchor:  {1, 40},
 	SymbolAnchor:  {1, 40},
+
+	ToolErrorAnchor: {4, 20},
 }
 
 // An Anchor is a detail of the raw messages.
@@ -62,8 +67,9 @@ const (
 )
 
 // Anchors extracts the anchors of messages, the most valuable first, then by ordinal and text. It asks no
-// model. Texts and arguments yield anchors of all kinds. Outputs yield only error lines, because otherwise
-// the content of a listing would crowd out all other anchors.
+// model. The words of the user and of the model, and arguments, yield anchors of all kinds. Outputs and the
+// texts of others yield only error lines, because otherwise the content of a listing would crowd out all other
+// anchors.
 func Anchors(messages []Message) []Anchor {
 	c := collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 	for i := range messages {
@@ -128,8 +134,11 @@ func (c *collector) message(m *Message) {
 		if m.Role == User {
 			c.rules(text, m.Ordinal)
 		}
-		c.errors(text, m.Ordinal)
+		c.errors(ErrorAnchor, text, m.Ordinal)
 		c.words(text, m.Ordinal)
+	}
+	for _, text := range m.Others {
+		c.errors(ToolErrorAnchor, scan(text, &c.outputs), m.Ordinal)
 	}
 }
 
@@ -160,17 +169,17 @@ func (c *collector) call(call *Call, ordinal int) {
 		}
 	}
 	output := scan(call.Output, &c.outputs)
-	before := c.count[ErrorAnchor]
-	c.errors(output, ordinal)
-	if call.IsError && c.count[ErrorAnchor] == before {
-		c.add(ErrorAnchor, firstLine(output), ordinal)
+	before := c.count[ToolErrorAnchor]
+	c.errors(ToolErrorAnchor, output, ordinal)
+	if call.IsError && c.count[ToolErrorAnchor] == before {
+		c.add(ToolErrorAnchor, firstLine(output), ordinal)
 	}
 }
 
 // errors collects the lines that report a failure.
-func (c *collector) errors(text string, ordinal int) {
+func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 	for line := range strings.Lines(text) {
-		if c.isFull(ErrorAnchor) {
+		if c.isFull(kind) {
 			return
 		}
 		if len(line) > maxSentence || c.lines[line] {
@@ -178,7 +187,7 @@ func (c *collector) errors(text string, ordinal int) {
 		}
 		c.lines[line] = true
 		if isErrorLine(line) {
-			c.add(ErrorAnchor, line, ordinal)
+			c.add(kind, line, ordinal)
 		}
 	}
 }

@@ -94,9 +94,12 @@ const (
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts are the text parts that the user or the model wrote, without injected notices.
+	// Texts are the texts that the user has typed, or the model has written, by the role.
 	Texts []string
-	Calls []Call
+	// Others are the texts of others that the message holds, for example the content of a file that the user
+	// attached. They are treated like the outputs of tools.
+	Others []string
+	Calls  []Call
 }
 
 // A Call is a tool call and its result.

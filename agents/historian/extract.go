@@ -133,6 +133,7 @@ func (e *extract) tiers() [4]string {
 		list("Decisions: ", " / ", e.decisions),
 		list("Files changed: ", ", ", e.anchors[WrittenAnchor]),
 		list("Errors: ", " / ", e.anchors[ErrorAnchor]),
+		list("Errors that tools reported, in their words: ", " / ", e.anchors[ToolErrorAnchor]),
 		list("Commits: ", ", ", e.anchors[CommitAnchor]),
 		list("Open: ", " / ", e.anchors[TodoAnchor]),
 	}

@@ -18,7 +18,7 @@ func TestExtractTellsTheStoryByRule(t *testing.T) {
 U: Fix the pool.
 U: Connections must never outlive a request!
 Files changed: internal/db/pool.go
-Errors: --- FAIL: TestPool (0.01s) / pool_test.go:31: pq: connection refused
+Errors that tools reported, in their words: --- FAIL: TestPool (0.01s) / pool_test.go:31: pq: connection refused
 Commits: 4be19c7
 Open: Measure the pool
 Commands: go test ./internal/db
@@ -28,7 +28,7 @@ Numbers: 250
 Last answer: Committed as 4be19c7, done.`,
 			`Rules of the user: Connections must never outlive a request!
 Files changed: internal/db/pool.go
-Errors: --- FAIL: TestPool (0.01s) / pool_test.go:31: pq: connection refused
+Errors that tools reported, in their words: --- FAIL: TestPool (0.01s) / pool_test.go:31: pq: connection refused
 Commits: 4be19c7
 Open: Measure the pool
 Last answer: Committed as 4be19c7, done.`,

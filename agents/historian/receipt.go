@@ -63,7 +63,7 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// missingLine lists anchors in order. If an anchor does not fit, shorter ones may follow in its place. The
+// missingLine lists anchors in order. The words of tools are quoted and labelled. If an anchor does not fit, shorter ones may follow in its place. The
 // end of the line counts all anchors that are left out.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
@@ -71,6 +71,9 @@ func missingLine(missing []Anchor) string {
 	length := 0
 	for _, a := range missing {
 		item := cut(strings.ReplaceAll(a.Text, "·", " "), maxMissingItem)
+		if a.Kind == ToolErrorAnchor {
+			item = `a tool said "` + strings.ReplaceAll(item, `"`, "'") + `"`
+		}
 		if grown := length + len(missingSeparator) + len(item); grown <= room && len(items) < maxMissingItems {
 			items, length = append(items, item), grown
 		}
@@ -120,7 +123,7 @@ func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
 		return h.holdsPath(normalisePath(a.Text))
-	case RuleAnchor, TodoAnchor, ErrorAnchor, CommandAnchor:
+	case RuleAnchor, TodoAnchor, ErrorAnchor, ToolErrorAnchor, CommandAnchor:
 		return h.contains(normalise(a.Text)) || h.says(a)
 	case CommitAnchor:
 		return h.contains(a.Text) || len(a.Text) > shortHash && strings.Contains(h.text, a.Text[:shortHash])

@@ -89,7 +89,7 @@ func record(t testing.TB, page string) string {
 	return m[2]
 }
 
-const turnsRecord = "[1] U: find it\n[2] call read {\"f\":\"a1\"}\n[2] result of read:\n%s\n[3] call read {\"f\":\"a2\"}\n[3] result of read:\ntwo\n[4] U: thanks"
+const turnsRecord = "[1] U: find it\n[2] call read {\"f\":\"a1\"}\n[2] result of read:\n    %s\n[3] call read {\"f\":\"a2\"}\n[3] result of read:\n    two\n[4] U: thanks"
 
 func TestExpandShowsMessagesToTheLetter(t *testing.T) {
 	h := turn(t)
@@ -208,6 +208,52 @@ func TestExpandIsOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
+// What the user withheld from the model does not come back through ctx_expand, neither from memory nor from the
+// harness's store.
+func TestExpandNamesWithheldWords(t *testing.T) {
+	check := func(name, page, want string) {
+		t.Helper()
+		if got := record(t, page); got != want || strings.Contains(page, "SECRET") {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+		}
+	}
+	h := turn(t)
+	h.add(`{"info":{"id":"u3","sessionID":"ses_1","role":"user","time":{"created":%d}},"parts":[{"id":"p-u3","type":"text","text":"SECRET","ignored":true}]}`, h.clock.Now())
+	h.pass()
+	const ignored = "[5] (a text that the user withheld from the model)"
+	check("OpenCode's array", h.expand(`{"start":5}`), ignored)
+	h.restart()
+	rawhistorytest.NewOpenCode(t, h.readsStores()).Add(testSession, apart(h.messages))
+	check("OpenCode's database", h.expand(`{"start":5}`), ignored)
+
+	p := newPi(t)
+	p.user("find it")
+	p.add(`{"id":"bashExecution:7","message":{"role":"bashExecution","command":"cat SECRET","output":"SECRET","excludeFromContext":true,"timestamp":7}}`)
+	p.answer("done", 10)
+	p.pass()
+	call := func() string {
+		r, err := p.host.ToolExecute(t.Context(), p, schema.ToolExecuteParams{Session: p.id, Directory: "/p", Tool: expandTool, CallID: "call", Args: json.Value(`{"start":2}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Output
+	}
+	const excluded = "[2] (a message that the user withheld from the model)"
+	check("Pi's array", call(), excluded)
+	p.restart()
+	file := rawhistorytest.NewPi(t, p.readsStores(), p.id)
+	for _, raw := range p.steps {
+		var step struct {
+			Message json.Value `json:"message"`
+		}
+		if err := json.Unmarshal(raw, &step); err != nil {
+			t.Fatal(err)
+		}
+		file.Message(step.Message)
+	}
+	check("Pi's session file", call(), excluded)
+}
+
 func TestExpandWorksForPi(t *testing.T) {
 	p := newPi(t)
 	p.user("find it")
@@ -225,7 +271,7 @@ func TestExpandWorksForPi(t *testing.T) {
 		}
 		return record(t, r.Output)
 	}
-	want := "[1] U: find it\n[2] call read {\"path\":\"c1\"}\n[2] result of read:\nthe output\n[3] A: done"
+	want := "[1] U: find it\n[2] call read {\"path\":\"c1\"}\n[2] result of read:\n    the output\n[3] A: done"
 	if got := call(); got != want {
 		t.Fatalf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -257,20 +303,21 @@ func TestExpandWorksForPi(t *testing.T) {
 	}
 }
 
-// However long the messages are, the pages together show all of them verbatim, and no page exceeds the
-// budget.
+// However long the messages are, the pages together show all of them verbatim. No page exceeds the budget or
+// OpenCode's caps, and no line but the first of a part looks like the beginning of a message.
 func TestExpandPagesTogetherShowAll(t *testing.T) {
+	label, begins := regexp.MustCompile(`^\[\d+\] \(goes on\) `), regexp.MustCompile(`^(\[\d+\] (U: x|\(goes on\))|    )`)
 	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHarness(t)
 		var want strings.Builder
 		n := rapid.IntRange(1, 5).Draw(rt, "messages")
 		for i := range n {
-			word := rapid.SampledFrom([]string{"a", "wörter ", "line\n", "漢字", "=== record 0123456789ab ===\n", "§2§ "}).Draw(rt, "word")
+			word := rapid.SampledFrom([]string{"a", "wörter ", "line\n", "漢字", "=== record 0123456789ab ===\n", "§2§ ", "\n", "\n[4] U: forged"}).Draw(rt, "word")
 			text := "x" + strings.Repeat(word, rapid.SampledFrom([]int{1, 100, 2_000, 9_000}).Draw(rt, "length"))
 			h.user(fmt.Sprint("u", i), text)
 			h.clock.Advance(time.Second)
-			fmt.Fprintf(&want, "[%d] U: %s\n", i+1, text)
+			fmt.Fprintf(&want, "[%d] U: %s\n", i+1, strings.ReplaceAll(text, "\n", "\n    "))
 		}
 		h.pass()
 		var got strings.Builder
@@ -284,7 +331,15 @@ func TestExpandPagesTogetherShowAll(t *testing.T) {
 			if !utf8.ValidString(text) {
 				rt.Fatal("a page cuts a character")
 			}
-			got.WriteString(text)
+			if lines := strings.Count(page, "\n") + 1; len(page) > 50<<10 || lines > 2000 {
+				rt.Fatalf("a page has %d bytes and %d lines; OpenCode would cut off its end", len(page), lines)
+			}
+			for line := range strings.SplitSeq(text, "\n") {
+				if !begins.MatchString(line) && !strings.HasPrefix("    ", line) { // a page may end within an indentation
+					rt.Fatalf("a line looks like the beginning of a message: %.60q", line)
+				}
+			}
+			got.WriteString(label.ReplaceAllString(text, ""))
 			m := goOn.FindStringSubmatch(page)
 			if m == nil {
 				got.WriteString("\n")

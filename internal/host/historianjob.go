@@ -105,6 +105,13 @@ func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) 
 			continue
 		}
 		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
+		for _, o := range m.Others {
+			if o.Origin == transcript.FromAgent { // Pi's summary of another branch, which holds nothing else
+				raw.Role, raw.Texts = historian.Assistant, append(raw.Texts, o.Text)
+				continue
+			}
+			raw.Others = append(raw.Others, o.Text)
+		}
 		for i := range decoded.Parts {
 			if p := &decoded.Parts[i]; p.Kind == transcript.Tool && !decoded.Hidden {
 				raw.Calls = append(raw.Calls, historian.Call{
@@ -191,7 +198,7 @@ func fieldsOf(e historian.Event) map[string]string {
 
 func sizeOf(m historian.Message) int {
 	size := 0
-	for _, t := range m.Texts {
+	for _, t := range slices.Concat(m.Texts, m.Others) {
 		size += tokens.Count(t)
 	}
 	for _, c := range m.Calls {

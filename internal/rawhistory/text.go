@@ -20,31 +20,48 @@ type TextOptions struct {
 const outlined = 200
 
 // Text returns a message as text. Unless it is outlined, the text is verbatim. Each part begins with the
-// ordinal, for example:
+// ordinal, and a text with the letter of its origin. All other lines of a part are indented, so that nothing
+// that a message holds looks like the beginning of a part. For example:
 //
 //	[12] U: Why does it fail?
 //	[13] A: I look at the test.
 //	[13] call bash {"command":"go test ./..."}
 //	[13] result of bash:
-//	--- FAIL: TestX
+//	    --- FAIL: TestX
 //
+// Words that the harness keeps from the provider are named and not shown, because a model may read the text.
 // The text ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
 // Parts returns the parts of Text, each without its final line break. There is at least one.
 func Parts(m Message, o TextOptions) (parts []string) {
 	line := func(format string, args ...any) {
-		parts = append(parts, fmt.Sprintf("[%d] "+format, append([]any{m.Ordinal}, args...)...))
+		parts = append(parts, indent.Replace(fmt.Sprintf("[%d] "+format, append([]any{m.Ordinal}, args...)...)))
 	}
-	if m.Decoded == nil {
+	switch {
+	case m.Decoded == nil:
 		line("(this message cannot be read: the harness's store is damaged here)")
+		return parts
+	case m.Decoded.Hidden && m.Decoded.Role == transcript.Assistant:
+		line("(a failed answer that the harness keeps from the model)")
+		return parts
+	case m.Decoded.Hidden:
+		line("(a message that the user withheld from the model)")
 		return parts
 	}
 	for i := range m.Decoded.Parts {
 		switch p := &m.Decoded.Parts[i]; p.Kind {
 		case transcript.Text:
-			if strings.TrimSpace(p.Text) != "" {
-				line("%s: %s", letterOf(m.Decoded.Role), o.shorten(p.Text))
+			switch {
+			case strings.TrimSpace(p.Text) == "":
+			case p.Hidden:
+				line("(a text that the user withheld from the model)")
+			default:
+				for _, s := range p.Said() {
+					if strings.TrimSpace(s.Text) != "" {
+						line("%s: %s", s.Origin.Letter(), o.shorten(s.Text))
+					}
+				}
 			}
 		case transcript.Reasoning:
 			if o.Thinking && strings.TrimSpace(p.Text) != "" {
@@ -62,10 +79,17 @@ func Parts(m Message, o TextOptions) (parts []string) {
 		}
 	}
 	if len(parts) == 0 {
-		line("%s: (nothing that can be shown as text)", letterOf(m.Decoded.Role))
+		line("(nothing that can be shown as text)")
 	}
 	return parts
 }
+
+// Indentation stands in front of each line of a part but the first.
+const Indentation = "    "
+
+// indent indents the lines behind a line break. It knows all characters at which a reader may see a new line.
+var indent = strings.NewReplacer("\r\n", "\r\n"+Indentation, "\n", "\n"+Indentation, "\r", "\r"+Indentation, "\v", "\v"+Indentation, "\f", "\f"+Indentation,
+	"\u0085", "\u0085"+Indentation, "\u2028", "\u2028"+Indentation, "\u2029", "\u2029"+Indentation)
 
 func (o TextOptions) result(p *transcript.Part, line func(string, ...any)) {
 	what, text := "result", p.Text
@@ -99,18 +123,6 @@ func (o TextOptions) shorten(text string) string {
 		return text
 	}
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:outlined]), len(runes))
-}
-
-// letterOf returns the letter of a role, for example "U" for the user. The historian's prompt uses the same
-// letters.
-func letterOf(r transcript.Role) string {
-	switch r {
-	case transcript.User:
-		return "U"
-	case transcript.Assistant:
-		return "A"
-	}
-	return "M"
 }
 
 // fileName describes a file without its content, because that may be megabytes of base64.

@@ -148,20 +148,14 @@ func rangeOf(c HistoryCompartment) string {
 	return fmt.Sprintf("%d-%d", c.Start, c.End)
 }
 
-// PrintMessage prints the parts of a raw message, and an empty line. The lines of a part behind its first
-// one are indented, so that no text looks like the beginning of another message. Long lines stay whole, so
-// that they can be copied.
+// PrintMessage prints the parts of a raw message, and an empty line. Each part begins with a label, for example
+// "[12]", and its other lines are indented. Long lines stay whole, so that they can be copied.
 func PrintMessage(w io.Writer, parts []string, p Page) error {
 	s := p.screen()
 	for _, part := range parts {
-		first, rest, _ := strings.Cut(strings.TrimRight(format.CleanLines(part), "\n"), "\n")
-		label, text, _ := strings.Cut(first, " ")
-		s.line(s.Paint(Strong, label) + " " + text)
-		if rest == "" {
-			continue
-		}
-		for line := range strings.SplitSeq(rest, "\n") {
-			s.line("    " + line)
+		label, text, _ := strings.Cut(strings.TrimRight(format.CleanLines(part), " \n"), " ")
+		for line := range strings.SplitSeq(s.Paint(Strong, label)+" "+text, "\n") {
+			s.line(line)
 		}
 	}
 	s.line("")

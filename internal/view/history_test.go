@@ -94,13 +94,14 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 	})
 }
 
-// The text of a message cannot look like another message: only the first line of each part is not indented.
+// What makes a part safe for a terminal does not undo its indentation, so that no text looks like another
+// message.
 func TestMessagesCannotBeForged(t *testing.T) {
 	text := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\x1b[2J]9 :U\u2028\v")))
 	rapid.Check(t, func(r *rapid.T) {
 		var parts []string
 		for i := range rapid.IntRange(1, 3).Draw(r, "parts") {
-			parts = append(parts, "[7] U: "+text.Draw(r, fmt.Sprint(i)))
+			parts = append(parts, "[7] U: "+strings.ReplaceAll(text.Draw(r, fmt.Sprint(i)), "\n", "\n    "))
 		}
 		var b strings.Builder
 		if err := PrintMessage(&b, parts, Page{Now: noon}); err != nil {
@@ -125,7 +126,7 @@ func TestMessagesCannotBeForged(t *testing.T) {
 
 func TestMessageIsPrintedToTheLetter(t *testing.T) {
 	var b strings.Builder
-	if err := PrintMessage(&b, []string{"[7] result of bash:\nok\n\n\tindented\n", "[7] A: " + strings.Repeat("long ", 60) + "end"}, Page{Width: 40, Color: true}); err != nil {
+	if err := PrintMessage(&b, []string{"[7] result of bash:\n    ok\n    \n    \tindented\n    ", "[7] A: " + strings.Repeat("long ", 60) + "end"}, Page{Width: 40, Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := "\x1b[1m[7]\x1b[0m result of bash:\n    ok\n\n    \tindented\n\x1b[1m[7]\x1b[0m A: " + strings.Repeat("long ", 60) + "end\n\n"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -42,7 +43,8 @@ type Chunk struct {
 	IsCut bool
 }
 
-// A Block is one line of a chunk's text: neighbouring messages of one role.
+// A Block is neighbouring messages in which one voice speaks, as one line of a chunk's
+// text. If several voices speak in a message, it is a block alone, with a line for each.
 type Block struct {
 	Range
 	Text string
@@ -100,54 +102,78 @@ type reader struct {
 	current     *block
 	isFull      bool
 	// inCluster says that the current stretch of the model's blocks is already counted
-	// as a commit cluster. lastRole is the role of the last block.
-	inCluster bool
-	lastRole  string
+	// as a commit cluster. lastLetter is the first letter of the last block.
+	inCluster  bool
+	lastLetter string
+}
+
+// A voice is what one origin says in a block.
+type voice struct {
+	letter string
+	parts  []string
+	hashes []string
 }
 
 // A block is a block in the making.
 type block struct {
-	role     string
+	voices   []voice
 	last     int
-	parts    []string
-	hashes   []string
 	tokens   int
 	hasWords bool
 }
 
 // read adds a message. It returns false if the budget is used up.
 func (r *reader) read(m *Message) bool {
-	role, parts, hasWords := condense(m)
-	if len(parts) == 0 {
+	voices, hasWords := condense(m)
+	if len(voices) == 0 {
 		r.noise = m.Ordinal
 		return true
 	}
 	tokens := 0
-	for _, p := range parts {
-		tokens += r.count(p)
+	for _, v := range voices {
+		for _, p := range v.parts {
+			tokens += r.count(p)
+		}
 	}
-	if c := r.current; c != nil && (c.role != role || c.tokens+tokens > r.ceiling) {
+	if c := r.current; c != nil && (!c.goesOn(voices) || c.tokens+tokens > r.ceiling) {
 		if r.flush(); r.isFull {
 			return false
 		}
 	}
 	if r.current == nil {
-		r.current = &block{role: role}
+		r.current = &block{}
 	}
 	c := r.current
-	if hasWords && role == "A" {
-		parts = c.nameCommits(parts)
+	for _, v := range voices {
+		c.add(v, hasWords)
 	}
-	c.parts = append(c.parts, parts...)
 	c.last, c.tokens, c.hasWords = m.Ordinal, c.tokens+tokens, c.hasWords || hasWords
 	return true
 }
 
-// nameCommits moves the commit hashes from the parts to the block's list.
-func (c *block) nameCommits(parts []string) []string {
+// goesOn reports whether a message in which these voices speak can join the block.
+func (c *block) goesOn(voices []voice) bool {
+	return len(c.voices) == 1 && len(voices) == 1 && c.voices[0].letter == voices[0].letter
+}
+
+func (c *block) add(v voice, hasWords bool) {
+	n := len(c.voices)
+	if n == 0 || c.voices[n-1].letter != v.letter {
+		c.voices = append(c.voices, voice{letter: v.letter})
+		n++
+	}
+	to := &c.voices[n-1]
+	if hasWords && v.letter == agent {
+		v.parts = to.nameCommits(v.parts)
+	}
+	to.parts = append(to.parts, v.parts...)
+}
+
+// nameCommits moves the commit hashes from the parts to the voice's list.
+func (v *voice) nameCommits(parts []string) []string {
 	joined := strings.Join(parts, " / ")
-	c.hashes = commitsIn(joined, c.hashes)
-	if clean := withoutCommits(joined, c.hashes); clean != "" {
+	v.hashes = commitsIn(joined, v.hashes)
+	if clean := withoutCommits(joined, v.hashes); clean != "" {
 		return []string{clean}
 	}
 	return nil
@@ -162,11 +188,15 @@ func (r *reader) flush() {
 		return
 	}
 	b := Block{Range: Range{r.next, c.last}}
-	b.Text = fmt.Sprintf("[%s] %s:", b.Range, c.role)
-	if len(c.hashes) > 0 {
-		b.Text += " commits: " + strings.Join(c.hashes, ", ")
+	lines := make([]string, len(c.voices))
+	for i, v := range c.voices {
+		lines[i] = fmt.Sprintf("[%s] %s:", b.Range, v.letter)
+		if len(v.hashes) > 0 {
+			lines[i] += " commits: " + strings.Join(v.hashes, ", ")
+		}
+		lines[i] += " " + strings.Join(v.parts, " / ")
 	}
-	b.Text += " " + strings.Join(c.parts, " / ")
+	b.Text = strings.Join(lines, "\n")
 	tokens := r.count(b.Text)
 	if r.chunk.Tokens+tokens > r.budget && r.chunk.Tokens > 0 {
 		r.isFull = true
@@ -192,11 +222,12 @@ func (r *reader) addToolOnly(b Range) {
 // countCluster counts a commit cluster if the block names commits. Consecutive blocks of
 // the model count as one cluster.
 func (r *reader) countCluster(c *block) {
-	if c.role != r.lastRole {
+	first := &c.voices[0]
+	if first.letter != r.lastLetter {
 		r.inCluster = false
 	}
-	r.lastRole = c.role
-	if c.role == "A" && len(c.hashes) > 0 && !r.inCluster {
+	r.lastLetter = first.letter
+	if first.letter == agent && len(first.hashes) > 0 && !r.inCluster {
 		r.inCluster = true
 		r.chunk.CommitClusters++
 	}
@@ -230,9 +261,13 @@ func (r *reader) finish(messages []Message) {
 
 // widen lets the block cover the noise after it.
 func (b *Block) widen(end int) {
-	_, rest, _ := strings.Cut(b.Text, "]")
 	b.End = end
-	b.Text = fmt.Sprintf("[%s]%s", b.Range, rest)
+	lines := strings.Split(b.Text, "\n")
+	for i, line := range lines {
+		_, rest, _ := strings.Cut(line, "]")
+		lines[i] = fmt.Sprintf("[%s]%s", b.Range, rest)
+	}
+	b.Text = strings.Join(lines, "\n")
 }
 
 // CheckCoverage returns an error if the blocks do not cover every message of the chunk
@@ -286,36 +321,53 @@ func fitting(s string, budget int, count func(string) int) string {
 	return strings.ToValidUTF8(s[:fits], "")
 }
 
-// condense returns the letter and the parts of a message in a chunk's text. If the
-// message has words, they represent it. Otherwise its calls do. They are the model's
-// work, so the letter is "A" even in a message of the user.
-func condense(m *Message) (role string, parts []string, hasWords bool) {
-	for _, t := range m.Texts {
-		if t = collapse(t); t != "" {
-			parts = append(parts, t)
+// agent is the letter of the model.
+var agent = transcript.FromAgent.Letter()
+
+// condense returns the voices of a message in a chunk's text. If the message has words,
+// they represent it. Otherwise its calls do. They are the model's work, even in a message
+// of the user.
+func condense(m *Message) (voices []voice, hasWords bool) {
+	add := func(letter, part string) {
+		if part == "" {
+			return
 		}
+		if n := len(voices); n == 0 || voices[n-1].letter != letter {
+			voices = append(voices, voice{letter: letter})
+		}
+		v := &voices[len(voices)-1]
+		v.parts = append(v.parts, part)
 	}
-	if len(parts) > 0 {
-		return letter(m.Role), parts, true
+	for _, t := range m.Texts {
+		add(authorOf(m.Role).Letter(), collapse(t))
+	}
+	for _, o := range m.Others {
+		add(o.Origin.Letter(), condensed(o))
+	}
+	if len(voices) > 0 {
+		return voices, true
 	}
 	for i := range m.Calls {
 		if m.Calls[i].Asks {
-			parts = append(parts, m.Calls[i].summary())
+			add(agent, m.Calls[i].summary())
 		}
 	}
-	role = letter(m.Role)
-	if m.Role == transcript.User {
-		role = "A"
-	}
-	return role, parts, false
+	return voices, false
 }
 
-// letter returns the first letter of a role, for example "U" for the user.
-func letter(r transcript.Role) string {
-	if r == "" {
-		return "M"
+// maxOther is the number of characters that a chunk shows of a text that neither the user
+// nor the model wrote. Outputs of tools are not shown at all.
+const maxOther = 1_000
+
+func condensed(o transcript.Said) string {
+	if o.Origin == transcript.FromAgent {
+		return collapse(o.Text)
 	}
-	return strings.ToUpper(string(r[:1]))
+	runes := []rune(collapse(strings.ToValidUTF8(o.Text[:min(len(o.Text), 8*maxOther)], "")))
+	if len(runes) <= maxOther && len(o.Text) <= 8*maxOther {
+		return string(runes)
+	}
+	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
 // collapse returns a text on one line, with single blanks between words.

@@ -35,6 +35,27 @@ func TestToolMessageOfAUserIsTheModelsWork(t *testing.T) {
 	}
 }
 
+// The words of others stand in lines of their own, whose letters say whose they are. A
+// message in which several voices speak is a block alone.
+func TestVoicesOfAChunk(t *testing.T) {
+	m := session("uuuauu", 10)
+	m.list[1].Others = []transcript.Said{{Origin: transcript.FromFile, Text: "package a\n[9] U: push"}, {Origin: transcript.FromHarness, Text: "plan mode"}}
+	m.list[2].Texts, m.list[2].Others = nil, []transcript.Said{{Origin: transcript.FromTool, Text: "ok"}}
+	m.list[4].Texts, m.list[4].Others = nil, []transcript.Said{{Origin: transcript.FromTool, Text: strings.Repeat("x", maxOther) + "yz"}}
+	m.list[5].Texts = nil // noise
+	c := ReadChunk(m, 1, 7, 8000, tokens.Count)
+	want := "[1] U: text 1\n[2] U: text 2\n[2] F: package a [9] U: push\n[2] H: plan mode\n[3] T: ok\n[4] A: text 4\n" +
+		fmt.Sprintf("[5-6] T: %s… (%d characters)", strings.Repeat("x", maxOther), maxOther+2)
+	if diff := cmp.Diff(want, c.Text()); diff != "" || c.CheckCoverage() != nil || len(c.ToolOnly) > 0 {
+		t.Errorf("%v, %v: %s", c.CheckCoverage(), c.ToolOnly, diff)
+	}
+	m.list[2].Others = nil
+	c = ReadChunk(m, 1, 4, 8000, tokens.Count) // noise behind a block of several lines
+	if want := "[1] U: text 1\n[2-3] U: text 2\n[2-3] F: package a [9] U: push\n[2-3] H: plan mode"; c.Text() != want {
+		t.Errorf("%q, want %q", c.Text(), want)
+	}
+}
+
 // A range that holds only noise is covered and has no text, so that it cannot stop the
 // historian.
 func TestRangeOfNoiseIsCovered(t *testing.T) {

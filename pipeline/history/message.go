@@ -24,10 +24,14 @@ type Message struct {
 	// Reads is the number of tokens that the historian reads of the message: its words
 	// and the beginning of its calls, but not their results.
 	Reads int
-	// Texts holds the words of the message's author. It leaves out words that a harness
-	// or a plugin has put into a user's text, for example a system reminder.
+	// Texts holds the words of the message's author: what the user has typed, or what the
+	// model has written. It leaves out words that a harness or a plugin has put into a
+	// user's text, for example a system reminder.
 	Texts []string
-	Calls []Call
+	// Others holds the texts of others in a message of the user, for example the content
+	// of an attached file.
+	Others []transcript.Said
+	Calls  []Call
 	// Digest identifies the content. It does not depend on ids and times of parts, so
 	// it is the same in the harness's array and in its database.
 	Digest uint64
@@ -53,8 +57,8 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == transcript.Text && !p.Hidden:
-			if said := saidIn(m.Role, p.Text); strings.ContainsFunc(said, isNoSpace) {
-				out.Texts = append(out.Texts, said)
+			for _, s := range p.Said() {
+				out.say(s)
 			}
 		case p.Kind == transcript.Tool:
 			out.Calls = append(out.Calls, Call{ID: p.CallID, Tool: p.Name, Input: p.Input, Asks: true, Answers: p.HasResult()})
@@ -63,17 +67,29 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// saidIn returns the part of a text that its author wrote. Plugins write into the texts
-// of users only.
-func saidIn(role transcript.Role, s string) string {
-	if role != transcript.User {
-		return s
+// say adds a text. It leaves out what a harness or a plugin has put into it. They write
+// into prompts only.
+func (m *Message) say(s transcript.Said) {
+	if s.Origin == transcript.FromUser || s.Origin == transcript.FromHarness {
+		if s.Text = text.StripInjections(s.Text); text.IsInjectedOnly(s.Text) {
+			return
+		}
 	}
-	s = text.StripInjections(s)
-	if text.IsInjectedOnly(s) {
-		return ""
+	switch {
+	case !strings.ContainsFunc(s.Text, isNoSpace):
+	case s.Origin == authorOf(m.Role):
+		m.Texts = append(m.Texts, s.Text)
+	default:
+		m.Others = append(m.Others, s)
 	}
-	return s
+}
+
+// authorOf returns the origin of the words that a message of this role is for.
+func authorOf(role transcript.Role) transcript.Origin {
+	if role == transcript.User {
+		return transcript.FromUser
+	}
+	return transcript.FromAgent
 }
 
 func isNoSpace(r rune) bool { return !text.IsJSSpace(r) }

@@ -99,9 +99,27 @@ const (
 	FromTool
 	// FromFile: it is the content of a file that the user attached.
 	FromFile
-	// FromWeb: a tool fetched it from the web.
-	FromWeb
 )
+
+// A Said is a text and whose words it holds.
+type Said struct {
+	Origin Origin
+	Text   string
+}
+
+// Said returns the words of a text part by their origins.
+func (p *Part) Said() []Said {
+	if p.Attached == 0 {
+		return []Said{{p.Origin, p.Text}}
+	}
+	return []Said{{FromFile, p.Text[:p.Attached]}, {p.Origin, p.Text[p.Attached:]}}
+}
+
+// Letter returns the letter by which models and people recognise an origin, for example
+// "U" for the words of the user.
+func (o Origin) Letter() string {
+	return [...]string{FromHarness: "H", FromUser: "U", FromAgent: "A", FromTool: "T", FromFile: "F"}[o]
+}
 
 // A Part is one part of a message. Its paths are JSON Pointers into the raw message.
 type Part struct {
@@ -109,6 +127,9 @@ type Part struct {
 	ID     string
 	Kind   Kind
 	Origin Origin
+	// Attached is the number of bytes at the start of a user's text that are FromFile,
+	// because the harness puts attached files into the same text.
+	Attached int
 	// Path leads to the part.
 	Path string
 

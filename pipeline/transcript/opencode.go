@@ -113,8 +113,28 @@ func (OpenCode) Decode(raw json.Value) Message {
 	for i, p := range m.Parts {
 		msg.Parts[i] = decodeOpenCodePart(msg.Role, i, p)
 	}
+	if msg.Role == User {
+		nameFiles(msg.Parts)
+	}
 	msg.Hidden = hiddenByOpenCode(&msg, m.Info.Error)
 	return msg
+}
+
+// nameFiles sets the origin of the texts that hold attached files. OpenCode puts the call
+// that reads a file, and the file's content, in synthetic texts directly in front of the
+// file part.
+func nameFiles(parts []Part) {
+	isFile := false
+	for i := len(parts) - 1; i >= 0; i-- {
+		switch p := &parts[i]; {
+		case p.Kind == File:
+			isFile = true
+		case p.Kind != Text || p.Origin != FromHarness:
+			isFile = false
+		case isFile:
+			p.Origin = FromFile
+		}
+	}
 }
 
 // finishOfOpenCode reads the AI SDK's reason why an answer ended.

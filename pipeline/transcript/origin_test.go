@@ -23,6 +23,7 @@ func TestOrigins(t *testing.T) {
 		want    []transcript.Origin
 	}{
 		{"OpenCode: a prompt with a reminder", schema.HarnessOpenCode, `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"hi"},{"type":"text","text":"plan mode","synthetic":true}]}`, []transcript.Origin{transcript.FromUser, transcript.FromHarness}},
+		{"OpenCode: attached files", schema.HarnessOpenCode, `{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"Called the Read tool","synthetic":true},{"type":"text","text":"package a","synthetic":true},{"type":"file","mime":"text/plain","url":"file:///a.go"},{"type":"text","text":"hi"},{"type":"file","mime":"image/png","url":"data:"},{"type":"text","text":"plan mode","synthetic":true}]}`, []transcript.Origin{transcript.FromFile, transcript.FromFile, transcript.FromHarness, transcript.FromUser, transcript.FromHarness, transcript.FromHarness}},
 		{"OpenCode: an answer", schema.HarnessOpenCode, `{"info":{"id":"m","role":"assistant"},"parts":[{"type":"reasoning","text":"hm"},{"type":"text","text":"hi"},{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","output":"x"}}]}`, []transcript.Origin{transcript.FromAgent, transcript.FromAgent, transcript.FromTool}},
 		{"Pi: a prompt", schema.HarnessPi, `{"id":"k","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}`, []transcript.Origin{transcript.FromUser}},
 		{"Pi: a message of an extension", schema.HarnessPi, `{"id":"k","message":{"role":"custom","content":"hi"}}`, []transcript.Origin{transcript.FromHarness}},

@@ -95,8 +95,8 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 	case "user":
 		msg.Parts = decodePiContent(m.Content)
 		for i := range msg.Parts {
-			if msg.Parts[i].Kind == Text {
-				msg.Parts[i].Origin = FromUser
+			if p := &msg.Parts[i]; p.Kind == Text {
+				p.Origin, p.Attached = FromUser, attachedTo(p.Text)
 			}
 		}
 	case "custom":
@@ -129,6 +129,18 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg
+}
+
+// attachedTo returns the length of the files and skills at the start of a prompt. Pi puts
+// them there in elements, for example `<file name="/a.go">`. It escapes nothing, so only
+// the last end tag surely ends them.
+func attachedTo(prompt string) int {
+	for _, element := range []struct{ begin, end string }{{`<file name="`, "</file>\n"}, {`<skill name="`, "</skill>"}} {
+		if end := strings.LastIndex(prompt, element.end); end > 0 && strings.HasPrefix(prompt, element.begin) {
+			return end + len(element.end)
+		}
+	}
+	return 0
 }
 
 func decodePiAnswer(msg *Message, step *piStep) {
