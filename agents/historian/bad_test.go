@@ -22,6 +22,9 @@ func newJob() historian.Job {
 		if n%2 == 0 {
 			m = historian.Message{Ordinal: n, Role: historian.Assistant, Texts: []string{"We decided to use port 5433 because 5432 is taken."}}
 		}
+		if m.Role == historian.User {
+			m.Typed = m.Texts
+		}
 		j.Raw = append(j.Raw, m)
 		j.Chunk.Lines = append(j.Chunk.Lines, historian.Line{Ordinal: n, Key: "m" + string(rune('a'+n))})
 		text = append(text, m.Texts[0])

@@ -99,6 +99,9 @@ type Message struct {
 	Role    Role
 	// Texts are the text parts that the user or the model wrote, without injected notices.
 	Texts []string
+	// Typed are the words that the user has typed. A message of the user may also hold words of others, for
+	// example the content of an attached file.
+	Typed []string
 	Calls []Call
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-//go:embed prompts/examples.v1.txt
+//go:embed prompts/examples.v2.txt
 var exampleFile string
 
 // bandSeparator begins a band of importance in the file of examples.

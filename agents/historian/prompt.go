@@ -11,18 +11,18 @@ import (
 
 // PromptVersion is the version of the prompts in prompts/. Every change of a prompt that may change answers
 // raises it, so that runs can be compared.
-const PromptVersion = 1
+const PromptVersion = 2
 
 var (
-	//go:embed prompts/historian.v1.md
+	//go:embed prompts/historian.v2.md
 	historianSystem string
-	//go:embed prompts/editor.v1.md
+	//go:embed prompts/editor.v2.md
 	editorSystem string
-	//go:embed prompts/repair.v1.md
+	//go:embed prompts/repair.v2.md
 	repairRules string
-	//go:embed prompts/edit.v1.md
+	//go:embed prompts/edit.v2.md
 	editTask string
-	//go:embed prompts/nofacts.v1.md
+	//go:embed prompts/nofacts.v2.md
 	withoutFacts string
 )
 

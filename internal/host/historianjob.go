@@ -14,6 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
+	"github.com/magicctx/magicctx-host/pipeline/text"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
@@ -106,7 +107,14 @@ func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) 
 		}
 		raw := historian.Message{Ordinal: m.Ordinal, Role: historian.Role(m.Role), Texts: m.Texts}
 		for i := range decoded.Parts {
-			if p := &decoded.Parts[i]; p.Kind == transcript.Tool && !decoded.Hidden {
+			p := &decoded.Parts[i]
+			if p.Hidden || decoded.Hidden {
+				continue
+			}
+			if p.Kind == transcript.Text && p.Origin == transcript.FromUser {
+				raw.Typed = append(raw.Typed, text.StripInjections(p.Text))
+			}
+			if p.Kind == transcript.Tool {
 				raw.Calls = append(raw.Calls, historian.Call{
 					Tool: p.Name, Arguments: p.Input, Output: p.Text, IsError: p.IsError,
 					Writes: words.Tool(p.Name).File == transcript.WritesFile,
