@@ -11,7 +11,8 @@ import (
 
 // Unconfirmed counts what a run has left out of a model's answer, because the raw messages do not confirm it.
 type Unconfirmed struct {
-	// Quotes counts the lines "U: …" of all tiers with words that the user has not typed in the compartment's range.
+	// Quotes counts the lines "U: …" with words that the user has not typed in the compartment's range. A line that
+	// several tiers have counts once.
 	Quotes int
 	// Unsourced counts the facts that name no messages, Misplaced those that name messages outside the chunk, and
 	// Unfounded those that share no anchor with the messages that they name.
@@ -29,9 +30,9 @@ func (u Unconfirmed) LogValue() slog.Value {
 // confirm leaves out of a valid answer what the raw messages do not confirm.
 func (c *candidate) confirm(j *Job) {
 	for i := range c.compartments {
-		q := quotes{typed: typedIn(within(j.Raw, c.compartments[i].Range))}
+		q := quotes{typed: typedIn(within(j.Raw, c.compartments[i].Range)), refused: map[string]bool{}}
 		c.compartments[i].Tiers = q.confirm(&c.compartments[i])
-		c.unconfirmed.Quotes += q.refused
+		c.unconfirmed.Quotes += len(q.refused)
 	}
 	if j.WithoutFacts {
 		c.draft.Facts = nil
@@ -60,8 +61,9 @@ func (c *candidate) confirm(j *Job) {
 // first sentences of a quote stand in a message, only they stay.
 type quotes struct {
 	typed []haystack
-	// seen counts the quotes, and refused those that were left out or shortened.
-	seen, refused int
+	// seen counts the quotes. refused holds the ones that were left out or shortened.
+	seen    int
+	refused map[string]bool
 }
 
 func typedIn(messages []Message) []haystack {
@@ -110,7 +112,7 @@ func (q *quotes) line(line string) string {
 			confirmed = q.beginning(words)
 		}
 		if confirmed == "" || len(confirmed) < len(words) {
-			q.refused++
+			q.refused[quotable(words)] = true
 		}
 		if confirmed != "" {
 			kept += line[at[2]:at[3]] + confirmed

@@ -67,7 +67,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 		{"invented inside a line", "The rule: U: always push. Then it ended.\nb", "The rule:\nb", 1},
 		{"two in a line", "U: never push U: always push", "U: never push", 1},
 		{"in the form of the messages", "[1] U: always push\nb", "[1]\nb", 1},
-		{"empty", "a\nU: \nU:", "a", 2},
+		{"empty", "a\nU: \nU:", "a", 1},
 		{"a path", "The share U:\\tmp and AU: x", "The share U:\\tmp and AU: x", 0},
 	} {
 		start := 1
@@ -79,7 +79,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 		res := answering(t, fmt.Sprintf(`%s<compartment start="%d" end="4" title="title"><p1>%s</p1><p2>short</p2><p3>%s</p3><p4/></compartment>`, first, start, tier, tier))
 		want := strings.Replace(test.want, "title", "short", 1)
 		got := res.Compartments[len(res.Compartments)-1].Tiers
-		if d := cmp.Diff([4]string{want, "short", want, ""}, got); d != "" || res.Unconfirmed.Quotes != 2*test.refused {
+		if d := cmp.Diff([4]string{want, "short", want, ""}, got); d != "" || res.Unconfirmed.Quotes != test.refused {
 			t.Errorf("%s: %d refused\n%s", test.name, res.Unconfirmed.Quotes, d)
 		}
 	}

@@ -308,7 +308,7 @@ func TestHistorianIsChecked(t *testing.T) {
 		}
 	}
 	runs, err := h.store.Runs(t.Context(), testKey, 1)
-	if err != nil || len(runs) != 1 || runs[0].Facts != 1 {
+	if err != nil || len(runs) != 1 || runs[0].Facts != 1 || runs[0].UnconfirmedQuotes != 3 || runs[0].UnconfirmedFacts != 2 {
 		t.Errorf("runs %+v, %v", runs, err)
 	}
 }

@@ -213,6 +213,7 @@ func runRow(p *plan, r historian.Result) store.RunRow {
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,
 		},
+		UnconfirmedQuotes: r.Unconfirmed.Quotes, UnconfirmedFacts: r.Unconfirmed.Facts(),
 		StartedAt: p.started, Start: p.job.Chunk.Start, End: p.job.Chunk.End,
 	}
 }

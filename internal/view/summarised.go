@@ -217,5 +217,12 @@ func Published(p schema.HistoryPublish) string {
 	case "fallback":
 		by += " in place of another model"
 	}
-	return fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "summary"), by, format.Percent(p.Fidelity))
+	text := fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "summary"), by, format.Percent(p.Fidelity))
+	if p.UnconfirmedQuotes > 0 {
+		text += fmt.Sprintf(", %s left out that you did not type", format.Count(p.UnconfirmedQuotes, "quote"))
+	}
+	if p.UnconfirmedFacts > 0 {
+		text += fmt.Sprintf(", %s left out that no message supports", format.Count(p.UnconfirmedFacts, "fact"))
+	}
+	return text
 }

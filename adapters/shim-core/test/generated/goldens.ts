@@ -286,6 +286,8 @@ export const hostCalls: HostCalls = {
       "waited": 6,
       "isOverdue": true,
       "lastPublish": {
+        "unconfirmedQuotes": 2,
+        "unconfirmedFacts": 1,
         "pass": 36,
         "at": 1769980000000,
         "start": 61,
@@ -590,6 +592,8 @@ export const hostCalls: HostCalls = {
           "waited": 6,
           "isOverdue": true,
           "lastPublish": {
+            "unconfirmedQuotes": 2,
+            "unconfirmedFacts": 1,
             "pass": 36,
             "at": 1769980000000,
             "start": 61,
@@ -979,6 +983,8 @@ export const shimNotifications: ShimNotifications = {
       "waited": 6,
       "isOverdue": true,
       "lastPublish": {
+        "unconfirmedQuotes": 2,
+        "unconfirmedFacts": 1,
         "pass": 36,
         "at": 1769980000000,
         "start": 61,
