@@ -22,8 +22,9 @@ type History struct {
 	// Memories and Updates are ordered by id.
 	Memories []history.Memory
 	Updates  []history.MemoryUpdate
-	// BudgetTokens is the budget of the compartments in the baseline, 0 for the default.
-	BudgetTokens int
+	// BudgetTokens is the budget of the compartments in the baseline, DocsTokens that of
+	// the documents. 0 stands for the default.
+	BudgetTokens, DocsTokens int
 	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
 }
@@ -197,7 +198,7 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 		h := r.History
 		text := history.Baseline(history.BaselineInput{
 			Docs: h.Docs, Profile: h.Profile, Memories: h.Memories, Compartments: shown,
-			HistoryBudget: h.BudgetTokens, FoldedAt: r.Now, CountText: s.CountText,
+			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
 		next.Acknowledgement, next.InBaseline, next.FoldedAt = history.Acknowledgement, len(shown), r.Now

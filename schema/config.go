@@ -42,7 +42,7 @@ type Config struct {
 	TrustedProjects []string `json:"trusted_projects,omitempty" project:"never"`
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without it there are no tags and no nudges.
-	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"any"`
+	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
 	// CacheTTL is how long the provider keeps an unused cached prompt, for all models or by model: a number with s, m or h, or milliseconds without a
 	// unit. "auto" starts from the provider's documentation and corrects that by reported usage.
 	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h" project:"trusted"`
@@ -50,7 +50,7 @@ type Config struct {
 	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
 	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto" project:"trusted"`
 	// ExecuteThresholdPercentage is the share of the window, in percent, from which a pass may free space, for all models or by model: the high-water mark.
-	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"more"`
+	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80
 	// % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
@@ -62,13 +62,15 @@ type Config struct {
 	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If the next prompt may not fit,
 	// tool output among them is dropped all the same.
-	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"more"`
+	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
-	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"more"`
+	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
 	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
 	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
+	// ProjectDocs configures the documents of the project in the prompt.
+	ProjectDocs ProjectDocs `json:"project_docs"`
 	// HistorianTimeoutMS bounds one call of the historian, in milliseconds.
-	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"less"`
+	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"trusted"`
 	// CommitClusterTrigger starts the historian after clusters of commits.
 	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger"`
 	// CompactionMarkers keeps OpenCode's message array short in long sessions. The host writes a marker into OpenCode's database, as OpenCode's own compaction does, and OpenCode then leaves out the messages that are summarised. Only OpenCode 1.18.33 is supported. If you switch this off, the markers are removed.
@@ -78,7 +80,7 @@ type Config struct {
 	// SQLite tunes the database. User file only.
 	SQLite SQLite `json:"sqlite" project:"never" effect:"none"`
 	// TemporalAwareness shows the model pauses of five minutes and more.
-	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"any"`
+	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"off"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
 	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
@@ -108,25 +110,34 @@ type Config struct {
 type AutoDrop struct {
 	// Duplicates drops all but the newest of several identical calls of tools
 	// that only read.
-	Duplicates bool `json:"duplicates" jsonschema:"default=true" project:"off"`
+	Duplicates bool `json:"duplicates" jsonschema:"default=true" project:"trusted"`
 	// SupersededWrites shortens the content of a write if the same file was
 	// read or written again later.
-	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true" project:"off"`
+	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true" project:"trusted"`
 	// OldErrors shortens the arguments of calls that failed. The error message
 	// stays.
-	OldErrors bool `json:"old_errors" jsonschema:"default=true" project:"off"`
+	OldErrors bool `json:"old_errors" jsonschema:"default=true" project:"trusted"`
 	// ErrorSteps is the number of later steps of the model after which an error
 	// is old.
-	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"more"`
+	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
 	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave alone.
-	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"more"`
+	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"trusted"`
 	// ProtectedTools are names or patterns (*, ?, {a,b}) of tools whose calls these three rules leave alone. The first 64 patterns count; a pattern has at
 	// most 256 bytes and 32 alternatives.
-	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"add"`
+	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
 	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same bounds, of files whose calls these three rules leave alone. The rules that drop tool output under pressure respect
 	// them too, until the next prompt may not fit. A pattern is matched against the path as the tool got it, and against the path relative to the
 	// project.
-	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"add"`
+	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
+}
+
+// ProjectDocs configures the documents of the project in the prompt.
+type ProjectDocs struct {
+	// Enabled shows the model ARCHITECTURE.md and STRUCTURE.md of the project's directory, in front of the summaries. A change of this key shows with
+	// the next new summary of the whole history.
+	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
+	// BudgetPercentage is the size that these documents may have together, as a share of the history's budget, in percent. A longer document is only named.
+	BudgetPercentage float64 `json:"budget_percentage" jsonschema:"default=50,minimum=1,maximum=50" project:"less"`
 }
 
 // CommitClusterTrigger starts the historian after clusters of commits.
@@ -232,9 +243,9 @@ type Agent struct {
 	// Variant is a variant of the model that the harness defines.
 	Variant string `json:"variant,omitempty" project:"trusted" effect:"none"`
 	// Temperature is the sampling temperature.
-	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2" project:"any" effect:"none"`
+	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2" project:"trusted" effect:"none"`
 	// TopP is the nucleus sampling mass.
-	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1" project:"any" effect:"none"`
+	TopP *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1" project:"trusted" effect:"none"`
 	// MaxTokens bounds the answer, in tokens; 0 leaves it to the harness.
 	MaxTokens int `json:"maxTokens" jsonschema:"minimum=0" project:"trusted" effect:"none"`
 	// MaxSteps bounds the tool steps of a run; 0 keeps the agent's own cap.

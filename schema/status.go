@@ -304,6 +304,10 @@ type HistoryPublish struct {
 	// Reason says why the run began, for example "tail-size".
 	Reason string         `json:"reason,omitzero"`
 	Usage  HistorianUsage `json:"usage"`
+	// UnconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that
+	// were left out of the model's answer, because the messages do not confirm them.
+	UnconfirmedQuotes int `json:"unconfirmedQuotes,omitzero"`
+	UnconfirmedFacts  int `json:"unconfirmedFacts,omitzero"`
 }
 
 // HistoryRun is work of the historian.

@@ -29,7 +29,10 @@ type RunRow struct {
 	// DiscardedLast says that the last compartment of the answer was left to the next run, because the model
 	// could not see how its topic continues.
 	DiscardedLast bool
-	StartedAt     int64 // Unix ms
+	// UnconfirmedQuotes and UnconfirmedFacts count what was left out of the model's answer, because the raw
+	// messages do not confirm it.
+	UnconfirmedQuotes, UnconfirmedFacts int
+	StartedAt                           int64 // Unix ms
 
 	// Start and End are the range of messages. If the run succeeded, the store computes them and all fields
 	// below from the publication.
@@ -131,7 +134,8 @@ func insertRun(tx *transaction, key Key, r RunRow, now int64) error {
 	}
 	_, err = tx.exec(runInsertSQL, key.Harness, key.Session, r.Kind, r.Status, r.Reason, r.Pass, r.Start, r.End,
 		r.Produced, r.DiscardedLast, r.Facts, r.Events, r.Observations, r.ImportanceMin, r.ImportanceMax, r.ImportanceMean,
-		r.Fidelity, r.MadeBy, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.CacheWrite, r.StartedAt, now)
+		r.Fidelity, r.MadeBy, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.CacheWrite, r.StartedAt, now,
+		r.UnconfirmedQuotes, r.UnconfirmedFacts)
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
@@ -167,6 +171,7 @@ func readRuns(c *sqlite3.Conn, key Key, status string, limit int) (runs []RunRow
 				Output: s.ColumnInt(19),
 			},
 			StartedAt: s.ColumnInt64(22), EndedAt: s.ColumnInt64(23),
+			UnconfirmedQuotes: s.ColumnInt(24), UnconfirmedFacts: s.ColumnInt(25),
 		})
 	}, key.Harness, key.Session, status, noLimit(limit))
 	return runs, err

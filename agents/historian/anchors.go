@@ -71,7 +71,7 @@ const (
 // texts of others yield only error lines, because otherwise the content of a listing would crowd out all other
 // anchors.
 func Anchors(messages []Message) []Anchor {
-	c := collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
+	c := newCollector()
 	for i := range messages {
 		c.message(&messages[i])
 	}
@@ -95,6 +95,10 @@ type collector struct {
 	texts, outputs int
 	// lines are the lines already searched for an error. Logs repeat their lines.
 	lines map[string]bool
+}
+
+func newCollector() collector {
+	return collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 }
 
 // isFull reports whether enough anchors of a kind are found, so that the search for it can be skipped.

@@ -37,6 +37,8 @@ type Fact struct {
 	// Category is one of Categories.
 	Category string
 	Content  string
+	// Source is the range of messages that the fact comes from.
+	Source Range
 }
 
 // Categories are the categories of facts, in the order in which prompts list

@@ -19,6 +19,8 @@ type Draft struct {
 	Facts        []Fact
 	Events       []Event
 	Observations []string
+	// Unsourced counts the facts that name no messages as their source.
+	Unsourced int
 	// UnprocessedFrom is the first ordinal that the answer leaves to the next run. 0 means that it leaves
 	// none.
 	UnprocessedFrom int
@@ -51,15 +53,18 @@ func Parse(answer string) Draft {
 	}
 	answer = withoutThinking(clean(answer))
 	rest := d.takeCompartments(answer)
-	events, rest := cutElement(rest, "events")
+	events, rest, _ := cutElement(rest, "events")
 	d.Events = parseEvents(events)
-	observations, rest := cutElement(rest, "user_observations")
+	observations, rest, _ := cutElement(rest, "user_observations")
 	d.Observations = bullets(observations)
-	if number, _ := cutElement(rest, "unprocessed_from"); number != "" {
+	if number, _, ok := cutElement(rest, "unprocessed_from"); ok {
 		d.UnprocessedFrom, _ = ordinal(strings.TrimSpace(number))
 	}
-	facts, _ := cutElement(rest, "facts")
-	d.Facts = parseFacts(cmp.Or(facts, rest))
+	facts, _, ok := cutElement(rest, "facts")
+	if !ok { // the answer has no element for its facts
+		facts = rest
+	}
+	d.parseFacts(facts)
 	return d
 }
 
@@ -92,63 +97,115 @@ func withoutThinking(answer string) string {
 	return answer
 }
 
-// ends are the tags that end a compartment, even if its closing tag is missing.
-var ends = [...]string{"</compartment>", "</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
+// ends are the tags that end a compartment without an end tag of its own.
+var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<meta>", "</output>"}
 
-// takeCompartments parses the compartments of an answer, and returns the text around them. It searches for
-// the end of a compartment only up to the next opening tag. So its time is linear, and a compartment without
-// a closing tag does not swallow the next one.
+// An element is a compartment in an answer. Its tag begins at start, its body is answer[body:end], and the text
+// behind it begins at next. isOpen says that nothing ends it, so the answer broke off in it.
+type element struct {
+	start, body, end, next int
+	isEmpty, isOpen        bool
+}
+
+// takeCompartments parses the compartments of an answer, and returns the text around them.
 func (d *Draft) takeCompartments(answer string) (rest string) {
-	var around strings.Builder
-	starts := opening().FindAllStringIndex(answer, maxItems+1)
-	if len(starts) > maxItems {
+	found, ok := elements(answer)
+	if !ok {
 		d.skip("the answer has more than %d compartments", maxItems)
 		return ""
 	}
+	var around strings.Builder
 	from := 0
-	for i, at := range starts {
-		around.WriteString(answer[from:at[0]])
-		limit := len(answer)
-		if i+1 < len(starts) {
-			limit = starts[i+1][0]
+	for i, e := range found {
+		around.WriteString(answer[from:e.start])
+		from = e.next
+		c, problem := compartment(parseAttributes(answer[e.start:e.body]), answer[e.body:e.end])
+		switch {
+		case e.isEmpty:
+			problem = "has no text"
+		case e.isOpen:
+			problem = "breaks off"
 		}
-		length := d.takeCompartment(i+1, answer[at[0]:limit], limit == len(answer))
-		from = at[0] + length
+		if problem != "" {
+			d.skip("compartment %d %s", i+1, problem)
+		} else {
+			d.Compartments = append(d.Compartments, c)
+		}
 	}
 	around.WriteString(answer[from:])
 	slices.SortStableFunc(d.Compartments, func(a, b Compartment) int { return cmp.Compare(a.Start, b.Start) })
 	return around.String()
 }
 
-// takeCompartment parses the compartment at the start of text, and returns how much of text belongs to it. If
-// it is the last compartment and nothing ends it, the answer broke off. Then takeCompartment rejects it,
-// because an unknown part of it is missing.
-func (d *Draft) takeCompartment(number int, text string, isLast bool) (length int) {
-	tag, closed := openTag(text)
-	attributes := parseAttributes(text[:tag])
-	if closed { // <compartment … />
-		d.skip("compartment %d has no text", number)
-		return tag
-	}
-	end, length := len(text), len(text)
-	for _, mark := range ends {
-		if at := strings.Index(text[tag:], mark); at >= 0 && tag+at < end {
-			end, length = tag+at, tag+at
-			if mark == "</compartment>" {
-				length += len(mark)
-			}
+// elements finds the compartments of an answer in linear time. It returns false if there are too many.
+//
+// A summary may quote this grammar without escaping it, so tags are matched like brackets. A compartment with an
+// end tag ends there and nowhere before: in "<compartment …>a <facts> b</compartment>", the tag <facts> is text.
+// If the quote has an end tag without a beginning, the last end tag in front of the next compartment counts. A
+// compartment without an end tag ends at the next compartment, or behind its last tier at the first of ends.
+func elements(answer string) (found []element, ok bool) {
+	tags := compartmentTag().FindAllStringIndex(answer, -1)
+	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }
+	limits := make([]int, len(tags)) // the beginning of the next compartment behind each tag
+	for i, next := len(tags)-1, len(answer); i >= 0; i-- {
+		if limits[i] = next; !isEnd(i) {
+			next = tags[i][0]
 		}
 	}
-	c, problem := compartment(attributes, text[tag:end])
-	if isLast && end == len(text) {
-		problem = "breaks off"
+	listEnd := strings.LastIndex(answer, "</compartments>")
+	var open []int // indices of the compartments in found that have no end tag yet
+	body := 0      // end of the newest opening tag
+	for i, at := range tags {
+		if at[0] < body {
+			continue // the tag stands in an attribute
+		}
+		if isEnd(i) {
+			last := len(found) - 1
+			if n := len(open) - 1; n >= 0 {
+				last, open = open[n], open[:n]
+				found = found[:last+1] // compartments inside are text
+			} else if last < 0 || found[last].isEmpty || listEnd >= 0 && at[0] > listEnd {
+				continue
+			}
+			found[last].end, found[last].next = at[0], at[1]
+			continue
+		}
+		length, isEmpty := openTag(answer[at[0]:limits[i]])
+		e := element{start: at[0], body: at[0] + length, isEmpty: isEmpty}
+		if attributes := parseAttributes(answer[e.start:e.body]); len(found) > 0 && attributes["start"]+attributes["end"] == "" {
+			continue // a text mentions the tag
+		}
+		body, e.end, e.next = e.body, e.body, e.body
+		if !isEmpty {
+			open = append(open, len(found))
+		}
+		if found = append(found, e); len(found) > maxItems {
+			return nil, false
+		}
 	}
-	if problem != "" {
-		d.skip("compartment %d %s", number, problem)
-	} else {
-		d.Compartments = append(d.Compartments, c)
+	for _, i := range open {
+		limit := len(answer)
+		if i+1 < len(found) {
+			limit = found[i+1].start
+		}
+		found[i].endWithoutTag(answer[:limit], limit == len(answer))
 	}
-	return length
+	return found, true
+}
+
+// endWithoutTag ends an element that has no end tag. text is the answer up to the next compartment.
+func (e *element) endWithoutTag(text string, isLast bool) {
+	behind := e.body // behind its last tier, because a tier may quote the tags
+	if tiers := tierTag().FindAllStringIndex(text[e.body:], -1); len(tiers) > 0 {
+		behind += tiers[len(tiers)-1][1]
+	}
+	e.end = len(text)
+	for _, mark := range ends {
+		if at := strings.Index(text[behind:], mark); at >= 0 {
+			e.end = min(e.end, behind+at)
+		}
+	}
+	e.next, e.isOpen = e.end, isLast && e.end == len(text)
 }
 
 func compartment(attributes map[string]string, body string) (Compartment, string) {
@@ -196,8 +253,8 @@ func openTag(text string) (length int, selfClosed bool) {
 }
 
 var (
-	opening   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<compartment(?:[\s/>])`) })
-	attribute = sync.OnceValue(func() *regexp.Regexp {
+	compartmentTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<compartment[\s/>]|</compartment>`) })
+	attribute      = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`([a-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 	})
 	tierTag     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)p([1-4])\s*(/?)>`) })
@@ -207,7 +264,8 @@ var (
 	eventTag = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`<([a-z_]+)\s+at_compartment\s*=\s*["'](\d{1,9})["']\s*>`)
 	})
-	fieldTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)([a-z_]+)>`) })
+	sourceTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+)(?: ?[-–] ?(\d+))?\]`) })
+	fieldTag  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(/?)([a-z_]+)>`) })
 )
 
 // parseAttributes returns the attributes of a tag. If a name occurs twice, the first one wins.
@@ -297,19 +355,22 @@ func flat(body string) [4]string {
 }
 
 // cutElement returns the content of the first element with a name, and the text without that element. If the
-// element is not closed, it extends to the end of the text.
-func cutElement(text, name string) (content, rest string) {
+// element is not closed, it extends to the end of the text. found is false if there is no such element.
+func cutElement(text, name string) (content, rest string, found bool) {
 	before, after, found := strings.Cut(text, "<"+name+">")
+	if empty, behind, ok := strings.Cut(text, "<"+name+"/>"); ok && (!found || len(empty) < len(before)) {
+		return "", empty + behind, true
+	}
 	if !found {
-		return "", text
+		return "", text, false
 	}
 	content, behind, _ := strings.Cut(after, "</"+name+">")
-	return content, before + behind
+	return content, before + behind, true
 }
 
-// parseFacts reads the bullets in the elements named after the categories.
-func parseFacts(text string) []Fact {
-	var facts []Fact
+// parseFacts reads the bullets in the elements named after the categories. A fact names the messages that it
+// comes from, for example "* [12-15] Tests run with bun". Without them, it is not a fact of the answer.
+func (d *Draft) parseFacts(text string) {
 	tags := categoryTag().FindAllStringSubmatchIndex(text, -1)
 	for i, at := range tags {
 		if at[3] > at[2] || at[7] > at[6] { // a closing tag or an empty element
@@ -319,13 +380,38 @@ func parseFacts(text string) []Fact {
 		if i+1 < len(tags) {
 			end = tags[i+1][0]
 		}
-		for _, content := range bullets(text[at[1]:end]) {
-			if len(facts) < maxItems {
-				facts = append(facts, Fact{Category: text[at[4]:at[5]], Content: content})
+		for _, line := range bullets(text[at[1]:end]) {
+			source, content, ok := cutSource(line)
+			switch {
+			case !ok:
+				d.Unsourced++
+			case len(d.Facts) < maxItems:
+				d.Facts = append(d.Facts, Fact{Category: text[at[4]:at[5]], Content: content, Source: source})
 			}
 		}
 	}
-	return facts
+}
+
+// cutSource splits a bullet into its range, which stands at the beginning or at the end, and its text.
+func cutSource(line string) (source Range, content string, ok bool) {
+	tags := sourceTag().FindAllStringSubmatchIndex(line, -1)
+	if len(tags) == 0 {
+		return source, "", false
+	}
+	at := tags[0]
+	if content = strings.TrimLeft(line[at[1]:], ": "); at[0] > 0 {
+		at = tags[len(tags)-1]
+		if strings.Trim(line[at[1]:], ".") != "" {
+			return source, "", false // the line only mentions a range
+		}
+		content = strings.TrimSpace(line[:at[0]])
+	}
+	start, ok := ordinal(line[at[2]:at[3]])
+	end := start
+	if ok && at[4] >= 0 {
+		end, ok = ordinal(line[at[4]:at[5]])
+	}
+	return Range{start, end}, content, ok && content != "" && start <= end
 }
 
 // bullets returns the lines that begin with "* ".

@@ -29,11 +29,12 @@ Full & whole
 </compartments>
 <facts>
 <PROJECT_RULES>
-* Use   bun
+* [3-5] Use   bun
+* no source
 - not a bullet
 </PROJECT_RULES>
 <ARCHITECTURE/>
-<NAMING>* files are kebab-case</NAMING>
+<NAMING>* files are kebab-case [7].</NAMING>
 </facts>
 <events><causal_incident at_compartment="2"><summary>The API &lt;v2&gt; refuses ranges</summary><evidence> </evidence><symptom>416</symptom></causal_incident>
 <lost><summary>nowhere</summary></lost></events>
@@ -47,7 +48,8 @@ Full & whole
 			{Range: Range{1, 5}, Title: "first", Tiers: [4]string{"One", "Two", "Three", "Four"}, Importance: 50},
 			{Range: Range{6, 9}, Title: "second", Tiers: [4]string{"Full & whole", "Shorter", "Short", ""}, Importance: 70, Episode: "bug,docs"},
 		},
-		Facts:           []Fact{{"PROJECT_RULES", "Use bun"}, {"NAMING", "files are kebab-case"}},
+		Facts:           []Fact{{"PROJECT_RULES", "Use bun", Range{3, 5}}, {"NAMING", "files are kebab-case", Range{7, 7}}},
+		Unsourced:       1,
 		Events:          []Event{{"causal_incident", 2, []Field{{"summary", "The API <v2> refuses ranges"}, {"symptom", "416"}}}},
 		Observations:    []string{"Reads every diff."},
 		UnprocessedFrom: 10,
@@ -116,27 +118,103 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 }
 
 // Bug class H27 (docs/defects.md): if a narrative quoted category tags, their content was stored as facts.
-// This is also the reference vector.
+// This is also the reference vector. A quote that had `<facts>` in it, without escapes, even ended its
+// compartment; and if the answer had no facts, those of its prose were taken.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
-	const inner = "<PROJECT_RULES>\n* bare fact\n</PROJECT_RULES>"
-	const narrative = `<compartment start="1" end="2" title="t"><p1>x <NAMING>` + "\n* not a fact\n" + `</NAMING></p1></compartment>` +
-		`<events><causal_incident at_compartment="1"><summary><CONSTRAINTS>` + "\n* no\n" + `</CONSTRAINTS></summary></causal_incident></events>`
-	want := []Fact{{"PROJECT_RULES", "bare fact"}}
-	for _, answer := range []string{
-		inner + narrative,
-		narrative + "<facts>" + inner + "</facts>",
-		"I skip <NAMING>\n* prose\n</NAMING>. " + narrative + "<facts>" + inner + "</facts>",
+	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
+	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"
+	const head = `<compartment start="1" end="2" title="t">`
+	const narrative = head + `<p1>x ` + quote + `</p1></compartment>` +
+		`<events><causal_incident at_compartment="1"><summary><CONSTRAINTS>` + "\n* [1] no\n" + `</CONSTRAINTS></summary></causal_incident></events>`
+	want := []string{"bare fact"}
+	for _, test := range []struct {
+		name, answer string
+		text         string // the end of the first tier
+		facts        []string
+	}{
+		{"no element", inner + narrative, "</NAMING>", want},
+		{"an element", narrative + "<facts>" + inner + "</facts>", "</NAMING>", want},
+		{"prose", "I skip " + quote + ". " + narrative + "<facts>" + inner + "</facts>", "</NAMING>", want},
+		{"an empty element and prose", "I skip " + quote + ". " + narrative + "<facts></facts>", "</NAMING>", nil},
+		{"an empty element that closes itself", "I skip " + quote + ". " + narrative + "<facts/>", "</NAMING>", nil},
+		{"blanks and prose", "I skip " + quote + ". " + narrative + "<facts>\n</facts>", "</NAMING>", nil},
+		{"quoted facts", head + "<p1>a <facts>" + quote + "</facts> b</p1></compartment><facts></facts>", "b", nil},
+		{"quoted facts without tiers", head + "a <facts>" + quote + "</facts> b</compartment><facts>" + inner + "</facts>", "b", want},
+		{"quoted end of the answer", head + "<p1>a </compartment></compartments><facts>" + quote + "</facts> b</p1></compartment></compartments><facts>" + inner + "</facts>", "b", want},
+		{"quoted compartment", head + "<p1>a <compartment start=\"1\" end=\"2\" title=\"q\">c</compartment><facts>" + quote + "</facts> b</p1></compartment><facts></facts>", "b", nil},
+		{"a tag in the text", head + "<p1>a <compartment> and <compartment /> b</p1></compartment>", "b", nil},
+		{"an end tag in a title", `<compartment start="1" end="2" title="</compartment>"><p1>b</p1></compartment>`, "b", nil},
+		{"an end tag in a fact", head + "<p1>b</p1></compartment></compartments><facts>" + strings.Replace(inner, "fact", "fact </compartment>", 1) + "</facts>", "b", []string{"bare fact </compartment>"}},
+		{"no end tag, and quoted facts", head + "<p1>a <facts>" + quote + "</facts> b</p1></compartments><facts>" + inner + "</facts>", "b", want},
+		{"no end tag, and a quoted tag", head + "<p1>a <events> b</p1><facts>" + inner + "</facts>", "b", want},
 	} {
-		if d := cmp.Diff(want, Parse(answer).Facts); d != "" {
-			t.Errorf("%s\n%s", answer, d)
+		d := Parse(test.answer)
+		var facts []string
+		for _, f := range d.Facts {
+			facts = append(facts, f.Content)
+		}
+		if diff := cmp.Diff(test.facts, facts); diff != "" {
+			t.Errorf("%s: the facts: %s", test.name, diff)
+		}
+		if len(d.Compartments) != 1 || !strings.HasSuffix(d.Compartments[0].Tiers[0], test.text) {
+			t.Errorf("%s: the compartments: %+v", test.name, d.Compartments)
 		}
 	}
+}
+
+// A fact names the messages that it comes from, in front of its text or behind it.
+func TestFactNamesItsSource(t *testing.T) {
+	for _, test := range []struct {
+		line, content string
+		source        Range
+	}{
+		{"[12-15] uses bun", "uses bun", Range{12, 15}},
+		{"[12]: uses bun", "uses bun", Range{12, 12}},
+		{"uses bun [12 – 15].", "uses bun", Range{12, 15}},
+		{"[12] uses a[0] and [1]", "uses a[0] and [1]", Range{12, 12}},
+		{"uses bun", "", Range{}},
+		{"uses a[1] for bun", "", Range{}},
+		{"[12-15]", "", Range{}},
+		{"[15-12] uses bun", "", Range{}},
+		{"[0] uses bun", "", Range{}},
+		{"[99999999999999999999] uses bun", "", Range{}},
+	} {
+		d := Parse("<facts><NAMING>\n* " + test.line + "\n</NAMING></facts>")
+		if test.content == "" {
+			if len(d.Facts) != 0 || d.Unsourced != 1 {
+				t.Errorf("%q: %+v, %d unsourced", test.line, d.Facts, d.Unsourced)
+			}
+		} else if diff := cmp.Diff([]Fact{{"NAMING", test.content, test.source}}, d.Facts); diff != "" || d.Unsourced != 0 {
+			t.Errorf("%q: %s, %d unsourced", test.line, diff, d.Unsourced)
+		}
+	}
+}
+
+// Whatever a summary quotes, a compartment with an end tag has it as text, and the answer has its own facts only.
+func TestCompartmentEndsAtItsEndTag(t *testing.T) {
+	pieces := []string{
+		"<facts>", "</facts>", "<facts/>", "<NAMING>", "</NAMING>", "\n* [1] evil\n", "<events>", "</events>", "<user_observations>", "<meta>",
+		"<unprocessed_from>1</unprocessed_from>", "</compartment>", "</compartments>", "</output>", "<compartment>", "<compartment ", " word ",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		quote := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "quote"), "")
+		d := Parse(`<output><compartments><compartment start="1" end="2" title="t"><p1>` + quote + `END</p1><p2>two</p2><p3>three</p3><p4/></compartment>` +
+			`</compartments><facts><NAMING>` + "\n* [2] good\n" + `</NAMING></facts><meta><unprocessed_from>3</unprocessed_from></meta></output>`)
+		if len(d.Compartments) != 1 || !strings.HasSuffix(d.Compartments[0].Tiers[0], "END") {
+			t.Fatalf("%+v", d.Compartments)
+		}
+		if len(d.Facts) != 1 || d.Facts[0].Content != "good" || d.UnprocessedFrom != 3 {
+			t.Fatalf("facts %+v, unprocessed from %d", d.Facts, d.UnprocessedFrom)
+		}
+	})
 }
 
 // Whatever the parser reads, its result is bounded and clean.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)
+	f.Add(`<compartment start="1" end="2" title="t"><p1><facts></compartment></compartments><compartment start="1"><p2></compartment><facts/>`)
+	f.Add("<facts><NAMING>\n* [1-2] x\n* x [3\u20134]\n</NAMING></facts>")
 	f.Add("<events><a at_compartment=\"1\"><b>x</b></a><unprocessed_from>3</unprocessed_from>\x00\xff")
 	f.Fuzz(func(t *testing.T, answer string) {
 		d := Parse(answer)
@@ -145,6 +223,11 @@ func FuzzParse(f *testing.F) {
 		}
 		if len(d.Compartments) > maxItems || len(d.Facts) > maxItems || len(d.Events) > maxItems || len(d.Observations) > maxItems {
 			t.Fatal("too much of something")
+		}
+		for _, f := range d.Facts {
+			if f.Content == "" || f.Source.Start < 1 || f.Source.End < f.Source.Start {
+				t.Fatalf("bad fact %+v", f)
+			}
 		}
 		last := 0
 		for _, c := range d.Compartments {
@@ -167,6 +250,7 @@ func TestHostileAnswerIsReadInLinearTime(t *testing.T) {
 	for _, piece := range []string{
 		`<compartment `, `<compartment start="`, `<compartment start="1" end="2" title="t">`, `<p1>`, `</p1>`, `<NAMING>`, `<facts>`,
 		`<events><a at_compartment="1">`, `<a at_compartment="1"><b>`, `&amp;`, `* `, `<think>`, `<unprocessed_from>`, "\n", `<compartment start='1' end="1" title="x"><p1>`,
+		`</compartment>`, `</compartments>`, `<compartment start="1"></compartment>`, `</compartment><compartment>`, `[1`, `* [1] `,
 	} {
 		Parse(strings.Repeat(piece, maxAnswer/len(piece)))
 	}

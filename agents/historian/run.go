@@ -79,10 +79,13 @@ type Result struct {
 	Facts        []Fact
 	Events       []Event
 	Observations []string
-	// Next is the first ordinal that no compartment covers.
+	// Unconfirmed counts what was left out, because the raw messages do not confirm it.
+	Unconfirmed Unconfirmed
+	// Next is the first ordinal that no compartment covers. The next run finds the facts of the messages from
+	// there on.
 	Next int
-	// Discarded says that the last compartment of the answer was left to the next run. Facts and Observations
-	// are then empty. They name no range, so they may come from the messages that the next run reads again.
+	// Discarded says that the last compartment of the answer was left to the next run. Observations are then
+	// empty. They name no range, so they may come from the messages that the next run reads again.
 	Discarded bool
 	MadeBy    MadeBy
 	// Model is the model that gave the accepted answer. It is empty for extractive compartments, or if the
@@ -188,6 +191,7 @@ type candidate struct {
 	text         string
 	draft        Draft
 	compartments []Compartment
+	unconfirmed  Unconfirmed
 	madeBy       MadeBy
 	model        string
 	edited       bool
@@ -330,7 +334,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// check validates the newest answer.
+// check validates the newest answer, and leaves out what the raw messages do not confirm.
 func (r *run) check(text string, madeBy MadeBy) (*candidate, error) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
@@ -339,6 +343,7 @@ func (r *run) check(text string, madeBy MadeBy) (*candidate, error) {
 		newest.Problem = cut(err.Error(), maxProblem)
 		return nil, err
 	}
+	c.confirm(r.job)
 	return c, nil
 }
 
@@ -370,6 +375,7 @@ func (r *run) edit(ctx context.Context, draft *candidate) error {
 	for i := range draft.compartments {
 		draft.compartments[i].Tiers = edited.compartments[i].Tiers
 	}
+	draft.unconfirmed.Quotes = edited.unconfirmed.Quotes
 	draft.edited = true
 	return nil
 }
@@ -386,7 +392,9 @@ func (r *run) result(c *candidate) Result {
 	}
 	res := Result{
 		Compartments: kept,
+		Facts:        factsUntil(kept[len(kept)-1].End, c.draft.Facts),
 		Events:       eventsOf(c.draft.Events, len(kept)),
+		Unconfirmed:  c.unconfirmed,
 		Discarded:    discarded,
 		MadeBy:       c.madeBy,
 		Model:        c.model,
@@ -394,11 +402,13 @@ func (r *run) result(c *candidate) Result {
 	}
 	if !discarded {
 		res.Observations = c.draft.Observations
-		if !r.job.WithoutFacts {
-			res.Facts = c.draft.Facts
-		}
 	}
 	return r.finish(res)
+}
+
+// factsUntil returns the facts whose messages have compartments. last is the last such message.
+func factsUntil(last int, all []Fact) []Fact {
+	return slices.DeleteFunc(slices.Clone(all), func(f Fact) bool { return f.Source.End > last })
 }
 
 // eventsOf returns the events of the compartments that were kept.

@@ -242,9 +242,12 @@ func TestModelsOfAJob(t *testing.T) {
 
 // story is an answer with two compartments and everything else.
 const story = `<output><compartments>
-<compartment start="11" end="20" title="one"><p1>U: ok, Never touch db/schema.sql by hand.</p1><p2>a</p2><p3>b</p3><p4/></compartment>
+<compartment start="11" end="20" title="one"><p1>- U: Never touch db/schema.sql by hand.</p1><p2>a</p2><p3>b</p3><p4/></compartment>
 <compartment start="21" end="%END%" title="two"><p1>port 5433 because 5432 is taken</p1></compartment>
-</compartments><facts><NAMING>* files are kebab-case</NAMING></facts>
+</compartments><facts><NAMING>
+* [12-17] the schema is db/schema.sql
+* [20-22] the port is 5433
+</NAMING></facts>
 <events><causal_incident at_compartment="1"><summary>s</summary></causal_incident><causal_incident at_compartment="2"><summary>s</summary></causal_incident></events>
 <user_observations>* Careful.</user_observations><meta>%META%</meta></output>`
 
@@ -252,8 +255,8 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// If the last compartment ends with the chunk, the next run makes it again. Facts and events that may belong
-// to it are left to that run too.
+// If the last compartment ends with the chunk, the next run makes it again. Its events, and the observations, are
+// left to that run too. So are facts of its messages.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -262,9 +265,9 @@ func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 		kept, next        int
 		facts, others     int
 	}{
-		{"it ends with the chunk", storyUntil("30", ""), false, false, 1, 21, 0, 1},
-		{"room is needed", storyUntil("30", ""), true, false, 2, 31, 1, 2},
-		{"it ends before the chunk", storyUntil("27", "<unprocessed_from>28</unprocessed_from>"), false, false, 2, 28, 1, 2},
+		{"it ends with the chunk", storyUntil("30", ""), false, false, 1, 21, 1, 1},
+		{"room is needed", storyUntil("30", ""), true, false, 2, 31, 2, 2},
+		{"it ends before the chunk", storyUntil("27", "<unprocessed_from>28</unprocessed_from>"), false, false, 2, 28, 2, 2},
 		{"without facts", storyUntil("30", ""), true, true, 2, 31, 0, 2},
 	} {
 		j := newJob()
@@ -274,10 +277,7 @@ func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		observations := test.facts
-		if test.noFacts {
-			observations = 1
-		}
+		observations := test.kept - 1
 		if len(res.Compartments) != test.kept || res.Next != test.next || res.Discarded != (test.kept == 1) ||
 			len(res.Facts) != test.facts || len(res.Observations) != observations || len(res.Events) != test.others {
 			t.Errorf("%s: %+v", test.name, res)
@@ -330,7 +330,7 @@ func TestReceiptIsOfItsRange(t *testing.T) {
 }
 
 func TestEditorChangesTiersOnly(t *testing.T) {
-	edited := strings.NewReplacer("U: ok, Never", "U: Never", "files are kebab-case", "something else", `importance="50"`, `importance="1"`)
+	edited := strings.NewReplacer("- U: Never", "U: Never", "the schema is db/schema.sql", "something else", `importance="50"`, `importance="1"`)
 	draft := storyUntil("30", "")
 	better := reply{text: edited.Replace(draft.text)}
 	for _, test := range []struct {
@@ -359,7 +359,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 		if got := strings.HasPrefix(res.Compartments[0].Tiers[0], "U: Never"); got != test.edited {
 			t.Errorf("%s: %q", test.name, res.Compartments[0].Tiers[0])
 		}
-		if len(res.Facts) != 1 || res.Facts[0].Content != "files are kebab-case" {
+		if len(res.Facts) != 2 || res.Facts[0].Content != "the schema is db/schema.sql" {
 			t.Errorf("%s: facts %+v", test.name, res.Facts)
 		}
 	}

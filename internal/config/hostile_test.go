@@ -52,14 +52,23 @@ func TestHostileCloneRaisesNoCosts(t *testing.T) {
 		`{"preserved_thinking": "off"}`,
 		`{"execute_threshold_percentage": 20}`,
 		`{"execute_threshold_percentage": {"anthropic/claude": 20}}`,
+		`{"execute_threshold_percentage": 80}`,
+		`{"execute_threshold_percentage": {"anthropic/claude": 80}}`,
 		`{"execute_threshold_tokens": 5000}`,
 		`{"low_mark_percentage": 75}`,
 		`{"transform_timeout_ms": 600000}`,
 		`{"resync_timeout_ms": 600000}`,
 		`{"transform_timeout_ms": 100}`,
 		`{"historian_timeout_ms": 2000000000}`,
+		`{"historian_timeout_ms": 60000}`,
+		`{"historian": {"temperature": 2, "top_p": 0}}`,
 		`{"protected_tags": 1}`,
+		`{"protected_tags": 100}`,
+		`{"clear_reasoning_age": 1000}`,
 		`{"auto_drop": {"protected_tools": []}}`,
+		`{"auto_drop": {"protected_tools": ["*"], "protected_paths": ["**"]}}`,
+		`{"auto_drop": {"duplicates": false, "superseded_writes": false, "old_errors": false, "error_steps": 1000, "turn_protection": 1000}}`,
+		`{"project_docs": {"budget_percentage": 100}}`,
 		`{"embedding": {"provider": "openai-compatible", "model": "m", "endpoint": "https://collector.example.com", "api_key": "k"}}`,
 		`{"embedding": {"model": "dear"}}`,
 		`{"historian": {"model": "dear/one", "fallback_models": ["dear/two"]}}`,
@@ -76,6 +85,12 @@ func TestHostileCloneRaisesNoCosts(t *testing.T) {
 		if diff := cmp.Diff(Default(), got); diff != "" {
 			t.Errorf("%s changes the configuration (-default +got):\n%s", project, diff)
 		}
+	}
+	const frugal = `{"ctx_reduce_enabled": false, "temporal_awareness": false, "project_docs": {"enabled": false, "budget_percentage": 10}}`
+	want, _ := load(frugal, `{}`, false)
+	got, _ := load(frugal, `{"ctx_reduce_enabled": true, "temporal_awareness": true, "project_docs": {"enabled": true, "budget_percentage": 50}}`, false)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a project switches on what the user has switched off:\n%s", diff)
 	}
 }
 
@@ -103,10 +118,8 @@ func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
 // taste lists the keys that every project may set in any way. Adding a key here means that no value of
 // it can raise costs, delay a prompt, lose content, send text anywhere or start a program.
 var taste = []string{
-	"$schema", "ctx_reduce_enabled", "temporal_awareness", "memory.retrieval_count_promotion_threshold",
-	"historian.temperature", "historian.top_p", "historian.description", "historian.color",
-	"dreamer.temperature", "dreamer.top_p", "dreamer.description", "dreamer.color",
-	"sidekick.temperature", "sidekick.top_p", "sidekick.description", "sidekick.color",
+	"$schema", "memory.retrieval_count_promotion_threshold", "historian.description", "historian.color",
+	"dreamer.description", "dreamer.color", "sidekick.description", "sidekick.color",
 }
 
 // Every key has a rule for projects, and Load follows it with values on both sides of the user's.

@@ -108,11 +108,11 @@ func setting(t *testing.T, cfg schema.Config, key string) string {
 
 func TestWarningHasItsParts(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "magicctx.jsonc"), `{"protected_tags": 500}`)
+	write(t, filepath.Join(dir, "magicctx.jsonc"), `{"history_budget_percentage": 500}`)
 	_, got := Load(Options{Directory: dir, Env: noEnv})
 	want := []Warning{{
-		File: filepath.Join(dir, "magicctx.jsonc"), Line: 1, Key: "protected_tags", Value: "500", Allowed: "a whole number from 1 to 100",
-		Message: filepath.Join(dir, "magicctx.jsonc") + ":1: protected_tags is 500, but takes a whole number from 1 to 100; using 20",
+		File: filepath.Join(dir, "magicctx.jsonc"), Line: 1, Key: "history_budget_percentage", Value: "500", Allowed: "a number from 5 to 50",
+		Message: filepath.Join(dir, "magicctx.jsonc") + ":1: history_budget_percentage is 500, but takes a number from 5 to 50; using 15",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -20,8 +20,8 @@ const (
 )
 
 // A restriction removes from a project's level all values that the project may not set. A cloned repository
-// may ship any file, so an untrusted project may only make things safer, or choose matters of taste. It must
-// not raise costs, hang prompts, or choose where text is sent.
+// may ship any file, so an untrusted project may only switch things off or make them smaller, or choose matters of
+// taste. It must not raise costs, hang prompts, or choose where text is sent.
 //
 // It also removes bad values. In the merged tree, a bad value would hide the user's value and then fall
 // back to the default, which would undo a restriction of the user.
@@ -130,7 +130,9 @@ func (r *restriction) value(key path, tree object, value any, rules rules, mine 
 	}
 	switch target.Kind() {
 	case reflect.Map:
-		r.mapping(key, tree, value, may, mine, target)
+		if tree[name] = mapping(mine, target); target.Len() == 0 && mine.Len() == 0 {
+			delete(tree, name)
+		}
 	case reflect.Slice:
 		if may == mayAdd {
 			target = union(mine, target)
@@ -145,40 +147,15 @@ func (r *restriction) value(key path, tree object, value any, rules rules, mine 
 	}
 }
 
-// mapping restricts the entries of a map by model. The user's entries stay beside the project's, unless
-// the project gave one bare value for all models.
-func (r *restriction) mapping(key path, tree object, value any, may string, mine, target reflect.Value) {
+// mapping returns the map by model of a trusted project, with the user's entries for other models.
+func mapping(mine, target reflect.Value) object {
 	merged := object{}
-	_, isByModel := value.(object)
-	if isByModel {
-		for _, k := range mine.MapKeys() {
-			merged[k.String()] = rawOf(mine.MapIndex(k))
+	for _, entries := range []reflect.Value{mine, target} {
+		for _, k := range entries.MapKeys() {
+			merged[k.String()] = rawOf(entries.MapIndex(k))
 		}
 	}
-	for _, k := range slices.SortedFunc(slices.Values(target.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
-		why := ""
-		for _, other := range mine.MapKeys() {
-			// An entry also covers models that its key does not name, so it is compared with all entries of
-			// the user.
-			if why = worse(may, mine.MapIndex(other), target.MapIndex(k)); why != "" {
-				break
-			}
-		}
-		if why != "" {
-			entry := key
-			if isByModel {
-				entry = key.with(k.String())
-			}
-			r.loader.warnKey(r.project, entry, why+"; ignored")
-			continue
-		}
-		merged[k.String()] = rawOf(target.MapIndex(k))
-	}
-	if len(merged) == 0 {
-		delete(tree, key[len(key)-1])
-		return
-	}
-	tree[key[len(key)-1]] = merged
+	return merged
 }
 
 // worse returns the reason why a project may not replace the user's value mine, empty if it may.

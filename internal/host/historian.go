@@ -337,7 +337,8 @@ func (h *Host) publishHistory(ctx context.Context, s *session, p *plan, result h
 		return err
 	}
 	h.Log.Info("history is published", "session", p.key.Session, "pass", p.load.pass, "cause", p.reason,
-		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity())
+		"compartments", len(result.Compartments), "to", result.Next-1, "madeBy", result.MadeBy, "model", result.Model, "fidelity", result.Fidelity(),
+		"facts", len(result.Facts), "unconfirmed", result.Unconfirmed)
 	s.work.throttle = throttle.Published(way)
 	s.work.askedAt = 0 // more messages may be eligible now
 	if way == history.ByModel {

@@ -113,7 +113,11 @@ func rawOf(u pipeline.Uncovered, r history.Range, words *transcript.Vocabulary) 
 			raw.Others = append(raw.Others, o.Text)
 		}
 		for i := range decoded.Parts {
-			if p := &decoded.Parts[i]; p.Kind == transcript.Tool && !decoded.Hidden {
+			p := &decoded.Parts[i]
+			if p.Hidden || decoded.Hidden {
+				continue
+			}
+			if p.Kind == transcript.Tool {
 				raw.Calls = append(raw.Calls, historian.Call{
 					Tool: p.Name, Arguments: p.Input, Output: p.Text, IsError: p.IsError,
 					Writes: words.Tool(p.Name).File == transcript.WritesFile,
@@ -216,6 +220,7 @@ func runRow(p *plan, r historian.Result) store.RunRow {
 			Usage:  store.Usage{Input: used.Input, CacheRead: used.CacheRead, CacheWrite: used.CacheWrite},
 			Output: used.Output,
 		},
+		UnconfirmedQuotes: r.Unconfirmed.Quotes, UnconfirmedFacts: r.Unconfirmed.Facts(),
 		StartedAt: p.started, Start: p.job.Chunk.Start, End: p.job.Chunk.End,
 	}
 }

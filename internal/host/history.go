@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -58,11 +59,16 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 		return nil
 	}
 	share := ps.config.HistoryBudgetPercentage / 100
+	budget := cmp.Or(history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share), history.DefaultHistoryBudget)
+	var docs []history.Doc
+	if ps.config.ProjectDocs.Enabled {
+		docs = ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session)
+	}
 	return &pipeline.History{
-		Compartments: s.chronicle.compartments, Withdrawn: s.chronicle.withdrawn, Docs: ps.h.projectDocs(ctx, ps.params.Directory, s.key.Session),
-		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
-		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
-		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
+		Compartments: s.chronicle.compartments, Withdrawn: s.chronicle.withdrawn, BudgetTokens: budget,
+		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.config.ProjectDocs.BudgetPercentage/100)),
+		Memories: memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
+		Refold:   s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
 }
 

@@ -26,6 +26,7 @@ type harness struct {
 	kind     schema.Harness
 	codec    transcript.Codec // of the kind
 	dir      string
+	project  string // the directory of the session
 	clock    *clock.Manual
 	config   schema.Config
 	store    *store.Store
@@ -64,7 +65,7 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	t.Helper()
 	codec, _ := transcript.CodecOf(string(kind))
 	h := &harness{
-		t: t, kind: kind, codec: codec, dir: t.TempDir(), clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
+		t: t, kind: kind, codec: codec, dir: t.TempDir(), project: "/p", clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
 		// If reading costs as much as writing, any bust pays off.
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
@@ -192,14 +193,14 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 // transform runs a pass as the shim would: it sends a delta, and the whole
 // array when the host asks for it.
 func (h *harness) transform() (schema.WireMutation, error) {
-	p := schema.TransformParams{Session: testSession, Directory: "/p", Base: h.revision, Keep: h.told, Sent: h.lastWire}
+	p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	if p.Base == 0 { // a whole array: the answer holds all patches and the head
 		h.patches, h.head = map[string]schema.Patch{}, nil
 	}
 	m, err := h.send(p)
 	if errors.Is(err, ErrResync) {
 		h.patches, h.head = map[string]schema.Patch{}, nil
-		m, err = h.send(schema.TransformParams{Session: testSession, Directory: "/p", Sent: h.lastWire})
+		m, err = h.send(schema.TransformParams{Session: testSession, Directory: h.project, Sent: h.lastWire})
 	}
 	if err != nil {
 		return m, err

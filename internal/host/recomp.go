@@ -210,7 +210,7 @@ func (r *recomp) stage(ctx context.Context, done historian.Result) error {
 		r.host.stored(err)
 		return err
 	}
-	r.host.Log.Info("a chunk is summarised again", "session", r.key.Session, "to", done.Next-1, "compartments", len(done.Compartments), "fidelity", done.Fidelity())
+	r.host.Log.Info("a chunk is summarised again", "session", r.key.Session, "to", done.Next-1, "compartments", len(done.Compartments), "fidelity", done.Fidelity(), "unconfirmed", done.Unconfirmed)
 	return nil
 }
 

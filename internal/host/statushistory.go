@@ -57,6 +57,7 @@ func PublishStatus(r store.RunRow) schema.HistoryPublish {
 	return schema.HistoryPublish{
 		Pass: r.Pass, At: r.EndedAt, Start: r.Start, End: r.End, Compartments: r.Produced, Fidelity: r.Fidelity,
 		MadeBy: r.MadeBy, Model: shorten(r.Model, maxShownName), Reason: shorten(r.Reason, maxShownName), Usage: usageStatus(r.Usage),
+		UnconfirmedQuotes: r.UnconfirmedQuotes, UnconfirmedFacts: r.UnconfirmedFacts,
 	}
 }
 

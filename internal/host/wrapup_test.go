@@ -59,7 +59,7 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(p schema.AgentRunParams) (string, error) {
 		text, err := inParts("Sum")(p)
-		return strings.Replace(text, "<facts></facts>", "<facts><NAMING>\n* Files are "+historiantest.RangeOf(p.Prompt).String()+"\n</NAMING></facts>", 1), err
+		return strings.Replace(text, "<facts></facts>", "<facts><NAMING>\n* ["+historiantest.RangeOf(p.Prompt).String()+"] \"Please do\" begins prompts\n</NAMING></facts>", 1), err
 	}
 	h.command("ctx-wrapup")
 	h.settle()

@@ -103,6 +103,7 @@ func summarised() schema.SessionStatus {
 		Runs: 9, Publishes: 7, Extracted: 1, Usage: schema.HistorianUsage{Input: 210_000, CacheRead: 30_000, Output: 12_400},
 		LastPublish: &schema.HistoryPublish{
 			Pass: 176, At: before(35 * time.Minute), Start: 201, End: 240, Compartments: 2, Fidelity: 0.88, MadeBy: "model", Model: "anthropic/claude-haiku-4-5", Reason: "tail-size",
+			UnconfirmedQuotes: 2, UnconfirmedFacts: 1,
 		},
 	}
 	return st

@@ -143,14 +143,14 @@ func headOf(h *schema.HeadStatus, now time.Time) string {
 }
 
 // HeadSizes names the sizes of the head's sections, for example "baseline 9k
-// (summaries 6k, docs 1.2k), delta 700".
+// (summaries 6k, project documents 1.2k), delta 700".
 func HeadSizes(h schema.HeadStatus) string {
 	var sections []string
 	for _, part := range []struct {
 		name   string
 		tokens int
 	}{
-		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"docs", h.Sections.Docs}, {"profile", h.Sections.Profile},
+		{"summaries", h.Sections.Compartments}, {"memories", h.Sections.Memories}, {"project documents", h.Sections.Docs}, {"profile", h.Sections.Profile},
 	} {
 		if part.tokens > 0 {
 			sections = append(sections, part.name+" "+format.Tokens(part.tokens))
@@ -217,5 +217,12 @@ func Published(p schema.HistoryPublish) string {
 	case "fallback":
 		by += " in place of another model"
 	}
-	return fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "summary"), by, format.Percent(p.Fidelity))
+	text := fmt.Sprintf("messages %d-%d as %s %s, fidelity %s", p.Start, p.End, format.Count(p.Compartments, "summary"), by, format.Percent(p.Fidelity))
+	if p.UnconfirmedQuotes > 0 {
+		text += fmt.Sprintf(", %s left out that you did not type", format.Count(p.UnconfirmedQuotes, "quote"))
+	}
+	if p.UnconfirmedFacts > 0 {
+		text += fmt.Sprintf(", %s left out that no message supports", format.Count(p.UnconfirmedFacts, "fact"))
+	}
+	return text
 }

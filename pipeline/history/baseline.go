@@ -95,7 +95,7 @@ func (in BaselineInput) withDefaults() BaselineInput {
 	in.HistoryBudget = cmp.Or(in.HistoryBudget, DefaultHistoryBudget)
 	in.MemoryBudget = cmp.Or(in.MemoryBudget, DefaultMemoryBudget)
 	in.ProfileBudget = cmp.Or(in.ProfileBudget, DefaultProfileBudget)
-	in.DocsBudget = cmp.Or(in.DocsBudget, docsShare*in.HistoryBudget)
+	in.DocsBudget = cmp.Or(in.DocsBudget, int(docsShare*float64(in.HistoryBudget)))
 	return in
 }
 

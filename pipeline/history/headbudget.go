@@ -10,10 +10,9 @@ const (
 	// profile in the baseline, in tokens.
 	DefaultMemoryBudget  = 4_000
 	DefaultProfileBudget = 4_000
-	// docsShare is the size that the project's documents may have, as a multiple of
-	// the history budget. A document has up to 256 KiB, more than a small window
-	// holds.
-	docsShare = 2
+	// docsShare is the default size of the project's documents, as a share of the
+	// history budget. A document has up to 256 KiB, more than a small window holds.
+	docsShare = 0.5
 	// deltaShare is the part of the budgets for memories and profile that the delta may use.
 	deltaShare = 0.25
 )

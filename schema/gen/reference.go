@@ -26,7 +26,7 @@ const referenceHead = `# Configuration
 
 The user's file is ` + "`~/.config/opencode/magicctx.jsonc`" + `, for Pi ` + "`~/.pi/agent/magicctx.jsonc`" + `. If neither exists, ` + "`~/.config/magicctx/magicctx.jsonc`" + ` counts, for both. A project's file is ` + "`magicctx.jsonc`" + ` in the project or in its ` + "`.opencode/`" + ` or ` + "`.pi/`" + `, and goes over the user's file key by key.
 
-A project's file is untrusted, because a repository that was only cloned may ship one. The last column says what it may do. For example, a project may raise ` + "`protected_tags`" + ` from the user's 20 to 30, and a value of 10 is ignored with a warning.
+A project's file is untrusted, because a repository that was only cloned may ship one. The last column says what it may do. For example, a project may lower ` + "`history_budget_percentage`" + ` from the user's 15 to 10, and a value of 20 is ignored with a warning.
 
 | last column | a project's file |
 | --- | --- |

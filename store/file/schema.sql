@@ -374,7 +374,7 @@ CREATE TABLE historian_runs (
 	cache_read      INTEGER NOT NULL DEFAULT 0,
 	cache_write     INTEGER NOT NULL DEFAULT 0,
 	started_at      INTEGER NOT NULL,
-	ended_at        INTEGER NOT NULL,
+	ended_at        INTEGER NOT NULL, unconfirmed_quotes INTEGER NOT NULL DEFAULT 0, unconfirmed_facts  INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (harness, session_id, run),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;

@@ -379,7 +379,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
-		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (summaries 6k, docs 1.2k), delta 0",
+		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (summaries 6k, project documents 1.2k), delta 0",
 		"messages 1-80 (summarised), 0 tokens went",
 		"published: messages 1-80 as 3 summaries by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
 		`"parts":8,`, // the script adds up all parts of a prompt

@@ -339,6 +339,12 @@ export interface HistoryPublish {
   /** reason says why the run began, for example "tail-size". */
   reason?: string
   usage: HistorianUsage
+  /**
+   * unconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that were left out of
+   * the model's answer, because the messages do not confirm them.
+   */
+  unconfirmedQuotes?: number
+  unconfirmedFacts?: number
 }
 
 /** HistoryReadParams reads messages from the harness's own store. */

@@ -286,6 +286,8 @@ export const hostCalls: HostCalls = {
       "waited": 6,
       "isOverdue": true,
       "lastPublish": {
+        "unconfirmedQuotes": 2,
+        "unconfirmedFacts": 1,
         "pass": 36,
         "at": 1769980000000,
         "start": 61,
@@ -593,6 +595,8 @@ export const hostCalls: HostCalls = {
           "waited": 6,
           "isOverdue": true,
           "lastPublish": {
+            "unconfirmedQuotes": 2,
+            "unconfirmedFacts": 1,
             "pass": 36,
             "at": 1769980000000,
             "start": 61,
@@ -982,6 +986,8 @@ export const shimNotifications: ShimNotifications = {
       "waited": 6,
       "isOverdue": true,
       "lastPublish": {
+        "unconfirmedQuotes": 2,
+        "unconfirmedFacts": 1,
         "pass": 36,
         "at": 1769980000000,
         "start": 61,
