@@ -63,3 +63,7 @@ func TestPiWindowIsLearnedFromTheProvider(t *testing.T) {
 	}
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessPi)
 }
+
+func TestPiInvariant17LookingChangesNothing(t *testing.T) {
+	testLookingChangesNothing(t, schema.HarnessPi)
+}

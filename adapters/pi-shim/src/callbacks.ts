@@ -1,4 +1,4 @@
-import { Method, sender, type Handlers, type MessageSendParams, type SessionStatus, type Turns } from "@magicctx/shim-core"
+import { Method, type Handlers, type MessageSendParams, type SessionStatus, type Turns } from "@magicctx/shim-core"
 import { limits } from "./limits.ts"
 import type { Open } from "./pi.ts"
 import { join } from "./steps.ts"
@@ -17,9 +17,9 @@ interface Owner {
 
 /** Answers the host's requests to one instance. */
 export function handlers(of: () => Owner): Handlers {
-  /** Stores a message of the host as soon as the session's turn allows it. */
+  /** Stores a message of the host as soon as no turn of the session runs. */
   const store = (message: MessageSendParams, signal: AbortSignal) => {
-    const { session, text, reply, ignored, midTurn } = message
+    const { session, text, reply, ignored } = message
     const { turns, screen } = of()
     const send = async () => {
       const { open } = of()
@@ -30,8 +30,7 @@ export function handlers(of: () => Owner): Handlers {
       // at once. Without a display the user does not see it.
       else open.pi.sendMessage({ customType, content: text, display: false, details: undefined }, reply ? { triggerTurn: true } : { deliverAs: "steer" })
     }
-    // If no step of the turn reads a message, Pi calls the model once more when the turn ends.
-    return midTurn ? turns.beforeNextRequest(session, send, signal) : turns.whenIdle(session, send, signal)
+    return turns.whenIdle(session, send, signal)
   }
 
   return {
@@ -45,7 +44,10 @@ export function handlers(of: () => Owner): Handlers {
       return {}
     },
 
-    [Method.MessageSend]: sender(store),
+    async [Method.MessageSend](message, signal) {
+      await store(message, signal)
+      return {}
+    },
 
     async [Method.HistoryRead]({ session, limit }) {
       const { open } = of()
