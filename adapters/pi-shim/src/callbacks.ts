@@ -26,8 +26,7 @@ export function handlers(of: () => Owner): Handlers {
       if (open?.session !== session) throw new Error(`session ${session} is not open`)
       // The model reads every message that Pi stores, so one that it must not read is only shown.
       if (ignored) screen.notify(text, "info")
-      // While a turn runs, steering puts the message before the next call of the model. At other times it is stored
-      // at once. Without a display the user does not see it.
+      // No turn runs, so Pi stores the message at once. Without a display the user does not see it.
       else open.pi.sendMessage({ customType, content: text, display: false, details: undefined }, reply ? { triggerTurn: true } : { deliverAs: "steer" })
     }
     return turns.whenIdle(session, send, signal)
