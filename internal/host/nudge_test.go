@@ -183,3 +183,17 @@ func TestNudgeTextsSpeakToTheModel(t *testing.T) {
 		}
 	}
 }
+
+// The note of a pass that a lock kept out of the database is the same after the lock and a restart.
+func TestNoteOfABusyPassStays(t *testing.T) {
+	h := reading(t, 30_000)
+	unlock := h.lockDatabase()
+	note := h.read("b", "short", 55_000)
+	wire := h.wire()
+	unlock()
+	h.restart()
+	h.read("c", "short", 55_000)
+	if note == "" || !strings.HasPrefix(h.wire(), wire) {
+		t.Errorf("note %q, wire:\n%.500s", note, h.wire())
+	}
+}
