@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A model that keeps reading big files is reminded that it could drop some of them. The reminder stands
-// at the end of a tool output, and from then on it is the same in every request. The model also gets
-// one message. That message always comes at the end of a request, never in the middle of content that
-// was sent before.
+// A model that keeps reading big files is told that it could drop some of them. Each text stands at the end
+// of content that no request has held before, and from then on it is the same in every request.
 func TestReaderIsToldWhatItCouldDrop(t *testing.T) {
 	testReaderIsToldWhatItCouldDrop(t, schema.HarnessOpenCode)
 }
@@ -31,7 +30,7 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 	w := newWorldOf(t, h, suite.Root(t), files)
 	// One output is a third of the tokens that may be filled before a pass may bust.
-	w.configure(`{"execute_threshold_percentage": 50}`)
+	w.configure(`{"execute_threshold_percentage": 50, "protected_tags": 1}`)
 	options := w.withPlugin()
 	options.Limits = opencodetest.Limits{Context: 64_000, Output: 8_192}
 	oc := w.launch(options)
@@ -41,9 +40,8 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	for i := range big {
 		tool, input := w.tools().Read(filepath.Join(w.project, fmt.Sprintf("big%d.txt", i)), 0, 0)
 		step := mockllm.Call(fmt.Sprintf("toolu_big%d", i), tool, input)
-		// The first steps report about a third of the 64,000 tokens, which causes a gentle reminder.
-		// With the fourth step, the prompt passes the execute threshold in the middle of the turn, but
-		// stays below the force level. So at the fifth file the reminder is firm, and no pass busts.
+		// The first steps report about a third of the 64,000 tokens. With the fourth step, the prompt passes the
+		// execute threshold in the middle of the turn, but stays below the force level, so no pass busts.
 		step.Usage = &promptcache.Tokens{Fresh: 100, Read: 19_900}
 		if i >= 3 {
 			step.Usage.Read = 29_900
@@ -77,47 +75,31 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 		}
 	}
 
-	outputs, messages := reminders(requests[len(requests)-1])
-	if len(outputs) != 2 || len(messages) != 1 {
-		t.Fatalf("reminders at outputs %v, %d messages; want two tones, and one message", outputs, len(messages))
+	last := notes(requests[len(requests)-1])
+	if len(last) < 2 {
+		t.Fatalf("notes %q, want two at least", last)
 	}
-	for id, text := range outputs {
-		for _, r := range requests {
-			if seen, _ := reminders(r); hasResult(r, id) && seen[id] != text {
-				t.Errorf("request %d: the output of %s ends %.200q, and in the last request %.200q", r.Seq, id, seen[id], text)
+	for _, r := range requests {
+		seen := notes(r)
+		for at, text := range last {
+			if strings.Contains(string(r.Body), at) && seen[at] != text {
+				t.Errorf("request %d: at %s stands %.200q, and in the last request %.200q", r.Seq, at, seen[at], text)
 			}
 		}
 	}
 }
 
-const reminderMark = "<system-reminder>"
-
-// reminders returns the reminders in a request: those at the end of outputs by call, and those that are
-// messages.
-func reminders(r *mockllm.Request) (outputs map[string]string, messages []string) {
-	outputs = map[string]string{}
+// notes returns the notes of the host in a request, each under the id of the call at whose result it stands, or
+// under the text before it.
+func notes(r *mockllm.Request) map[string]string {
+	all := map[string]string{}
 	for _, m := range r.Messages {
 		for _, c := range m.Content {
-			_, text, found := strings.Cut(c.Text, reminderMark)
-			switch {
-			case !found || !strings.Contains(text, "ctx_reduce"):
-			case c.Type == "tool_result":
-				outputs[c.ID] = text
-			case c.Type == "text":
-				messages = append(messages, text)
+			before, text, found := strings.Cut(c.Text, "<system-reminder>")
+			if found && strings.Contains(text, "ctx_reduce") {
+				all[cmp.Or(c.ID, strings.TrimSpace(before))] = text
 			}
 		}
 	}
-	return outputs, messages
-}
-
-func hasResult(r *mockllm.Request, id string) bool {
-	for _, m := range r.Messages {
-		for _, c := range m.Content {
-			if c.Type == "tool_result" && c.ID == id {
-				return true
-			}
-		}
-	}
-	return false
+	return all
 }

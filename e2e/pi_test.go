@@ -65,3 +65,7 @@ func TestPiWindowIsLearnedFromTheProvider(t *testing.T) {
 	}
 	testWindowIsLearnedFromTheProvider(t, schema.HarnessPi)
 }
+
+func TestPiInvariant17LookingChangesNothing(t *testing.T) {
+	testLookingChangesNothing(t, schema.HarnessPi)
+}

@@ -27,7 +27,7 @@ var models = slices.Sorted(maps.Keys(providers))
 
 // lives drives a world through a random life under a random configuration, and calls
 // check after every pass. A life has user turns, steps with tools, text and signed
-// reasoning, reminders that the harness adds in memory, drops, pressure, model
+// reasoning, reminders that the harness adds in memory, notes of the host, drops, pressure, model
 // switches, pauses, reverts and late edits. It also has a store that refuses writes,
 // and crashes of the host.
 //
@@ -89,6 +89,9 @@ func (h *life) id(prefix string) string { h.n++; return fmt.Sprintf("%s%d", pref
 
 func (h *life) step() {
 	h.w.changed, h.w.busy, h.w.forgot = false, false, false
+	if !h.isShared { // the harnesses do not tell alike which words are the user's
+		h.w.notes = rapid.SampledFrom([]string{"", "", "\n\n<system-reminder>\nMuch could go.\n</system-reminder>"}).Draw(h.t, "note")
+	}
 	switch rapid.IntRange(0, 16).Draw(h.t, "what") {
 	case 0, 1:
 		h.user()
@@ -380,7 +383,7 @@ func restartIsInvisible(t *testing.T, codec transcript.Codec) func(rt *rapid.T) 
 			h.step()
 			w.busy = false // units that a busy store refused may get other tags if they are reverted before the crash
 			twin.raw, twin.held, twin.now = append(twin.raw[:0:0], w.raw...), min(twin.held, sameUntil(twin.raw, w.raw)), w.now
-			twin.readings.SystemPending, twin.sent = w.readings.SystemPending, w.sent
+			twin.readings.SystemPending, twin.sent, twin.notes = w.readings.SystemPending, w.sent, w.notes
 			if w.readings.History != nil {
 				twin.readings.History.Compartments = slices.Clone(w.readings.History.Compartments)
 			}

@@ -79,6 +79,9 @@ type Session struct {
 	marker history.Anchor
 	// stamped holds the fingerprints that are not stored yet, by tag.
 	stamped map[int]int64
+	// freshFrom is the lowest tag that the newest Update could give. Units with lower
+	// tags were known before.
+	freshFrom int
 	// unsent holds the keys of the messages whose patch may differ from the one in
 	// sent.
 	unsent map[string]bool
@@ -188,7 +191,7 @@ func (s *Session) ForgetClient() {
 // (Wire.Token) of the newest request. It is empty if that request left without a wire
 // of this host.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
-	s.sentToken = sent
+	s.sentToken, s.freshFrom = sent, s.State.TagCounter+1
 	for _, e := range s.entries[unchanged:] {
 		delete(s.index, e.header.key)
 		s.unsent[e.header.key] = true

@@ -68,7 +68,10 @@ type world struct {
 	past map[string]bool
 
 	// marker is the first message that the host's compaction marker leaves.
-	marker   history.Anchor
+	marker history.Anchor
+	// notes is the note that the next pass adds to new content, "" for none.
+	notes string
+
 	decision Decision
 	result   Wire
 	wire     []render.WireMessage // of the last pass, without messages that have no blocks
@@ -193,6 +196,7 @@ func (w *world) pass() {
 		w.readings.Binds = w.bindsOf(w.session.Model())
 	}
 	d := w.session.Decide(w.readings)
+	w.note()
 	r := w.session.Render(d)
 	if w.busy { // the host does the same if the pass cannot be stored
 		d = d.Steady(CauseBusy)
@@ -232,6 +236,19 @@ func (w *world) pass() {
 	w.readings.Flush, w.readings.Overflow, w.readings.OverflowTokens, w.readings.SystemPending = false, false, 0, false
 	w.decision, w.result = d, r
 	w.apply()
+}
+
+// note gives the newest unsent unit a note, if the world's next pass is to have one.
+func (w *world) note() {
+	tag := w.session.NotePlace()
+	if w.notes == "" || tag == 0 {
+		return
+	}
+	i := slices.IndexFunc(w.unsaved, func(u frozen.Unit) bool { return u.Tag == tag })
+	if i < 0 {
+		w.t.Fatalf("unit %d is known already, and may not get a note", tag)
+	}
+	w.session.State.ByTag(tag).Note, w.unsaved[i].Note = w.notes, w.notes
 }
 
 // watch, if it is set, is called with every wire of every world.

@@ -81,10 +81,6 @@ func (h *scriptedHost) ToolBefore(ctx context.Context, _ host.Client, p schema.T
 	return r, nil
 }
 
-func (h *scriptedHost) ToolAfter(context.Context, host.Client, schema.ToolAfterParams) (r schema.ToolAfterResult, err error) {
-	return r, nil
-}
-
 func (h *scriptedHost) ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (r schema.ToolExecuteResult, err error) {
 	return r, nil
 }

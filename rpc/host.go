@@ -56,7 +56,6 @@ type Host interface {
 	ChatMessage(context.Context, host.Client, schema.ChatMessageParams) (schema.ChatMessageResult, error)
 	TextComplete(context.Context, host.Client, schema.TextCompleteParams) (schema.TextCompleteResult, error)
 	ToolBefore(context.Context, host.Client, schema.ToolBeforeParams) (schema.ToolBeforeResult, error)
-	ToolAfter(context.Context, host.Client, schema.ToolAfterParams) (schema.ToolAfterResult, error)
 	ToolExecute(context.Context, host.Client, schema.ToolExecuteParams) (schema.ToolExecuteResult, error)
 	CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 

@@ -65,7 +65,6 @@ var methods = map[string]method{
 	schema.MethodChatMessage:    bindInLane(current(Host.ChatMessage), func(p *schema.ChatMessageParams) string { return p.Session }),
 	schema.MethodTextComplete:   bindInLane(current(Host.TextComplete), func(p *schema.TextCompleteParams) string { return p.Session }),
 	schema.MethodToolBefore:     bindInLane(current(Host.ToolBefore), func(p *schema.ToolBeforeParams) string { return p.Session }),
-	schema.MethodToolAfter:      bindInLane(current(Host.ToolAfter), func(p *schema.ToolAfterParams) string { return p.Session }),
 	schema.MethodCommandExecute: bindInLane(current(Host.CommandExecute), func(p *schema.CommandExecuteParams) string { return p.Session }),
 	schema.MethodToolExecute: bindInLane(current(Host.ToolExecute), func(p *schema.ToolExecuteParams) string { return p.Session }).
 		within(toolExecuteDeadline),

@@ -50,17 +50,6 @@ type MessageSendParams struct {
 	Reply bool `json:"reply"`
 	// Ignored hides the message from the model.
 	Ignored bool `json:"ignored"`
-	// Synthetic says that the user did not write the message. Whenever the
-	// model reads the message, the harness shows it the text unchanged.
-	Synthetic bool `json:"synthetic,omitzero"`
-	// MidTurn allows the shim to store the message while a turn runs; the
-	// turn's next step then reads it. Otherwise the shim waits until no turn
-	// runs.
-	MidTurn bool `json:"midTurn,omitzero"`
-	// Key identifies a message that its session must get only once. A host that
-	// died may have sent the message already, so a later host may send it
-	// again.
-	Key string `json:"key,omitzero"`
 }
 
 // HistoryReadParams reads messages from the harness's own store.

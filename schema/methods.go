@@ -15,7 +15,6 @@ const (
 	MethodChatMessage    = "session/chatMessage"
 	MethodTextComplete   = "text/complete"
 	MethodToolBefore     = "tool/before"
-	MethodToolAfter      = "tool/after"
 	MethodToolExecute    = "tool/execute"
 	MethodCommandExecute = "command/execute"
 	MethodCancel         = "$/cancelRequest"
@@ -88,7 +87,6 @@ var Methods = []MethodType{
 	request[ChatMessageParams, ChatMessageResult](MethodChatMessage, FromShim),
 	request[TextCompleteParams, TextCompleteResult](MethodTextComplete, FromShim),
 	request[ToolBeforeParams, ToolBeforeResult](MethodToolBefore, FromShim),
-	request[ToolAfterParams, ToolAfterResult](MethodToolAfter, FromShim),
 	request[ToolExecuteParams, ToolExecuteResult](MethodToolExecute, FromShim),
 	request[CommandExecuteParams, CommandExecuteResult](MethodCommandExecute, FromShim),
 

@@ -215,16 +215,17 @@ type WireMutation struct {
 }
 
 // Patch is a sequence of operations on one raw message: RFC 6902 restricted to
-// add, remove and replace, and our own operation prepend.
+// add, remove and replace, and our own operations prepend and append.
 type Patch []PatchOp
 
 // PatchOp is one operation. Path is a JSON Pointer (RFC 6901) into the message.
 type PatchOp struct {
-	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend"`
+	Op   string `json:"op" jsonschema:"enum=add,enum=remove,enum=replace,enum=prepend,enum=append"`
 	Path string `json:"path"`
 	// Value is the new value. For prepend it is a string that is put in front
-	// of the string at Path. Without prepend, a resync would have to send back
-	// every tool output only to add a tag to it.
+	// of the string at Path, and for append one that is put behind it. Without
+	// these two, a resync would have to send back every tool output only to add
+	// a tag or a note to it.
 	Value json.Value `json:"value,omitzero"`
 }
 
@@ -297,21 +298,6 @@ type ToolBeforeParams struct {
 // ToolBeforeResult replaces the arguments of the call if Args is present.
 type ToolBeforeResult struct {
 	Args json.Value `json:"args,omitzero"`
-}
-
-// ToolAfterParams reports a tool call after it has run.
-type ToolAfterParams struct {
-	Session string     `json:"session"`
-	Tool    string     `json:"tool"`
-	CallID  string     `json:"callId"`
-	Args    json.Value `json:"args"`
-	Output  string     `json:"output"`
-}
-
-// ToolAfterResult holds a text that the harness appends to the stored output,
-// for example a reminder.
-type ToolAfterResult struct {
-	Append string `json:"append,omitzero"`
 }
 
 // ToolExecuteParams runs one of the host's tools. The harness does not check

@@ -12,7 +12,6 @@ import (
 type Inheritance struct {
 	Queued []DropRow
 	System SystemState
-	Nudge  NudgeRow
 	// Head and Compartments come from the original, up to the message at which the copy was made. They use
 	// the keys of the copy's messages. Project is HistoryRow.Project of the original.
 	Head         *HeadRow
@@ -55,14 +54,6 @@ func inherit(tx *transaction, key Key, from *Inheritance, now int64) error {
 	}
 	if err := saveSystem(tx, key, from.System, now); err != nil {
 		return fmt.Errorf("inherited system prompt: %w", err)
-	}
-	_, err := tx.exec(`
-		INSERT INTO nudges (harness, session_id, undropped, level, message)
-		VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (harness, session_id) DO NOTHING`,
-		key.Harness, key.Session, from.Nudge.Cycle.Undropped, from.Nudge.Cycle.Level, from.Nudge.Message)
-	if err != nil {
-		return fmt.Errorf("inherited reminder: %w", err)
 	}
 	return inheritHistory(tx, key, from, now)
 }

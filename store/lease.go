@@ -115,7 +115,8 @@ func checkLease(tx *transaction, key Key, holder string, last int, now int64) er
 }
 
 // releaseLeases releases all leases. Only one process can have the store open, so while it is being opened no
-// run is alive. releaseLeases reads first, as healClaims does.
+// run is alive. releaseLeases reads first. So if there is nothing to release, Open need not wait for the
+// write lock.
 func (s *Store) releaseLeases(ctx context.Context) error {
 	held := 0
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

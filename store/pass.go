@@ -23,6 +23,8 @@ type PassCommit struct {
 	// whose thinking the pass invalidated.
 	Thinking     []ThinkingRow
 	LostThinking []string
+	// Nudge replaces the record of what the model was told. If it is nil, the record stays.
+	Nudge *NudgeRow
 	// Head replaces the session's head. If it is nil, the head stays.
 	Head *HeadRow
 	// FlushDone clears the explicit flush, because the pass has carried it out.
@@ -36,8 +38,8 @@ type PassCommit struct {
 var sessionUpsertSQL string
 
 const unitInsertSQL = `
-	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, fingerprint)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO units (harness, session_id, tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const editUpsertSQL = `
 	INSERT INTO edits (harness, session_id, tag, kind, pass, payload)
@@ -90,6 +92,9 @@ func (s *Store) CommitPass(ctx context.Context, p PassCommit) error {
 		if err := loseThinking(tx, key, p.LostThinking, p.Pass.Pass); err != nil {
 			return err
 		}
+		if err := upsertNudge(tx, key, p.Nudge); err != nil {
+			return err
+		}
 		if err := upsertHead(tx, key, p.Head); err != nil {
 			return err
 		}
@@ -121,7 +126,7 @@ func (s *Store) insertUnits(tx *transaction, key Key, units []UnitRow) error {
 	}
 	for _, u := range units {
 		_, err := tx.exec(unitInsertSQL, key.Harness, key.Session, u.Tag, u.UnitKey, u.MessageKey,
-			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Fingerprint)
+			u.Kind, u.Tool, u.Bytes, u.Tokens, u.InputBytes, u.InputTokens, u.GapSeconds, u.Note, u.Fingerprint)
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", u.Tag, err)
 		}

@@ -54,9 +54,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.healClaims(ctx); err != nil { // no need to fail: ClaimMessage also ignores stale claims
-		s.log.Warn("claims of a host that is gone stay for now", "path", s.Path(), "cause", err)
-	}
 	if err := s.releaseLeases(ctx); err != nil { // no need to fail: the leases expire
 		s.log.Warn("leases of a host that is gone stay until they expire", "path", s.Path(), "cause", err)
 	}

@@ -22,6 +22,8 @@ type UnitRow struct {
 	InputTokens int
 	// GapSeconds is the pause before the unit's message. It is 0 if the message does not show the pause.
 	GapSeconds int
+	// Note is the text that the host has put at the end of the content, or "".
+	Note string
 	// Fingerprint is the same for a unit and its twin in a copy of the session. It is 0 if none was computed.
 	Fingerprint int64
 }
@@ -31,7 +33,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 	units := make([]UnitRow, 0, expected)
 	var message, kind, tool interner
 	err := scan(c, `
-		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, fingerprint
+		SELECT tag, unit_key, message_key, kind, tool, bytes, tokens, input_bytes, input_tokens, gap_seconds, note, fingerprint
 		FROM units
 		WHERE harness = ? AND session_id = ?
 		ORDER BY tag`,
@@ -47,7 +49,8 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 				InputBytes:  row.ColumnInt(7),
 				InputTokens: row.ColumnInt(8),
 				GapSeconds:  row.ColumnInt(9),
-				Fingerprint: row.ColumnInt64(10),
+				Note:        row.ColumnText(10),
+				Fingerprint: row.ColumnInt64(11),
 			})
 		}, key.Harness, key.Session)
 	return units, err

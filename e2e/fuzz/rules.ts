@@ -157,6 +157,8 @@ export function excerpt(text: string, length = 90): string {
 /** A tag as the host writes it. */
 const lead = /^§(\d+)§ /
 const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
+/** What the host says about output to drop, at the end of a result or of words of the user. */
+const note = /\n\n<system-reminder>\n(?:(?!<\/system-reminder>)[^])*`ctx_reduce`(?:(?!<\/system-reminder>)[^])*<\/system-reminder>$/
 const placeholder = /^\[dropped §(\d+)§\]$/
 
 /** The host's decisions about a message: its frozen edits, by tag. */
@@ -215,7 +217,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     // An empty text, which some providers refuse, may be filled instead of leaving.
     if (is === "[dropped]" && (has("shell") || was === "")) return
     const tagged = lead.exec(is)
-    const body = tagged ? is.slice(tagged[0].length) : is
+    const body = (tagged ? is.slice(tagged[0].length) : is).replace(note, "")
     const candidates = untagged(was, given)
     if (has("strip")) candidates.push(stripped(was))
     const bodies = [body, body.replace(gap, "")]

@@ -551,8 +551,6 @@ export class World {
       output = this.author.output(random)
     }
     const result = { title: "", output, metadata: { preview: output.slice(0, 200), truncated: false } }
-    await this.guarded("tool.after", plugin.has["tool.execute.after"]?.({ ...call, args }, result))
-    if (!result.output.startsWith(output)) this.find("tool-after", `the output ${excerpt(output)} became ${excerpt(result.output)}`)
     settle({ status: "completed", input: args, output: result.output, title: result.title, metadata: result.metadata, time: { start, end: this.machine.now() } })
   }
 }

@@ -105,12 +105,5 @@ func (h *Host) noteStep(ctx context.Context, c Client, key store.Key, e *transcr
 		return err
 	}
 	h.publish(key) // the pass had only the size of the request before
-	if err := h.notePause(writing, s, m.Model, m.Usage); err != nil {
-		return err
-	}
-	midTurn := m.Finish == transcript.EndsWithCalls
-	if !midTurn && m.Finish != transcript.EndsTurn || midTurn && s.pipe.Codec.Vocabulary().ToolsFollowEvent {
-		return nil // ToolAfter considers it when the tools have run
-	}
-	return h.considerNudgeMessage(ctx, c, s, midTurn)
+	return h.notePause(writing, s, m.Model, m.Usage)
 }

@@ -118,9 +118,7 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 			snap.Thinking = append(snap.Thinking, store.ThinkingRow{MessageKey: b.MessageKey, Prompt: b.Prompt})
 		}
 	}
-	if nudge.Message != store.MessageDelivered { // a waiting message is meant for the original only
-		nudge.Message = store.MessageNone
-	}
+	s.tell(nudge)
 	s.unsaved = copied.Units
 	for _, u := range waiting { // units of the copy that a busy database has not stored yet
 		if keys[u.Tag] == "" {
@@ -129,7 +127,7 @@ func (s *session) adopt(original store.Snapshot, nudge store.NudgeRow, past copi
 		}
 	}
 	s.inherited = &inherited{edits: snap.Edits, thinking: snap.Thinking, rest: store.Inheritance{
-		Queued: snap.Queued, System: s.row.System, Nudge: nudge, Head: past.head, Compartments: past.rows,
+		Queued: snap.Queued, System: s.row.System, Head: past.head, Compartments: past.rows,
 	}}
 	s.build(snap, codec)
 	if s.row.Mode == from.Mode { // otherwise the wire differs, and the provider has cached none of it

@@ -66,8 +66,6 @@ type Host struct {
 	// a marker failed, or nil.
 	marking  sync.Mutex
 	noMarker atomic.Pointer[string]
-	// sending counts the nudge messages that are on their way to a harness.
-	sending sync.WaitGroup
 	// background counts the work in the background, for example runs of the historian. The
 	// work ends when lifetime ends.
 	background sync.WaitGroup

@@ -73,7 +73,7 @@ func offer(r *schema.InitializeResult, cfg schema.Config) {
 		r.Agents = agentDefinitions()
 	}
 	if cfg.CtxReduceEnabled {
-		r.Hooks = append(r.Hooks, schema.MethodTextComplete, schema.MethodToolAfter)
+		r.Hooks = append(r.Hooks, schema.MethodTextComplete)
 		r.Tools = append(r.Tools, schema.ToolDefinition{Name: reduceTool, Description: prompt("ctx_reduce.md"), Parameters: reduceParameters})
 	}
 }

@@ -3,86 +3,70 @@ package host
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
-	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// reminderMark opens a reminder. An output that already contains one, from us
-// or from the harness, gets no second one.
-const reminderMark = "<system-reminder>"
-
-// A nudgeBaseline holds the figures of a pass from which nudges are decided.
-type nudgeBaseline struct {
-	// limitTokens is the model's prompt limit, or 0 if it is unknown. Without a known limit the host writes
-	// no reminder, because reminders based on a guess would annoy.
-	limitTokens int
-	// thresholdPercent is the execute threshold in percent of the limit.
-	thresholdPercent float64
-	// inputTokens is the size of the last prompt as the provider reported it.
-	inputTokens int
-	// protectedTags is how many of the newest active units cannot be dropped.
-	protectedTags int
-}
-
-// window returns the number of tokens up to the execute threshold.
-func (b nudgeBaseline) window() int {
-	return int(math.Round(float64(b.limitTokens) * b.thresholdPercent / 100))
-}
-
-// usable returns the space that the session may still use: the window minus everything that cannot be dropped
-// or folded. That is mainly the system prompt and the tool definitions.
-func (b nudgeBaseline) usable(p nudge.Pile) int {
-	return max(0, b.window()-b.inputTokens+p.Live)
-}
-
-// pressure returns how much of the execute threshold is used. more is the number of tokens that came after
-// the provider's last report.
-func (b nudgeBaseline) pressure(more int) float64 {
-	if b.limitTokens <= 0 || b.thresholdPercent <= 0 {
-		return 0
+// nudge tells the model how much tool output it could drop, if that is due. The text becomes a note of the
+// newest unit that the provider has not seen. So it busts nothing, and every later wire repeats it (bug class
+// A22 in docs/defects.md). The harness never gets to store it.
+func (ps *pass) nudge(ctx context.Context) {
+	s, d, r := ps.s, ps.decision, ps.readings
+	if !s.mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a text that is based on a guess would annoy
+		return
 	}
-	return float64(b.inputTokens+more) / float64(b.limitTokens) * 100 / b.thresholdPercent
-}
-
-// nudging is the state of a session between two passes.
-type nudging struct {
-	// baseline is nil until a pass has set it.
-	baseline *nudgeBaseline
-	// pile is measured on first use and not by the pass: a pass looks only at new units, but the measurement
-	// looks at all of them.
-	pile *nudge.Pile
-	// turnTokens is the size of the tool output since the pass.
-	turnTokens int
-	// hasReduced says that the model has used ctx_reduce since the pass.
-	hasReduced bool
-}
-
-// setNudgeBaseline starts a new count at the end of a pass. It is cheap. If the session's model cannot drop
-// anything, it sets no baseline.
-func (s *session) setNudgeBaseline(b nudgeBaseline) {
-	s.nudging = nudging{}
-	if s.mode().Reduces {
-		s.nudging.baseline = &b
+	before, err := ps.h.told(ctx, s)
+	if err != nil {
+		ps.h.stored(err)
+		ps.h.Log.Warn("the model is not told what it could drop, because the database does not answer", "session", s.key.Session, "error", err)
+		return
 	}
-}
-
-// measured returns the pile as it was after the pass.
-func (s *session) measured() nudge.Pile {
-	if s.nudging.pile == nil {
-		p := nudge.Measure(s.pipe.State, s.nudging.baseline.protectedTags)
-		s.nudging.pile = &p
+	if slices.ContainsFunc(ps.fresh, func(u frozen.Unit) bool { return u.Tool == reduceTool }) {
+		s.tell(store.NudgeRow{HasMessage: before.HasMessage})
+		return
 	}
-	return *s.nudging.pile
+	tag := s.pipe.NotePlace()
+	if tag == 0 {
+		return
+	}
+	size := d.Size.Current
+	if len(d.Edits) > 0 || d.Head != nil {
+		size -= d.Price.Removed
+	}
+	window := int(math.Round(float64(r.LimitTokens) * r.Threshold / 100))
+	pile := nudge.Measure(s.pipe.State.With(d.Additions.Additions), r.Knobs.ProtectedTags)
+	level, next := nudge.Remind(
+		nudge.Reading{Undropped: pile.Reclaimable, Pressure: float64(size) / float64(window), Window: window},
+		nudge.Cycle{Undropped: before.Undropped, Level: nudge.Level(before.Level)},
+	)
+	after := store.NudgeRow{Undropped: next.Undropped, Level: string(next.Level), HasMessage: before.HasMessage}
+	file := "nudge_" + string(level) + ".md"
+	switch {
+	case !before.HasMessage && nudge.WantsMessage(pile.Reclaimable, window-size+pile.Live):
+		file, after.HasMessage = "nudge_message.md", true
+	case level == nudge.Quiet:
+		s.tell(after)
+		return
+	}
+	s.tell(after)
+	ps.note(tag, nudgeText(file, pile))
+	ps.h.Log.Debug("told the model what it could drop", "session", s.key.Session, "pass", s.row.Passes+1,
+		"text", file, "tag", tag, "undroppedTokens", pile.Reclaimable)
 }
 
-// canNudge reports whether a pass has left figures from which to decide.
-func (s *session) canNudge() bool { return s.pipe != nil && s.nudging.baseline != nil }
+// note gives a new unit its note. The pass stores the unit with it.
+func (ps *pass) note(tag int, text string) {
+	u := ps.s.pipe.State.ByTag(tag)
+	u.Note = "\n\n" + text
+	i := slices.IndexFunc(ps.fresh, func(u frozen.Unit) bool { return u.Tag == tag })
+	ps.fresh[i] = *u
+}
 
-// told returns the record of earlier reminders and of the nudge message. It reads the store only once.
+// told returns what the model has been told. It reads the store only once.
 func (h *Host) told(ctx context.Context, s *session) (store.NudgeRow, error) {
 	if s.nudged == nil {
 		row, err := h.Store.Nudge(ctx, s.key)
@@ -94,106 +78,18 @@ func (h *Host) told(ctx context.Context, s *session) (store.NudgeRow, error) {
 	return *s.nudged, nil
 }
 
-// ToolAfter appends a reminder to the output of a tool that has run, if one is
-// due. This is safe for the cache: the model has not seen the output yet, and
-// the harness stores it with the reminder. So the reminder busts nothing, and
-// every later prompt contains it (bug class A22 in docs/defects.md).
-func (h *Host) ToolAfter(ctx context.Context, c Client, p schema.ToolAfterParams) (schema.ToolAfterResult, error) {
-	key, err := h.key(c, p.Session)
-	if err != nil {
-		return schema.ToolAfterResult{}, err
-	}
-	s, err := h.sessions.lock(ctx, key)
-	if err != nil {
-		return schema.ToolAfterResult{}, err
-	}
-	defer s.unlock()
-	if !s.canNudge() {
-		return schema.ToolAfterResult{}, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout) // a tool is waiting
-	defer cancel()
-	text, err := h.remind(ctx, s, p)
-	if err != nil { // report only failures: for most tools, success has written nothing to the store
-		h.stored(err)
-		h.Log.Warn("no reminder, the store does not answer", "session", key.Session, "error", err)
-		return schema.ToolAfterResult{}, nil
-	}
-	if s.pipe.Codec.Vocabulary().ToolsFollowEvent {
-		if err := h.considerNudgeMessage(ctx, c, s, true); err != nil {
-			h.stored(err)
-			h.Log.Warn("no nudge message, the store does not answer", "session", key.Session, "error", err)
-		}
-	}
-	return schema.ToolAfterResult{Append: text}, nil
+// tell replaces the record of what the model has been told. The next pass that is stored stores it.
+func (s *session) tell(row store.NudgeRow) {
+	s.isNudgeNew = s.isNudgeNew || s.nudged == nil || row != *s.nudged
+	s.nudged = &row
 }
 
-// remind counts a tool output and returns the reminder to append to it. It stores the reminder before it
-// returns it.
-func (h *Host) remind(ctx context.Context, s *session, p schema.ToolAfterParams) (string, error) {
-	told, err := h.told(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	if p.Tool == reduceTool {
-		s.nudging.hasReduced = true
-		_, err := h.swapCycle(ctx, s, nudge.Cycle{})
-		return "", err
-	}
-	n := &s.nudging
-	n.turnTokens += int(math.Round(float64(len(p.Output)) / pipeline.BytesPerToken)) // an estimate; the next pass counts the output exactly
-	if n.hasReduced || strings.TrimSpace(p.Output) == "" || strings.Contains(p.Output, reminderMark) {
-		return "", nil
-	}
-	pile, last := s.measured(), nudge.Cycle{Undropped: told.Cycle.Undropped, Level: nudge.Level(told.Cycle.Level)}
-	if pile.Reclaimable < last.Undropped {
-		last = nudge.Cycle{} // a pass has dropped the pile of the last reminder (bug class B19)
-	}
-	reading := nudge.Reading{
-		Undropped: pile.Reclaimable + n.turnTokens, Pressure: n.baseline.pressure(n.turnTokens), Window: n.baseline.window(),
-	}
-	level, next := nudge.Remind(reading, last)
-	if level != nudge.Quiet {
-		// The next pass protects the outputs of this turn. So its pile will be smaller, although nothing was
-		// dropped. The cycle therefore remembers the pile of the last pass, without this turn.
-		next.Undropped = pile.Reclaimable
-	}
-	if swapped, err := h.swapCycle(ctx, s, next); err != nil || !swapped || level == nudge.Quiet {
-		return "", err
-	}
-	h.Log.Debug("reminded", "session", s.key.Session, "pass", s.row.Passes, "level", level, "undroppedTokens", reading.Undropped)
-	return reminder(level, reading.Undropped, pile.Oldest), nil
-}
-
-// swapCycle stores the last reminder. If another host has stored one in the meantime, it returns false. Only
-// the database can detect that.
-func (h *Host) swapCycle(ctx context.Context, s *session, next nudge.Cycle) (swapped bool, err error) {
-	told, err := h.told(ctx, s)
-	if err != nil {
-		return false, err
-	}
-	to := store.NudgeCycle{Undropped: next.Undropped, Level: string(next.Level)}
-	if to == told.Cycle {
-		return true, nil
-	}
-	if swapped, err = h.Store.SwapNudgeCycle(ctx, s.key, told.Cycle, to); err != nil || !swapped {
-		s.nudged = nil
-		return false, err
-	}
-	s.nudged.Cycle = to
-	return true, nil
-}
-
-// reminder returns the text of a reminder. It names the oldest tags that may be dropped.
-func reminder(level nudge.Level, undropped int, oldest []nudge.Unit) string {
-	return "\n\n" + nudgeText("nudge_"+string(level)+".md", undropped, oldest)
-}
-
-func nudgeText(file string, undropped int, oldest []nudge.Unit) string {
+// nudgeText returns the text of a file, which names the oldest tags that may be dropped.
+func nudgeText(file string, pile nudge.Pile) string {
 	data := struct {
 		Thousands int
 		Oldest    []nudge.Unit
-	}{int(math.Round(float64(undropped) / 1000)), oldest}
+	}{int(math.Round(float64(pile.Reclaimable) / 1000)), pile.Oldest}
 	var b strings.Builder
 	_ = guidance().ExecuteTemplate(&b, file, data) // the text is embedded and its data fits, so this cannot fail
 	return strings.TrimSpace(b.String())

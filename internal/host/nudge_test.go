@@ -1,289 +1,199 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/nudge"
-	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/pipeline/render"
+	"github.com/magicctx/magicctx-host/pipeline/transcript"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// after runs a tool with an output of this many bytes, and returns the appended text.
-func (h *harness) after(tool string, bytes int) string {
-	h.t.Helper()
-	return h.afterOutput(tool, strings.Repeat("x", bytes))
-}
+// big is a tool output of about 6,000 tokens.
+var big = strings.Repeat("one two three\n", 1_500)
 
-func (h *harness) afterOutput(tool, output string) string {
-	h.t.Helper()
-	r, err := h.host.ToolAfter(h.t.Context(), h, schema.ToolAfterParams{Session: testSession, Tool: tool, CallID: "c", Args: json.Value("{}"), Output: output})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return r.Append
-}
-
+// nudge returns the record of what the model was told.
 func (h *harness) nudge() store.NudgeRow {
 	h.t.Helper()
-	n, err := h.store.Nudge(h.t.Context(), store.Key{Harness: "opencode", Session: testSession})
+	n, err := h.store.Nudge(h.t.Context(), h.key(testSession))
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return n
 }
 
+// read lets the model read an output, with a prompt of that many tokens, and returns the note at the output.
+func (h *harness) read(id, output string, promptTokens int) string {
+	h.t.Helper()
+	h.tool(id, output, "tool-calls", promptTokens)
+	h.pass()
+	return h.newestNote()
+}
+
+// newestNote returns the text that the host has put at the end of the newest message.
+func (h *harness) newestNote() string {
+	h.t.Helper()
+	raw := h.messages[len(h.messages)-1]
+	m := h.codec.Decode(raw)
+	patched, err := render.Apply(raw, h.patches[m.Key])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	wire := h.codec.Decode(patched)
+	part := func(m transcript.Message) string { return m.Parts[len(m.Parts)-1].Text }
+	_, note, _ := strings.Cut(part(wire), part(m))
+	return note
+}
+
 // reading returns a session whose model has read a lot. The window is 100,000
-// tokens, of which 65,000 lie below the threshold. There are three outputs of
-// 6,000 tokens each.
+// tokens, of which 65,000 lie below the threshold. There are four outputs of
+// 6,000 tokens each, of which three can be dropped.
 func reading(t *testing.T, promptTokens int) *harness {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
 	h.pass()
-	for i := range 3 {
-		h.tool(fmt.Sprint("a", i), strings.Repeat("one two three\n", 1_500), "tool-calls", promptTokens)
-		h.pass()
+	for i := range 4 {
+		h.read(fmt.Sprint("a", i), big, promptTokens)
 	}
 	return h
 }
 
-func TestReminderNamesWhatCanGo(t *testing.T) {
-	// The prompt has 40,000 tokens and 10,000 more from this turn: pressure
-	// 50/65. The pile is two of the three outputs, about 10,000 tokens, and the
-	// 10,000 of the turn: 20/65 of the window. The product is 0.24, which is
-	// gentle.
-	h := reading(t, 40_000)
-	got := h.after("read", 40_000)
-	for _, want := range []string{"\n\n<system-reminder>\n", "ctx_reduce", "§2§ read · §3§ read", "k tokens", "\n</system-reminder>"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("reminder lacks %q:\n%s", want, got)
-		}
-	}
-	if strings.Contains(got, "§4§") {
-		t.Errorf("it names a protected unit:\n%s", got)
-	}
-	if n := h.nudge(); n.Cycle.Level != "gentle" {
-		t.Errorf("stored %+v", n.Cycle)
-	}
-	if again := h.after("read", 10); again != "" {
-		t.Errorf("it is said twice:\n%s", again)
-	}
-}
+// tones are words of the texts, in the order in which a session gets them.
+var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
-func TestReminderIsGivenOnceATone(t *testing.T) {
-	h := reading(t, 40_000)
-	if h.after("read", 40_000) == "" {
-		t.Fatal("no reminder")
-	}
-	for i := range 3 { // the same on each pass, even after a restart
-		h.tool(fmt.Sprint("b", i), "short", "tool-calls", 40_000)
-		if i == 1 {
-			h.restart()
-		}
-		h.pass()
-		if got := h.after("read", 40_000); got != "" {
-			t.Errorf("pass %d nags:\n%s", i, got)
-		}
-	}
-	// The prompt has grown to 45,000 tokens. The pile, with the turn, has grown
-	// to 40,000: 40/65 of the window at a pressure of 55/65 are 0.52, which is
-	// firm.
-	h.tool("b9", strings.Repeat("one two three\n", 3_000), "tool-calls", 45_000)
-	h.tool("b10", "short", "tool-calls", 45_000)
+// A model that never drops anything gets each text once, even if the host restarts before each step. Each text
+// names the oldest outputs that can go.
+func TestModelIsToldOnceATone(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "read all of it")
 	h.pass()
-	if got := h.after("read", 40_000); !strings.Contains(got, "natural stop") {
-		t.Errorf("want the firm one:\n%s", got)
+	var told []string
+	for i := range 10 {
+		h.restart()
+		note := h.read(fmt.Sprint("a", i), big, 55_000)
+		if note == "" {
+			continue
+		}
+		told = append(told, note)
+		for _, want := range []string{"\n\n<system-reminder>\n", "ctx_reduce", "k tokens", "§2§ read · §3§ read", "\n</system-reminder>"} {
+			if !strings.Contains(note, want) {
+				t.Errorf("the text lacks %q:\n%s", want, note)
+			}
+		}
+		if newest := fmt.Sprintf("§%d§", i+2); strings.Contains(note, newest) {
+			t.Errorf("the text names %s, which is protected:\n%s", newest, note)
+		}
+	}
+	if len(told) != len(tones) {
+		t.Fatalf("%d texts, want %d:\n%s", len(told), len(tones), told)
+	}
+	for i, tone := range tones {
+		if !strings.Contains(told[i], tone) {
+			t.Errorf("text %d lacks %q:\n%s", i, tone, told[i])
+		}
 	}
 }
 
+// After a call of ctx_reduce, nothing is said at its result, and the tones begin anew.
 func TestDroppingBeginsAnew(t *testing.T) {
-	h := reading(t, 40_000)
-	if h.after("read", 40_000) == "" {
+	h := reading(t, 55_000)
+	if h.nudge().Level == "" {
 		t.Fatal("no reminder")
 	}
 	h.drop("call-1", "2")
-	if got := h.after("ctx_reduce", 10); got != "" {
-		t.Errorf("ctx_reduce is answered by a reminder:\n%s", got)
-	}
-	if n := h.nudge(); n.Cycle != (store.NudgeCycle{}) {
-		t.Errorf("stored %+v", n.Cycle)
-	}
-	if got := h.after("read", 160_000); got != "" {
-		t.Errorf("the model has just reduced:\n%s", got)
-	}
-	h.tool("b1", "short", "tool-calls", 60_000)
+	h.add(`{"info":{"id":"r1","sessionID":"ses_1","role":"assistant","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"m","finish":"tool-calls",` +
+		`"tokens":{"input":60000,"output":1,"cache":{"read":0,"write":0}}},"parts":[{"id":"p-r1","type":"tool","callID":"call-1","tool":"ctx_reduce",` +
+		`"state":{"status":"completed","input":{"drop":"2"},"output":"Marked: 2."}}]}`)
 	h.pass()
-	got := h.after("read", 80_000)
-	if !strings.Contains(got, "§3§ read") || strings.Contains(got, "§2§") {
-		t.Errorf("want a reminder that leaves out what is marked:\n%s", got)
+	if note := h.newestNote(); note != "" || h.nudge() != (store.NudgeRow{HasMessage: true}) {
+		t.Errorf("note %q, stored %+v", note, h.nudge())
+	}
+	if note := h.read("b1", big, 62_000); !strings.Contains(note, "§3§ read") || strings.Contains(note, "§2§") {
+		t.Errorf("want a text that leaves out what is marked:\n%s", note)
 	}
 }
 
-func TestReminderIsOnlyForWhoCanAct(t *testing.T) {
+// A note stands at new words of the user, too, but at no text that holds a reminder of the harness, and at no
+// blank one.
+func TestNoteStandsWhereItCanBeRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		add  func(h *harness)
+		want bool
+	}{
+		"a result":         {func(h *harness) { h.tool("b", "short", "tool-calls", 55_000) }, true},
+		"a prompt":         {func(h *harness) { h.user("b", "go on") }, true},
+		"a blank result":   {func(h *harness) { h.tool("b", " \n", "tool-calls", 55_000) }, false},
+		"another reminder": {func(h *harness) { h.tool("b", "x <system-reminder>y</system-reminder>", "tool-calls", 55_000) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := reading(t, 30_000) // at the next output the model is reminded
+			c.add(h)
+			h.pass()
+			if note := h.newestNote(); (note != "") != c.want {
+				t.Errorf("note %q", note)
+			}
+			if note := h.read("c", big, 55_000); note == "" && !c.want {
+				t.Error("the model is never told")
+			}
+		})
+	}
+}
+
+func TestModelWithoutToolIsToldNothing(t *testing.T) {
+	h := newHarness(t)
+	h.config.CtxReduceEnabled = false
+	h.restart() // so that the host reads it
+	h.user("u1", "read")
+	h.pass()
+	for i := range 6 {
+		if note := h.read(fmt.Sprint("a", i), big, 60_000); note != "" {
+			t.Errorf("it is told to use ctx_reduce:\n%s", note)
+		}
+	}
+}
+
+// A note leaves with its output.
+func TestNoteLeavesWithItsOutput(t *testing.T) {
 	h := reading(t, 40_000)
-	if got := h.afterOutput("read", strings.Repeat("x", 40_000)+"\n<system-reminder>the harness's own</system-reminder>"); got != "" {
-		t.Errorf("two reminders in one output:\n%s", got)
+	if note := h.newestNote(); !strings.Contains(note, tones[0]) {
+		t.Fatalf("note %q", note)
 	}
-	if got := h.afterOutput("read", " \n"); got != "" {
-		t.Errorf("an empty output is filled:\n%s", got)
-	}
-	if got := h.after("read", 10); got == "" {
-		t.Error("the outputs without a reminder do not count")
-	}
-
-	h.restart() // no pass yet
-	if got := h.after("read", 40_000); got != "" {
-		t.Errorf("reminded without a pass:\n%s", got)
-	}
-	if _, err := h.host.ToolAfter(t.Context(), h, schema.ToolAfterParams{Session: "ses_other", Tool: "read", Output: "x"}); err != nil {
-		t.Error(err)
-	}
-
-	off := newHarness(t)
-	off.config.CtxReduceEnabled = false
-	off.user("u1", "read")
-	off.tool("a1", strings.Repeat("one two three\n", 9_000), "tool-calls", 60_000)
-	off.pass()
-	if got := off.after("read", 40_000); got != "" {
-		t.Errorf("a model without ctx_reduce is told to use it:\n%s", got)
-	}
-	unknown := newHarness(t)
-	unknown.limits = schema.ModelLimits{}
-	unknown.user("u1", "read")
-	unknown.tool("a1", strings.Repeat("one two three\n", 9_000), "tool-calls", 60_000)
-	unknown.pass()
-	if got := unknown.after("read", 40_000); got != "" {
-		t.Errorf("a guess of the window nags:\n%s", got)
-	}
-}
-
-func TestToolAfterIsOfferedOnlyWithCtxReduce(t *testing.T) {
-	for _, enabled := range []bool{true, false} {
-		h := newHarness(t)
-		h.config.CtxReduceEnabled = enabled
-		r, err := h.host.Initialize(t.Context(), h, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(strings.Join(r.Hooks, " "), schema.MethodToolAfter); got != enabled {
-			t.Errorf("ctx_reduce %t: hooks %v", enabled, r.Hooks)
-		}
-	}
-}
-
-// step reports that a step of the model has ended.
-func (h *harness) step(id, finish string) {
-	h.t.Helper()
-	h.event(`{"type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":%q,"sessionID":"ses_1","role":"assistant",`+
-		`"time":{"created":%d,"completed":%[2]d},"providerID":"anthropic","modelID":"m","finish":%q,"tokens":{"input":40000,"output":1,"cache":{"read":0,"write":0}}}}}`,
-		id, h.clock.Now(), finish)
-	h.host.sending.Wait()
-}
-
-// full returns a session that can drop a third of its usable space. Usable are
-// 65,000 less 55,000, plus the 15,000 and more tokens of the outputs.
-func full(t *testing.T) *harness { return reading(t, 55_000) }
-
-func TestMessageIsSentOnceInASession(t *testing.T) {
-	h := full(t)
-	h.step("b0", "length")
-	if len(h.sent) != 0 {
-		t.Fatalf("sent after a step that was cut off: %+v", h.sent)
-	}
-	h.step("b1", "tool-calls")
-	if len(h.sent) != 1 {
-		t.Fatalf("%d messages", len(h.sent))
-	}
-	got := h.sent[0]
-	if !strings.Contains(got.Text, "ctx_reduce") || !strings.Contains(got.Text, "§2§ read") {
-		t.Errorf("text:\n%s", got.Text)
-	}
-	got.Text = ""
-	if want := (schema.MessageSendParams{Directory: "/p", Session: testSession, Synthetic: true, MidTurn: true, Key: nudgeKey}); got != want {
-		t.Errorf("params %+v, want %+v", got, want)
-	}
-	if n := h.nudge(); n.Message != store.MessageDelivered {
-		t.Errorf("stored %+v", n)
-	}
-	for range 2 {
-		h.step("b2", "stop")
-		h.restart()
-		h.pass()
-	}
-	if len(h.sent) != 1 {
-		t.Errorf("%d messages", len(h.sent))
-	}
-}
-
-func TestMessageThatWasNotSentIsTriedAgain(t *testing.T) {
-	h := full(t)
-	h.sendErr = errors.New("the harness is gone")
-	h.step("b1", "tool-calls")
-	if n := h.nudge(); n.Message != store.MessagePending {
-		t.Fatalf("stored %+v", n)
-	}
-	h.sendErr = nil
-	h.step("b1", "stop")
-	if n := h.nudge(); n.Message != store.MessageDelivered || len(h.sent) != 2 || h.sent[1].MidTurn {
-		t.Errorf("stored %+v, sent %+v", n, h.sent)
-	}
-}
-
-func TestMessageNobodyNeedsAnyMoreIsTakenBack(t *testing.T) {
-	h := full(t)
-	h.sendErr = errors.New("busy")
-	h.step("b1", "tool-calls")
-	h.drop("call-1", "2,3")
-	h.after("ctx_reduce", 10)
-	h.step("b2", "tool-calls")
-	if n := h.nudge(); n.Message != store.MessageNone || len(h.sent) != 1 {
-		t.Errorf("stored %+v, %d sent", n, len(h.sent))
-	}
-}
-
-func TestClaimOfAnotherIsRespectedWhileItLives(t *testing.T) {
-	h := full(t)
-	key := store.Key{Harness: "opencode", Session: testSession}
-	if _, err := h.store.MoveMessage(t.Context(), key, store.MessageNone, store.MessagePending); err != nil {
-		t.Fatal(err)
-	}
-	if claimed, err := h.store.ClaimMessage(t.Context(), key, h.clock.Now()); err != nil || !claimed {
-		t.Fatal(claimed, err)
-	}
-	h.clock.Advance(119 * time.Second)
-	h.step("b1", "tool-calls")
-	if len(h.sent) != 0 {
-		t.Error("a live claim was stolen")
-	}
-	h.clock.Advance(time.Second)
-	h.step("b2", "tool-calls")
-	if n := h.nudge(); len(h.sent) != 1 || n.Message != store.MessageDelivered {
-		t.Errorf("%d sent, stored %+v", len(h.sent), n)
-	}
-}
-
-func TestNoMessageWhileThereIsRoom(t *testing.T) {
-	h := reading(t, 10_000) // usable is about 70,000, the pile 12,000
-	h.step("b1", "tool-calls")
-	if n := h.nudge(); len(h.sent) != 0 || n.Message != store.MessageNone {
-		t.Errorf("%d sent, stored %+v", len(h.sent), n)
+	h.user("u2", "next")
+	h.pass()
+	h.drop("call-1", "2-5")
+	h.flush()
+	h.pass()
+	if got := h.wire(); strings.Contains(got, tones[0]) || !strings.Contains(got, "[dropped §5§]") {
+		t.Errorf("wire:\n%.500s", got)
 	}
 }
 
 func TestNudgeTextsSpeakToTheModel(t *testing.T) {
-	for _, level := range []nudge.Level{nudge.Gentle, nudge.Firm, nudge.Urgent} {
-		got := reminder(level, 60_499, []nudge.Unit{{Tag: 3, Tool: "bash"}, {Tag: 7}})
+	for _, file := range []string{"nudge_gentle.md", "nudge_firm.md", "nudge_urgent.md", "nudge_message.md"} {
+		got := nudgeText(file, nudge.Pile{Reclaimable: 60_499, Oldest: []nudge.Unit{{Tag: 3, Tool: "bash"}, {Tag: 7}}})
 		for _, want := range []string{"60k tokens", "\nOldest that can go: §3§ bash · §7§ tool\n</system-reminder>"} {
 			if !strings.Contains(got, want) {
-				t.Errorf("%s lacks %q:\n%s", level, want, got)
+				t.Errorf("%s lacks %q:\n%s", file, want, got)
 			}
 		}
-		if got := reminder(level, 60_000, nil); strings.Contains(got, "Oldest") || !strings.HasSuffix(got, ".\n</system-reminder>") {
-			t.Errorf("%s without tags:\n%q", level, got)
+		if got := nudgeText(file, nudge.Pile{}); strings.Contains(got, "Oldest") || !strings.HasSuffix(got, ".\n</system-reminder>") {
+			t.Errorf("%s without tags:\n%q", file, got)
 		}
+	}
+}
+
+// The note of a pass that a lock kept out of the database is the same after the lock and a restart.
+func TestNoteOfABusyPassStays(t *testing.T) {
+	h := reading(t, 30_000)
+	unlock := h.lockDatabase()
+	note := h.read("b", "short", 55_000)
+	wire := h.wire()
+	unlock()
+	h.restart()
+	h.read("c", "short", 55_000)
+	if note == "" || !strings.HasPrefix(h.wire(), wire) {
+		t.Errorf("note %q, wire:\n%.500s", note, h.wire())
 	}
 }

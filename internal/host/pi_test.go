@@ -292,31 +292,6 @@ func TestPiEvents(t *testing.T) {
 	}
 }
 
-// Pi reports an answer before the answer's tools run. So the host considers the nudge message when a tool has
-// run, and the message reaches the model with the tool's result.
-func TestPiMessageFollowsTheToolsOfAnAnswer(t *testing.T) {
-	p := newPi(t)
-	p.user("read all of it")
-	p.pass()
-	for i := range 3 {
-		p.call(fmt.Sprint("c", i), strings.Repeat("one two three\n", 1_500), 55_000)
-		p.pass()
-	}
-	p.event(`{"type":"message_end","message":{"role":"assistant","provider":"anthropic","model":"m","usage":{"input":55000},"stopReason":"toolUse","timestamp":%d}}`, p.clock.Now())
-	p.host.sending.Wait()
-	if len(p.harness.sent) != 0 {
-		t.Fatalf("sent before the tools ran: %+v", p.harness.sent)
-	}
-	after := schema.ToolAfterParams{Session: p.id, Tool: "read", CallID: "c3", Args: json.Value("{}"), Output: strings.Repeat("x", 20_000)}
-	if _, err := p.host.ToolAfter(t.Context(), p, after); err != nil {
-		t.Fatal(err)
-	}
-	p.host.sending.Wait()
-	if len(p.harness.sent) != 1 || !p.harness.sent[0].MidTurn {
-		t.Errorf("sent %+v", p.harness.sent)
-	}
-}
-
 func bindingPi(t *testing.T) *piSession {
 	t.Helper()
 	h := newHarness(t)

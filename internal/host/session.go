@@ -46,10 +46,10 @@ type session struct {
 	unsaved []frozen.Unit
 	// inherited is the state that a fork takes over from its original. It becomes nil when it is stored.
 	inherited *inherited
-	// nudging is the state since the last pass. nudged is the record of earlier reminders. It is nil until it
-	// is read.
-	nudging nudging
-	nudged  *store.NudgeRow
+	// nudged is what the model has been told about output to drop. It is nil until it is read. isNudgeNew says
+	// that no pass has stored it yet.
+	nudged     *store.NudgeRow
+	isNudgeNew bool
 	// chronicle is read from the store together with pipe.
 	chronicle chronicle
 	// bridge is nil if the array says itself where it continues the compartments.
@@ -83,7 +83,7 @@ type session struct {
 func (s *session) forget() {
 	s.pipe, s.known, s.unsaved, s.inherited = nil, false, nil, nil
 	s.bytes.Store(0)
-	s.nudging, s.nudged = nudging{}, nil
+	s.nudged, s.isNudgeNew = nil, false
 	s.pause, s.wireTokens, s.systemChanged, s.isUnstored = nil, 0, false, false
 	s.sampling = sampling{}
 	s.chronicle, s.bridge = chronicle{}, nil
@@ -312,7 +312,7 @@ func rowFromEdit(e frozen.Edit, pass int, rule string) store.EditRow {
 func unitFromRow(r store.UnitRow) frozen.Unit {
 	return frozen.Unit{
 		Tag: r.Tag, Key: r.UnitKey, MessageKey: r.MessageKey, Kind: frozen.UnitKind(r.Kind), Tool: r.Tool,
-		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds, Fingerprint: r.Fingerprint,
+		Bytes: r.Bytes, Tokens: r.Tokens, InputBytes: r.InputBytes, InputTokens: r.InputTokens, GapSeconds: r.GapSeconds, Note: r.Note, Fingerprint: r.Fingerprint,
 	}
 }
 
@@ -335,6 +335,6 @@ func rowsFromUnits(units []frozen.Unit) []store.UnitRow {
 func rowFromUnit(u frozen.Unit) store.UnitRow {
 	return store.UnitRow{
 		Tag: u.Tag, UnitKey: u.Key, MessageKey: u.MessageKey, Kind: string(u.Kind), Tool: u.Tool,
-		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds, Fingerprint: u.Fingerprint,
+		Bytes: u.Bytes, Tokens: u.Tokens, InputBytes: u.InputBytes, InputTokens: u.InputTokens, GapSeconds: u.GapSeconds, Note: u.Note, Fingerprint: u.Fingerprint,
 	}
 }

@@ -58,7 +58,6 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 		s.sampling = sampling{answered: s.pipe.Measured()}
 		h.noteBust(ctx, s, pipeline.BustSystem)
 	}
-	s.setNudgeBaseline(pass.nudgeBaseline())
 	answer := pass.answer()
 	h.considerMarker(pass)
 	h.considerHistorian(c, pass)
@@ -182,6 +181,7 @@ func (ps *pass) run(ctx context.Context) error {
 	if err := ended(ctx, "decide"); err != nil {
 		return err
 	}
+	ps.nudge(ctx)
 	ps.render(ps.decision)
 	if err := ended(ctx, "render"); err != nil {
 		return err
@@ -297,15 +297,6 @@ func (ps *pass) isRefusedGone() bool {
 	return row.OverflowAt > 0 && (pipe.HasLostGauge() || row.OverflowPass == row.Passes && pipe.TookBack())
 }
 
-// nudgeBaseline returns the facts of the pass from which nudges are decided.
-func (ps *pass) nudgeBaseline() nudgeBaseline {
-	r := ps.readings
-	return nudgeBaseline{
-		limitTokens: r.LimitTokens, thresholdPercent: r.Threshold,
-		inputTokens: ps.decision.InputTokens, protectedTags: r.Knobs.ProtectedTags,
-	}
-}
-
 func (ps *pass) render(d pipeline.Decision) {
 	ps.wire = ps.s.pipe.Render(d)
 	if ps.wire.Err != nil {
@@ -360,6 +351,9 @@ func (ps *pass) commit(ctx context.Context) error {
 		c.Edits, c.Inherited = slices.Clip(s.inherited.edits), &s.inherited.rest
 		c.Thinking = append(c.Thinking, s.inherited.thinking...)
 	}
+	if s.isNudgeNew {
+		c.Nudge = s.nudged
+	}
 	for i, e := range d.Edits {
 		c.Edits = append(c.Edits, rowFromEdit(e, row.Passes, d.Reasons[i].Rule))
 	}
@@ -368,7 +362,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
 	}
-	s.unsaved, s.inherited, s.isUnstored = nil, nil, false
+	s.unsaved, s.inherited, s.isUnstored, s.isNudgeNew = nil, nil, false, false
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens
 	if w.Bust {
 		s.sampling = sampling{answered: s.pipe.Measured()}

@@ -29,6 +29,10 @@ type Unit struct {
 	// GapSeconds is the pause before the unit's message. Only the text that
 	// shows the pause has it; it is 0 elsewhere.
 	GapSeconds int
+	// Note is a text of the host that stands at the end of the content on the wire, for
+	// example a reminder that output could be dropped. It is chosen before the content is
+	// sent for the first time. It is empty for most units.
+	Note string
 	// Fingerprint identifies the unit across copies of the session: a fork's
 	// copy of the unit has the same fingerprint. It is 0 if none was taken.
 	Fingerprint int64

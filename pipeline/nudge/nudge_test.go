@@ -103,7 +103,7 @@ func TestBugB19NobodyIsNagged(t *testing.T) {
 	for tag := 1; tag <= 20; tag++ {
 		state.Add(tool(tag, 10_000))
 	}
-	if p := Measure(state, 20); p.Reclaimable != 0 || len(p.Oldest) != 0 {
+	if p := Measure(state.With(frozen.Additions{}), 20); p.Reclaimable != 0 || len(p.Oldest) != 0 {
 		t.Errorf("protected output is %+v", p)
 	}
 	const window = 272_000 * 65 / 100
@@ -142,7 +142,7 @@ func TestPileIsWhatCanBeDroppedNow(t *testing.T) {
 		{6, 0, nil}, // tag 2 is the sixth newest active unit
 		{20, 0, nil},
 	} {
-		got := Measure(frozen.NewState(8, append([]frozen.Unit(nil), units...), edits, queue), test.protected)
+		got := Measure(frozen.NewState(8, append([]frozen.Unit(nil), units...), nil, queue).With(frozen.Additions{Edits: edits}), test.protected)
 		want := Pile{Reclaimable: test.reclaimable, Live: 500 + 101 + 401 + 801 + 5 + 1_601 + 3_201, Oldest: test.oldest}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d protected (-want +got):\n%s", test.protected, diff)
@@ -155,7 +155,7 @@ func TestPileNamesItsFourOldest(t *testing.T) {
 	for tag := 1; tag <= 7; tag++ {
 		state.Add(tool(tag, 1))
 	}
-	got := Measure(state, 1)
+	got := Measure(state.With(frozen.Additions{}), 1)
 	if diff := cmp.Diff([]Unit{{1, "read"}, {2, "read"}, {3, "read"}, {4, "read"}}, got.Oldest); diff != "" || got.Reclaimable != 6 {
 		t.Errorf("%d tokens, oldest (-want +got):\n%s", got.Reclaimable, diff)
 	}

@@ -26,21 +26,15 @@ type Unit struct {
 // newest protected active units, because the model could not drop them yet (bug
 // class B19 in docs/defects.md), and the units that the model has already
 // marked. It looks at each unit once.
-func Measure(state *frozen.State, protected int) Pile {
-	queued := make(map[int]bool)
-	for _, q := range state.Queue() {
-		queued[q.Tag] = true
-	}
-	units := state.Units()
-	below := protectedFrom(units, protected)
+func Measure(state *frozen.Overlay, protected int) Pile {
+	below := protectedFrom(state, protected)
 	var p Pile
-	for i := range units {
-		u := &units[i]
+	for u := range state.Units() {
 		if !u.Active() {
 			continue
 		}
 		p.Live += u.Tokens + u.InputTokens
-		if u.Kind != frozen.ToolUnit || u.Tag >= below || queued[u.Tag] {
+		if u.Kind != frozen.ToolUnit || u.Tag >= below || state.Queued(u.Tag) {
 			continue
 		}
 		p.Reclaimable += u.Tokens
@@ -53,11 +47,11 @@ func Measure(state *frozen.State, protected int) Pile {
 
 // protectedFrom returns the tag of the n-th newest active unit. If there are
 // fewer, it returns 0: then all units are protected.
-func protectedFrom(units []frozen.Unit, n int) int {
-	for i := len(units) - 1; i >= 0; i-- {
-		if units[i].Active() {
+func protectedFrom(state *frozen.Overlay, n int) int {
+	for u := range state.UnitsFromNewest() {
+		if u.Active() {
 			if n--; n == 0 {
-				return units[i].Tag
+				return u.Tag
 			}
 		}
 	}

@@ -27,8 +27,7 @@ const (
 
 // A Reading holds the figures that decide on a reminder, in tokens.
 type Reading struct {
-	// Undropped is the size of the tool output that the model could drop,
-	// including the output of tools that ran since the pass.
+	// Undropped is the size of the tool output that the model could drop.
 	Undropped int
 	// Pressure says how full the window is, as a share of the execute
 	// threshold: at 1 a pass may bust. It may exceed 1.
@@ -100,7 +99,7 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether so much could be dropped that it deserves a separate
+// WantsMessage reports whether so much could be dropped that it deserves the nudge
 // message: at least a third of the space that the session may still use. Usable shrinks
 // as the window fills, so it already accounts for pressure.
 func WantsMessage(reclaimable, usable int) bool {

@@ -170,7 +170,7 @@ func (r *messageRenderer) contents() {
 			r.removed[i], lostArc = true, true
 		case p.Kind == transcript.Tool:
 			r.tool(p, u)
-			r.changed[i] = u.Edit != frozen.NoEdit // a tag alone changes the result only, which the provider gets after the whole answer
+			r.changed[i] = u.Edit != frozen.NoEdit // a tag or a note changes the result only, which the provider gets after the whole answer
 		}
 	}
 	if lostArc && (r.Profile.StepsLeaveWhole || r.isBlank()) {
@@ -306,15 +306,19 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put writes lead and body to the text at path. If body is the text that the
-// harness already has, the operation carries lead only, so that a resync does
+// put writes lead, body and note to the text at path. If body is the text that the
+// harness already has, the operations carry only what is added, so that a resync does
 // not send all texts back to the shim.
-func (r *messageRenderer) put(path, raw, lead, body string) {
-	switch {
-	case body != raw:
-		r.replace(path, json.Quote(lead+body))
-	case lead != "":
+func (r *messageRenderer) put(path, raw, lead, body, note string) {
+	if body != raw {
+		r.replace(path, json.Quote(lead+body+note))
+		return
+	}
+	if lead != "" {
 		r.patch = append(r.patch, schema.PatchOp{Op: "prepend", Path: path, Value: json.Quote(lead)})
+	}
+	if note != "" {
+		r.patch = append(r.patch, schema.PatchOp{Op: "append", Path: path, Value: json.Quote(note)})
 	}
 }
 
@@ -337,9 +341,14 @@ func (r *messageRenderer) tool(p *transcript.Part, u *frozen.Unit) {
 			r.replace(p.InputPath, clamped)
 		}
 	}
-	if r.Prefixes && p.TextPath != "" && u.Edit != frozen.Withhold {
-		r.put(p.TextPath, p.Text, Prefix(u.Tag), p.Text)
+	if p.TextPath == "" || u.Edit == frozen.Withhold {
+		return
 	}
+	tag := ""
+	if r.Prefixes {
+		tag = Prefix(u.Tag)
+	}
+	r.put(p.TextPath, p.Text, tag, p.Text, u.Note)
 }
 
 func (r *messageRenderer) skeleton(p *transcript.Part, u *frozen.Unit) schema.Patch {

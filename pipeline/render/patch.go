@@ -68,7 +68,9 @@ func (n *node) apply(op schema.PatchOp) error {
 	case "replace":
 		parent.members[i] = &node{raw: op.Value}
 	case "prepend":
-		return parent.members[i].prepend(op.Value)
+		return parent.members[i].join(op.Value, true)
+	case "append":
+		return parent.members[i].join(op.Value, false)
 	default:
 		return fmt.Errorf("unknown operation %q", op.Op)
 	}
@@ -176,11 +178,15 @@ func (n *node) remove(i int) {
 	}
 }
 
-// prepend joins two quoted strings without decoding either of them.
-func (n *node) prepend(v json.Value) error {
-	before, after := bytes.TrimSpace(v), bytes.TrimSpace(n.raw)
+// join puts a quoted string in front of the node's string or behind it, without
+// decoding either of them.
+func (n *node) join(v json.Value, inFront bool) error {
+	before, after := bytes.TrimSpace(n.raw), bytes.TrimSpace(v)
+	if inFront {
+		before, after = after, before
+	}
 	if !isQuoted(before) || !isQuoted(after) || n.kind != 0 {
-		return errors.New("prepend joins strings only")
+		return errors.New("prepend and append join strings only")
 	}
 	joined := make(json.Value, 0, len(before)+len(after))
 	joined = append(joined, before[:len(before)-1]...)

@@ -99,6 +99,7 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 		{Op: "add", Path: "/a/00", Value: json.Value("1")},
 		{Op: "replace", Path: "/s"},
 		{Op: "prepend", Path: "/s"},
+		{Op: "append", Path: "/s"},
 		{Op: "remove", Path: "/s/0"},
 		{Op: "remove", Path: "/a/1/~"},
 		{Op: "", Path: "/s", Value: json.Value("1")},
@@ -112,6 +113,7 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 // Apply does not panic for any message and patch, and it keeps valid JSON valid.
 func FuzzApply(f *testing.F) {
 	f.Add(`{"parts":[{"text":"a"}]}`, "prepend", "/parts/0/text", `"x"`)
+	f.Add(`{"parts":[{"text":"a"}]}`, "append", "/parts/0/text", `"x"`)
 	f.Add(` {"a" : [ 1 , 2 ] } `, "add", "/a/-", `{}`)
 	f.Add(`{"a":{"a":1}}`, "remove", "/a/a", ``)
 	f.Add(`[[]]`, "add", "/0/0", `null`)

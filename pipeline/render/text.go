@@ -44,7 +44,7 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	if r.Gaps && u.GapSeconds > 0 && !text.StartsWithGap(body) {
 		lead += text.GapMarker(float64(u.GapSeconds))
 	}
-	r.put(p.TextPath, p.Text, lead, body)
+	r.put(p.TextPath, p.Text, lead, body, u.Note)
 }
 
 // unlessBlank returns changed, or raw if changed is blank, because providers

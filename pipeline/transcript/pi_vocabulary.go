@@ -14,7 +14,6 @@ var piVocabulary = Vocabulary{
 
 		"subagent": {Tier: 1},
 	}),
-	ToolsFollowEvent: true,
 	System: SystemVocabulary{
 		// Up to 0.74. Later versions do not tell the date.
 		Date:       regexp.MustCompile(`Current date: .+`),

@@ -21,9 +21,6 @@ type Vocabulary struct {
 	// to some providers, as a message with an empty text. If it is false, the harness
 	// leaves such an answer out.
 	SendsEmptyText bool
-	// ToolsFollowEvent says that the event of an answer's end comes before the answer's
-	// tools run. Otherwise it comes after them.
-	ToolsFollowEvent bool
 	// System says how to read the harness's system prompts.
 	System SystemVocabulary
 	// Paths lead to facts of a raw message.

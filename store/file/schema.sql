@@ -42,7 +42,7 @@ CREATE TABLE units (
 	bytes        INTEGER NOT NULL,
 	tokens       INTEGER NOT NULL,
 	input_bytes  INTEGER NOT NULL DEFAULT 0,
-	input_tokens INTEGER NOT NULL DEFAULT 0, gap_seconds INTEGER NOT NULL DEFAULT 0, fingerprint INTEGER NOT NULL DEFAULT 0,
+	input_tokens INTEGER NOT NULL DEFAULT 0, gap_seconds INTEGER NOT NULL DEFAULT 0, fingerprint INTEGER NOT NULL DEFAULT 0, note TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (harness, session_id, tag),
 	UNIQUE (harness, session_id, unit_key),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
@@ -227,7 +227,6 @@ CREATE TABLE nudges (
 	level              TEXT    NOT NULL DEFAULT '' CHECK (level IN ('', 'gentle', 'firm', 'urgent')),
 	-- the one message of the session's life, a lease while it is sent
 	message            TEXT    NOT NULL DEFAULT '' CHECK (message IN ('', 'pending', 'claimed', 'delivered')),
-	message_claimed_at INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (harness, session_id),
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;

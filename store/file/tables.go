@@ -15,7 +15,7 @@ var tables = []string{
 	"unit_sums", "units", "user_observations", "withdrawn_compartments",
 }
 
-const tablesVersion = 15
+const tablesVersion = 16
 
 // selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
 // cannot hold rows.

@@ -1,4 +1,4 @@
-import { asError, Method, sender, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
+import { asError, Method, type Handlers, type MessageSendParams, type ModelLimits } from "@magicctx/shim-core"
 import type { Client, PromptBody, Provider } from "./opencode.ts"
 import type { Sessions } from "./sessions.ts"
 
@@ -6,13 +6,13 @@ import type { Sessions } from "./sessions.ts"
 export function handlers(client: Client, sessions: Sessions): Handlers {
   let providers: Promise<Provider[]> | undefined
 
-  /** Stores a message of the host as soon as the session's turn allows it. */
+  /** Stores a message of the host as soon as no turn of the session runs. */
   const store = (message: MessageSendParams, signal: AbortSignal) => {
-    const { session, text, reply, ignored, synthetic, midTurn } = message
+    const { session, text, reply, ignored } = message
     const send = async () => {
       const path = { id: session }
       const { agent, model } = sessions.lastConversation(session)
-      const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored || synthetic === true }] }
+      const body: PromptBody = { noReply: !reply, parts: [{ type: "text", text, ignored, synthetic: ignored }] }
       // The message becomes the newest user message, and the newest user message decides which agent and model run the
       // next turn.
       if (agent) body.agent = agent
@@ -23,8 +23,7 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
       if (reply) await data(client.session.promptAsync({ path, body }))
       else await sessions.store(session, text, async () => void (await data(client.session.prompt({ path, body }))))
     }
-    // If no step of the turn reads a message, OpenCode calls the model once more when the turn ends.
-    return midTurn ? sessions.beforeNextRequest(session, send, signal) : sessions.whenIdle(session, send, signal)
+    return sessions.whenIdle(session, send, signal)
   }
 
   return {
@@ -44,7 +43,10 @@ export function handlers(client: Client, sessions: Sessions): Handlers {
       return {}
     },
 
-    [Method.MessageSend]: sender(store),
+    async [Method.MessageSend](message, signal) {
+      await store(message, signal)
+      return {}
+    },
 
     async [Method.HistoryRead]({ session, limit }) {
       return { messages: await data(client.session.messages({ path: { id: session }, query: limit ? { limit } : {} })) }

@@ -119,7 +119,6 @@ export interface Hooks {
   "chat.message"?(input: { sessionID: string }, output: { message: UserMessage; parts: unknown[] }): Promise<void>
   "command.execute.before"?(input: { command: string; sessionID: string; arguments: string }, output: unknown): Promise<void>
   "tool.execute.before"?(input: ToolCall, output: { args: Record<string, unknown> }): Promise<void>
-  "tool.execute.after"?(input: ToolCall & { args: unknown }, output: { output: string } | undefined): Promise<void>
   "experimental.chat.messages.transform"?(input: unknown, output: { messages: Message[] }): Promise<void>
   "experimental.chat.system.transform"?(
     input: { sessionID?: string; model?: { id: string; providerID: string } },

@@ -1,4 +1,4 @@
-import { Method, timeoutMS, within } from "@magicctx/shim-core"
+import { Method, timeoutMS } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { ToolCall, UserMessage } from "./opencode.ts"
 
@@ -31,15 +31,4 @@ export async function toolBefore(instance: Instance, input: ToolCall, output: { 
   // The arguments are changed in place, because OpenCode runs the tool with this very object.
   for (const name of Object.keys(output.args)) delete output.args[name]
   Object.assign(output.args, args)
-}
-
-export async function toolAfter(instance: Instance, input: ToolCall & { args: unknown }, output: { output: string } | undefined): Promise<void> {
-  try {
-    if (!output || !instance.wants(Method.ToolAfter)) return // no output: a subtask failed
-    const params = { session: input.sessionID, tool: input.tool, callId: input.callID, args: input.args, output: output.output }
-    const { append } = await instance.host.call(Method.ToolAfter, params, { timeoutMS: timeoutMS.hook })
-    if (append) output.output += append
-  } finally {
-    await within(timeoutMS.hook, instance.sessions.toolEnded(input.sessionID))
-  }
 }

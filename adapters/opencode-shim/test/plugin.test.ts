@@ -83,30 +83,27 @@ test("only the listed events are forwarded, in order", async (t) => {
 })
 
 test("the host is called only for the optional hooks that it asked for", async (t) => {
-  const results = { "tool/before": { args: { b: 2 } }, "tool/after": { append: " + more" }, "text/complete": { text: "shorter" } }
+  const results = { "tool/before": { args: { b: 2 } }, "text/complete": { text: "shorter" } }
   const call = { tool: "bash", sessionID: "ses_o", callID: "c" }
   const run = async ({ hooks }: Awaited<ReturnType<typeof load>>) => {
     const args = { a: 1 }
-    const output = { output: "out" }
     const text = { text: "longer" }
     await hooks["tool.execute.before"]!(call, { args })
-    await hooks["tool.execute.after"]!({ ...call, args }, output)
-    await hooks["tool.execute.after"]!({ ...call, args }, undefined)
     await hooks["experimental.text.complete"]!({ sessionID: "ses_o" }, text)
     await hooks["chat.message"]!({ sessionID: "ses_o" }, { message: { id: "u9", time: { created: 1 } }, parts: [] })
-    return [args, output.output, text.text]
+    return [args, text.text]
   }
   const before = fake.entries().length
-  assert.deepEqual(await run(await load(t, {}, { results })), [{ a: 1 }, "out", "longer"])
+  assert.deepEqual(await run(await load(t, {}, { results })), [{ a: 1 }, "longer"])
   assert.deepEqual(fake.story().slice(before).filter((method) => method !== "initialize" && method !== "start"), [])
   const hooks = [...Object.keys(results), "session/chatMessage"]
-  assert.deepEqual(await run(await load(t, { hooks }, { results })), [{ b: 2 }, "out + more", "shorter"])
+  assert.deepEqual(await run(await load(t, { hooks }, { results })), [{ b: 2 }, "shorter"])
   assert.equal(fake.received("session/chatMessage").length, 1)
 })
 
 test("a hook that fails changes nothing and does not throw", async (t) => {
   const error = { code: -32603, message: "scripted" }
-  const methods = ["session/transform", "session/system", "session/chatMessage", "text/complete", "tool/before", "tool/after"]
+  const methods = ["session/transform", "session/system", "session/chatMessage", "text/complete", "tool/before"]
   const { hooks } = await load(t, { hooks: methods }, { errors: Object.fromEntries(methods.map((method) => [method, error])) })
   const system = ["s"]
   const text = { text: "t" }
@@ -115,7 +112,6 @@ test("a hook that fails changes nothing and does not throw", async (t) => {
   await hooks["experimental.text.complete"]!({ sessionID: "ses_f" }, text)
   await hooks["chat.message"]!({ sessionID: "ses_f" }, { message: { id: "u9", time: { created: 1 } }, parts: [] })
   await hooks["tool.execute.before"]!(call, { args: {} })
-  await hooks["tool.execute.after"]!({ ...call, args: {} }, { output: "" })
   assert.deepEqual([system, text.text, textOf(await pass(hooks, [user("u1", "one", {}, "ses_f")]))], [["s"], "t", ["one"]])
   // Input that no version of OpenCode sends must do no harm either.
   await hooks["experimental.chat.messages.transform"]!({}, {} as never)

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
-import { setImmediate } from "node:timers/promises"
-import { test, type TestContext } from "node:test"
+import { test } from "node:test"
 import type { Config } from "../src/opencode.ts"
 import { isRunOf } from "../src/commands.ts"
 import { fake, load, pass, user } from "./fake-opencode.ts"
@@ -136,70 +135,4 @@ test("a message of the host waits for the end of the turn and keeps the conversa
   assert.equal(fake.entries().filter((entry) => "answer" in entry).length, asked + 1)
   const parts = [{ type: "text", text: "note", ignored: true, synthetic: true }]
   assert.deepEqual(opencode.prompts, [{ id: "ses_m", body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }])
-})
-
-/** Lets the host ask for a message in the middle of a turn of session; done resolves with the answer. */
-async function midTurn(t: TestContext, session: string, key?: string) {
-  const { hooks, opencode, directory } = await load(t)
-  await pass(hooks, [user("u1", "one", { agent: "plan", model: { providerID: "p", modelID: "m", variant: "high" } }, session)])
-  const status = (type: string) => hooks.event!({ event: { type: "session.status", properties: { sessionID: session, status: { type } } } })
-  await status("busy")
-  const params = { directory, session, text: "note", reply: false, ignored: false, synthetic: true, midTurn: true, ...(key && { key }) }
-  const ask = () => {
-    fake.follow({ ask: { "session/system": ["message/send", params] } })
-    return hooks["experimental.chat.system.transform"]!({ sessionID: session }, { system: [] })
-  }
-  const done = ask()
-  await fake.until(() => fake.received("session/system").some(({ params }) => params!.session === session))
-  assert.deepEqual(opencode.prompts, [], "between two steps it would come into the middle of what was sent")
-  const toolEnds = () => hooks["tool.execute.after"]!({ tool: "read", sessionID: session, callID: "c", args: {} }, { output: "out" })
-  const parts = [{ type: "text", text: "note", ignored: false, synthetic: true }]
-  const sent = [{ id: session, body: { noReply: true, parts, agent: "plan", model: { providerID: "p", modelID: "m" }, variant: "high" } }]
-  return { hooks, opencode, status, ask, toolEnds, sent, done }
-}
-
-test("a message in the middle of a turn is stored before a tool returns, once", async (t) => {
-  const { opencode, status, toolEnds, sent, done } = await midTurn(t, "ses_mid")
-  // The host's request is still on its way to the shim. A tool that ends before it arrives does not carry the
-  // message.
-  for (; opencode.prompts.length === 0; await setImmediate()) await toolEnds()
-  assert.deepEqual(opencode.prompts, sent)
-  await toolEnds()
-  await status("idle")
-  await done
-  assert.deepEqual(opencode.prompts, sent)
-})
-
-test("a message whose turn calls no more tools is stored when the turn is over", async (t) => {
-  const { opencode, status, sent, done } = await midTurn(t, "ses_over")
-  await status("idle")
-  await done
-  assert.deepEqual(opencode.prompts, sent)
-})
-
-test("a message that a session gets once outlives the host that sent it", async (t) => {
-  const { hooks, opencode, ask, toolEnds, sent, done } = await midTurn(t, "ses_once", "note")
-  const starts = () => fake.story().filter((what) => what === "start").length
-  const before = starts()
-  fake.follow({ deadly: "session/transform" })
-  const blow = pass(hooks, [user("u1", "one", {}, "ses_other")])
-  await fake.until(() => starts() > before)
-  fake.follow({})
-  await Promise.all([blow, done])
-  assert.deepEqual(opencode.prompts, [])
-  await toolEnds()
-  assert.deepEqual(opencode.prompts, sent)
-  await ask()
-  assert.deepEqual(opencode.prompts, sent, "the next host cannot know that it came")
-})
-
-test("a message that cannot be stored does not hold up the tool", async (t) => {
-  const { opencode, toolEnds, done } = await midTurn(t, "ses_bad")
-  let asked = 0
-  opencode.client.session.prompt = async () => (asked++, { error: { name: "no" } })
-  for (; asked === 0; await setImmediate()) await toolEnds()
-  await done
-  const { answer } = fake.entries().findLast((entry) => "answer" in entry)!
-  assert.match(JSON.stringify(answer), /"code"/, "the host learns that it was not sent")
-  assert.equal(asked, 1)
 })

@@ -1,4 +1,4 @@
-import { Method, sender, type Handlers, type MessageSendParams, type SessionStatus, type Turns } from "@magicctx/shim-core"
+import { Method, type Handlers, type MessageSendParams, type SessionStatus, type Turns } from "@magicctx/shim-core"
 import { limits } from "./limits.ts"
 import type { Open } from "./pi.ts"
 import { join } from "./steps.ts"
@@ -17,21 +17,19 @@ interface Owner {
 
 /** Answers the host's requests to one instance. */
 export function handlers(of: () => Owner): Handlers {
-  /** Stores a message of the host as soon as the session's turn allows it. */
+  /** Stores a message of the host as soon as no turn of the session runs. */
   const store = (message: MessageSendParams, signal: AbortSignal) => {
-    const { session, text, reply, ignored, midTurn } = message
+    const { session, text, reply, ignored } = message
     const { turns, screen } = of()
     const send = async () => {
       const { open } = of()
       if (open?.session !== session) throw new Error(`session ${session} is not open`)
       // The model reads every message that Pi stores, so one that it must not read is only shown.
       if (ignored) screen.notify(text, "info")
-      // While a turn runs, steering puts the message before the next call of the model. At other times it is stored
-      // at once. Without a display the user does not see it.
+      // No turn runs, so Pi stores the message at once. Without a display the user does not see it.
       else open.pi.sendMessage({ customType, content: text, display: false, details: undefined }, reply ? { triggerTurn: true } : { deliverAs: "steer" })
     }
-    // If no step of the turn reads a message, Pi calls the model once more when the turn ends.
-    return midTurn ? turns.beforeNextRequest(session, send, signal) : turns.whenIdle(session, send, signal)
+    return turns.whenIdle(session, send, signal)
   }
 
   return {
@@ -45,7 +43,10 @@ export function handlers(of: () => Owner): Handlers {
       return {}
     },
 
-    [Method.MessageSend]: sender(store),
+    async [Method.MessageSend](message, signal) {
+      await store(message, signal)
+      return {}
+    },
 
     async [Method.HistoryRead]({ session, limit }) {
       const { open } = of()

@@ -1,6 +1,6 @@
-import { Method, timeoutMS, within } from "@magicctx/shim-core"
+import { Method, timeoutMS } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
-import type { AssistantMessage, Context, Message, TextBlock, ToolResultEvent } from "./pi.ts"
+import type { AssistantMessage, Context, Message, TextBlock } from "./pi.ts"
 import { hasFailed, keyOf } from "./steps.ts"
 
 /** Forwards an event of Pi, reduced to the fields that the host uses, in order and without waiting. */
@@ -52,28 +52,6 @@ async function completed(instance: Instance, { content }: Message, { session, id
     blocks.push(text === block.text ? block : { ...block, text })
   }
   return hasChanged ? blocks : undefined
-}
-
-/** A tool has run. The host may append a reminder to the output, which the model has not seen yet. */
-export async function toolResult<B extends { type: string }>(
-  instance: Instance,
-  event: ToolResultEvent & { content: B[] },
-  ctx: Context,
-): Promise<{ content: Array<B | TextBlock>; structuredContent?: never } | undefined> {
-  if (event.parentToolCallId !== undefined) return undefined
-  const session = ctx.sessionManager.getSessionId()
-  try {
-    if (!instance.wants(Method.ToolAfter)) return undefined
-    const { toolName: tool, toolCallId: callId, input: args, content, structuredContent } = event
-    const output = content.filter(isText).map(({ text }) => text).join("\n")
-    const { append } = await instance.host.call(Method.ToolAfter, { session, tool, callId, args, output }, { timeoutMS: timeoutMS.hook })
-    // Pi joins the blocks of a result with a line break.
-    const text = append?.replace(/^\n+/, "")
-    if (!text) return undefined
-    return { content: [...content, { type: "text", text }], ...(structuredContent !== undefined && { structuredContent: structuredContent as never }) }
-  } finally {
-    await within(timeoutMS.hook, instance.turns.toolEnded(session))
-  }
 }
 
 function isAnswer(message: Message): message is Message & AssistantMessage {

@@ -3,7 +3,7 @@ import { withBreakpoint } from "./breakpoint.ts"
 import { registerCommands } from "./commands.ts"
 import { beforeCompact } from "./compaction.ts"
 import { context } from "./context.ts"
-import { forward, messageEnd, toolResult } from "./events.ts"
+import { forward, messageEnd } from "./events.ts"
 import { instanceOf, leaveHome } from "./home.ts"
 import type { Instance } from "./instance.ts"
 import { nameOf } from "./limits.ts"
@@ -19,7 +19,6 @@ import type {
   Pi,
   SessionShutdown,
   SessionStart,
-  ToolResultEvent,
 } from "./pi.ts"
 import { registerTools } from "./tools.ts"
 
@@ -116,10 +115,6 @@ export function handlers(pi: Pi) {
 
     message_end<M extends Message>({ message }: { message: M }, ctx: Context): Promise<{ message: M } | undefined> {
       return guarded("message_end", (instance) => messageEnd(instance, message, ctx))
-    },
-
-    tool_result<B extends { type: string }>(event: ToolResultEvent & { content: B[] }, ctx: Context) {
-      return guarded("tool_result", (instance) => toolResult(instance, event, ctx))
     },
 
     session_before_compact(event: BeforeCompact, ctx: Context) {

@@ -147,17 +147,6 @@ export interface BeforeProviderRequest {
   payload: unknown
 }
 
-export interface ToolResultEvent {
-  toolName: string
-  toolCallId: string
-  input: Record<string, unknown>
-  content: Array<{ type: string }>
-  /** From 1.0 on: set if another tool made the call. The model sees only the result of that tool. */
-  parentToolCallId?: string
-  /** From 1.0 on. It is lost unless a handler returns it together with the content. */
-  structuredContent?: unknown
-}
-
 /** From 0.87 on. Idle refreshes keep the cached prefix of a session warm. */
 export interface CacheWarmingDecision {
   action: "warm" | "stop"

@@ -112,7 +112,7 @@ test("a session that never had a good pass goes out as Pi made it while there is
 })
 
 test("where magicctx is switched off nothing is touched, and the user learns the reason once", async (t) => {
-  const { pi, received } = await load(t, { enabled: false, reason: "disabled in magicctx.jsonc", hooks: ["session/event", "tool/after"] })
+  const { pi, received } = await load(t, { enabled: false, reason: "disabled in magicctx.jsonc", hooks: ["session/event"] })
   const messages = [user("one")]
   assert.deepEqual(await pi.request(messages), { messages, isTouched: false })
   await pi.shutdown("new")
@@ -137,7 +137,6 @@ test("a handler that meets garbage changes nothing and does not throw, and one n
   assert.equal(await pi.emit("context", {}), undefined)
   assert.equal(await pi.emit("context_with_system", {}), undefined)
   assert.equal(await pi.emit("message_end", {}), undefined)
-  assert.equal(await pi.emit("tool_result", {}), undefined)
   assert.equal(await pi.emit("session_before_compact", {}), undefined)
   assert.equal(pi.notices.length, 1)
   assert.match(pi.notices[0]!, /does not know what this version of Pi does at context.*magicctx-host doctor/)

@@ -3,7 +3,6 @@ import { test } from "node:test"
 import { assistant, call, fake, load, mockModel, user } from "./fake-pi.ts"
 
 const text = (text: string) => ({ type: "text", text })
-const result = (more: object = {}) => ({ toolName: "bash", toolCallId: "c", input: { command: "ls" }, content: [text("one"), text("two")], isError: false, ...more })
 
 test("events reach the host in order, reduced to what it uses", async (t) => {
   const { pi, received } = await load(t, { hooks: ["session/event"] })
@@ -47,7 +46,6 @@ test("the host is called only for the optional hooks that it asked for", async (
   const { pi } = await load(t)
   const before = fake.entries().length
   assert.equal(await pi.emit("message_end", { message: assistant([text("a")]) }), undefined)
-  assert.equal(await pi.emit("tool_result", result()), undefined)
   await pi.emit("agent_end", { messages: [] })
   const ofTheScreen = ["session/status", "session/subscribe"] // the start of the session does not wait for these
   assert.deepEqual(fake.story().slice(before).filter((method) => !ofTheScreen.includes(method)), [])
@@ -65,29 +63,9 @@ test("a tag that the model has imitated comes off before Pi stores the text", as
   assert.equal(await pi.emit("message_end", { message: assistant([text("clean")]) }), undefined, "an unchanged message is not replaced")
 })
 
-test("a reminder becomes the last block of a result that nobody has seen yet", async (t) => {
-  const { pi, received } = await load(t, { hooks: ["tool/after"] }, { results: { "tool/after": { append: "\n\n<reminder>" } } })
-  assert.deepEqual(await pi.emit("tool_result", result()), { content: [text("one"), text("two"), text("<reminder>")] })
-  assert.deepEqual(received("tool/after")[0]!.params, { session: pi.session, tool: "bash", callId: "c", args: { command: "ls" }, output: "one\ntwo" })
-})
-
-// Since 1.0, if a handler returns only content, Pi drops the structured content.
-test("the structured content of a result stays with it", async (t) => {
-  const { pi } = await load(t, { hooks: ["tool/after"] }, { results: { "tool/after": { append: "more" } } })
-  const { structuredContent } = await pi.emit("tool_result", result({ structuredContent: { rows: 3 } }))
-  assert.deepEqual(structuredContent, { rows: 3 })
-})
-
-test("the model does not see the result of a nested call, so it gets no reminder", async (t) => {
-  const { pi, received } = await load(t, { hooks: ["tool/after"] }, { results: { "tool/after": { append: "more" } } })
-  assert.equal(await pi.emit("tool_result", result({ toolCallId: "c/1", parentToolCallId: "c" })), undefined)
-  assert.equal(received("tool/after").length, 0)
-})
-
-test("a host that fails changes neither results nor answers", async (t) => {
+test("a host that fails changes no answer", async (t) => {
   const error = { code: -32603, message: "scripted" }
-  const { pi } = await load(t, { hooks: ["tool/after", "text/complete"] }, { errors: { "tool/after": error, "text/complete": error } })
-  assert.equal(await pi.emit("tool_result", result()), undefined)
+  const { pi } = await load(t, { hooks: ["text/complete"] }, { errors: { "text/complete": error } })
   assert.equal(await pi.emit("message_end", { message: assistant([text("a")]) }), undefined)
 })
 

@@ -88,22 +88,7 @@ test("a notice of the host is shown", async (t) => {
   assert.deepEqual(pi.notices, ["info: hello"])
 })
 
-test("a message for the model waits for the end of a tool, and only then goes to Pi", async (t) => {
-  const { pi } = await load(t)
-  await pi.pass([user("one")]) // a turn runs
-  fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "note", reply: false, ignored: false, midTurn: true, key: "k" }] } })
-  const asking = instanceOf(pi.cwd).host.call("status", {}, { timeoutMS: 20_000 })
-  await fake.until(() => fake.received("status").length > 0)
-  assert.deepEqual(pi.sent, [])
-  while (pi.sent.length === 0) {
-    await pi.emit("tool_result", { toolName: "read", toolCallId: "c", input: {}, content: [] })
-    await new Promise(setImmediate)
-  }
-  await asking
-  assert.deepEqual(pi.sent, [{ message: { customType: "magicctx", content: "note", display: false, details: undefined }, options: { deliverAs: "steer" } }])
-})
-
-test("a message for the model waits for the end of the turn, if no tool ends", async (t) => {
+test("a message for the model waits for the end of the turn", async (t) => {
   const { pi } = await load(t)
   await pi.pass([user("one")])
   fake.follow({ ask: { status: ["message/send", { directory: pi.cwd, session: pi.session, text: "note", reply: true, ignored: false }] } })

@@ -99,7 +99,7 @@ function moved(patch: CompiledPatch, was: unknown, message: unknown, projection:
     places.set(index, place)
     if (place === "gone") continue
     const isRemoved = op.op === "remove" && op.path.length === 2
-    if (place === "unknown" || (place.hasChanged && !isRemoved && op.op !== "prepend")) return undefined
+    if (place === "unknown" || (place.hasChanged && !isRemoved && op.op !== "prepend" && op.op !== "append")) return undefined
     const path = [op.path[0]!, { name: String(place.index), index: place.index }, ...op.path.slice(2)]
     ;(isRemoved ? removed : inside).push({ ...op, path })
   }

@@ -30,7 +30,8 @@ export function compile(patch: readonly PatchOp[]): CompiledPatch {
         if (op.value === undefined) throw new PatchError(`${op.op} ${op.path} has no value`)
         break
       case "prepend":
-        if (typeof op.value !== "string") throw new PatchError(`prepend ${op.path} has no string`)
+      case "append":
+        if (typeof op.value !== "string") throw new PatchError(`${op.op} ${op.path} has no string`)
         break
       case "remove":
         break
@@ -129,8 +130,9 @@ function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: rea
   const before = member(target, path[last]!, earlier)
   switch (op) {
     case "prepend":
+    case "append":
       if (typeof before !== "string") throw missing(path)
-      return { target, name, value: (value as string) + before, before }
+      return { target, name, value: op === "prepend" ? (value as string) + before : before + (value as string), before }
     case "replace":
     case "remove":
       if (!isJSON(before)) throw missing(path)

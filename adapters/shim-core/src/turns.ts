@@ -1,8 +1,6 @@
-/** Which sessions have a running turn, and the work that waits for a pause in it. */
+/** Which sessions have a running turn, and the work that waits for its end. */
 export class Turns {
   private readonly busy = new Map<string, Array<() => void>>()
-  /** Work that waits until a tool of the session ends. */
-  private readonly waiting = new Map<string, Set<() => Promise<void>>>()
 
   /** Notes that a turn of the session runs. */
   turnRuns(session: string): void {
@@ -32,35 +30,5 @@ export class Turns {
     await this.idle(session)
     signal.throwIfAborted()
     await work()
-  }
-
-  /**
-   * Runs work after a tool of the session, while the harness still waits for that tool, or when no turn runs. The very
-   * next request then reads a message that work stores. If work stored the message between two steps, the request that
-   * is being made could miss it, but its answer would stand behind it. The request after that would find it in the
-   * middle of the messages that were already sent.
-   */
-  beforeNextRequest(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiting = this.waiting.get(session) ?? new Set()
-      this.waiting.set(session, waiting)
-      const run = async () => {
-        if (!waiting.delete(run)) return // the tool's end and the idle session both called run
-        if (waiting.size === 0) this.waiting.delete(session)
-        try {
-          signal.throwIfAborted()
-          resolve(await work())
-        } catch (err) {
-          reject(err)
-        }
-      }
-      waiting.add(run)
-      void this.idle(session).then(run)
-    })
-  }
-
-  /** A tool of the session has run. The harness waits until this resolves. */
-  async toolEnded(session: string): Promise<void> {
-    await Promise.all([...(this.waiting.get(session) ?? [])].map((run) => run()))
   }
 }

@@ -32,14 +32,14 @@ const unwritable = plan(Object.freeze({ text: "b" }), compile([{ op: "prepend", 
 
 test("operations that are planned together have the same effect as one after the other, or none", () => {
   let patched = 0
-  for (let seed = 0; seed < 3000; seed++) {
+  for (let seed = 0; seed < 3500; seed++) {
     const random = new Random(seed)
     const message = { a: random.json(4), b: [random.json(2), random.json(2)] }
     const step = () => random.pick(["a", "b", "c", "0", "1", "-"])
     const patch = Array.from({ length: 1 + random.below(4) }, (): PatchOp => {
       const path = "/" + [random.pick(["a", "b"]), step(), step()].slice(0, 1 + random.below(3)).join("/")
-      const op = random.pick(["add", "replace", "remove", "prepend"] as const)
-      return op === "remove" ? { op, path } : { op, path, value: op === "prepend" ? "§1§ " : random.json(2) }
+      const op = random.pick(["add", "replace", "remove", "prepend", "append"] as const)
+      return op === "remove" ? { op, path } : { op, path, value: op === "prepend" || op === "append" ? "§1§ " : random.json(2) }
     })
     const oneByOne = clone(message)
     try {

@@ -10,7 +10,6 @@ export const Method = {
   ChatMessage: "session/chatMessage",
   TextComplete: "text/complete",
   ToolBefore: "tool/before",
-  ToolAfter: "tool/after",
   ToolExecute: "tool/execute",
   CommandExecute: "command/execute",
   Cancel: "$/cancelRequest",
@@ -512,21 +511,6 @@ export interface MessageSendParams {
   reply: boolean
   /** ignored hides the message from the model. */
   ignored: boolean
-  /**
-   * synthetic says that the user did not write the message. Whenever the model reads the message, the harness
-   * shows it the text unchanged.
-   */
-  synthetic?: boolean
-  /**
-   * midTurn allows the shim to store the message while a turn runs; the turn's next step then reads it.
-   * Otherwise the shim waits until no turn runs.
-   */
-  midTurn?: boolean
-  /**
-   * key identifies a message that its session must get only once. A host that died may have sent the message
-   * already, so a later host may send it again.
-   */
-  key?: string
 }
 
 /** Model identifies a model of a provider. */
@@ -602,13 +586,13 @@ export interface NotifyShowParams {
 
 /**
  * Patch is a sequence of operations on one raw message: RFC 6902 restricted to add, remove and replace, and
- * our own operation prepend.
+ * our own operations prepend and append.
  */
 export type Patch = PatchOp[]
 
 /** PatchOp is one operation. Path is a JSON Pointer (RFC 6901) into the message. */
 export interface PatchOp {
-  op: "add" | "remove" | "replace" | "prepend"
+  op: "add" | "remove" | "replace" | "prepend" | "append"
   path: string
   value?: unknown
 }
@@ -905,20 +889,6 @@ export interface TokensBySource {
   dropped: number
 }
 
-/** ToolAfterParams reports a tool call after it has run. */
-export interface ToolAfterParams {
-  session: string
-  tool: string
-  callId: string
-  args: unknown
-  output: string
-}
-
-/** ToolAfterResult holds a text that the harness appends to the stored output, for example a reminder. */
-export interface ToolAfterResult {
-  append?: string
-}
-
 /** ToolBeforeParams reports a tool call before it runs. */
 export interface ToolBeforeParams {
   session: string
@@ -1070,7 +1040,6 @@ export interface HostCalls {
   "shutdown": { params: ShutdownParams; result: Empty }
   "status": { params: StatusParams; result: StatusResult }
   "text/complete": { params: TextCompleteParams; result: TextCompleteResult }
-  "tool/after": { params: ToolAfterParams; result: ToolAfterResult }
   "tool/before": { params: ToolBeforeParams; result: ToolBeforeResult }
   "tool/execute": { params: ToolExecuteParams; result: ToolExecuteResult }
   "version": { params: VersionParams; result: VersionResult }

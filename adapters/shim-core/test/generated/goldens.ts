@@ -641,17 +641,6 @@ export const hostCalls: HostCalls = {
   }, result: {
     "text": "Done."
   } },
-  "tool/after": { params: {
-    "session": "ses_1",
-    "tool": "read",
-    "callId": "call_1",
-    "args": {
-      "path": "a.go"
-    },
-    "output": "package a"
-  }, result: {
-    "append": "\nRemember to drop."
-  } },
   "tool/before": { params: {
     "session": "ses_1",
     "tool": "read",
@@ -771,12 +760,9 @@ export const shimCalls: ShimCalls = {
   "message/send": { params: {
     "directory": "/p",
     "session": "ses_1",
-    "text": "Much could be dropped.",
+    "text": "This session is summarised.",
     "reply": true,
-    "ignored": true,
-    "synthetic": true,
-    "midTurn": true,
-    "key": "nudge-1"
+    "ignored": true
   }, result: {} },
   "models/limits": { params: {
     "directory": "/p",
@@ -1030,7 +1016,6 @@ export const goldenFiles: Record<string, string> = {
   "shutdown": "method/shutdown.json",
   "status": "method/status.json",
   "text/complete": "method/text.complete.json",
-  "tool/after": "method/tool.after.json",
   "tool/before": "method/tool.before.json",
   "tool/execute": "method/tool.execute.json",
   "version": "method/version.json",
