@@ -226,9 +226,9 @@ type Agent struct {
 	// Disable turns the agent off.
 	Disable bool `json:"disable" jsonschema:"default=false" project:"on"`
 	// Model is "provider/model". Empty means the session's model.
-	Model string `json:"model,omitempty" project:"trusted"`
+	Model string `json:"model,omitempty" jsonschema:"pattern=^([^/ ]+/.*[^/ ])?$,example=anthropic/claude-haiku-4-5" project:"trusted"`
 	// FallbackModels are tried in order when the model fails.
-	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array" project:"trusted"`
+	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array,pattern=^([^/ ]+/.*[^/ ])?$,example=anthropic/claude-haiku-4-5" project:"trusted"`
 	// Variant is a variant of the model that the harness defines.
 	Variant string `json:"variant,omitempty" project:"trusted" effect:"none"`
 	// Temperature is the sampling temperature.
