@@ -22,6 +22,8 @@ type History struct {
 	Updates  []history.MemoryUpdate
 	// BudgetTokens is the budget of the compartments in the baseline, 0 for the default.
 	BudgetTokens int
+	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
+	MemoryTokens int
 	// Marker is the first message of the harness's array, if the host's compaction
 	// marker hides the messages before it. Without a marker it is zero.
 	Marker history.CoveredEnd
@@ -135,7 +137,7 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 		h := r.History
 		text := history.Baseline(history.BaselineInput{
 			Docs: h.Docs, Profile: h.Profile, Memories: h.Memories, Compartments: shown,
-			HistoryBudget: h.BudgetTokens, FoldedAt: r.Now, CountText: s.CountText,
+			HistoryBudget: h.BudgetTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
 		next.Acknowledgement, next.InBaseline, next.FoldedAt = history.Acknowledgement, len(shown), r.Now
@@ -159,7 +161,7 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
-		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, CountText: s.CountText,
+		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
 		Memories: since(h.Memories, next.MemoryMark, func(m history.Memory) int64 { return m.ID }),
 		Updates:  since(h.Updates, next.UpdateMark, func(u history.MemoryUpdate) int64 { return u.ID }),
 	})

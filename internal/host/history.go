@@ -57,6 +57,7 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 		BudgetTokens: history.HistoryBudget(r.Counting.Model.OwnTokens(r.LimitTokens), r.Threshold, share),
 		Marker:       s.chronicle.markers.begin(),
 		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
+		MemoryTokens: ps.config.Memory.InjectionBudgetTokens,
 		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
 }
