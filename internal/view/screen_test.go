@@ -76,7 +76,7 @@ func historied(st schema.SessionStatus) *schema.StatusResult {
 	all := statusOf(2)
 	all.Sessions[0] = st
 	if st.History.IsOverdue {
-		all.Warnings = []schema.Warning{{Source: "history", Directory: st.Directory, Message: "the history of session " + st.Session + " has waited for 8 passes to be summarised"}}
+		all.Warnings = []schema.Warning{{Source: "history", Directory: st.Directory, Message: "the history of session " + st.Session + " has waited for 8 requests to be summarised"}}
 	}
 	return all
 }
