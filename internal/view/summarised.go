@@ -28,6 +28,9 @@ func (s *screen) historyFacts(st schema.SessionStatus) {
 	}
 }
 
+// poorFidelity is the fidelity below which summaries have lost more than they hold.
+const poorFidelity = 0.5
+
 // historyFaults names the reasons why the historian does not summarise the history as it should.
 func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	h := st.History
@@ -37,6 +40,9 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	var faults []string
 	if h.IsOverdue {
 		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "request")))
+	}
+	if h.Compartments > 0 && h.Fidelity < poorFidelity {
+		faults = append(faults, fmt.Sprintf("the summaries hold %s of the details: name a better model in historian.model, then /ctx-recomp makes them again", format.Percent(h.Fidelity)))
 	}
 	if h.Failures > 0 {
 		text := fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)), format.Clean(h.LastError))

@@ -196,7 +196,7 @@ func TestOutcomeNote(t *testing.T) {
 		"": {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
 		"cost $0.054, saved $2.26, paid off at request 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
 		"cost $0, saved $0.10, paid off at request 3":      {Gain: 0.1, PaidOffAt: 3},
-		"cost $0.019, saved $0.0065, did not pay off":   {Cost: 0.0194, Gain: 0.0065},
+		"cost $0.019, saved $0.0065, did not pay off":      {Cost: 0.0194, Gain: 0.0065},
 	} {
 		if got := OutcomeNote(o); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)
