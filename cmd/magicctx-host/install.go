@@ -123,6 +123,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	plan.Notes = append(plan.Notes, farewell(ctx, place)...)
 	if err := cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin.", place.Harness.Name)); err != nil || cmd.DryRun || cmd.Project {
 		return err
 	}
