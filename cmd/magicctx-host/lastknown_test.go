@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,5 +83,22 @@ func TestSizeWithoutMagicctx(t *testing.T) {
 		if got := sizeWithout(s); got != want {
 			t.Errorf("%d tokens, want %d", got, want)
 		}
+	}
+}
+
+// install for all projects finds another context plugin of the current project.
+func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
+	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Setenv("OPENCODE_CONFIG", "")
+	t.Setenv("OPENCODE_CONFIG_DIR", "")
+	t.Chdir(project)
+	if err := os.WriteFile(filepath.Join(project, "opencode.json"), []byte(`{"plugin": ["@tarquinen/opencode-dcp"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := runReal(t, "install", "opencode", "--dry-run", "--data-dir", dir)
+	if code != exitOK || !strings.Contains(out, "Not in this project: ") || !strings.Contains(out, "@tarquinen/opencode-dcp prunes the same messages") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
 	}
 }
