@@ -113,7 +113,6 @@ var bugIndex = []struct{ class, in, test, why string }{
 	{class: "H7", in: "history", test: "TestBugH7OpenCallNeverShrinksTheTail"},
 	{class: "H8", in: "history", test: "TestBugH8DeadCallBlocksNothing"},
 	{class: "H9", in: "history", test: "TestBugH9FirstCompartmentIsPossible"},
-	{class: "H10", in: "history", test: "TestBugH10ChangedSnapshotIsRenewedOnce"},
 	{class: "H13", in: "history", test: "TestBugH13ArrayBehindACompartmentEnds"},
 	{class: "H14", in: "history", test: "TestBugH14UnreadableMessageHidesNoOther"},
 	{class: "H15", in: "../store", test: "TestBugH15SequencesHaveNoGap"},

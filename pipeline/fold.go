@@ -25,6 +25,8 @@ type History struct {
 	// BudgetTokens is the budget of the compartments in the baseline, DocsTokens that of
 	// the documents. 0 stands for the default.
 	BudgetTokens, DocsTokens int
+	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
+	MemoryTokens int
 	// Refold asks the next bust for a fold, because the compartments were made again.
 	Refold bool
 }
@@ -198,7 +200,7 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 		h := r.History
 		text := history.Baseline(history.BaselineInput{
 			Docs: h.Docs, Profile: h.Profile, Memories: h.Memories, Compartments: shown,
-			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, FoldedAt: r.Now, CountText: s.CountText,
+			HistoryBudget: h.BudgetTokens, DocsBudget: h.DocsTokens, MemoryBudget: h.MemoryTokens, FoldedAt: r.Now, CountText: s.CountText,
 		})
 		next.Baseline, next.BaselineTokens = text.Text, text.Tokens+s.CountText(history.Acknowledgement)
 		next.Acknowledgement, next.InBaseline, next.FoldedAt = history.Acknowledgement, len(shown), r.Now
@@ -222,7 +224,7 @@ func (s *Session) fold(r Readings, shown []history.Compartment, reason FoldReaso
 func (s *Session) extend(r Readings, shown []history.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
-		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, CountText: s.CountText,
+		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
 		Memories: since(h.Memories, next.MemoryMark, func(m history.Memory) int64 { return m.ID }),
 		Updates:  since(h.Updates, next.UpdateMark, func(u history.MemoryUpdate) int64 { return u.ID }),
 	})

@@ -49,15 +49,15 @@ type Config struct {
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model. "auto" decides by the model's
 	// id. With "on", thinking is left out of requests once anything before it has changed; with "off" it stays.
 	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto" project:"trusted"`
-	// ExecuteThresholdPercentage is the share of the window, in percent, from which a pass may free space, for all models or by model: the high-water mark.
+	// ExecuteThresholdPercentage is the share of the window, in percent, from which magicctx may free space, for all models or by model: the high-water mark.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
 	// ExecuteThresholdTokens is the same threshold in tokens, by model. If the window is known, it overrides the percentage, and counts as at most 80
 	// % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
-	// LowMarkPercentage is the share of the window, in percent, down to which a pass under pressure frees space. With 0, the host chooses it from
+	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With 0, the host chooses it from
 	// prices and growth.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
-	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on passes that lose the provider's cache
+	// AutoDrop configures which content is dropped without a request by the model. It is dropped only on requests that lose the provider's cache
 	// anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest active tags that are not dropped while the provider's cache is alive. If the next prompt may not fit,
@@ -98,9 +98,9 @@ type Config struct {
 	// Command defines additional commands by name, over the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
-	// TransformTimeoutMS bounds one pass, in milliseconds.
+	// TransformTimeoutMS bounds the work before one request, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
-	// ResyncTimeoutMS bounds a pass for which the shim sends everything, in milliseconds.
+	// ResyncTimeoutMS bounds the work before a request for which the shim sends everything, in milliseconds.
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
 	// IdleExitMinutes is how long the host outlives its last client. User file only.
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080" project:"never"`
@@ -237,9 +237,9 @@ type Agent struct {
 	// Disable turns the agent off.
 	Disable bool `json:"disable" jsonschema:"default=false" project:"on"`
 	// Model is "provider/model". Empty means the session's model.
-	Model string `json:"model,omitempty" project:"trusted"`
+	Model string `json:"model,omitempty" jsonschema:"pattern=^([^/ ]+/.*[^/ ])?$,example=anthropic/claude-haiku-4-5" project:"trusted"`
 	// FallbackModels are tried in order when the model fails.
-	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array" project:"trusted"`
+	FallbackModels []string `json:"fallback_models,omitempty" bare:"list" jsonschema:"oneof_type=string;array,pattern=^([^/ ]+/.*[^/ ])?$,example=anthropic/claude-haiku-4-5" project:"trusted"`
 	// Variant is a variant of the model that the harness defines.
 	Variant string `json:"variant,omitempty" project:"trusted" effect:"none"`
 	// Temperature is the sampling temperature.

@@ -93,3 +93,15 @@ func (b *Browser) Compartments(key Key) (rows []CompartmentRow, err error) {
 	}
 	return rows, nil
 }
+
+//go:embed query/memory_list.sql
+var memoryListSQL string
+
+// Memories returns the memories of all projects that are not archived, by project and id.
+func (b *Browser) Memories() (all []MemoryRow, err error) {
+	err = scan(b.conn, memoryListSQL, func(row *sqlite3.Stmt) { all = append(all, readMemory(row)) })
+	if err != nil {
+		return nil, fmt.Errorf("list memories: %w", err)
+	}
+	return all, nil
+}

@@ -7,9 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // A MemoryRow is something that is known about a project, for example "tests run
@@ -159,26 +162,49 @@ func readMemory(s *sqlite3.Stmt) MemoryRow {
 // the memory does not exist. An update may also fail with ErrSameMemory.
 func (s *Store) ChangeMemory(ctx context.Context, ch MemoryChange) error {
 	err := s.update(ctx, func(tx *transaction) error {
-		now := s.clock.Now()
-		changed, err := changeMemory(tx, ch, now)
-		if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-			return ErrSameMemory
-		}
-		if err != nil {
-			return err
-		}
-		if changed == 0 {
-			return ErrUnknownMemory
-		}
-		_, err = tx.exec(`
-			INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`, ch.Project, ch.Kind, ch.Memory, ch.SupersededBy, ch.Category, ch.Content, now)
-		return err
+		return changeAndLog(tx, ch, s.clock.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("%s memory %d of project %s: %w", ch.Kind, ch.Memory, ch.Project, err)
 	}
 	return nil
+}
+
+// ForgetMemory deletes the memory with an id from the database in dir, and logs the change. A host may have the
+// database open. It fails with ErrUnknownMemory if there is no such memory. See file.Edit for the other errors.
+func ForgetMemory(ctx context.Context, dir string, id, at int64) (m MemoryRow, err error) {
+	err = file.Edit(ctx, dir, func(c *sqlite3.Conn) error {
+		all, err := (&Browser{c}).Memories()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(m MemoryRow) bool { return m.ID == id })
+		if i < 0 {
+			return fmt.Errorf("%w: number %d", ErrUnknownMemory, id)
+		}
+		m = all[i]
+		tx := &transaction{conn: c, prepared: make(statements)}
+		defer tx.prepared.close(c)
+		return changeAndLog(tx, MemoryChange{Project: m.Project, Kind: MemoryDelete, Memory: id}, at)
+	})
+	return m, err
+}
+
+func changeAndLog(tx *transaction, ch MemoryChange, now int64) error {
+	changed, err := changeMemory(tx, ch, now)
+	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
+		return ErrSameMemory
+	}
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		return ErrUnknownMemory
+	}
+	_, err = tx.exec(`
+		INSERT INTO memory_changes (project, kind, memory, superseded_by, category, content, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, ch.Project, ch.Kind, ch.Memory, ch.SupersededBy, ch.Category, ch.Content, now)
+	return err
 }
 
 func changeMemory(tx *transaction, ch MemoryChange, now int64) (changed int64, err error) {

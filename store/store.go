@@ -23,6 +23,7 @@ var (
 	ErrBusy          = file.ErrBusy
 	ErrCannotPersist = file.ErrCannotPersist
 	ErrDamaged       = file.ErrDamaged
+	ErrGone          = file.ErrGone
 )
 
 // A Store is the open database. On each machine, only one process at a time can have the store of a directory
@@ -72,6 +73,9 @@ func open(ctx context.Context, o Options, migrations []file.Migration) (*Store, 
 
 // Path returns the path of the database file.
 func (s *Store) Path() string { return s.file.Path() }
+
+// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened.
+func (s *Store) InPlace() error { return s.file.InPlace() }
 
 // SchemaVersion returns the schema version of the database, which is the newest
 // version that this build knows.

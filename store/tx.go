@@ -43,6 +43,9 @@ func (s statements) close(*sqlite3.Conn) error {
 // update runs f in one immediate write transaction. If f returns an error or panics, update rolls back;
 // otherwise it commits. f must not wait for anything but SQLite.
 func (s *Store) update(ctx context.Context, f func(*transaction) error) error {
+	if err := s.file.InPlace(); err != nil {
+		return err
+	}
 	return s.file.Explain(ctx, func() error {
 		conn, err := s.file.Writer().Conn(ctx)
 		if err != nil {

@@ -73,7 +73,28 @@ func (cmd *installCmd) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintf(s.out, "magicctx is installed in %s already; nothing to do.\n", format.Clean(plan.File))
 		return err
 	}
+	if !cmd.Project {
+		plan.Notes = append(plan.Notes, conflictsHere(ctx, place)...)
+	}
 	return cmd.carryOut(ctx, s, plan, fmt.Sprintf("Installed. Restart %s to load the plugin.", place.Harness.Name))
+}
+
+// conflictsHere names what the project in the current directory has that cannot work beside magicctx. It does not
+// stop an installation for all projects.
+func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
+	project, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	place.Project = project
+	found, err := install.Conflicts(ctx, place)
+	if err != nil { // the harness cannot read the project's file either
+		return nil
+	}
+	for _, c := range found {
+		notes = append(notes, fmt.Sprintf("Not in this project: %s: %s; magicctx cannot work beside it. To solve it, %s.", c.Where, c.Problem, c.Remedy))
+	}
+	return notes
 }
 
 // carried are the plugins in this program, and the loaders for projects.
@@ -123,6 +144,7 @@ func (cmd *uninstallCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	plan.Notes = append(plan.Notes, farewell(ctx, place)...)
 	if err := cmd.carryOut(ctx, s, plan, fmt.Sprintf("Removed. Restart %s to unload the plugin.", place.Harness.Name)); err != nil || cmd.DryRun || cmd.Project {
 		return err
 	}

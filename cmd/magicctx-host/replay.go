@@ -26,7 +26,7 @@ type replayCmd struct {
 	Trace   string `arg:"" optional:"" help:"Trace to replay, as recorded after magicctx-host trace on; may be compressed with gzip." type:"existingfile"`
 	Last    bool   `help:"Replay the newest recorded trace."`
 	JSON    bool   `help:"Print JSON."`
-	All     bool   `help:"Show every pass, not only the ones where something happened."`
+	All     bool   `help:"Show every request, not only the ones where something happened."`
 	HTML    string `name:"html" help:"Write one page for a browser to this file, which needs nothing else." type:"path" placeholder:"FILE"`
 	Mode    string `enum:",${modes}" default:"" help:"Replay in another mode: ${listed_modes}." placeholder:"MODE"`
 	Profile string `enum:",${profiles}" default:"" help:"Replay for a provider of another profile: ${listed_profiles}." placeholder:"NAME"`

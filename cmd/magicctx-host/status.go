@@ -37,8 +37,9 @@ type statusCmd struct {
 	Dropped bool   `help:"List what was dropped from the session: when, how much, and by which rule." xor:"way"`
 }
 
-// Run prints the status of the running host. It never starts a host.
-func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
+// Run prints the status of the running host. It never starts a host: if none runs, it prints the last known sessions,
+// and returns the error that no host runs.
+func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (err error) {
 	dir, err := cmd.resolve()
 	if err != nil {
 		return err
@@ -52,7 +53,11 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) error {
 	}
 	st, err := askHost(ctx, endpoint)
 	if errors.Is(err, daemon.ErrNoHost) {
-		return &exitError{exitNoHost, noHost(ctx, dir)}
+		away := &exitError{exitNoHost, noHost(ctx, dir)}
+		if st, err = lastKnown(ctx, dir); err != nil || len(st.Sessions) == 0 || cmd.Session != "" || cmd.Dropped {
+			return away
+		}
+		defer func() { err = errors.Join(err, away) }()
 	}
 	if err != nil {
 		return unanswered(dir, err)

@@ -6,9 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // traceVariable names a directory for traces. It overrides the setting of `trace on`.
@@ -80,23 +84,49 @@ func traceDirs(dataDir string) []string {
 	return dirs
 }
 
-// newestTrace returns the trace that began last. The name of a trace begins with the time in
-// milliseconds, and all times of this century have the same number of digits.
+// newestTrace returns the trace that began last, among those that hold a request to a model. If none does, it
+// returns the newest of all. The name of a trace begins with the time in milliseconds, and all times of this century
+// have the same number of digits.
 func newestTrace(dirs []string) (string, error) {
-	newest := ""
+	var traces []string
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for traces: %w", err)
 		}
 		for _, e := range entries {
-			if strings.Contains(e.Name(), ".jsonl") && e.Type().IsRegular() && (newest == "" || e.Name() > filepath.Base(newest)) {
-				newest = filepath.Join(dir, e.Name())
+			if strings.Contains(e.Name(), ".jsonl") && e.Type().IsRegular() {
+				traces = append(traces, filepath.Join(dir, e.Name()))
 			}
 		}
 	}
-	if newest == "" {
+	if len(traces) == 0 {
 		return "", fmt.Errorf("no trace in %s; magicctx-host trace on records the next session", strings.Join(dirs, " or "))
 	}
-	return newest, nil
+	slices.SortFunc(traces, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
+	if i := slices.IndexFunc(traces, hasRequest); i >= 0 {
+		return traces[i], nil
+	}
+	return traces[0], nil
+}
+
+// hasRequest reports whether a trace holds a request to a model. A harness that was only started has sent none.
+func hasRequest(trace string) bool {
+	f, err := os.Open(trace)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for frame, err := range rpc.ReadTrace(f) {
+		var m struct {
+			Method string `json:"method"`
+		}
+		if err != nil {
+			return false
+		}
+		if frame.From == rpc.FromShim && json.Unmarshal(frame.Body, &m) == nil && m.Method == schema.MethodTransform {
+			return true
+		}
+	}
+	return false
 }

@@ -29,6 +29,7 @@ func (c *checker) config(tree object) schema.Config {
 	c.requireBlock("dreamer", &cfg.Dreamer.Disable)
 	c.requireBlock("sidekick", &cfg.Sidekick.Disable)
 	c.completeEmbedding(&cfg.Embedding)
+	c.checkLowMark(&cfg)
 	return cfg
 }
 
@@ -37,9 +38,7 @@ func (c *checker) config(tree object) schema.Config {
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
-	known := make([]string, 0, len(fields))
 	for _, f := range fields {
-		known = append(known, f.name)
 		value, ok := raw[f.name]
 		if !ok && !f.rules.required {
 			continue
@@ -53,8 +52,8 @@ func (c *checker) object(at path, raw object, into reflect.Value) bool {
 		complete = complete && (taken || !f.rules.required)
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		if !slices.Contains(known, name) {
-			c.unknown(at.with(name), known)
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			c.unknown(at.with(name))
 		}
 	}
 	return complete
@@ -166,18 +165,25 @@ func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool)
 }
 
 // agent reads the block of a hidden agent. If one value is bad, the whole block is ignored: the rest of
-// it might run an expensive model.
+// it might run an expensive model. An agent that the block switches off stays off.
 func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	before := c.bad
 	c.value(at, raw, r, into)
 	if c.bad == before {
 		return
 	}
+	disable := into.FieldByName("Disable")
+	isOff := disable.Bool()
 	setDefaults(into)
+	disable.SetBool(isOff)
 	c.ignored = append(c.ignored, at[0])
 	c.forget(at[0])
 	from := c.origin(at)
-	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", from.place(at), at)})
+	message := fmt.Sprintf("%s: the whole block %s is ignored, because of its bad values", from.place(at), at)
+	if isOff {
+		message += "; it stays switched off"
+	}
+	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }
 
 // forget makes an ignored block count as absent.
@@ -229,6 +235,27 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 	}
 }
 
+// checkLowMark ignores a low mark that is not below the high mark of each model: a bust would free nothing, and
+// the next request would bust again.
+func (c *checker) checkLowMark(cfg *schema.Config) {
+	high := cfg.ExecuteThresholdPercentage
+	for _, model := range slices.Sorted(maps.Keys(high)) {
+		if cfg.LowMarkPercentage < high[model] {
+			continue
+		}
+		whose := ""
+		if model != "default" {
+			whose = " for " + model
+		}
+		at := path{"low_mark_percentage"}
+		from := c.origin(at)
+		w := Warning{File: from.file, Line: from.line(at), Key: at.String(), Value: compact(cfg.LowMarkPercentage), Allowed: "a number below execute_threshold_percentage"}
+		w.Message = fmt.Sprintf("%s: %s is %s, but takes %s, which is %g%s; ignored", from.place(at), at, w.Value, w.Allowed, high[model], whose)
+		c.warnings.add(w)
+		cfg.LowMarkPercentage = 0
+	}
+}
+
 // localModel is the embedding model of the original plugin, so that stored vectors stay comparable.
 const localModel = "Xenova/all-MiniLM-L6-v2"
 
@@ -260,22 +287,31 @@ func reason(at path, raw any) string {
 		share := raw.(float64)
 		return fmt.Sprintf(" (it is a percentage: a share of %.4g is written %.4g)", share, share*100)
 	}
+	if text, ok := raw.(string); ok && text != "" && isModel(at) {
+		return " (the name of the provider comes first)"
+	}
 	return because[at.String()]
+}
+
+// isModel reports whether the path leads to a model of a hidden agent.
+func isModel(at path) bool {
+	return len(at) > 1 && (at[1] == "model" || at[1] == "fallback_models")
 }
 
 // because holds the reasons of the limits that users ask about.
 var because = map[string]string{
-	"execute_threshold_percentage": " (above 80 there is no room left before the pass must fold whatever the moment)",
+	"execute_threshold_percentage": " (above 80 too little room is left before a request may no longer fit)",
 }
 
-func (c *checker) unknown(at path, known []string) {
+// unknown warns about a key that its object does not have.
+func (c *checker) unknown(at path) {
 	if c.warnings.full() {
 		return
 	}
 	from := c.origin(at)
 	message := fmt.Sprintf("%s: %s is not a known key", from.place(at), at)
-	if name := nearest(at[len(at)-1], known); name != "" {
-		message += fmt.Sprintf("; did you mean %s?", name)
+	if meant := meantKey(at); meant != nil {
+		message += fmt.Sprintf("; did you mean %s?", meant)
 	}
 	c.warnings.add(Warning{File: from.file, Line: from.line(at), Key: at.String(), Message: message})
 }

@@ -17,15 +17,24 @@ import (
 // nothing outside of the packages that load the configuration reads its field. install leaves a key with the
 // tag out of the settings that it creates, and a user who sets such a key gets a warning.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
-	read := fieldsThatAreRead(t, "../..")
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[schema.Config]()) {
-		switch f.Name {
+	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
+}
+
+// checkEffects compares the tags of a struct's fields, and of the structs in it, with the fields that are read. If a
+// field with the tag is a struct, no tag within it counts.
+func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.Type) {
+	t.Helper()
+	for _, f := range fieldsOf(of) {
+		name := prefix + of.FieldByIndex(f.index).Name
+		switch name {
 		case "Schema", "TrustedProjects": // for editors, and for this package
 			continue
 		}
-		isMarked := f.Tag.Get("effect") == "none"
-		if isMarked == read[f.Name] {
-			t.Errorf("%s: a package reads it is %t, and its tag says that it has no effect is %t", f.Name, read[f.Name], isMarked)
+		if f.rules.hasNoEffect == read[name] {
+			t.Errorf("%s: a package reads it is %t, and its tag says that it has no effect is %t", name, read[name], f.rules.hasNoEffect)
+		}
+		if inner := of.FieldByIndex(f.index).Type; inner.Kind() == reflect.Struct && !f.rules.hasNoEffect {
+			checkEffects(t, read, name+".", inner)
 		}
 	}
 }
@@ -33,10 +42,12 @@ func TestKeysWithoutEffectAreMarked(t *testing.T) {
 // configNames are the names that the sources give to a schema.Config.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
-// fieldsThatAreRead returns the names x of all selectors c.x in which c is a name of a configuration.
+// fieldsThatAreRead returns the names x of all selectors c.x in which c is a name of a configuration. A key
+// within a block has a name such as "AutoDrop.Duplicates". A function may also take a block and read its fields, so
+// if a whole block is read, each field of it counts whose name is in any selector.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
-	read := map[string]bool{}
+	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, dir := range []string{"cmd", "internal/host", "internal/doctor", "internal/replay", "pipeline", "store", "rpc"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, entry fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -47,8 +58,18 @@ func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 				return err
 			}
 			ast.Inspect(tree, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok && isConfig(s.X) {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				selected[s.Sel.Name] = true
+				if isConfig(s.X) {
 					read[s.Sel.Name] = true
+					whole[s.Sel.Name]++
+				}
+				if block, ok := s.X.(*ast.SelectorExpr); ok && isConfig(block.X) {
+					read[block.Sel.Name+"."+s.Sel.Name] = true
+					whole[block.Sel.Name]--
 				}
 				return true
 			})
@@ -56,6 +77,20 @@ func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	for _, block := range reflect.VisibleFields(reflect.TypeFor[schema.Config]()) {
+		if block.Type.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(block.Type) {
+			name, isWhole := block.Name+"."+f.Name, whole[block.Name] > 0
+			if len(f.Index) > 1 { // a field of an embedded block, for example of Agent in Historian
+				isWhole = isWhole || read[block.Name+"."+block.Type.FieldByIndex(f.Index[:1]).Name]
+			}
+			if isWhole && f.Tag.Get("effect") != "none" { // the names of fields with the tag are common words
+				read[name] = read[name] || selected[f.Name]
+			}
 		}
 	}
 	return read

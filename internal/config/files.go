@@ -103,10 +103,15 @@ func (l *loader) read(candidates []string) level {
 		}
 		l.warnShadowed(file, candidates[i+1:])
 		lv := level{file: file}
-		if lv.tree, lv.lines, err = parseFile(file); err != nil {
+		var repeated []repeatedKey
+		if lv.tree, lv.lines, repeated, err = parseFile(file); err != nil {
 			l.warnings.add(Warning{File: file, Message: fmt.Sprintf("%s: %v; the file is ignored", file, err)})
 			return lv
 		}
+		for _, k := range repeated {
+			l.warnKey(&lv, k.at, fmt.Sprintf("stands here and in line %d; where the two differ, this one counts", k.first))
+		}
+		l.warnModelNames(&lv)
 		lv.named = make(map[string]bool, len(lv.tree))
 		for key := range lv.tree {
 			lv.named[key] = true
@@ -130,35 +135,49 @@ func (l *loader) warnShadowed(file string, others []string) {
 	}
 }
 
-// parseFile returns the settings in a file, and the line of each key by its path.
-func parseFile(file string) (object, map[string]int, error) {
+// A repeatedKey is a key that stands more than once in its object. first is the line of the first one.
+type repeatedKey struct {
+	at    path
+	first int
+}
+
+// parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. Of a
+// repeated key, the last value counts. Repeated objects are merged, for example two objects "memory".
+func parseFile(file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
 	data, err := regular.Read(file, maxFileBytes)
 	if err != nil {
-		return nil, nil, withoutPath(err)
+		return nil, nil, nil, withoutPath(err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	document, err := jsonc.Parse(data)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	lines := jsonc.Lines(data, document)
 	document.Standardize()
 	var tree any
 	if err := json.Unmarshal(document.Pack(), &tree); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	settings, ok := tree.(object)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s where an object belongs", describe(tree))
+		return nil, nil, nil, fmt.Errorf("%s where an object belongs", describe(tree))
 	}
-	named := make(map[string]int, len(lines))
+	named = make(map[string]int, len(lines))
+	inRepeated := "" // the beginning of the paths within the newest repeated object
 	for _, l := range lines {
-		named[path(l.Path).String()] = l.Line
+		at := path(l.Path).String()
+		first, isRepeated := named[at]
+		named[at] = l.Line
+		if isRepeated && (inRepeated == "" || !strings.HasPrefix(at, inRepeated)) {
+			repeated = append(repeated, repeatedKey{at: l.Path, first: first})
+			inRepeated = at + "."
+		}
 	}
-	return settings, named, nil
+	return settings, named, repeated, nil
 }
 
 // withoutPath returns the cause of an error, for a message that names the path itself.

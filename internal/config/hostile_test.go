@@ -204,7 +204,11 @@ func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 		if math.IsInf(low, -1) {
 			low = 1
 		}
-		return low, r.max
+		high := low + (r.max-low)/2 // the greatest value may exceed that of another key
+		if typ.Kind() == reflect.Int {
+			high = math.Floor(high)
+		}
+		return low, high
 	case reflect.String:
 		return texts(r)
 	case reflect.Slice:
@@ -225,7 +229,7 @@ func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 }
 
 func texts(r rules) (a, b any) {
-	candidates := append(slices.Clone(r.enum), "a", "b", "1m", "1h", "on", "off", "#111111", "#222222", "01:00-02:00", "02:00-03:00", "[a-z]")
+	candidates := append(slices.Clone(r.enum), "a", "b", "a/a", "b/b", "1m", "1h", "on", "off", "#111111", "#222222", "01:00-02:00", "02:00-03:00", "[a-z]")
 	var valid []any
 	for _, c := range candidates {
 		if _, ok := r.scalar(c, reflect.TypeFor[string]()); ok {

@@ -1,9 +1,55 @@
 package config
 
-import "strings"
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/schema"
+)
 
 // maxTypo bounds the length of a key that is compared, because a hostile file may hold very long ones.
 const maxTypo = 64
+
+// meantKey returns the key that the author of an unknown key probably meant, or nil. It looks for a similar
+// name in the same object first, and then in all others: a key such as two_pass may stand in the wrong place. It
+// never returns a key that nothing reads.
+func meantKey(at path) path {
+	name, object := at[len(at)-1], at[:len(at)-1]
+	var here []string
+	elsewhere := make(map[string][]path) // by the last name of the key
+	for _, key := range keysWithEffect(nil, reflect.TypeFor[schema.Config]()) {
+		last := key[len(key)-1]
+		if slices.Equal(key[:len(key)-1], object) {
+			here = append(here, last)
+		}
+		elsewhere[last] = append(elsewhere[last], key)
+	}
+	if meant := nearest(name, here); meant != "" {
+		return object.with(meant)
+	}
+	maps.DeleteFunc(elsewhere, func(_ string, keys []path) bool { return len(keys) > 1 }) // for example "enabled"
+	if meant := nearest(name, slices.Sorted(maps.Keys(elsewhere))); meant != "" {
+		return elsewhere[meant][0]
+	}
+	return nil
+}
+
+// keysWithEffect returns the paths of all keys that the program reads, in a struct at a path and below.
+func keysWithEffect(at path, t reflect.Type) (all []path) {
+	for _, f := range fieldsOf(t) {
+		if f.rules.hasNoEffect {
+			continue
+		}
+		key := at.with(f.name)
+		all = append(all, key)
+		if inner := t.FieldByIndex(f.index).Type; inner.Kind() == reflect.Struct {
+			all = append(all, keysWithEffect(key, inner)...)
+		}
+	}
+	return all
+}
 
 // nearest returns the candidate that the author of name probably meant, or nothing.
 func nearest(name string, candidates []string) string {

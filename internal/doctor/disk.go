@@ -29,7 +29,7 @@ func (x *examination) disk(context.Context) {
 	}
 	switch enough := uint64(max(littleSpace, 2*database)); {
 	case free < tooLittleSpace:
-		x.fail("free some space: without it nothing can be stored and sessions pass unchanged", "%s are left for %s", format.Bytes(int64(free)), x.DataDir)
+		x.fail("free some space: without it nothing can be stored and prompts go out unchanged", "%s are left for %s", format.Bytes(int64(free)), x.DataDir)
 	case free < enough:
 		x.warn("free some space before the next update, which copies the database", "%s are left for %s", format.Bytes(int64(free)), x.DataDir)
 	default:

@@ -123,7 +123,7 @@ func Progress(first, last, done int) string {
 }
 
 // Count formats a number with its noun, for example "1 session", "2 sessions"
-// and "2 passes".
+// and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
 // InARow says how often something happened without an interruption, and how long ago the last time was if ago
@@ -139,8 +139,8 @@ func InARow(n int, ago string) string {
 	return text + last + ago + " ago"
 }
 
-// Plural returns the form of a noun that fits a number, for example "pass" for 1
-// and "passes" for 0 and 2.
+// Plural returns the form of a noun that fits a number, for example "bust" for 1
+// and "busts" for 0 and 2.
 func Plural(n int, noun string) string {
 	stem, endsInRY := strings.CutSuffix(noun, "ry")
 	switch {

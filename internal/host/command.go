@@ -149,7 +149,7 @@ func sentences(s schema.SessionStatus, now time.Time) []string {
 		if b.Removed > 0 {
 			text += ", removed " + format.Tokens(b.Removed)
 		}
-		lines = append(lines, text+fmt.Sprintf("; %s in %s.", format.Count(s.Busts, "bust"), format.Count(s.Passes, "pass")))
+		lines = append(lines, text+fmt.Sprintf("; %s in %s.", format.Count(s.Busts, "bust"), format.Count(s.Passes, "request")))
 	}
 	saved := "saving unknown, as this model has no price"
 	switch {

@@ -67,8 +67,9 @@ func (ps *pass) history(ctx context.Context, r pipeline.Readings) *pipeline.Hist
 	return &pipeline.History{
 		Compartments: s.chronicle.compartments, Withdrawn: s.chronicle.withdrawn, BudgetTokens: budget,
 		Docs: docs, DocsTokens: max(1, int(float64(budget)*ps.config.ProjectDocs.BudgetPercentage/100)),
-		Memories: memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
-		Refold:   s.chronicle.headGeneration != s.chronicle.end.Generation,
+		Memories:     memoriesFromRows(s.chronicle.memories, ps.config.Memory.Enabled),
+		MemoryTokens: ps.config.Memory.InjectionBudgetTokens,
+		Refold:       s.chronicle.headGeneration != s.chronicle.end.Generation,
 	}
 }
 

@@ -156,9 +156,12 @@ var defaultConfig = sync.OnceValue(config.Default)
 
 // warnings lists the problems that need a person's attention, worst first.
 func (h *Host) warnings() []schema.Warning {
+	if err := h.Store.InPlace(); err != nil { // a host without sessions at work would not notice
+		h.stored(err)
+	}
 	var all []schema.Warning
 	if reason := h.trouble.Load(); reason != nil {
-		all = append(all, schema.Warning{Source: "store", Message: "nothing can be stored, so sessions pass unchanged: " + *reason})
+		all = append(all, schema.Warning{Source: "store", Message: "nothing can be stored, so prompts go out unchanged: " + *reason})
 	}
 	if moved := h.Store.Recovered(); moved != "" {
 		all = append(all, schema.Warning{Source: "recovery", Message: "the database was damaged; it was moved to " + moved + " and an empty one took its place"})

@@ -184,6 +184,8 @@ func remedy(err error) string {
 		return "; give it to this user, or name another one with MAGIC_CONTEXT_DATA_DIR"
 	case errors.Is(err, store.ErrBusy):
 		return "; end the program that holds it"
+	case errors.Is(err, store.ErrGone):
+		return "; put it back, or go on with an empty one: the next session that starts creates it"
 	case errors.Is(err, store.ErrCannotPersist):
 		return "; make room on the disk, or the directory writable"
 	default:

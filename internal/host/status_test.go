@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +207,27 @@ func TestStatusWarnsOfAStoreThatTakesNothing(t *testing.T) {
 	h.host.stored(nil)
 	if got := h.status().Warnings; len(got) != 0 {
 		t.Errorf("still warns: %+v", got)
+	}
+}
+
+// A database that was deleted under the host is a failure, also if nothing is written, and after its return it is none.
+func TestStatusWarnsOfADeletedDatabase(t *testing.T) {
+	h := newHarness(t)
+	kept := h.store.Path() + ".kept"
+	if err := os.Rename(h.store.Path(), kept); err != nil {
+		t.Fatal(err)
+	}
+	st := h.status()
+	if st.Enabled || len(st.Warnings) != 1 || st.Warnings[0].Source != "store" || !strings.Contains(st.Warnings[0].Message, "was deleted while the host had it open; put it back") {
+		t.Errorf("enabled %t, warnings %+v", st.Enabled, st.Warnings)
+	}
+	if err := os.Rename(kept, h.store.Path()); err != nil {
+		t.Fatal(err)
+	}
+	h.user("u1", "hello")
+	h.pass()
+	if st := h.status(); !st.Enabled || len(st.Warnings) != 0 {
+		t.Errorf("the database is back: enabled %t, warnings %+v", st.Enabled, st.Warnings)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/schema"
@@ -77,7 +78,7 @@ func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warnin
 		if h == nil || !h.IsOverdue || now-st.LastPassAt > recently.Milliseconds() {
 			continue
 		}
-		text := fmt.Sprintf("the history of session %s has waited for %d passes to be summarised", st.Session, h.Waited)
+		text := fmt.Sprintf("the history of session %s has waited for %s to be summarised", st.Session, format.Count(h.Waited, "request"))
 		if h.LastError != "" {
 			text += "; the historian failed last because of: " + h.LastError
 		}

@@ -79,7 +79,7 @@ func TestOverdueHistoryIsAWarning(t *testing.T) {
 		return schema.SessionStatus{Session: "ses_1", Directory: "/p", LastPassAt: at, History: &schema.HistoryStatus{Waited: 7, IsOverdue: overdue, LastError: "a refusal"}}
 	}
 	all := historyWarnings([]schema.SessionStatus{st(true, now-1000), st(false, now), st(true, now-4_000_000), {}}, now)
-	if len(all) != 1 || all[0].Source != "history" || !strings.Contains(all[0].Message, "7 passes") || !strings.Contains(all[0].Message, "a refusal") {
+	if len(all) != 1 || all[0].Source != "history" || !strings.Contains(all[0].Message, "7 requests") || !strings.Contains(all[0].Message, "a refusal") {
 		t.Errorf("warnings %+v", all)
 	}
 }

@@ -360,7 +360,7 @@ func (ps *pass) commit(ctx context.Context) error {
 	ctx, cancel := ps.h.writing(ctx)
 	defer cancel()
 	if err := ps.h.Store.CommitPass(ctx, c); err != nil {
-		return fmt.Errorf("commit pass %d: %w", row.Passes, err)
+		return fmt.Errorf("store the decisions of request %d: %w", row.Passes, err)
 	}
 	s.unsaved, s.inherited, s.isUnstored, s.isNudgeNew = nil, nil, false, false
 	s.pause, s.wireTokens = ps.pauseBefore(), w.Tokens

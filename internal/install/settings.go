@@ -174,7 +174,10 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value,
 	}
 	definition, isReference := strings.CutPrefix(textAt(obj, "$ref"), "#/$defs/")
 	if !isReference {
-		return // a key without a default has no value to show
+		if example := exampleOf(field); example != "" { // a key without a default stays a comment if its block is uncommented
+			w.line("%s// %s: %s,", prefix, json.Quote(name), example)
+		}
+		return
 	}
 	w.line("%s%s: {", prefix, json.Quote(name))
 	for _, m := range objectAt(objectAt(w.definitions, definition), "properties").Members {
@@ -182,6 +185,20 @@ func (w *templateWriter) property(describe, prefix, name string, v hujson.Value,
 		w.property(prefix+"  ", prefix+"  ", inner, m.Value, field.Type)
 	}
 	w.line("%s},", prefix)
+}
+
+// exampleOf returns the example in a field's tag as JSON, empty if there is none.
+func exampleOf(f reflect.StructField) string {
+	for _, rule := range strings.Split(f.Tag.Get("jsonschema"), ",") {
+		example, ok := strings.CutPrefix(rule, "example=")
+		switch {
+		case ok && f.Type.Kind() == reflect.Slice:
+			return "[" + string(json.Quote(example)) + "]"
+		case ok:
+			return string(json.Quote(example))
+		}
+	}
+	return ""
 }
 
 // fieldNamed returns the field of a struct for a key.

@@ -44,6 +44,13 @@ func TestCreatedSettingsAreTheDefaults(t *testing.T) {
 		}
 	}
 
+	// A key without a default has an example.
+	for _, key := range []string{`// "model": "anthropic/claude-haiku-4-5"`, `// "fallback_models": ["anthropic/claude-haiku-4-5"]`} {
+		if !strings.Contains(content, key) {
+			t.Errorf("%s is missing:\n%s", key, content)
+		}
+	}
+
 	// The created file must not offer keys that no code reads.
 	for _, key := range []string{`"embedding"`, `"auto_update"`, `"sqlite"`, `"auto_search"`, `"thinking_level"`} {
 		if strings.Contains(content, key) {

@@ -63,7 +63,7 @@ func (s *screen) facts(st schema.SessionStatus) {
 		{"cache life", cacheLifeOf(st)},
 		{"last price", priceOf(st.LastPrice)},
 		{"thinking", thinkingOf(st)},
-		{"last pass", lastOf(st, s.now)},
+		{"last prompt", lastOf(st, s.now)},
 	} {
 		if f.text != "" {
 			s.fact(f.label, f.text)
@@ -184,7 +184,7 @@ func lastBustOf(st schema.SessionStatus, now time.Time) string {
 }
 
 func bustsOf(st schema.SessionStatus) string {
-	passes := format.Count(st.Passes, "pass")
+	passes := format.Count(st.Passes, "request")
 	if st.Busts == 0 {
 		return "none in " + passes
 	}

@@ -13,6 +13,7 @@ import (
 func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	var text, picture strings.Builder
 	st := statusOf(5)
+	st.Version = "0.1.0" // a version that people may have
 	st.Sessions[0] = summarised()
 	if err := PrintStatus(&text, *st, Page{Width: 96, Color: true, Now: noon}); err != nil {
 		t.Fatal(err)

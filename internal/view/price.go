@@ -12,7 +12,7 @@ import (
 const mostPasses = 999
 
 // Price describes what a bust costs and gains, for example "re-sends 12.9k,
-// removes 9.8k, pays off in 3 passes, 41 expected". It pays off only if the session goes on for so many passes
+// removes 9.8k, pays off in 3 requests, 41 expected". It pays off only if the session goes on for so many passes
 // before it must free space at any cost; that many are expected.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
@@ -24,8 +24,8 @@ func Price(b schema.BustPrice) string {
 	case n <= 0:
 		return text + ", pays off at once"
 	case n > mostPasses:
-		return text + fmt.Sprintf(", pays off in %d+ passes, %d expected", mostPasses, b.Forecast)
+		return text + fmt.Sprintf(", pays off in %d+ requests, %d expected", mostPasses, b.Forecast)
 	default:
-		return text + fmt.Sprintf(", pays off in %s, %d expected", format.Count(int(n), "pass"), b.Forecast)
+		return text + fmt.Sprintf(", pays off in %s, %d expected", format.Count(int(n), "request"), b.Forecast)
 	}
 }

@@ -152,13 +152,21 @@ func split(st schema.StatusResult) (broken, odd []string) {
 // header draws one line about the host.
 func (s *screen) header(st schema.StatusResult, isAway bool) {
 	facts := []string{" magicctx " + format.Clean(st.Version)}
-	if isAway {
+	if st.PID == 0 {
+		facts = append(facts, "no host runs: the last known sessions")
+	} else if isAway {
 		facts = append(facts, "away")
 	} else {
 		facts = append(facts, "up "+format.AgeOf(st.StartedAt, s.now))
 	}
 	if st.Saved != nil {
 		facts = append(facts, format.Saving(st.Saved.Money))
+	}
+	if st.PID == 0 {
+		name := cut(facts[0], s.width)
+		facts[0] = name
+		s.line(s.Paint(Strong, name) + cutRest(facts, s.width))
+		return
 	}
 	facts = append(facts, format.Count(max(st.KnownSessions, len(st.Sessions)), "session"), format.Count(st.HarnessClients(), "client"),
 		format.Bytes(st.MemoryBytes)+" memory", format.Bytes(st.StoreBytes)+" stored", fmt.Sprintf("process %d", st.PID))

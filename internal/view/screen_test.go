@@ -76,7 +76,7 @@ func historied(st schema.SessionStatus) *schema.StatusResult {
 	all := statusOf(2)
 	all.Sessions[0] = st
 	if st.History.IsOverdue {
-		all.Warnings = []schema.Warning{{Source: "history", Directory: st.Directory, Message: "the history of session " + st.Session + " has waited for 8 passes to be summarised"}}
+		all.Warnings = []schema.Warning{{Source: "history", Directory: st.Directory, Message: "the history of session " + st.Session + " has waited for 8 requests to be summarised"}}
 	}
 	return all
 }
@@ -295,6 +295,17 @@ func solid(text string) string {
 
 // barCells matches the lines of a bar.
 var barCells = regexp.MustCompile(`(?m)^ [█▓▒░%#=│·]+$`)
+
+// Summaries that have lost most details are a fault, and then the history is not healthy.
+func TestPoorSummariesAreNotHealthy(t *testing.T) {
+	for fidelity, isHealthy := range map[float64]bool{0: false, 0.49: false, 0.5: true, 1: true} {
+		st := summarised()
+		st.History.Fidelity = fidelity
+		if got := strings.HasPrefix(historyOf(st), "healthy"); got != isHealthy {
+			t.Errorf("fidelity %v: healthy is %t: %v", fidelity, got, historyFaults(st, noon))
+		}
+	}
+}
 
 func TestColourMeansSomething(t *testing.T) {
 	st := statusOf(1)

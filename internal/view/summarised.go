@@ -28,6 +28,9 @@ func (s *screen) historyFacts(st schema.SessionStatus) {
 	}
 }
 
+// poorFidelity is the fidelity below which summaries have lost more than they hold.
+const poorFidelity = 0.5
+
 // historyFaults names the reasons why the historian does not summarise the history as it should.
 func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	h := st.History
@@ -36,7 +39,10 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	}
 	var faults []string
 	if h.IsOverdue {
-		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "pass")))
+		faults = append(faults, fmt.Sprintf("history has waited for %s to be summarised", format.Count(h.Waited, "request")))
+	}
+	if h.Compartments > 0 && h.Fidelity < poorFidelity {
+		faults = append(faults, fmt.Sprintf("the summaries hold %s of the details: name a better model in historian.model, then /ctx-recomp makes them again", format.Percent(h.Fidelity)))
 	}
 	if h.Failures > 0 {
 		text := fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)), format.Clean(h.LastError))
@@ -48,9 +54,9 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 // retryOf says after how many passes a model is asked again, and that extracts stand in for its summaries
 // until then.
 func retryOf(passes int) string {
-	when := "with the next pass that needs it"
+	when := "with the next request that needs it"
 	if passes > 0 {
-		when = "in " + format.Count(passes, "pass")
+		when = "in " + format.Count(passes, "request")
 	}
 	return "a model is asked again " + when + "; a full window gets extracts without a model"
 }
@@ -92,11 +98,11 @@ func HistoryLines(head *schema.HeadStatus, h *schema.HistoryStatus) []string {
 			lines = append(lines, fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, ""), format.Clean(h.LastError)))
 		}
 		if h.IsOverdue {
-			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "pass")))
+			lines = append(lines, fmt.Sprintf("it has waited for %s to be summarised", format.Count(h.Waited, "request")))
 		}
 	}
 	if head != nil {
-		lines = append(lines, standsFor(head), fmt.Sprintf("epoch %d", head.Epoch), HeadSizes(*head))
+		lines = append(lines, standsFor(head), HeadSizes(*head))
 	}
 	return lines
 }
@@ -113,7 +119,7 @@ var foldReasons = map[string]string{
 	"memory-updates":      "because many memories had changed",
 	"delta-over-budget":   "because the delta was over its budget",
 	"delta-over-baseline": "because the delta was as large as the baseline",
-	"first-pass":          "with the first pass",
+	"first-pass":          "with the first request",
 }
 
 // FoldReason says in plain words why the head was folded. reason may be foreign text.
@@ -130,14 +136,14 @@ func headOf(h *schema.HeadStatus, now time.Time) string {
 		return ""
 	}
 	text := strings.TrimPrefix(standsFor(h), "the head ")
-	text += fmt.Sprintf("; epoch %d, folded %s ago %s", h.Epoch, format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
+	text += fmt.Sprintf("; made anew %s ago %s", format.AgeOf(h.FoldedAt, now), FoldReason(h.FoldReason))
 	text += "; " + HeadSizes(*h)
 	var folds []string
 	for _, f := range h.Folds {
 		folds = append(folds, fmt.Sprintf("%s %d", format.Clean(f.Cause), f.Count))
 	}
 	if len(folds) > 0 {
-		text += "; folds: " + strings.Join(folds, ", ")
+		text += "; made anew: " + strings.Join(folds, ", ")
 	}
 	return text
 }

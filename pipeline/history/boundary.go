@@ -21,7 +21,6 @@ func (s Situation) Snapshot(r Request) Snapshot {
 		d.planIncremental()
 	}
 	d.limitRun()
-	d.identify()
 	return d.out
 }
 
@@ -157,13 +156,4 @@ func (d *division) limitRun() {
 	o.Tokens = d.Messages.Tokens(d.uncovered, o.End)
 	o.Reads = d.Messages.Reads(d.uncovered, o.End)
 	o.Oversize = o.Reads > o.Cap
-}
-
-func (d *division) identify() {
-	o, m := &d.out, d.Messages
-	o.StartKey, o.LastKey, o.TailKey = m.key(o.Start), m.key(o.Last), m.key(o.TailStart)
-	if o.End > o.Start {
-		o.EndKey = m.key(o.End - 1)
-	}
-	o.Fingerprint = fingerprint(m, o.Start, o.End)
 }

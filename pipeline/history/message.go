@@ -1,9 +1,6 @@
 package history
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -32,9 +29,6 @@ type Message struct {
 	// of an attached file.
 	Others []transcript.Said
 	Calls  []Call
-	// Digest identifies the content. It does not depend on ids and times of parts, so
-	// it is the same in the harness's array and in its database.
-	Digest uint64
 }
 
 // A Call is the half of a tool arc that a message holds, or the whole arc.
@@ -50,7 +44,7 @@ type Call struct {
 // tokens. A message that the harness keeps from the provider has no texts and no calls:
 // a historian is a provider's model, too.
 func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
-	out := Message{Ordinal: ordinal, Key: m.Key, Role: m.Role, Tokens: tokens, Digest: digestOf(m)}
+	out := Message{Ordinal: ordinal, Key: m.Key, Role: m.Role, Tokens: tokens}
 	if m.Hidden {
 		return out
 	}
@@ -96,46 +90,3 @@ func isNoSpace(r rune) bool { return !text.IsJSSpace(r) }
 
 // IsPrompt reports whether a user has said something in the message.
 func (m *Message) IsPrompt() bool { return m.Role == transcript.User && len(m.Texts) > 0 }
-
-// digestOf hashes the content of a message that can reach a model. Lengths are part of
-// the hash, so that two neighbouring texts do not hash like one.
-func digestOf(m *transcript.Message) uint64 {
-	d := digest{sha256.New()}
-	d.add(string(m.Role))
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Hidden && p.Kind != transcript.Reasoning {
-			continue // a step mark, or an ignored notice that comes and goes
-		}
-		d.number(int(p.Kind))
-		d.add(p.Text)
-		d.add(p.Name)
-		d.add(p.CallID)
-		d.add(p.URL)
-		d.bytes(p.Input)
-		d.bytes(p.Attachments)
-		d.bytes(p.Raw)
-		if p.HasResult() {
-			d.number(1)
-		}
-	}
-	return d.sum()
-}
-
-// A digest writes values with their lengths into a hash.
-type digest struct{ hash.Hash }
-
-func (d digest) add(s string) { d.bytes([]byte(s)) }
-
-func (d digest) bytes(b []byte) {
-	d.number(len(b))
-	d.Write(b)
-}
-
-func (d digest) number(n int) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(n))
-	d.Write(b[:])
-}
-
-func (d digest) sum() uint64 { return binary.LittleEndian.Uint64(d.Sum(nil)) }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,28 +84,6 @@ func TestExcludedCommandStaysPrivate(t *testing.T) {
 	m := transcript.Pi{}.Decode(json.Value(`{"id":"p","message":{"role":"bashExecution","command":"cat key","output":"secret","excludeFromContext":true}}`))
 	if got := MessageOf(&m, 1, 10); len(got.Texts)+len(got.Calls) > 0 {
 		t.Errorf("the historian would read %+v", got)
-	}
-}
-
-// The digest depends on all content, and on nothing else.
-func TestDigest(t *testing.T) {
-	const first = `{"info":{"id":"m","role":"assistant","time":{"created":1}},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`
-	digest := func(raw string) uint64 { return MessageOf(decode(raw), 1, 1).Digest }
-	for name, c := range map[string]struct {
-		raw  string
-		same bool
-	}{
-		"other ids and times": {`{"info":{"id":"n","role":"assistant","time":{"created":2}},"parts":[{"id":"q1","type":"text","text":"ab"},{"type":"step-finish"},{"id":"q2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`, true},
-		"same length":         {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ac"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`, false},
-		"other input":         {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":2},"output":"out"}}]}`, false},
-		"other result":        {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"tuo"}}]}`, false},
-		"no result":           {`{"info":{"id":"m","role":"assistant"},"parts":[{"id":"p1","type":"text","text":"ab"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"running","input":{"a":1}}}]}`, false},
-		"other border":        {strings.Replace(strings.Replace(first, `"read"`, `"rea"`, 1), `"callID":"c"`, `"callID":"dc"`, 1), false},
-		"two texts":           {`{"info":{"id":"m","role":"assistant"},"parts":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"id":"p2","type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{"a":1},"output":"out"}}]}`, false},
-	} {
-		if got := digest(c.raw) == digest(first); got != c.same {
-			t.Errorf("%s: same digest: %v, want %v", name, got, c.same)
-		}
 	}
 }
 

@@ -69,14 +69,6 @@ func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// key returns the key of the message with an ordinal, empty if there is none.
-func (m *Messages) key(ordinal int) string {
-	if msg := m.At(ordinal); msg != nil {
-		return msg.Key
-	}
-	return ""
-}
-
 // suffixStart returns the greatest ordinal from which on the messages have at least the
 // given number of tokens together. It returns 1 if all messages together have fewer.
 func (m *Messages) suffixStart(tokens int) int {

@@ -65,11 +65,6 @@ type Snapshot struct {
 	// this run may not summarise. TailStart begins the protected tail. Last is the
 	// newest message.
 	Start, End, TailStart, Last int
-	// The keys of the messages at Start, End-1, TailStart and Last. A key is empty if
-	// there is no such message.
-	StartKey, EndKey, TailKey, LastKey string
-	// Fingerprint identifies the content of the eligible messages.
-	Fingerprint uint64
 
 	Reason TailReason
 	// Target is the size in tokens that the protected tail should have. Tokens
@@ -86,56 +81,3 @@ type Snapshot struct {
 
 // IsRunnable reports whether there is anything to summarise that is worth a run.
 func (s *Snapshot) IsRunnable() bool { return s.TailStart > s.Start && s.End > s.Start }
-
-// A Staleness says why a snapshot no longer holds. It is empty if the snapshot still
-// holds.
-type Staleness string
-
-// The reasons why a snapshot no longer holds.
-const (
-	// LimitChanged: the session now uses a model with another limit, so that all sizes
-	// of the snapshot are wrong.
-	LimitChanged Staleness = "model-or-limit-changed"
-	// HistoryChanged: a message was changed or removed, or a compartment was published.
-	HistoryChanged Staleness = "stale-snapshot"
-	// NothingLeft: the history changed, and nothing is eligible now.
-	NothingLeft Staleness = "nothing-eligible"
-)
-
-// Staleness compares a snapshot with the situation at a later moment. Messages that came
-// since do not make it stale.
-func (s *Snapshot) Staleness(now Situation) Staleness {
-	m := now.Messages
-	same := func(ordinal int, key string) bool { return m.key(ordinal) == key }
-	switch {
-	case now.Limit != s.Limit:
-		return LimitChanged
-	case FirstUncovered(now.Covered) != s.Start, m.Total() < s.Last,
-		s.Start <= s.Last && !same(s.Start, s.StartKey),
-		s.TailStart <= s.Last && !same(s.TailStart, s.TailKey),
-		!same(s.Last, s.LastKey),
-		s.End > s.Start && !same(s.End-1, s.EndKey),
-		fingerprint(m, s.Start, s.End) != s.Fingerprint:
-		return HistoryChanged
-	}
-	return ""
-}
-
-// Renew returns the snapshot that a run may use, at the moment when it begins. If the
-// history has changed since s was taken, Renew takes a new snapshot for the same request,
-// once: the newest message of a running session changes all the time, and without the
-// second look no run would ever begin (class H10 in docs/defects.md). If no run may
-// begin, the staleness says why.
-func (s *Snapshot) Renew(now Situation) (Snapshot, Staleness) {
-	switch s.Staleness(now) {
-	case "":
-		return *s, ""
-	case LimitChanged:
-		return Snapshot{}, LimitChanged
-	}
-	again := now.Snapshot(s.Request)
-	if !again.IsRunnable() {
-		return Snapshot{}, NothingLeft
-	}
-	return again, ""
-}

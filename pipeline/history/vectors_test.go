@@ -26,7 +26,7 @@ func session(roles string, sizes ...int) *Messages {
 		}
 		n := i + 1
 		size := sizes[min(i, len(sizes)-1)]
-		list[i] = Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: role, Texts: []string{fmt.Sprint("text ", n)}, Tokens: size, Reads: size, Digest: uint64(n)}
+		list[i] = Message{Ordinal: n, Key: fmt.Sprint("m", n), Role: role, Texts: []string{fmt.Sprint("text ", n)}, Tokens: size, Reads: size}
 	}
 	return NewMessages(list, len(list))
 }

@@ -27,6 +27,8 @@ var (
 	// ErrDamaged comes with ErrCannotPersist if opening the database again repairs the problem: Open then
 	// moves the damaged database aside.
 	ErrDamaged = errors.New("it is damaged")
+	// ErrGone comes with ErrCannotPersist if the file was deleted or replaced while it was open.
+	ErrGone = errors.New("the open file is gone")
 )
 
 // errCorrupt means damage that our own checks have found. SQLite reports other damage with its own errors.

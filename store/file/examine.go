@@ -84,13 +84,18 @@ func (x *Examination) check(ctx context.Context) error {
 // file, so it works while another process owns the database. It waits for another program's lock, but no
 // longer than ctx allows.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
+	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
+}
+
+// connect calls use with a connection of its own to an existing database.
+func connect(ctx context.Context, path string, flags sqlite3.OpenFlag, use func(*sqlite3.Conn) error) (err error) {
 	var ours []string // sidecars that this connection makes SQLite create, with modes from the umask alone
 	for _, file := range []string{path + "-wal", path + "-shm"} {
 		if !exists(file) {
 			ours = append(ours, file)
 		}
 	}
-	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
+	c, err := sqlite3.OpenFlags(path, flags)
 	if err != nil {
 		return err
 	}
@@ -104,7 +109,7 @@ func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) 
 	if err := c.BusyTimeout(busyTimeout); err != nil {
 		return err
 	}
-	return read(c)
+	return use(c)
 }
 
 func (x *Examination) read(c *sqlite3.Conn) error {

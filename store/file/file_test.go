@@ -154,6 +154,10 @@ func TestSecondStoreOfAProcessIsTurnedAway(t *testing.T) {
 }
 
 func TestRealDatabaseIsRefusedUnderTest(t *testing.T) {
+	temporary := t.TempDir() // the home directory may lie below the usual one, where all is allowed
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, temporary)
+	}
 	real := DefaultDir(os.Getenv)
 	if real == "" {
 		t.Skip("no home directory")

@@ -53,6 +53,7 @@ type File struct {
 	lock      *flock.Flock
 	recovered string
 	version   int
+	opened    os.FileInfo // of the database, when it was opened
 
 	write *sql.DB // pool of one connection
 	read  *sql.DB // pool of connections that cannot write
@@ -149,7 +150,25 @@ func (f *File) openFile(ctx context.Context, migrations []Migration, release fun
 	if err := f.read.PingContext(ctx); err != nil {
 		return err
 	}
+	if f.opened, err = os.Stat(f.path); err != nil {
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	}
 	return f.hideSidecars()
+}
+
+// InPlace fails with ErrCannotPersist if the database was deleted or replaced since it was opened. What is written
+// then is lost with the last process that has the old file open.
+func (f *File) InPlace() error {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %w: %s was deleted while the host had it open", ErrCannotPersist, ErrGone, f.path)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrCannotPersist, err)
+	case !os.SameFile(info, f.opened):
+		return fmt.Errorf("%w: %w: %s was replaced while the host had it open", ErrCannotPersist, ErrGone, f.path)
+	}
+	return nil
 }
 
 // setUpWriter sets the busy timeout first, because every later statement may meet a lock.

@@ -44,6 +44,36 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 	return nil
 }
 
+// Edit calls write in one immediate transaction on the database in dir. It does not take the lock of a host, so a
+// host may be running; it neither creates nor migrates a database. It fails with the errors of View.
+func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err error) {
+	if testing.Testing() {
+		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
+			return err
+		}
+	}
+	path := PathIn(dir)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("change %s: %w", path, explain(ctx, err))
+		}
+	}()
+	if err := checkReadable(path); err != nil {
+		return err
+	}
+	return connect(ctx, path, sqlite3.OPEN_READWRITE, func(c *sqlite3.Conn) (err error) {
+		tx, err := c.BeginImmediate()
+		if err != nil {
+			return err
+		}
+		defer tx.End(&err)
+		if err = checkVersion(c); err == nil {
+			err = write(c)
+		}
+		return err
+	})
+}
+
 func checkReadable(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := CheckFile(path + suffix); err != nil {

@@ -98,7 +98,7 @@ func resultOf(o replay.Outcome) string {
 	case report.OutcomeNote(o) == "":
 		return "cost next to nothing"
 	case o.PaidOffAt > 0:
-		return fmt.Sprintf("paid off at pass %d", o.PaidOffAt)
+		return fmt.Sprintf("paid off at request %d", o.PaidOffAt)
 	}
 	return "did not pay off"
 }
@@ -110,12 +110,12 @@ func factsOf(p *replay.Pass, o replay.Outcome) []fact {
 	}
 	switch {
 	case o.PaidOffAt > 0:
-		facts = append(facts, fact{"in the end", fmt.Sprintf("it saved more than it cost from pass %d on", o.PaidOffAt)})
+		facts = append(facts, fact{"in the end", fmt.Sprintf("it saved more than it cost from request %d on", o.PaidOffAt)})
 	default:
 		facts = append(facts, fact{"in the end", "it saved less than it cost"})
 	}
 	if o.NeededAt > 0 {
-		facts = append(facts, fact{"room", fmt.Sprintf("without it, the prompt of pass %d would have exceeded the window", o.NeededAt)})
+		facts = append(facts, fact{"room", fmt.Sprintf("without it, the prompt of request %d would have exceeded the window", o.NeededAt)})
 	}
 	if note := report.PriceNote(p); note != "" {
 		facts = append(facts, fact{"estimate", note})

@@ -144,7 +144,7 @@ func bustTile(busts, paid int) tile {
 // foldTile counts the epochs of the heads.
 func foldTile(s replay.Summary) tile {
 	note := cmp.Or(report.Publications(s.Publishes), "no publication")
-	return tile{Name: format.Plural(len(s.Folds), "fold"), Value: format.Grouped(len(s.Folds)), Note: note}
+	return tile{Name: format.Plural(len(s.Folds), "new head"), Value: format.Grouped(len(s.Folds)), Note: note}
 }
 
 func findingsTile(s replay.Summary) tile {
@@ -196,7 +196,7 @@ func findingRows(s replay.Summary, anchors map[int]string) []findingRow {
 	for _, e := range report.Excesses(s.Overflows) {
 		row := findingRow{e.First, "overflow", "the prompt exceeds the window", e.Size(), anchors[e.First]}
 		if e.Last > e.First {
-			row.Rule = fmt.Sprintf("the prompts up to pass %d exceed the window", e.Last)
+			row.Rule = fmt.Sprintf("the prompts up to request %d exceed the window", e.Last)
 			row.Subject = "up to " + row.Subject
 		}
 		rows = append(rows, row)

@@ -37,7 +37,7 @@ class Chart {
   choose(i) {
     const d = this.data
     this.at = Math.max(0, Math.min(i, d.pass.length - 1))
-    const head = `pass ${d.pass[this.at]}, ${d.heads[d.head[this.at]]}`
+    const head = `request ${d.pass[this.at]}, ${d.heads[d.head[this.at]]}`
     this.element.style.setProperty("--at", (this.at + 0.5) / d.width)
     this.output.textContent = head
     this.took.textContent = `${d.ms[this.at].toFixed(2)} ms`

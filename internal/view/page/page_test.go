@@ -240,7 +240,7 @@ func TestPageTellsPrices(t *testing.T) {
 	bust.Verdict, bust.Cause, bust.Bust, bust.BustCause = schema.Soft, "pressure", true, "pressure"
 	bust.Price = schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}
 	got := page(t, summaryOf(passOf(1, 2, 3), bust), "a")
-	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 passes, 41 expected"
+	const note = "re-sends 12.9k, removes 9.8k, pays off in 3 requests, 41 expected"
 	for _, want := range []string{`<dt>estimate</dt><dd>` + note + `</dd>`, `"soft, bust: pressure, ` + note + `"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %s", want)
@@ -324,8 +324,8 @@ func TestBustTellsItsStory(t *testing.T) {
 	got := page(t, s, "a")
 	at := 0
 	for _, want := range []string{
-		`<details data-bust="1">`, "pass 2", "pressure", "2 units, 28.7k tokens went", `class="result paid">paid off at pass 54`,
-		"$0.054, for 15.8k tokens", "$2.26 by the end of the trace, for 28.7k tokens", "from pass 54 on", "the prompt of pass 60 would have exceeded the window",
+		`<details data-bust="1">`, "request 2", "pressure", "2 units, 28.7k tokens went", `class="result paid">paid off at request 54`,
+		"$0.054, for 15.8k tokens", "$2.26 by the end of the trace, for 28.7k tokens", "from request 54 on", "the prompt of request 60 would have exceeded the window",
 		"§7§", "<bdi>read</bdi></b> <bdi>src/a.go</bdi>", "2.3k", "tool reclaim", "result dropped",
 		"§3§", "<bdi>text</bdi></b> <bdi>Look at the ledger</bdi>", "queued drops", "empty message out", "</details>",
 	} {
@@ -360,7 +360,7 @@ func TestOverflowsAreFindings(t *testing.T) {
 	s := summaryOf(passOf(1, 2, 3), passOf(1, 2, 3), passOf(1, 2, 3))
 	s.Overflows = []replay.Overflow{{Pass: 2, Prompt: 70_506, Window: 64_000}, {Pass: 3, Prompt: 64_069, Window: 64_000}}
 	got := page(t, s, "a")
-	for _, want := range []string{`<dt>findings</dt><dd class="value">2</dd><dd class="note">2 overflows</dd>`, `data-pass="2"`, "the prompts up to pass 3 exceed the window", "up to 70,506 of 64,000 tokens"} {
+	for _, want := range []string{`<dt>findings</dt><dd class="value">2</dd><dd class="note">2 overflows</dd>`, `data-pass="2"`, "the prompts up to request 3 exceed the window", "up to 70,506 of 64,000 tokens"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -379,7 +379,7 @@ func TestPageTellsTheHistory(t *testing.T) {
 	last.History = &schema.HistoryStatus{Compartments: 3, Extractive: 3, RawTokens: 60_000, Fidelity: 0.9, Failures: 2, LastError: hostile}
 	got := page(t, summaryOf(first, second, last), "a")
 	for _, want := range []string{
-		"<dt>fold</dt>", "1 publication, 1 without a model", "epoch 1, folded as the first head: baseline 9k (summaries 6k, project documents 1.2k), delta 0",
+		"<dt>new head</dt>", "1 publication, 1 without a model", "the head was made anew as the first head: baseline 9k (summaries 6k, project documents 1.2k), delta 0",
 		"messages 1-80 (summarised), 0 tokens went",
 		"published: messages 1-80 as 3 summaries by extraction, fidelity 90%", "the head stands for messages 1-80, 60k tokens as 9k",
 		`"parts":8,`, // the script adds up all parts of a prompt

@@ -279,7 +279,7 @@ func slowest(passes []*replay.Pass) []slowRow {
 
 // headline describes a pass in one line.
 func headline(p *replay.Pass) string {
-	line := fmt.Sprintf("pass %d, %s", p.Pass, cleanVerdict(p.Verdict))
+	line := fmt.Sprintf("request %d, %s", p.Pass, cleanVerdict(p.Verdict))
 	if w := why(p); w != "" {
 		line += ", " + w
 	}

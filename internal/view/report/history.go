@@ -17,12 +17,12 @@ func HistoryNotes(p *replay.Pass) []string {
 		notes = append(notes, "published: "+view.Published(published))
 	}
 	if p.Fold != "" && p.Head != nil {
-		notes = append(notes, fmt.Sprintf("epoch %d, folded %s: %s", p.Head.Epoch, view.FoldReason(p.Fold), view.HeadSizes(*p.Head)))
+		notes = append(notes, fmt.Sprintf("the head was made anew %s: %s", view.FoldReason(p.Fold), view.HeadSizes(*p.Head)))
 	}
 	return notes
 }
 
-// Epochs sums up the folds, for example "3 folds: idle 2, first-head 1". It is empty if
+// Epochs sums up the folds, for example "3 new heads: idle 2, first-head 1". It is empty if
 // there is none.
 func Epochs(folds []replay.Fold) string {
 	if len(folds) == 0 {
@@ -39,7 +39,7 @@ func Epochs(folds []replay.Fold) string {
 	for _, reason := range order {
 		counts = append(counts, fmt.Sprintf("%s %d", format.Clean(reason), n[reason]))
 	}
-	return format.Count(len(folds), "fold") + ": " + strings.Join(counts, ", ")
+	return format.Count(len(folds), "new head") + ": " + strings.Join(counts, ", ")
 }
 
 // Publications sums up the publications, for example "7 publications, 1 without a model".

@@ -46,7 +46,7 @@ func OutcomeNote(o replay.Outcome) string {
 	case o.PaidOffAt == 0:
 		return fmt.Sprintf("cost %s, saved %s, did not pay off", format.Money(o.Cost), format.Money(o.Gain))
 	}
-	return fmt.Sprintf("cost %s, saved %s, paid off at pass %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
+	return fmt.Sprintf("cost %s, saved %s, paid off at request %d", format.Money(o.Cost), format.Money(o.Gain), o.PaidOffAt)
 }
 
 // leastMoney is the amount in $ from which a cost or gain is worth a mention.
@@ -77,9 +77,9 @@ func Excesses(all []replay.Overflow) (series []Excess) {
 // window, up to 74,772 of 64,000 tokens".
 func (e Excess) String() string {
 	if e.First == e.Last {
-		return fmt.Sprintf("pass %d: the prompt exceeds the window, %s", e.First, e.Size())
+		return fmt.Sprintf("request %d: the prompt exceeds the window, %s", e.First, e.Size())
 	}
-	return fmt.Sprintf("passes %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
+	return fmt.Sprintf("requests %d-%d: the prompts exceed the window, up to %s", e.First, e.Last, e.Size())
 }
 
 // Size returns the size of the largest prompt and its window. It gives them in full,

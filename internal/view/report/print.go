@@ -79,7 +79,7 @@ func (p *printer) totals(s replay.Summary) {
 		}
 	}
 	fmt.Fprintf(p.w, "\n%s over %s, %s; host p50 %.2f ms, p95 %.2f ms, max %.2f ms\n",
-		format.Count(s.Passes, "pass"), format.Count(s.Messages, "message"), format.Count(len(s.Busts), "bust"), s.HostMS.P50, s.HostMS.P95, s.HostMS.Max)
+		format.Count(s.Passes, "request"), format.Count(s.Messages, "message"), format.Count(len(s.Busts), "bust"), s.HostMS.P50, s.HostMS.P95, s.HostMS.Max)
 	if note := lostNote(s.LostBlocks, s.LostTokens); note != "" {
 		fmt.Fprintln(p.w, "together, the busts "+note)
 	}
@@ -99,10 +99,10 @@ func (p *printer) findings(s replay.Summary) {
 	}
 	fmt.Fprintln(p.w, p.Paint(view.Alarm, verdict))
 	for _, f := range s.InvariantViolations {
-		fmt.Fprintf(p.w, "  pass %d breaks: %s\n", f.Pass, format.Clean(f.Rule))
+		fmt.Fprintf(p.w, "  request %d breaks: %s\n", f.Pass, format.Clean(f.Rule))
 	}
 	for _, f := range s.ValidatorHits {
-		fmt.Fprintf(p.w, "  pass %d: the provider would refuse message %s (%s)\n", f.Pass, format.Clean(f.Detail), format.Clean(f.Rule))
+		fmt.Fprintf(p.w, "  request %d: the provider would refuse message %s (%s)\n", f.Pass, format.Clean(f.Detail), format.Clean(f.Rule))
 	}
 	for _, e := range Excesses(s.Overflows) {
 		fmt.Fprintln(p.w, p.Paint(view.Alarm, "  "+e.String()))

@@ -57,7 +57,7 @@ func TestColumnsOfTheTimelineAreAligned(t *testing.T) {
 		for range before {
 			passes = append(passes, passOf(10, 20, 30))
 		}
-		_, table, _ := strings.Cut(printed(t, summaryOf(passes...)), " pass verdict ")
+		_, table, _ := strings.Cut(printed(t, summaryOf(passes...)), "request verdict ")
 		table, _, _ = strings.Cut(table, "\n\n")
 		_, rows, _ := strings.Cut(table, "\n")
 		width := strings.Index(rows, "\n")
@@ -78,13 +78,13 @@ func TestPriceNote(t *testing.T) {
 		pass *replay.Pass
 		want string
 	}{
-		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 passes, 41 expected"},
+		{"a bust", priced(schema.Soft, "pressure", schema.BustPrice{Resent: 12_900, Removed: 9800, BreakEven: 2.2, Forecast: 41}), "re-sends 12.9k, removes 9.8k, pays off in 3 requests, 41 expected"},
 		{"a bust that has paid already", priced(schema.Soft, "flush", schema.BustPrice{Resent: 10, Removed: 9800, BreakEven: -0.9, Forecast: 41}), "re-sends 10, removes 9.8k, pays off at once"},
 		{"one that never pays", priced(schema.Soft, "flush", schema.BustPrice{Resent: 12_900}), "re-sends 12.9k, removes 0, never pays off"},
-		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 passes, 1 expected"},
+		{"a bust that waits", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80, Forecast: 1}), "waits: re-sends 900, removes 100, pays off in 80 requests, 1 expected"},
 		{"a prefix that was gone", priced(schema.Hard, "idle", schema.BustPrice{Resent: 900, Removed: 100, BreakEven: 80}), ""},
 		{"a steady pass", passOf(1, 2, 3), ""},
-		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ passes, 5000 expected"},
+		{"the widest", priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000}), "waits: re-sends 99.9k, removes 99.8k, pays off in 999+ requests, 5000 expected"},
 	} {
 		if c.name == "a steady pass" {
 			c.pass.Verdict = schema.Steady
@@ -106,7 +106,7 @@ func TestTimelineTellsPrices(t *testing.T) {
 	if n := strings.Count(out, "\n      waits: "); n != 1 {
 		t.Errorf("%d passes wait:\n%s", n, out)
 	}
-	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 passes, 41 expected\n") {
+	if !strings.Contains(out, "\n      re-sends 12.9k, removes 9.8k, pays off in 3 requests, 41 expected\n") {
 		t.Errorf("the bust has no price:\n%s", out)
 	}
 	for line := range strings.Lines(out) {
@@ -139,7 +139,7 @@ func TestFindingsAreNamed(t *testing.T) {
 	found.InvariantViolations = []replay.Finding{{Pass: 4, Rule: "one placeholder"}}
 	found.ValidatorHits = []replay.Finding{{Pass: 4, Rule: "pair", Detail: "a7"}}
 	out := printed(t, found)
-	for _, want := range []string{"1 unexplained bust, 1 broken invariant, 1 validator hit, 0 overflows\n", "pass 4 breaks: one placeholder", "the provider would refuse message a7 (pair)"} {
+	for _, want := range []string{"1 unexplained bust, 1 broken invariant, 1 validator hit, 0 overflows\n", "request 4 breaks: one placeholder", "the provider would refuse message a7 (pair)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
@@ -179,7 +179,7 @@ func TestSentence(t *testing.T) {
 		{lenient, "312 requests were accepted, with up to 66k tokens in a window of 64k; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
 		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; $0.052 instead of $0.050."},
 		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; $0.052 either way."},
-		{replay.Summary{}, "The trace holds no pass."},
+		{replay.Summary{}, "The trace holds no request to a model."},
 	} {
 		if got := Sentence(c.s); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)
@@ -194,9 +194,9 @@ func TestSentence(t *testing.T) {
 func TestOutcomeNote(t *testing.T) {
 	for want, o := range map[string]replay.Outcome{
 		"": {Cost: 0.0002, Gain: 0.0009, PaidOffAt: 5},
-		"cost $0.054, saved $2.26, paid off at pass 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
-		"cost $0, saved $0.10, paid off at pass 3":      {Gain: 0.1, PaidOffAt: 3},
-		"cost $0.019, saved $0.0065, did not pay off":   {Cost: 0.0194, Gain: 0.0065},
+		"cost $0.054, saved $2.26, paid off at request 54": {Cost: 0.054, Gain: 2.257, PaidOffAt: 54},
+		"cost $0, saved $0.10, paid off at request 3":      {Gain: 0.1, PaidOffAt: 3},
+		"cost $0.019, saved $0.0065, did not pay off":      {Cost: 0.0194, Gain: 0.0065},
 	} {
 		if got := OutcomeNote(o); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)
@@ -219,13 +219,13 @@ func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	const red, off = "\x1b[31m", "\x1b[0m"
 	for _, want := range []string{
 		red + "3 of 9 requests exceeded the window;",
-		red + "  4-5 steady  2 passes ",
+		red + "    4-5 steady  2 requests ",
 		red + "      exceeds the window: 70,500 of 64,000 tokens" + off,
-		red + "    9 steady ",
+		red + "      9 steady ",
 		red + "      exceeds the window: 64,010 of 64,000 tokens" + off,
 		red + "0 unexplained busts, 0 broken invariants, 0 validator hits, 3 overflows" + off,
-		red + "  passes 4-5: the prompts exceed the window, up to 70,500 of 64,000 tokens" + off,
-		red + "  pass 9: the prompt exceeds the window, 64,010 of 64,000 tokens" + off,
+		red + "  requests 4-5: the prompts exceed the window, up to 70,500 of 64,000 tokens" + off,
+		red + "  request 9: the prompt exceeds the window, 64,010 of 64,000 tokens" + off,
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
@@ -268,10 +268,10 @@ func TestReportTellsTheHistory(t *testing.T) {
 	passes[8].History = &schema.HistoryStatus{Compartments: 3, RawTokens: 60_000, Fidelity: 0.9, Waited: 7, IsOverdue: true}
 	out := printed(t, summaryOf(passes...))
 	for _, want := range []string{
-		"\n    4 steady", "\n      published: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
-		"\n    7 steady", "\n      epoch 2, folded after a pause longer than the cache lives: baseline 9k\n      (summaries 6k, memories 900), delta 300\n",
-		"\nhistory of ses_one: 3 summaries for 60k tokens of messages, fidelity 90%; it has\nwaited for 7 passes to be summarised;",
-		"\n1 fold: idle 1\n1 publication\n", "guidance 700, summarised history 9.3k,",
+		"\n      4 steady", "\n      published: messages 1-80 as 3 summaries by small at its second try,\n      fidelity 90%\n",
+		"\n      7 steady", "\n      the head was made anew after a pause longer than the cache lives: baseline\n      9k (summaries 6k, memories 900), delta 300\n",
+		"\nhistory of ses_one: 3 summaries for 60k tokens of messages, fidelity 90%; it has\nwaited for 7 requests to be summarised;",
+		"\n1 new head: idle 1\n1 publication\n", "guidance 700, summarised history 9.3k,",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)

@@ -14,7 +14,7 @@ import (
 // $4.14 instead of $14.32." It holds no text of the trace.
 func Sentence(s replay.Summary) string {
 	if s.Passes == 0 {
-		return "The trace holds no pass."
+		return "The trace holds no request to a model."
 	}
 	return ours(s) + "; " + unmodified(s.Prompts) + "; " + bills(s) + "."
 }

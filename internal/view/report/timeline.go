@@ -18,7 +18,7 @@ func (p *printer) timeline(s replay.Summary, all bool) {
 	isOver := func(q *replay.Pass) bool { return overflows[q.Pass].Pass != 0 }
 	rows := rowsOf(s.Detail, all, isOver)
 	p.layout(rows)
-	fmt.Fprintln(p.w, p.Paint(view.Faint, p.row("pass", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
+	fmt.Fprintln(p.w, p.Paint(view.Faint, p.row("request", "verdict", "cause", "kept", "read", "written", "fresh", "host ms")))
 	for _, row := range rows {
 		over := isOver(row[0])
 		if len(row) > 1 {
@@ -49,7 +49,7 @@ func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (ro
 
 // layout chooses the widths of the columns. The longest span of passes takes its room from the causes.
 func (p *printer) layout(rows [][]*replay.Pass) {
-	const least, mostCause, both = 5, 20, 27
+	const least, mostCause, both = 7, 20, 27
 	p.spanWidth = least
 	for _, row := range rows {
 		p.spanWidth = max(p.spanWidth, len(span(row)))
@@ -133,6 +133,6 @@ func (p *printer) run(passes []*replay.Pass, isOver bool) {
 		sum = sum.Plus(q.Tokens)
 		slowest = max(slowest, q.HostMS)
 	}
-	fmt.Fprintln(p.w, p.Paint(colour, p.row(span(passes), "steady", format.Count(len(passes), "pass"), "all",
+	fmt.Fprintln(p.w, p.Paint(colour, p.row(span(passes), "steady", format.Count(len(passes), "request"), "all",
 		format.Tokens(sum.Read), format.Tokens(sum.Written), format.Tokens(sum.Fresh), milliseconds(slowest))))
 }

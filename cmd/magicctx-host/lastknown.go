@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/magicctx/magicctx-host/internal/config"
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/host"
+	"github.com/magicctx/magicctx-host/internal/install"
+	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/rpc/daemon"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// lastKnown returns the status as the next host would report it at its start. It opens the store as a host does, so
+// it works only while no host runs. It neither creates nor migrates a database.
+func lastKnown(ctx context.Context, dir string) (st schema.StatusResult, err error) {
+	if err := store.Browse(ctx, dir, func(*store.Browser) error { return nil }); err != nil {
+		return st, err
+	}
+	now, log := wallClock(), slog.New(slog.DiscardHandler)
+	db, err := store.Open(ctx, store.Options{Dir: dir, Log: log, Clock: now})
+	if err != nil {
+		return st, err
+	}
+	defer db.Close()
+	h := host.New(host.Options{Store: db, Clock: now, Log: log, LoadConfig: func(harness schema.Harness, directory string) (schema.Config, []config.Warning) {
+		return config.Load(config.Options{Harness: harness, Directory: directory})
+	}})
+	st, err = h.Status(ctx, nil, schema.StatusParams{})
+	st.Version = rpc.Version
+	return st, err
+}
+
+// farewellSessions bounds the sessions that uninstall names.
+const farewellSessions = 5
+
+// farewell describes the sessions whose next prompt will not fit into their window once magicctx is gone. The harness
+// then sends them whole.
+func farewell(ctx context.Context, place install.Place) (notes []string) {
+	endpoint, err := daemon.NewEndpoint(place.DataDir)
+	if err != nil {
+		return nil
+	}
+	st, err := askHost(ctx, endpoint)
+	if err != nil {
+		if st, err = lastKnown(ctx, place.DataDir); err != nil {
+			return nil // there is no database, or doctor says what is wrong with it
+		}
+	}
+	more := 0
+	for _, s := range st.Sessions {
+		size := sizeWithout(s)
+		if s.Harness != place.Harness.ID || s.ContextTokens == 0 || size <= s.ContextTokens || place.Project != "" && s.Directory != place.Project {
+			continue
+		}
+		if len(notes) == farewellSessions {
+			more++
+			continue
+		}
+		name := s.Session
+		if s.Title != "" {
+			name = fmt.Sprintf("%q (%s)", s.Title, s.Session)
+		}
+		notes = append(notes, fmt.Sprintf("Without magicctx, the next prompt of %s has about %s tokens, in a window of %s.", name, format.Tokens(size), format.Tokens(s.ContextTokens)))
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("So it is for %s more.", format.Count(more, "session")))
+	}
+	if len(notes) > 0 {
+		notes = append(notes, fmt.Sprintf("To go on with such a session, run /compact in it before you uninstall, while its prompt still fits. Or start a new session in %s afterwards.", place.Harness.Name))
+	}
+	return notes
+}
+
+// sizeWithout estimates the tokens of a session's next prompt without magicctx: dropped content and summarised
+// messages are back, and the summaries are gone.
+func sizeWithout(s schema.SessionStatus) int {
+	size := s.InputTokens + int(s.Tokens.Dropped)
+	if h := s.Head; h != nil {
+		size += h.Covered - h.Baseline - h.Delta
+	}
+	return size
+}

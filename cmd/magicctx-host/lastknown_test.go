@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/clock"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// storeSession stores a session whose newest prompt had so many tokens, in a window of 48,000.
+func storeSession(t *testing.T, dir, id string, prompt int) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := store.Open(t.Context(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})
+	must(err)
+	key := store.Key{Harness: "opencode", Session: id}
+	must(s.SaveLimits(t.Context(), store.LimitsRow{Provider: "p", Model: "m", ContextTokens: 48_000}))
+	must(s.CommitPass(t.Context(), store.PassCommit{
+		Session: store.SessionRow{Key: key, Directory: "/p", Mode: "primary", Provider: "p", Model: "m", TagCounter: 1, Passes: 1},
+		Pass:    store.PassRow{Pass: 1, Verdict: "steady"},
+	}))
+	must(s.SaveUsage(t.Context(), key, 1, prompt, 0, 0))
+	_, err = s.SaveTitle(t.Context(), key, "Title of "+id)
+	must(err)
+	must(s.Close())
+}
+
+func runReal(t *testing.T, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), args, nil, &o, &e, newHost)
+	return o.String(), e.String(), code
+}
+
+// Without a host, status shows the sessions that the store knows, and still says that no host runs.
+func TestStatusWithoutAHostShowsTheLastKnownSessions(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	storeSession(t, dir, "ses_one", 20_000)
+	out, errs, code := runReal(t, "status", "--data-dir", dir)
+	if code != exitNoHost || !strings.Contains(errs, "no host is running") || !strings.Contains(out, "Title of ses_one") || !strings.Contains(out, "no host runs") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
+	}
+}
+
+// uninstall names the sessions that will not fit without magicctx, and no other.
+func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Setenv("OPENCODE_CONFIG", "")
+	t.Setenv("OPENCODE_CONFIG_DIR", "")
+	if out, errs, code := runReal(t, "install", "opencode", "--yes", "--data-dir", dir); code != exitOK {
+		t.Fatal(out, errs)
+	}
+	storeSession(t, dir, "ses_small", 20_000)
+	storeSession(t, dir, "ses_large", 170_000)
+	out, errs, code := runReal(t, "uninstall", "opencode", "--dry-run", "--data-dir", dir)
+	if code != exitOK || strings.Contains(out, "ses_small") ||
+		!strings.Contains(out, `the next prompt of "Title of ses_large" (ses_large) has about 170k tokens, in a window of 48k`) || !strings.Contains(out, "run /compact") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
+	}
+}
+
+func TestSizeWithoutMagicctx(t *testing.T) {
+	for want, s := range map[int]schema.SessionStatus{
+		20_000: {InputTokens: 20_000},
+		50_000: {InputTokens: 20_000, Tokens: schema.TokensBySource{Dropped: 30_000}},
+		95_000: {InputTokens: 20_000, Head: &schema.HeadStatus{Covered: 80_000, Baseline: 4_000, Delta: 1_000}},
+	} {
+		if got := sizeWithout(s); got != want {
+			t.Errorf("%d tokens, want %d", got, want)
+		}
+	}
+}
+
+// install for all projects finds another context plugin of the current project.
+func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
+	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Setenv("OPENCODE_CONFIG", "")
+	t.Setenv("OPENCODE_CONFIG_DIR", "")
+	t.Chdir(project)
+	if err := os.WriteFile(filepath.Join(project, "opencode.json"), []byte(`{"plugin": ["@tarquinen/opencode-dcp"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := runReal(t, "install", "opencode", "--dry-run", "--data-dir", dir)
+	if code != exitOK || !strings.Contains(out, "Not in this project: ") || !strings.Contains(out, "@tarquinen/opencode-dcp prunes the same messages") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
+	}
+}
