@@ -83,13 +83,19 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
 	newest := migrations[len(migrations)-1].Version
+	if stored, err = f.repairHeader(ctx, conn, stored, newest); err != nil {
+		return 0, fmt.Errorf("read header: %w", err)
+	}
 	if stored > newest {
 		return 0, newerSchema(stored, newest)
 	}
-	if err := f.checkSuspect(ctx, conn); err != nil {
+	if err := checkTables(stored, present); err != nil {
 		return 0, err
 	}
-	if err := checkTables(stored, present); err != nil {
+	if err := f.suspectOrphans(ctx, conn, stored); err != nil {
+		return 0, err
+	}
+	if err := f.checkSuspect(ctx, conn); err != nil {
 		return 0, err
 	}
 	if stored == newest {
