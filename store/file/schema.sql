@@ -477,3 +477,7 @@ CREATE TABLE token_ratios (
 CREATE INDEX passes_folds ON passes (harness, session_id, fold_reason) WHERE fold_reason <> '';
 
 CREATE INDEX compartments_figures ON compartments (harness, session_id, fidelity, start_ordinal, end_ordinal, raw_tokens, made_by);
+
+CREATE TABLE tidies (
+	at INTEGER NOT NULL PRIMARY KEY
+) STRICT;
