@@ -3,3 +3,7 @@
 CREATE TABLE tidies (
 	at INTEGER NOT NULL PRIMARY KEY
 ) STRICT;
+
+-- Nothing reads these rows, and hosts do not write them any longer.
+DELETE FROM compartment_events;
+DELETE FROM user_observations;
