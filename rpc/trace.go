@@ -66,11 +66,11 @@ type Recorder struct {
 
 // These bound the traces on disk, because a user may forget that traces are on.
 const (
-	// maxRecordedBytes bounds a trace. It is a quarter of maxTraceBytes, so a replay can read what was
+	// MaxRecordedBytes bounds a trace. It is a quarter of maxTraceBytes, so a replay can read what was
 	// written. The longest recorded sessions, with 5,000 messages, take a fifth of it.
-	maxRecordedBytes = maxTraceBytes / 4
-	// maxTracesBytes bounds all traces of a directory: eight of the longest ones.
-	maxTracesBytes = 8 * maxRecordedBytes
+	MaxRecordedBytes = maxTraceBytes / 4
+	// MaxTracesBytes bounds all traces of a directory: eight of the longest ones.
+	MaxTracesBytes = 8 * MaxRecordedBytes
 )
 
 // NewRecorder starts a trace in dir, named after the time and this process:
@@ -80,7 +80,7 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	if err := removeOldTraces(dir, maxTracesBytes-maxRecordedBytes); err != nil {
+	if err := removeOldTraces(dir, MaxTracesBytes-MaxRecordedBytes); err != nil {
 		log.Warn("old traces are not removed", "directory", dir, "cause", err)
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%d-%d.jsonl", c.Now(), os.Getpid()))
@@ -88,7 +88,7 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	return &Recorder{clock: c, log: log, file: file, limit: maxRecordedBytes, arrays: recordedArrays{}, known: exportedState{hasRows: map[string]bool{}}}, nil
+	return &Recorder{clock: c, log: log, file: file, limit: MaxRecordedBytes, arrays: recordedArrays{}, known: exportedState{hasRows: map[string]bool{}}}, nil
 }
 
 // traceName matches the names that NewRecorder gives. Other files in the directory are the user's own.
