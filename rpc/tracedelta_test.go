@@ -187,6 +187,32 @@ func TestFullTraceEnds(t *testing.T) {
 	}
 }
 
+func TestFullDiskStopsNoFrame(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("this system has no /dev/full: %v", err)
+	}
+	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
+	rec.file.Close()
+	rec.file = full
+	var sent, passed bytes.Buffer
+	for range 3 {
+		if err := writeFrame(&sent, frame{body: []byte(`{"jsonrpc":"2.0","method":"event"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := sent.String()
+	if err := Forward(t.Context(), &passed, &sent, rec, FromShim); err != nil || passed.String() != want {
+		t.Errorf("passed %q of %q, error %v", passed.String(), want, err)
+	}
+	if !rec.hasEnded() {
+		t.Error("the trace goes on")
+	}
+	if err := rec.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOldestTracesGoFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"1700000000001-1.jsonl", "1700000000002-1.jsonl", "1700000000003-9.jsonl", "mine.jsonl"} {
