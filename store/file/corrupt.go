@@ -109,7 +109,7 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 	version = stored
 	if stored != newest {
 		err = conn.Raw(func(c any) error {
-			real, err := versionOf(c.(driver.Conn).Raw())
+			real, err := versionOf(c.(driver.Conn).Raw(), stored)
 			if real > 0 {
 				version = real
 			}

@@ -10,10 +10,10 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf returns the version of the schema that a database really has, whatever its header says. It is 0
-// if no released schema has exactly these tables. versionOf compares the texts of the schema, so it applies
+// versionOf returns the version of the schema that a database really has. It is 0 if no released schema has
+// exactly these tables. A migration may change rows only; then stored, the version in the header, decides. versionOf compares the texts of the schema, so it applies
 // the migrations one by one in memory; only a header that cannot be right is worth that time.
-func versionOf(c *sqlite3.Conn) (version int, err error) {
+func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {
 		return 0, err
@@ -31,11 +31,11 @@ func versionOf(c *sqlite3.Conn) (version int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if slices.Equal(has, released) {
-			return m.Version, nil
+		if slices.Equal(has, released) && (version == 0 || m.Version == stored) {
+			version = m.Version
 		}
 	}
-	return 0, nil
+	return version, nil
 }
 
 // definitions returns the statements that create the tables, indexes and triggers of a database.
@@ -56,5 +56,5 @@ func versionOfFile(file *os.File) (int, error) {
 		return 0, err
 	}
 	defer c.Close()
-	return versionOf(c)
+	return versionOf(c, 0)
 }
