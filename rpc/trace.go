@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/magicctx/magicctx-host/internal/clock"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A Sender tells which side sent a frame.
@@ -37,6 +41,9 @@ type TraceFrame struct {
 	Body json.Value `json:"body"`
 	// Attachment is absent for a frame without one.
 	Attachment json.Value `json:"attachment,omitzero"`
+	// Kept shortens a resync. The array of the request begins with the first Kept messages of the array that
+	// the session had before this frame, and the attachment holds only the messages after them.
+	Kept int `json:"kept,omitzero"`
 }
 
 // A Recorder writes a trace. It writes each frame to the file before the frame
@@ -47,13 +54,24 @@ type Recorder struct {
 	log   *slog.Logger
 	dial  Dial // nil records the frames alone
 	known exportedState
+	limit int64 // of the trace, in bytes
 
-	// mu guards file, buf and bad, so that each frame is one line.
-	mu   sync.Mutex
-	file *os.File
-	buf  *bufio.Writer
-	bad  bool // a write failed, and the trace ends there
+	// mu guards the fields below, so that each frame is one line.
+	mu      sync.Mutex
+	file    *os.File
+	arrays  recordedArrays
+	written int64
+	isEnded bool // a write failed or the trace is full, and the trace ends there
 }
+
+// These bound the traces on disk, because a user may forget that traces are on.
+const (
+	// MaxRecordedBytes bounds a trace. It is a quarter of maxTraceBytes, so a replay can read what was
+	// written. The longest recorded sessions, with 5,000 messages, take a fifth of it.
+	MaxRecordedBytes = maxTraceBytes / 4
+	// MaxTracesBytes bounds all traces of a directory: eight of the longest ones.
+	MaxTracesBytes = 8 * MaxRecordedBytes
+)
 
 // NewRecorder starts a trace in dir, named after the time and this process:
 // <unix ms>-<pid>.jsonl. Only the user may read the file, because a trace holds
@@ -62,12 +80,44 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
+	if err := removeOldTraces(dir, MaxTracesBytes-MaxRecordedBytes); err != nil {
+		log.Warn("old traces are not removed", "directory", dir, "cause", err)
+	}
 	path := filepath.Join(dir, fmt.Sprintf("%d-%d.jsonl", c.Now(), os.Getpid()))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	return &Recorder{clock: c, log: log, file: file, buf: bufio.NewWriterSize(file, readBufferBytes)}, nil
+	return &Recorder{clock: c, log: log, file: file, limit: MaxRecordedBytes, arrays: recordedArrays{}, known: exportedState{hasRows: map[string]bool{}}}, nil
+}
+
+// traceName matches the names that NewRecorder gives. Other files in the directory are the user's own.
+var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
+
+// removeOldTraces removes the oldest traces of a directory until the others take at most limit bytes.
+func removeOldTraces(dir string, limit int64) error {
+	entries, err := os.ReadDir(dir) // sorted by name, so by time
+	if err != nil {
+		return err
+	}
+	for _, entry := range slices.Backward(entries) {
+		if !traceName.MatchString(entry.Name()) || !entry.Type().IsRegular() {
+			continue
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if limit -= info.Size(); limit < 0 {
+			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // record adds a frame. If the frame cannot be written, the trace ends with a
@@ -75,29 +125,48 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 func (r *Recorder) record(from Sender, f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bad {
+	if r.isEnded {
 		return
 	}
 	line := TraceFrame{At: r.clock.Now(), From: from, Body: traced(f.body)}
 	if f.attachment != nil {
 		line.Attachment = traced(f.attachment)
 	}
+	var m message
+	if json.Unmarshal(f.body, &m) == nil {
+		switch {
+		case from == FromShim && m.Method != nil && *m.Method == schema.MethodTransform:
+			r.arrays.record(&line, &m)
+		case from == FromHost && m.Method == nil:
+			r.arrays.answered(&m)
+		}
+	}
 	r.write(line)
 }
 
-// write adds a line. The caller holds mu.
+func (r *Recorder) hasEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isEnded
+}
+
+// write adds a line, or ends the trace: on a full disk, the user's passes go on without it. The caller holds
+// mu.
 func (r *Recorder) write(line TraceFrame) {
-	err := json.MarshalWrite(r.buf, line)
-	if err == nil {
-		err = r.buf.WriteByte('\n')
+	data, err := json.Marshal(line)
+	if err == nil && r.written+int64(len(data)) >= r.limit {
+		err = fmt.Errorf("%w: a trace has at most %d MiB", ErrTraceTooLarge, r.limit>>20)
 	}
 	if err == nil {
-		err = r.buf.Flush()
+		_, err = r.file.Write(append(data, '\n'))
 	}
 	if err != nil {
-		r.bad = true
-		r.log.Warn("trace ends here", "cause", err)
+		r.isEnded = true
+		_ = r.file.Truncate(r.written) // a reader also reads a trace that ends within a line
+		r.log.Warn("trace ends here", "file", r.file.Name(), "cause", err)
+		return
 	}
+	r.written += int64(len(data)) + 1
 }
 
 // Forward copies one direction of a connection until its end, which is not an
@@ -146,7 +215,7 @@ func traced(b []byte) json.Value {
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.buf.Flush(), r.file.Close())
+	return r.file.Close()
 }
 
 var gzipMagic = "\x1f\x8b"

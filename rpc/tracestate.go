@@ -33,8 +33,9 @@ func (r *Recorder) ExportFrom(dial Dial) { r.dial = dial }
 // shim's frames uses it.
 type exportedState struct {
 	harness  schema.Harness
-	sessions map[string]int // the number of the last initialize before a session's export
-	opened   int            // counts initializes
+	sessions map[string]int  // the number of the last initialize before a session's export
+	opened   int             // counts initializes
+	hasRows  map[string]bool // the sessions whose rows are in the trace
 }
 
 // RecordedExport is the body of a line that the recorder itself writes. Error
@@ -49,7 +50,7 @@ type RecordedExport struct {
 // export asks for the state that the answer to f depends on, and records it. A
 // frame that is not a transform changes nothing.
 func (r *Recorder) export(ctx context.Context, f frame) {
-	if r.dial == nil {
+	if r.dial == nil || r.hasEnded() {
 		return
 	}
 	var m message
@@ -95,6 +96,10 @@ func (r *Recorder) recordExport(ctx context.Context, p schema.SessionExportParam
 		body.Error = err.Error()
 		r.log.Warn("the trace lacks the state of a session", "session", p.Session, "cause", err)
 	} else {
+		if r.known.hasRows[p.Session] { // a replay takes the rows of a session once, before its first pass
+			result.Tables = nil
+		}
+		r.known.hasRows[p.Session] = true
 		body.Result = &result
 	}
 	raw, err := json.Marshal(body)

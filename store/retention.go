@@ -28,6 +28,42 @@ const (
 // may wait for it.
 const forgottenRows = 500
 
+// TrustedTidies is how many tidies, at least tidyGap apart, must agree that something has expired. Until then
+// it rests in the database with all its rows, and is used again as if nothing had happened. So a clock that is
+// wrong deletes nothing unless it stays wrong for two weeks of use.
+const TrustedTidies = 14
+
+// tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
+const tidyGap = 20 * time.Hour
+
+// Tidied notes that a tidy looks for expired data now (Unix ms), and returns the time of the oldest tidy that
+// has to agree. The time is 0 as long as there were too few.
+//
+// For example, a clock jumps 100 days ahead. The newest tidies before the jump still count, so nothing that
+// was in use then has expired. If the clock goes back, the tidies of the jump are forgotten.
+func (s *Store) Tidied(ctx context.Context, now int64) (agreed int64, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		for _, statement := range []struct {
+			query string
+			args  []any
+		}{
+			{`DELETE FROM tidies WHERE at > ?`, []any{now}},
+			{`INSERT INTO tidies (at) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM tidies WHERE at > ?1 - ?2)`, []any{now, tidyGap.Milliseconds()}},
+			{`DELETE FROM tidies WHERE at NOT IN (SELECT at FROM tidies ORDER BY at DESC LIMIT ?)`, []any{TrustedTidies}},
+		} {
+			if _, err := tx.exec(statement.query, statement.args...); err != nil {
+				return err
+			}
+		}
+		return tx.scan(`SELECT iif(count(*) < ?, 0, min(at)) FROM tidies`,
+			func(row *sqlite3.Stmt) { agreed = row.ColumnInt64(0) }, TrustedTidies)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("note the time of a tidy: %w", err)
+	}
+	return agreed, nil
+}
+
 // expiredSQL selects sessions that were not used since ?1. It spares the parent of a live session, and the
 // original of a live fork. A fork is recognised by its first fingerprinted unit, which is the same as its
 // original's.

@@ -46,7 +46,7 @@ type Fact struct {
 var Categories = [...]string{"PROJECT_RULES", "ARCHITECTURE", "CONSTRAINTS", "CONFIG_VALUES", "NAMING"}
 
 // An Event is an experience worth counting, for example a strategy that was
-// given up. Events are stored and not rendered.
+// given up. Events are neither rendered nor stored.
 type Event struct {
 	Kind string
 	// Compartment is the number of the compartment that tells of the event. The answer's compartments are

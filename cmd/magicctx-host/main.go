@@ -15,6 +15,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/rpc"
+	"github.com/magicctx/magicctx-host/store/file"
 )
 
 // Exit codes.
@@ -118,11 +119,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {
-			e, ok := p.(exit)
-			if !ok {
+			if e, ok := p.(exit); ok {
+				code = int(e)
+			} else if err := file.OutOfMemory(p); err != nil {
+				printError(stderr, err)
+				code = exitFailed
+			} else {
 				panic(p)
 			}
-			code = int(e)
 		}
 	}()
 

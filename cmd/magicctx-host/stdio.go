@@ -47,10 +47,7 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 		return err
 	}
 	log := newLogger(s.err, c.LogLevel)
-	rec, err := cmd.recorder(dir, log)
-	if err != nil {
-		return err
-	}
+	rec := cmd.recorder(dir, log)
 	if rec != nil {
 		defer rec.Close()
 	}
@@ -74,20 +71,22 @@ func (cmd *stdioCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	return daemon.Bridge(ctx, shim(s), host, rec)
 }
 
-// recorder returns the recorder of this connection, nil if traces are off.
-func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) (*rpc.Recorder, error) {
-	switch dir := cmp.Or(cmd.Trace, os.Getenv(traceVariable)); {
-	case dir != "":
-		return rpc.NewRecorder(dir, clock.System{}, log)
-	case !isTraceOn(dataDir):
-		return nil, nil
+// recorder returns the recorder of this connection, nil if traces are off. It is also nil if no trace can be
+// written, for example because the disk is full: the user's session goes on without one.
+func (cmd *stdioCmd) recorder(dataDir string, log *slog.Logger) *rpc.Recorder {
+	dir := cmp.Or(cmd.Trace, os.Getenv(traceVariable))
+	if dir == "" {
+		if !isTraceOn(dataDir) {
+			return nil
+		}
+		dir = traceDir(dataDir)
 	}
-	rec, err := rpc.NewRecorder(traceDir(dataDir), clock.System{}, log)
-	if err != nil { // a recording that was switched on some time ago must not keep the host from working
-		log.Warn("no trace is recorded", "cause", err)
-		return nil, nil
+	rec, err := rpc.NewRecorder(dir, clock.System{}, log)
+	if err != nil {
+		log.Warn("no trace is recorded", "directory", dir, "cause", err)
+		return nil
 	}
-	return rec, nil
+	return rec
 }
 
 func (cmd *stdioCmd) connect(ctx context.Context, c *cli, dir string) (net.Conn, error) {

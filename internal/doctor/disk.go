@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/rpc"
 )
 
 // SQLite's write-ahead log may grow by some megabytes before a checkpoint, and a migration first copies
@@ -34,6 +35,31 @@ func (x *examination) disk(context.Context) {
 		x.warn("free some space before the next update, which copies the database", "%s are left for %s", format.Bytes(int64(free)), x.DataDir)
 	default:
 		x.ok("%s are left for %s", format.Bytes(int64(min(free, 1<<62))), x.DataDir)
+	}
+	x.traces()
+}
+
+// traces says how much the traces take, because a user may forget that they are on. A trace at its limit lacks
+// the end of its session.
+func (x *examination) traces() {
+	dir := filepath.Join(x.DataDir, "traces")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // there are none
+	}
+	var bytes int64
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil {
+			bytes += info.Size()
+			if x.Now().Sub(info.ModTime()) < oldLog && info.Size() > rpc.MaxRecordedBytes*9/10 {
+				x.warn("switch traces off with magicctx-host trace off, or start the harness again for a new one",
+					"the trace %s has %s, and a trace ends at %s", entry.Name(), format.Bytes(info.Size()), format.Bytes(rpc.MaxRecordedBytes))
+			}
+		}
+	}
+	if len(entries) > 0 {
+		x.ok("%s in %s take %s; the oldest go before all take more than %s", format.Count(len(entries), "trace"), dir,
+			format.Bytes(bytes), format.Bytes(rpc.MaxTracesBytes))
 	}
 }
 

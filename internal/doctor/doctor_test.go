@@ -358,6 +358,15 @@ func TestFindings(t *testing.T) {
 			},
 			"disk", Warn, "512 MB are left", "free some space", false,
 		},
+		{
+			"a trace at its limit", func(t *testing.T, o *Options) {
+				path := filepath.Join(o.DataDir, "traces", "1700000000000-1.jsonl")
+				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				must(t, os.WriteFile(path, nil, 0o600))
+				must(t, os.Truncate(path, rpc.MaxRecordedBytes-1))
+			},
+			"disk", Warn, "a trace ends at 256 MB", "trace off", false,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && test.check == "permissions" {

@@ -11,8 +11,8 @@ import (
 )
 
 // expiredGrace is how long an expired session may stay before doctor reports it. A host deletes such sessions
-// at its start and once a day.
-const expiredGrace = 7 * 24 * time.Hour
+// at its start and once a day, after store.TrustedTidies days on which it found them expired.
+const expiredGrace = (store.TrustedTidies + 7) * 24 * time.Hour
 
 // retention says how long the host keeps its data, and finds sessions that it should have deleted.
 func (x *examination) retention(ctx context.Context) {

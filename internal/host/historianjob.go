@@ -10,7 +10,6 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/agents/historian"
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/tokens"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/pipeline/history"
@@ -145,7 +144,8 @@ func referencesOf(all []history.Compartment) []historian.Reference {
 	return newest
 }
 
-// publication converts the result of a run to the form of the store.
+// publication converts the result of a run to the form of the store. It leaves out the events, and the
+// observations about the user: nothing reads them, and what is stored about a person must have a use.
 func publication(p *plan, r historian.Result) store.Publication {
 	out := store.Publication{Key: p.key, Holder: p.holder, After: p.after, Project: p.load.directory, Run: runRow(p, r), Compartments: rowsOf(r, p.job.Raw, p.summary)}
 	if p.filler != nil && p.filler.Start == p.after.Ordinal {
@@ -156,17 +156,6 @@ func publication(p *plan, r historian.Result) store.Publication {
 	}
 	for _, f := range r.Facts {
 		out.Facts = append(out.Facts, store.FactRow{Category: f.Category, Content: f.Content})
-	}
-	for _, e := range r.Events {
-		if e.Compartment < 1 || e.Compartment > len(r.Compartments) {
-			continue
-		}
-		fields, _ := json.Marshal(fieldsOf(e)) // strings always encode
-		c := r.Compartments[e.Compartment-1]
-		out.Events = append(out.Events, store.EventRow{Start: c.Start, End: c.End, Kind: e.Kind, Fields: string(fields)})
-	}
-	for _, o := range r.Observations {
-		out.Observations = append(out.Observations, store.ObservationRow{Start: p.job.Chunk.Start, End: r.Next - 1, Content: o})
 	}
 	return out
 }
@@ -190,14 +179,6 @@ func rowsOf(r historian.Result, raw []historian.Message, afterSummary string) []
 		}
 	}
 	return rows
-}
-
-func fieldsOf(e historian.Event) map[string]string {
-	fields := make(map[string]string, len(e.Fields))
-	for _, f := range e.Fields {
-		fields[f.Name] = f.Text
-	}
-	return fields
 }
 
 func sizeOf(m historian.Message) int {

@@ -40,15 +40,22 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	err := s.tidyStep(ctx, func(h *Host) (err error) {
-		expired, err = h.Store.Expired(ctx, h.before(store.KeptSession))
+	// before returns the time that lies kept before the oldest tidy that has to agree. One clock may be wrong.
+	var before func(kept time.Duration) int64
+	err := s.tidyStep(ctx, func(h *Host) error {
+		agreed, err := h.Store.Tidied(ctx, h.Clock.Now())
+		if err != nil {
+			return err
+		}
+		before = func(kept time.Duration) int64 { return agreed - kept.Milliseconds() }
+		expired, err = h.Store.Expired(ctx, before(store.KeptSession))
 		return err
 	})
 	for _, key := range expired {
 		isDone := false
 		for err == nil && !isDone {
 			err = s.tidyStep(ctx, func(h *Host) (err error) {
-				isDone, err = h.forgetSome(ctx, key)
+				isDone, err = h.forgetSome(ctx, key, before(store.KeptSession))
 				return err
 			})
 		}
@@ -56,7 +63,7 @@ func (s *Standby) tidy(ctx context.Context) error {
 	isDone := false
 	for err == nil && !isDone {
 		err = s.tidyStep(ctx, func(h *Host) (err error) {
-			isDone, err = h.Store.ForgetReplies(ctx, h.before(store.KeptReply))
+			isDone, err = h.Store.ForgetReplies(ctx, before(store.KeptReply))
 			return err
 		})
 	}
@@ -68,9 +75,9 @@ func (s *Standby) tidy(ctx context.Context) error {
 			h.Log.Info("expired sessions deleted", "sessions", len(expired))
 		}
 		return errors.Join(
-			h.Store.ForgetModels(ctx, h.before(store.KeptModel)),
-			h.Store.ForgetMemoryChanges(ctx, h.before(store.KeptSession)),
-			h.Store.ForgetWaiting(time.UnixMilli(h.before(store.KeptSession))))
+			h.Store.ForgetModels(ctx, before(store.KeptModel)),
+			h.Store.ForgetMemoryChanges(ctx, before(store.KeptSession)),
+			h.Store.ForgetWaiting(time.UnixMilli(before(store.KeptSession))))
 	})
 }
 
@@ -96,12 +103,9 @@ func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	}
 }
 
-// before returns the time that lies kept before now, in Unix ms.
-func (h *Host) before(kept time.Duration) int64 { return h.Clock.Now() - kept.Milliseconds() }
-
 // forgetSome deletes a part of an expired session. It holds the session's lock, so no other call of the
 // session runs meanwhile. The next call starts from the rows that are left in the store.
-func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err error) {
+func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isDone bool, err error) {
 	s, err := h.sessions.lock(ctx, key)
 	if err != nil {
 		return false, err
@@ -114,7 +118,7 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key) (isDone bool, err 
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}
-	isDone, err = h.Store.ForgetSome(ctx, key, h.before(store.KeptSession))
+	isDone, err = h.Store.ForgetSome(ctx, key, before)
 	s.forget()
 	return isDone, err
 }

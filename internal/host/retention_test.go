@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	h := turn(t)
 	old := h.snapshot()
-	h.clock.Set(h.clock.Now() + (store.KeptSession + time.Hour).Milliseconds())
+	h.clock.Advance(store.KeptSession + time.Hour)
 	was := h.messages
 	h.messages = nil
 	h.user("o1", "another matter") // with the same messages it would be a fork, and a fork keeps its original
@@ -22,15 +23,13 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	if _, err := h.send(fresh); err != nil {
 		t.Fatal(err)
 	}
-	s := NewStandby(t.Context(), StandbyOptions{
-		Log: h.host.Log, Offer: func(schema.InitializeParams) schema.InitializeResult { return blank() },
-		Open: func(context.Context) (*Host, error) { return h.host, nil },
-	})
 	if len(old.Units) == 0 {
 		t.Fatal("the session has nothing to forget")
 	}
-	if err := s.tidy(t.Context()); err != nil {
-		t.Fatal(err)
+	s := standby(t, h)
+	for range store.TrustedTidies {
+		must(t, s.tidy(t.Context()))
+		h.clock.Advance(tidyEvery)
 	}
 	for _, c := range []struct {
 		session string
@@ -47,13 +46,64 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	}
 }
 
-// Tidying ends with its context, even during a pause.
-func TestB10TidyingEndsWithItsContext(t *testing.T) {
-	h := turn(t)
-	s := NewStandby(t.Context(), StandbyOptions{
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func standby(t *testing.T, h *harness) *Standby {
+	t.Helper()
+	return NewStandby(t.Context(), StandbyOptions{
 		Log: h.host.Log, Offer: func(schema.InitializeParams) schema.InitializeResult { return blank() },
 		Open: func(context.Context) (*Host, error) { return h.host, nil },
 	})
+}
+
+// Once, a start with a clock that was 100 days ahead deleted every session.
+func TestWrongClockDeletesNothing(t *testing.T) {
+	const jump = store.KeptSession + 10*24*time.Hour
+	for _, c := range []struct {
+		name   string
+		before int             // daily tidies before the session is used
+		after  []time.Duration // how far the clock moves before each tidy after that use
+		isKept bool
+	}{
+		{"the first tidy of all", 0, []time.Duration{jump}, true},
+		{"a jump", 20, []time.Duration{jump}, true},
+		{"several tidies of the same day after a jump", 20, append([]time.Duration{jump}, slices.Repeat([]time.Duration{time.Minute}, 20)...), true},
+		{"a jump there and back", 20, append(slices.Repeat([]time.Duration{jump, -jump}, 20), tidyEvery), true},
+		{"the last use was long ago in all clocks", 20, append(slices.Repeat([]time.Duration{tidyEvery}, 90+store.TrustedTidies), tidyEvery), false},
+		{"a host that starts again after a long time", 20, []time.Duration{jump, tidyEvery, tidyEvery}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := turn(t)
+			s := standby(t, h)
+			for range c.before {
+				must(t, s.tidy(t.Context()))
+				h.clock.Advance(tidyEvery)
+			}
+			h.user("again", "and now")
+			h.pass()
+			units := len(h.snapshot().Units)
+			for _, d := range c.after {
+				h.clock.Advance(d)
+				must(t, s.tidy(t.Context()))
+			}
+			snap, found, err := h.store.Load(t.Context(), store.Key{Harness: "opencode", Session: testSession})
+			must(t, err)
+			if found != c.isKept || found && len(snap.Units) != units {
+				t.Errorf("the session is there: %v, with %d of %d units", found, len(snap.Units), units)
+			}
+		})
+	}
+}
+
+// Tidying ends with its context, even during a pause.
+func TestB10TidyingEndsWithItsContext(t *testing.T) {
+	h := turn(t)
+	s := standby(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

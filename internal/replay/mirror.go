@@ -51,6 +51,26 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
+// resume takes the first kept messages from the mirror of before a resync, without their patches.
+func (m *mirror) resume(before *mirror, kept int) error {
+	if kept > len(before.entries) {
+		return fmt.Errorf("the trace keeps %d of %d messages", kept, len(before.entries))
+	}
+	for _, e := range before.entries[:kept] {
+		m.entries = append(m.entries, mirrored{key: e.key, raw: e.raw})
+	}
+	return nil
+}
+
+// messages returns the array.
+func (m *mirror) messages() []json.Value {
+	all := make([]json.Value, len(m.entries))
+	for i := range m.entries {
+		all[i] = m.entries[i].raw
+	}
+	return all
+}
+
 // apply applies a mutation and returns the messages with their new wires.
 func (m *mirror) apply(w schema.WireMutation) ([]render.Rendered, error) {
 	m.revision = w.Revision

@@ -17,6 +17,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 	type asked struct {
 		schema.TransformParams
 		attachment json.Value
+		kept       int
 	}
 	open := make(map[string]asked) // by the id of the request
 	mirrors := make(map[string]*mirror)
@@ -38,7 +39,7 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 			}
 		}
 		if frame.From == rpc.FromShim && m.Method == schema.MethodTransform {
-			a := asked{attachment: frame.Attachment}
+			a := asked{attachment: frame.Attachment, kept: frame.Kept}
 			if err := json.Unmarshal(m.Params, &a.TransformParams); err != nil {
 				return fmt.Errorf("pass at %d: %w", frame.At, err)
 			}
@@ -50,6 +51,9 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 			continue
 		}
 		delete(open, string(m.ID))
+		if isResync(m.Error) {
+			continue // the shim sends the whole array next
+		}
 		if m.Error != nil || codec == nil {
 			delete(mirrors, a.Session)
 			continue
@@ -59,7 +63,13 @@ func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) erro
 			return fmt.Errorf("answer at %d: %w", frame.At, err)
 		}
 		if a.Base == 0 {
-			mirrors[a.Session], a.Keep = newMirror(codec), 0
+			before := mirrors[a.Session]
+			mirrors[a.Session], a.Keep = newMirror(codec), a.kept
+			if a.kept > 0 && before != nil {
+				if err := mirrors[a.Session].resume(before, a.kept); err != nil {
+					return err
+				}
+			}
 		}
 		mirror := mirrors[a.Session]
 		if mirror == nil {

@@ -302,8 +302,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 		return err
 	}
 	held := len(ses.mirror.entries)
-	if err := ses.mirror.update(unchanged, messages); err != nil {
+	if err := ses.mirror.update(unchanged+s.kept, messages); err != nil {
 		return err
+	}
+	if s.kept > 0 { // the host gets the whole array of a resync
+		if messages, err = json.Marshal(ses.mirror.messages()); err != nil {
+			return err
+		}
 	}
 	// If the recorded call was a resync, so is this one. Otherwise the base is the revision in this replay.
 	if params.Base != 0 {

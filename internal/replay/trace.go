@@ -29,6 +29,7 @@ type step struct {
 	method     string
 	params     json.Value
 	attachment json.Value
+	kept       int // of a resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil if the trace has none.
 	answer json.Value
 	// take is set if the shim sent a hidden agent's answer at this step. Such a step is no request, and has
@@ -120,7 +121,7 @@ func read(r io.Reader) (*trace, error) {
 			if m.Method == schema.MethodTransform {
 				calls[string(m.ID)] = len(t.steps)
 			}
-			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, attachment: frame.Attachment})
+			t.steps = append(t.steps, step{at: frame.At, method: m.Method, params: m.Params, attachment: frame.Attachment, kept: frame.Kept})
 		}
 	}
 	if len(t.steps) > 0 && t.codec == nil {

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
 )
 
 // moveAside renames the database and its sidecars to a name with the current time (Unix ms), and returns that
@@ -94,28 +97,126 @@ func (f *File) suspect(cause error) {
 	}
 }
 
-// checkSuspect checks the whole database if the last host met damage. If the database is really damaged, it
-// fails with errCorrupt.
+// repairHeader writes our mark and the schema version into the header again if a disk has damaged them, and
+// returns the version. Neither can be told from the number alone: with one bit flipped, version 13 reads as 5
+// or as 141. The tables tell. A database with such a header becomes suspect, because the damage may not have
+// stopped there.
+func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
+	var id uint32
+	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
+		return 0, err
+	}
+	version = stored
+	if stored != newest {
+		err = conn.Raw(func(c any) error {
+			real, err := versionOf(c.(driver.Conn).Raw(), stored)
+			if real > 0 {
+				version = real
+			}
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	if id == ApplicationID && version == stored {
+		return version, nil
+	}
+	f.suspect(fmt.Errorf("its header has application id %#x instead of %#x, and version %d instead of %d", id, ApplicationID, stored, version))
+	_, err = conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, ApplicationID, version))
+	return version, err
+}
+
+// suspectOrphans makes the database suspect if it holds units of a session that it does not hold. A page of the
+// table of sessions that reads as empty shows in no other way, and the sessions would begin again. The query
+// reads a few rows of each session.
+func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn, stored int) error {
+	if stored != tablesVersion {
+		return nil // a migration checks all foreign keys
+	}
+	var session string
+	err := conn.QueryRowContext(ctx, `
+		SELECT session_id FROM unit_sums
+		WHERE (harness, session_id) NOT IN (SELECT harness, session_id FROM sessions)`).Scan(&session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		f.suspect(fmt.Errorf("it holds units of session %s, but not the session", session))
+	}
+	return err
+}
+
+// checkSuspect checks the whole database if a host has met damage. It repairs indexes that contradict their
+// tables. If there is other damage, or the tables have lost rows, it fails with errCorrupt.
 func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(f.path)) {
 		return nil
 	}
-	var verdict string
-	if err := conn.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+	verdict, err := integrity(ctx, conn)
+	if err != nil {
 		return fmt.Errorf("check suspect database: %w", err)
 	}
-	if verdict != "ok" {
+	if verdict != sound {
+		f.log.Warn("indexes of the database are built anew", "path", f.path, "cause", verdict)
+		if _, err := conn.ExecContext(ctx, `REINDEX`); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%w: %s; its indexes cannot be built anew: %w", errCorrupt, verdict, err)
+		}
+		if verdict, err = integrity(ctx, conn); err != nil {
+			return fmt.Errorf("check suspect database: %w", err)
+		}
+	}
+	if verdict != sound {
 		return fmt.Errorf("%w: %s", errCorrupt, verdict)
 	}
+	f.isSound = true
 	f.log.Warn("suspect database found sound", "path", f.path)
 	return removeIfExists(suspectPath(f.path))
 }
 
+// sound is the verdict of integrity on a database without damage.
+const sound = "ok"
+
+// integrity returns the first problem of the database. Unlike quick_check, it compares the indexes with
+// their tables. A page that holds an old copy of another one shows only in rows without their session, or in
+// units that are counted and missing.
+func integrity(ctx context.Context, conn *sql.Conn) (verdict string, err error) {
+	for _, query := range []string{
+		`PRAGMA integrity_check(1)`,
+		`SELECT 'a row of ' || "table" || ' has no parent in ' || parent FROM pragma_foreign_key_check`,
+		missingUnits,
+	} {
+		err = conn.QueryRowContext(ctx, query).Scan(&verdict)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return "", err
+		}
+		if err == nil && verdict != sound {
+			return verdict, nil
+		}
+	}
+	return sound, nil
+}
+
+// missingUnits finds a session that holds fewer units than were counted when they were stored.
+const missingUnits = `
+	SELECT 'session ' || s.session_id || ' holds fewer units than were counted'
+	FROM unit_sums AS s
+	GROUP BY s.harness, s.session_id
+	HAVING total(s.units) > (SELECT count(*) FROM units AS u WHERE u.harness = s.harness AND u.session_id = s.session_id)`
+
 // Explain adds to an error of SQLite the sentinel error for which callers test. If err means damage, Explain
 // also marks the database for a check at the next start.
+//
+// A row that SQLite refuses because there is one like it means damage as well: a host only adds rows that it
+// has not read. So an index has a row that its table lacks. If the whole database was found sound at its
+// opening, such an error has another reason.
 func (f *File) Explain(ctx context.Context, err error) error {
-	if meansDamage(err) {
+	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
+	if isTwice || meansDamage(err) {
 		f.suspect(err)
+	}
+	if isTwice {
+		err = fmt.Errorf("%w: %w: %w", ErrCannotPersist, ErrDamaged, err)
 	}
 	return explain(ctx, err)
 }

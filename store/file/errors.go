@@ -65,7 +65,7 @@ func meansDamage(err error) bool {
 	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }
 
-func isAny(err error, codes ...sqlite3.ErrorCode) bool {
+func isAny(err error, codes ...error) bool {
 	for _, code := range codes {
 		if errors.Is(err, code) {
 			return true

@@ -22,12 +22,13 @@ const (
 	headerApplicationID = 68
 )
 
-// inspect examines the file at path without SQLite, because SQLite would create files beside a database of
-// another program. missing is true if the database must be created. If the file must not be opened, the error
-// is ErrForeign or errCorrupt.
+// inspect examines the file at path without opening it as a database, because SQLite would create files
+// beside a database of another program. missing is true if the database must be created. If the file must not
+// be opened, the error is ErrForeign or errCorrupt.
 //
 // The header in the main file is reliable even though the database uses a write-ahead log. The reason is that
-// create writes our mark before it switches to WAL mode.
+// create writes our mark before it switches to WAL mode. If a disk has damaged the mark, the tables show
+// that the database is ours, and repairHeader writes the mark again.
 func inspect(path string) (missing bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,10 +51,15 @@ func inspect(path string) (missing bool, err error) {
 	case string(header[:len(headerMagic)]) != headerMagic:
 		return false, fmt.Errorf("%w: %s has no SQLite header", errCorrupt, path)
 	}
-	if id := binary.BigEndian.Uint32(header[headerApplicationID:]); id != ApplicationID {
-		return false, fmt.Errorf("%w: %s has application id %#x, ours is %#x", ErrForeign, path, id, ApplicationID)
+	id := binary.BigEndian.Uint32(header[headerApplicationID:])
+	if id == ApplicationID {
+		return false, nil
 	}
-	return false, nil
+	version, err := versionOfFile(file)
+	if err == nil && version == 0 {
+		err = fmt.Errorf("%w: %s has application id %#x, ours is %#x", ErrForeign, path, id, ApplicationID)
+	}
+	return false, err
 }
 
 // orphanedLog fails if there is a write-ahead log with data but no database. SQLite would silently delete

@@ -22,8 +22,7 @@ type Migration struct {
 	SQL     string
 }
 
-// Released returns the migrations of this build in order. They are numbered
-// consecutively from 1; a test checks that.
+// Released returns the migrations of this build in the order of their versions. A number may be missing.
 func Released() []Migration {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
@@ -83,13 +82,19 @@ func (f *File) prepareSchema(ctx context.Context, migrations []Migration) (int, 
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
 	newest := migrations[len(migrations)-1].Version
+	if stored, err = f.repairHeader(ctx, conn, stored, newest); err != nil {
+		return 0, fmt.Errorf("read header: %w", err)
+	}
 	if stored > newest {
 		return 0, newerSchema(stored, newest)
 	}
-	if err := f.checkSuspect(ctx, conn); err != nil {
+	if err := checkTables(stored, present); err != nil {
 		return 0, err
 	}
-	if err := checkTables(stored, present); err != nil {
+	if err := f.suspectOrphans(ctx, conn, stored); err != nil {
+		return 0, err
+	}
+	if err := f.checkSuspect(ctx, conn); err != nil {
 		return 0, err
 	}
 	if stored == newest {

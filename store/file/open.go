@@ -54,6 +54,8 @@ type File struct {
 	recovered string
 	version   int
 	opened    os.FileInfo // of the database, when it was opened
+	// isSound says that Open has checked the whole database and found no damage, or repaired it.
+	isSound bool
 
 	write *sql.DB // pool of one connection
 	read  *sql.DB // pool of connections that cannot write
@@ -86,6 +88,9 @@ func Open(ctx context.Context, o Options, migrations []Migration, release func(*
 		return nil, fmt.Errorf("create database directory: %w: %w", ErrCannotPersist, err)
 	}
 	if err := errors.Join(CheckOwner(dir), checkFiles(dir)); err != nil {
+		return nil, fmt.Errorf("open database in %s: %w", dir, err)
+	}
+	if err := checkMemory(ctx, reservedBytes); err != nil {
 		return nil, fmt.Errorf("open database in %s: %w", dir, err)
 	}
 	lock, err := takeLock(filepath.Join(dir, lockName))

@@ -501,3 +501,7 @@ CREATE TABLE withdrawn_compartments (
 	FOREIGN KEY (harness, session_id) REFERENCES sessions ON DELETE CASCADE,
 	CHECK (start_ordinal <= end_ordinal)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tidies (
+	at INTEGER NOT NULL PRIMARY KEY
+) STRICT;

@@ -11,11 +11,11 @@ import (
 var tables = []string{
 	"cache_lives", "compartment_events", "compartments", "edits", "heads", "historian_runs", "histories",
 	"memories", "memory_changes", "model_limits", "model_windows", "nudges", "passes",
-	"queued_drops", "recomp_compartments", "sessions", "thinking", "token_ratios", "tool_replies",
+	"queued_drops", "recomp_compartments", "sessions", "thinking", "tidies", "token_ratios", "tool_replies",
 	"unit_sums", "units", "user_observations", "withdrawn_compartments",
 }
 
-const tablesVersion = 16
+const tablesVersion = 17
 
 // selectTables finds the tables of a database, in the order of their names. It leaves out views, because they
 // cannot hold rows.

@@ -1,0 +1,60 @@
+package file
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/util/ioutil"
+	"github.com/ncruces/go-sqlite3/vfs/readervfs"
+)
+
+// versionOf returns the version of the schema that a database really has. It is 0 if no released schema has
+// exactly these tables. A migration may change rows only; then stored, the version in the header, decides. versionOf compares the texts of the schema, so it applies
+// the migrations one by one in memory; only a header that cannot be right is worth that time.
+func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
+	has, err := definitions(c)
+	if err != nil || len(has) == 0 {
+		return 0, err
+	}
+	ours, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return 0, err
+	}
+	defer ours.Close()
+	for _, m := range Released() {
+		if err := ours.Exec(m.SQL); err != nil {
+			return 0, fmt.Errorf("migration %s: %w", m.Name, err)
+		}
+		released, err := definitions(ours)
+		if err != nil {
+			return 0, err
+		}
+		if slices.Equal(has, released) && (version == 0 || m.Version == stored) {
+			version = m.Version
+		}
+	}
+	return version, nil
+}
+
+// definitions returns the statements that create the tables, indexes and triggers of a database.
+func definitions(c *sqlite3.Conn) (all []string, err error) {
+	err = Scan(c, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name`,
+		func(row *sqlite3.Stmt) { all = append(all, row.ColumnText(0)) })
+	return all, err
+}
+
+// versionOfFile is versionOf for a file that may belong to another program. It reads the file without a lock,
+// and SQLite creates no file beside it.
+func versionOfFile(file *os.File) (int, error) {
+	name := fmt.Sprintf("magicctx-%p", file) // the same file may be inspected twice at once
+	readervfs.Create(name, ioutil.NewSizeReaderAt(file))
+	defer readervfs.Delete(name)
+	c, err := sqlite3.OpenFlags("file:"+name+"?vfs=reader", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return versionOf(c, 0)
+}

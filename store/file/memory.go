@@ -1,0 +1,41 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// reservedBytes is the address space that the connections of a host reserve: 256 MB each for the writer and
+// the readers, and for two that are open for a moment, for example to read the harness's database. Reserved
+// space is no memory in use.
+const reservedBytes = (1 + maxReaders + 2) * 256 << 20
+
+// checkMemory fails if the process may not reserve bytes of address space, for example below ulimit -v.
+// SQLite panics when a connection cannot reserve its share, and it does that in any goroutine that opens one.
+func checkMemory(ctx context.Context, bytes int64) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if err = OutOfMemory(p); err == nil {
+				panic(p)
+			}
+		}
+	}()
+	c, err := sqlite3.OpenContext(sqlite3.WithMaxMemory(ctx, bytes), ":memory:")
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// OutOfMemory returns the error of a panic of SQLite that could not reserve memory, or nil for another panic.
+func OutOfMemory(p any) error {
+	if cause, ok := p.(error); ok && errors.Is(cause, syscall.ENOMEM) {
+		return fmt.Errorf("the limit of this process's address space is too low for SQLite, which reserves %d MB; raise it to at least 4 GB (ulimit -v 4194304), or remove it (ulimit -v unlimited): %w",
+			reservedBytes>>20, cause)
+	}
+	return nil
+}
