@@ -36,12 +36,14 @@ func testNotices(t *testing.T, h schema.Harness) {
 	session := w.session(a)
 	full := mockllm.Say("41.")
 	full.Usage = &promptcache.Tokens{Fresh: 100, Read: historyWindow * 7 / 10}
-	w.play(session, w.bash("toolu_1", "cat job.log"), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Still."))
+	w.play(session, w.bash("toolu_1", "cat job.log"), mockllm.Call("toolu_2", "ctx_reduce", map[string]any{"drop": "2"}), full, mockllm.Say("Yes."), mockllm.Say("Still."), mockllm.Say("Always."))
 	for _, prompt := range []string{"Read the log.", "Sure?", "Really?"} {
 		w.prompt(a, session, prompt)
 	}
 	bust := regexp.MustCompile(`^[0-9.]+k → [0-9.]+k: [0-9]+ results? dropped; saves (about|less than) \$[0-9.]+$`)
 	w.wantOne(heard, "dropped", bust)
+
+	w.checkStatusStays(a, session, heard)
 
 	k := w.talk(a, "failing", always(mockllm.Fail(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")))
 	k.words, k.lines = 2_500, 150
@@ -55,6 +57,37 @@ func testNotices(t *testing.T, h schema.Harness) {
 	k.read()
 	if k.summary.Failures < 3 {
 		t.Errorf("the historian failed %d times, so that no third failure shows that the notice does not repeat", k.summary.Failures)
+	}
+}
+
+// checkStatusStays asserts that the answer to /ctx-status stays on the screen, and does not reach the model: in
+// OpenCode as a message that is ignored, in Pi as a line that Pi does not store.
+func (w *world) checkStatusStays(a agent.Agent, session string, heard func() []string) {
+	w.t.Helper()
+	const status = "Context: "
+	before := w.last(session)
+	if err := a.Command(w.ctx, session, "ctx-status"); err != nil {
+		w.t.Fatal(err)
+	}
+	shown := heard()
+	if oc, ok := a.(*agent.OpenCode); ok {
+		messages, err := oc.Messages(w.ctx, session)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		shown = nil
+		for _, m := range messages {
+			shown = append(shown, m.Text())
+		}
+	}
+	if !slices.ContainsFunc(shown, func(text string) bool { return strings.Contains(text, status) }) {
+		w.t.Errorf("the user reads %q, without the status", shown)
+	}
+	w.prompt(a, session, "Still sure?")
+	after := w.last(session)
+	w.wantInBody(after, status, false)
+	if where, ok := extends(before, after); !ok {
+		w.t.Errorf("the status has changed the prompt: %s", where)
 	}
 }
 

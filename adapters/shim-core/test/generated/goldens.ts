@@ -10,7 +10,8 @@ export const hostCalls: HostCalls = {
   }, result: {
     "title": "magicctx",
     "message": "45 % of 200000 tokens",
-    "variant": "info"
+    "variant": "info",
+    "stays": true
   } },
   "initialize": { params: {
     "protocol": {
