@@ -88,7 +88,7 @@ func (ps *pass) changes(covered int) string {
 // expectedSaving estimates what a bust saves in the request of its pass and in the next ones.
 func expectedSaving(d pipeline.Decision, passes int) saving {
 	v := saving{notRead: int64(passes) * int64(d.Price.Removed)}
-	if d.Verdict == schema.Hard { // the provider had to write the prompt of this pass in any case
+	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
 		v.notWritten = int64(d.Price.Removed)
 		return v
 	}
