@@ -283,6 +283,17 @@ func (s *fakeShim) pass(c *conversation) {
 	s.answers = append(s.answers, m)
 }
 
+// measure reports the usage of the newest pass's request.
+func (s *fakeShim) measure(c *conversation) {
+	s.world.t.Helper()
+	event := fmt.Sprintf(`{"type":"message.updated","properties":{"sessionID":%q,"info":{"id":"%s-m%03d","sessionID":%q,"role":"assistant","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"claude-sonnet-4","finish":"stop","tokens":{"input":%d,"output":5,"cache":{"read":0,"write":0}}}}}`,
+		c.id, c.id, len(c.messages), c.id, 300*len(c.messages))
+	params := schema.EventParams{Session: c.id, Directory: "/p", Event: json.Value(event), Sent: s.sent[c.id]}
+	if err := s.client.Notify(schema.MethodEvent, params); err != nil {
+		s.world.t.Fatal(err)
+	}
+}
+
 // Once, a trace of a second harness, or of a session that began before it, was replayed without a window and
 // without a history. The replay showed no busts where the session had three. Each pass of the replay must
 // decide as the recorded host did.
