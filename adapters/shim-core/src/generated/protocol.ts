@@ -637,6 +637,8 @@ export interface Saving {
    * has not paid off yet.
    */
   money: number
+  /** historian is the cost of the historian's runs, which Money has subtracted. */
+  historian?: number
   /** passes is the number of requests that the estimate covers. */
   passes: number
   /**

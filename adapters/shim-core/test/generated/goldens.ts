@@ -191,6 +191,7 @@ export const hostCalls: HostCalls = {
     },
     "saved": {
       "money": 1.5,
+      "historian": 0.25,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -495,6 +496,7 @@ export const hostCalls: HostCalls = {
         },
         "saved": {
           "money": 1.5,
+          "historian": 0.25,
           "passes": 39,
           "unpricedSessions": 1
         },
@@ -623,6 +625,7 @@ export const hostCalls: HostCalls = {
     ],
     "saved": {
       "money": 12.5,
+      "historian": 0.25,
       "passes": 500,
       "unpricedSessions": 2
     }
@@ -884,6 +887,7 @@ export const shimNotifications: ShimNotifications = {
     },
     "saved": {
       "money": 1.5,
+      "historian": 0.25,
       "passes": 39,
       "unpricedSessions": 1
     },
