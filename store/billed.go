@@ -10,10 +10,10 @@ import (
 
 // A BilledPass holds the figures of a journalled pass that its bill depends on.
 type BilledPass struct {
-	Pass           int
-	Verdict, Cause string
-	Bust           bool
-	BustCause      string
+	Pass      int
+	Cause     string
+	Bust      bool
+	BustCause string
 	// Resent and Removed are the cost and gain of the bust, in tokens. They are 0 for a steady pass, which
 	// has changed nothing.
 	Resent, Removed int
@@ -38,9 +38,9 @@ func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
 			p := BilledPass{
-				Pass: row.ColumnInt(0), Verdict: row.ColumnText(1), Cause: row.ColumnText(2), Bust: row.ColumnBool(3), BustCause: row.ColumnText(4),
-				Resent: row.ColumnInt(5), Removed: row.ColumnInt(6),
-				Usage: Usage{Input: row.ColumnInt(7), CacheRead: row.ColumnInt(8), CacheWrite: row.ColumnInt(9)},
+				Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), BustCause: row.ColumnText(3),
+				Resent: row.ColumnInt(4), Removed: row.ColumnInt(5),
+				Usage: Usage{Input: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8)},
 			}
 			passes = append(passes, p)
 		}, key.Harness, key.Session, after, before)
