@@ -453,6 +453,38 @@ func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
 
+// For some providers, the text of a step left together with the step's calls, whatever it
+// said (J1). A text leaves by an edit of its own, and never because calls were dropped.
+func TestDroppedCallsLeaveTheTextOfTheirStep(t *testing.T) {
+	lives(t, func(t *rapid.T, w *world) {
+		onWire := map[string]int{}
+		for _, m := range w.wire {
+			for _, b := range m.Blocks {
+				if b.Kind == render.TextBlock && !strings.HasPrefix(b.Text, "[dropped") {
+					onWire[m.Key]++
+				}
+			}
+		}
+		for _, raw := range w.raw[w.start:] {
+			m := w.codec.Decode(raw)
+			if m.Role != transcript.Assistant || isShell(w, m.Key) {
+				continue
+			}
+			said, keys := 0, newUnitKeys(&m)
+			for i := range m.Parts {
+				p := &m.Parts[i]
+				u := w.session.State.ByKey(keys.of(p))
+				if p.Kind == transcript.Text && !p.Hidden && strings.TrimSpace(p.Text) != "" && (u == nil || u.Active()) {
+					said++
+				}
+			}
+			if onWire[m.Key] < said {
+				t.Fatalf("%s: %d texts of %s should be on the wire, %d are:\n%s", w.result.Setup.Profile, said, m.Key, onWire[m.Key], w.text())
+			}
+		}
+	})
+}
+
 func TestInvariant11UserTurnsStay(t *testing.T) {
 	lives(t, func(t *rapid.T, w *world) {
 		onWire := map[string]bool{}

@@ -242,9 +242,9 @@ func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	s.lastAnswerIs("a2")
 	s.steady("restart\nassistant a5 (10%): think signed \"x\" | so")
 
-	s = begin(t, "unknown", 1) // the call has left before the user takes the rest of the turn back
-	s.happen(turn + rest)
-	s.happen("drop 5\nflush")
+	s = begin(t, "unknown", 1) // the whole step has left before the user takes the rest of the turn back
+	s.happen(strings.Replace(turn, `"r2" | so |`, `"r2" |`, 1) + rest)
+	s.happen("drop 4\nflush")
 	s.shows("a2 assistant", false)
 	s.happen("revert a2\nuser u4: rather this")
 	s.lastAnswerIs("a2")

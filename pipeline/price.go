@@ -35,6 +35,10 @@ func (b BustPrice) PaysOff() bool { return b.Removed > 0 && b.BreakEven <= float
 // have. A turn of a coding agent has about as many steps.
 const shortSession = 20
 
+// ExpectedPasses returns the number of further passes that a session of so many passes is
+// expected to have. A session is expected to last as long again as it has lasted so far.
+func ExpectedPasses(passes int) int { return max(shortSession, passes) }
+
 // A bust describes a possible bust.
 type bust struct {
 	// firstMessage is the index of the first message that its edits change. edited is
@@ -77,7 +81,6 @@ func (s *Session) price(b bust, r Readings) BustPrice {
 	}
 	price := BustPrice{Resent: max(0, resent), Removed: removed, Thinking: s.boundThinking(b.firstChanged())}
 	price.BreakEven = breakEven(r.Price, price.Resent+price.Thinking, removed)
-	// A session is expected to last as long again as it has lasted so far.
-	price.Forecast = min(max(shortSession, s.Meta.Passes), max(0, b.forcedAt-b.current)/s.growth())
+	price.Forecast = min(ExpectedPasses(s.Meta.Passes), max(0, b.forcedAt-b.current)/s.growth())
 	return price
 }

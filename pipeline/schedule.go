@@ -68,6 +68,17 @@ const (
 	CauseBusy Cause = "busy"
 )
 
+// PrefixWasGone reports whether the cached prefix was lost before the pass touched it. A
+// pass with another cause may be hard as well: it folds the head at the cost of a live
+// prefix.
+func (c Cause) PrefixWasGone() bool {
+	switch c {
+	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
+		return true
+	}
+	return false
+}
+
 // The causes of a bust that the pass's verdict does not explain.
 const (
 	// BustTranscript: the harness changed messages that had been sent. Examples are a

@@ -79,6 +79,8 @@ type Config struct {
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
 	SQLite SQLite `json:"sqlite" project:"never" effect:"none"`
+	// Notices lists what the harness shows as a short notice: "busts" tells what was removed from the prompt, "troubles" that the historian has failed twice in a row. An empty list shows neither. If magicctx does not work at all, that is always shown. User file only.
+	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
 	// TemporalAwareness shows the model pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"off"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.

@@ -329,6 +329,9 @@ type CommandExecuteResult struct {
 	Title   string `json:"title,omitzero"`
 	Message string `json:"message"`
 	Variant string `json:"variant" jsonschema:"enum=info,enum=success,enum=warning,enum=error"`
+	// Stays says that the user needs time to read the message. So the shim shows
+	// it where it does not go away by itself, and never sends it to the model.
+	Stays bool `json:"stays,omitzero"`
 }
 
 // ShutdownParams ends the connection. The host first lets calls in flight

@@ -52,6 +52,8 @@ type Saving struct {
 	// Money is the estimated difference to the same requests with nothing
 	// dropped. It is negative while a bust has not paid off yet.
 	Money float64 `json:"money"`
+	// Historian is the cost of the historian's runs, which Money has subtracted.
+	Historian float64 `json:"historian,omitzero"`
 	// Passes is the number of requests that the estimate covers.
 	Passes int `json:"passes"`
 	// UnpricedSessions counts the sessions that a sum leaves out, because the

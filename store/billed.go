@@ -11,11 +11,11 @@ import (
 // A BilledPass holds the figures of a journalled pass that its bill depends on.
 type BilledPass struct {
 	Pass      int
-	Verdict   string
+	Cause     string
 	Bust      bool
 	BustCause string
-	// Resent and Removed are the cost and gain of the bust, in tokens. They are 0 for a pass that added no
-	// edit.
+	// Resent and Removed are the cost and gain of the bust, in tokens. They are 0 for a steady pass, which
+	// has changed nothing.
 	Resent, Removed int
 	// Usage is zero if the provider has not reported any.
 	Usage Usage
@@ -38,11 +38,9 @@ func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([
 	err := s.view(ctx, func(c *sqlite3.Conn) error {
 		return scan(c, billedPassesSQL, func(row *sqlite3.Stmt) {
 			p := BilledPass{
-				Pass: row.ColumnInt(0), Verdict: row.ColumnText(1), Bust: row.ColumnBool(2), BustCause: row.ColumnText(3),
-				Usage: Usage{Input: row.ColumnInt(7), CacheRead: row.ColumnInt(8), CacheWrite: row.ColumnInt(9)},
-			}
-			if row.ColumnBool(4) {
-				p.Resent, p.Removed = row.ColumnInt(5), row.ColumnInt(6)
+				Pass: row.ColumnInt(0), Cause: row.ColumnText(1), Bust: row.ColumnBool(2), BustCause: row.ColumnText(3),
+				Resent: row.ColumnInt(4), Removed: row.ColumnInt(5),
+				Usage: Usage{Input: row.ColumnInt(6), CacheRead: row.ColumnInt(7), CacheWrite: row.ColumnInt(8)},
 			}
 			passes = append(passes, p)
 		}, key.Harness, key.Session, after, before)
@@ -51,6 +49,26 @@ func (s *Store) BilledPasses(ctx context.Context, key Key, after, before int) ([
 		return nil, fmt.Errorf("read bill of %s: %w", key, err)
 	}
 	return passes, nil
+}
+
+//go:embed query/historian_usage.sql
+var historianUsageSQL string
+
+// HistorianUsage returns the tokens of all runs of a session's historian, by the model of each accepted
+// answer. The key "" holds the tokens of runs without such an answer, and of runs that are no longer kept.
+func (s *Store) HistorianUsage(ctx context.Context, key Key) (map[string]RunUsage, error) {
+	all := make(map[string]RunUsage)
+	err := s.view(ctx, func(c *sqlite3.Conn) error {
+		return scan(c, historianUsageSQL, func(row *sqlite3.Stmt) {
+			u := all[row.ColumnText(0)]
+			u.Input, u.CacheRead, u.CacheWrite, u.Output = u.Input+row.ColumnInt(1), u.CacheRead+row.ColumnInt(2), u.CacheWrite+row.ColumnInt(3), u.Output+row.ColumnInt(4)
+			all[row.ColumnText(0)] = u
+		}, key.Harness, key.Session)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read usage of the historian of %s: %w", key, err)
+	}
+	return all, nil
 }
 
 // Totals returns the figures of all sessions that have a pass.

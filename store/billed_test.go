@@ -43,7 +43,11 @@ func TestBilledPassesHaveThePriceOfABustThatWasMade(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		p := commit(key, n)
 		p.Pass.Price = BustPrice{Resent: 700, Removed: 80}
-		p.Pass.EditsAdded = n % 2 // the second pass only weighed a bust
+		if n == 2 { // it only weighed a bust
+			p.Pass.Verdict = "steady"
+		} else { // it changed the head, and dropped nothing
+			p.Pass.Verdict, p.Pass.EditsAdded = "hard", 0
+		}
 		must(t, s.CommitPass(t.Context(), p))
 	}
 	must(t, s.SaveUsage(t.Context(), key, 2, 1, 2, 3))

@@ -46,12 +46,14 @@ type SessionReport struct {
 	History HistorySummary
 }
 
-// A BustRow is a pass of the journal that was a bust. If the pass added no edit, Resent and Removed are 0.
+// A BustRow is a pass of the journal that was a bust. If the pass was steady, Resent and Removed are 0.
 type BustRow struct {
-	Pass            int
-	At              int64
-	Verdict, Cause  string
-	Resent, Removed int
+	Pass int
+	At   int64
+	// PassCause is the cause of the pass's verdict. Cause is the cause of the bust, for example a change of the
+	// system prompt after the pass.
+	PassCause, Cause string
+	Resent, Removed  int
 }
 
 // A PricedPass is a pass that estimated the price of a bust. Bust says whether
@@ -147,8 +149,8 @@ func complete(c *sqlite3.Conn, r *SessionReport, now int64) error {
 		return err
 	}
 	err = scan(c, reportBustSQL, func(row *sqlite3.Stmt) {
-		r.Bust = &BustRow{Pass: row.ColumnInt(0), At: row.ColumnInt64(1), Verdict: row.ColumnText(2), Cause: row.ColumnText(3)}
-		if row.ColumnInt(4) > 0 {
+		r.Bust = &BustRow{Pass: row.ColumnInt(0), At: row.ColumnInt64(1), PassCause: row.ColumnText(2), Cause: row.ColumnText(3)}
+		if row.ColumnBool(4) {
 			r.Bust.Resent, r.Bust.Removed = row.ColumnInt(5), row.ColumnInt(6)
 		}
 	}, r.Key.Harness, r.Key.Session)

@@ -119,7 +119,7 @@ func (h *Host) describe(ctx context.Context, key store.Key) (schema.CommandExecu
 	if err != nil {
 		return schema.CommandExecuteResult{}, err
 	}
-	result := schema.CommandExecuteResult{Title: "magicctx", Variant: "info", Message: "This session has sent no request through magicctx yet."}
+	result := schema.CommandExecuteResult{Title: "magicctx", Variant: "info", Stays: true, Message: "This session has sent no request through magicctx yet."}
 	if !found || report.Passes == 0 {
 		return result, nil
 	}

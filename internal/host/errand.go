@@ -355,12 +355,7 @@ const noticeTimeout = 5 * time.Second
 
 // tell shows a notice to the user who gave the command.
 func (e *errand) tell(variant, message string) {
-	ctx, cancel := context.WithTimeout(e.host.lifetime, noticeTimeout)
-	defer cancel()
-	err := e.load.client.Show(ctx, schema.NotifyShowParams{Directory: e.load.directory, Title: "magicctx", Message: message, Variant: variant})
-	if err != nil {
-		e.host.Log.Info("notice not shown", "session", e.key.Session, "cause", err)
-	}
+	e.host.show(e.load.client, e.key, e.load.directory, variant, message)
 }
 
 // readAhead is the number of messages that read asks for first. A chunk has at most hundreds of messages, but

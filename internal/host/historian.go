@@ -292,6 +292,9 @@ func (h *Host) finish(p *plan, result historian.Result, runErr error) {
 	if runErr != nil {
 		h.recordFailure(writing, s, p, result, runErr)
 	}
+	if p.grant.Way == history.ByModel && (runErr != nil || result.MadeBy == historian.ByExtraction) {
+		h.tellOfFailure(writing, p)
+	}
 	if err := h.Store.ReleaseLease(writing, p.key, p.holder); err != nil {
 		h.Log.Warn("the historian's lease is not released", "session", p.key.Session, "error", err)
 	}

@@ -230,6 +230,9 @@ func problemOf(r historian.Result) string {
 
 // cost returns the price of a run in the catalogue's currency.
 func cost(p schema.Price, r historian.Result) float64 {
-	used := r.Usage()
-	return (float64(used.Input)*p.Fresh + float64(used.CacheWrite)*p.Write + float64(used.CacheRead)*p.Read + float64(used.Output)*p.Output) / 1e6
+	return billOf(p, r.Usage())
+}
+
+func billOf(p schema.Price, used ask.Usage) float64 {
+	return (float64(used.Input)*p.Fresh + float64(used.CacheWrite)*p.Write + float64(used.CacheRead)*p.Read + float64(used.Output)*p.Output) / tokensPerPrice
 }

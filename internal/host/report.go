@@ -111,7 +111,7 @@ func lastBust(b *store.BustRow, facts modelFacts) *schema.LastBust {
 		return nil
 	}
 	last := &schema.LastBust{Pass: b.Pass, At: b.At, Cause: cmp.Or(b.Cause, "unknown"), Removed: b.Removed, Resent: b.Resent}
-	if b.Verdict == string(schema.Soft) && b.Resent > 0 {
+	if b.Resent > 0 && !pipeline.Cause(b.PassCause).PrefixWasGone() {
 		last.Cost = facts.rewriting(b.Resent)
 	}
 	return last

@@ -4,19 +4,20 @@ import (
 	"context"
 	"sync"
 
+	"github.com/magicctx/magicctx-host/agents/ask"
 	"github.com/magicctx/magicctx-host/internal/route"
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares a session with the same session without any drops, in tokens. docs/status.md describes
+// A saving compares a session with the same session with nothing removed from its prompts, in tokens. docs/status.md describes
 // the estimate.
 type saving struct {
 	// upTo is the last pass that the saving covers. passes counts the passes whose usage is known.
 	upTo, passes int
 	// dropped is the number of tokens that the next prompt would hold in addition if nothing had been
-	// dropped.
+	// dropped, and no summary stood for messages.
 	dropped int
 	// notRead and notWritten are the tokens that the provider did not have to read from its cache or write to
 	// it. rewritten are the tokens that it had to write again, because a bust changed a prefix that was still
@@ -39,7 +40,7 @@ func (v saving) add(p store.BilledPass, window int) saving {
 	v.passes++
 	more := int64(max(0, min(v.dropped, window-prompt)))
 	switch {
-	case p.Verdict == string(schema.Hard): // the prefix was gone, so the provider had to write all of it again
+	case pipeline.Cause(p.Cause).PrefixWasGone(): // the provider had to write all of it again
 		v.notWritten += more
 	default:
 		v.notRead += more
@@ -90,6 +91,43 @@ func (h *Host) savingOf(ctx context.Context, key store.Key, passes, window int) 
 	return v, nil
 }
 
+// savedIn returns the saving of a session in money: what its requests saved, minus the cost of its historian.
+// It is nil if no request was measured yet. It is the only place that computes this figure: the status and a
+// replay read it from here.
+func (h *Host) savedIn(ctx context.Context, key store.Key, passes int, f modelFacts) (*schema.Saving, error) {
+	v, err := h.savingOf(ctx, key, passes, f.limit())
+	if err != nil || v.passes == 0 {
+		return nil, err
+	}
+	historian, err := h.historianCost(ctx, key, f)
+	if err != nil {
+		return nil, err
+	}
+	return &schema.Saving{Money: v.money(f.price) - historian, Historian: historian, Passes: v.passes}, nil
+}
+
+// historianCost returns the cost of the runs of a session's historian. A model of which the harness knows no
+// price costs nothing, for example a local one. If the model of a run is not known, it counts as the model of
+// the session, which is described by f.
+func (h *Host) historianCost(ctx context.Context, key store.Key, f modelFacts) (sum float64, err error) {
+	used, err := h.Store.HistorianUsage(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	for name, u := range used {
+		facts := f
+		if provider, id, ok := ask.Split(name); ok {
+			if of := h.factsOf(ctx, schema.Model{Provider: provider, ID: id}); of.isKnown {
+				facts = of
+			}
+		}
+		if facts.isPriced {
+			sum += billOf(facts.price, ask.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output})
+		}
+	}
+	return sum, nil
+}
+
 // saved returns the saving of all sessions in money, or nil if no session's model has a price.
 func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 	all, err := h.Store.Totals(ctx)
@@ -110,13 +148,14 @@ func (h *Host) saved(ctx context.Context) (*schema.Saving, error) {
 			sum.UnpricedSessions++
 			continue
 		}
-		v, err := h.savingOf(ctx, s.Key, s.Passes, f.limit())
+		v, err := h.savedIn(ctx, s.Key, s.Passes, f)
 		if err != nil {
 			return nil, err
 		}
 		isPriced = true
-		sum.Money += v.money(f.price)
-		sum.Passes += v.passes
+		if v != nil {
+			sum.Money, sum.Historian, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Passes+v.Passes
+		}
 	}
 	if !isPriced {
 		return nil, nil
@@ -131,6 +170,8 @@ type modelFacts struct {
 	// price is per million tokens. Unless isPriced is true, its numbers are only ratios.
 	price    schema.Price
 	isPriced bool
+	// isKnown says that the harness has named the model's limits.
+	isKnown bool
 }
 
 // limit returns the size that a prompt cannot exceed.
@@ -144,14 +185,14 @@ func (f modelFacts) limit() int {
 // factsOf returns the facts about a model. If the catalogue has no prices, for example for a subscription,
 // the model counts as unpriced.
 func (h *Host) factsOf(ctx context.Context, m schema.Model) modelFacts {
-	row, _, err := h.Store.Limits(ctx, m.Provider, m.ID)
+	row, isKnown, err := h.Store.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
 		h.Log.Warn("limits of a model not read", "provider", m.Provider, "model", m.ID, "error", err)
 	}
 	r := route.Of(m, row.NPM).Believe(nil, h.learnedLife(ctx, m), 0).Route
 	return modelFacts{
 		row: row, window: believe(limitsFromRow(row), row.At, h.use(ctx, m)),
-		price: r.Price(limitsFromRow(row).Price), isPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0,
+		price: r.Price(limitsFromRow(row).Price), isPriced: row.PriceFresh > 0 || row.PriceWrite > 0 || row.PriceRead > 0, isKnown: isKnown,
 	}
 }
 

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/magicctx/magicctx-host/schema"
@@ -11,20 +13,20 @@ import (
 // tokens less, until the harness takes messages back.
 func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	usage := func(n int) store.Usage { return store.Usage{CacheRead: n - 5000, CacheWrite: 5000} }
-	bust := store.BilledPass{Pass: 2, Verdict: "soft", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}
-	later := store.BilledPass{Pass: 3, Verdict: "steady", Usage: usage(21_000)}
+	bust := store.BilledPass{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}
+	later := store.BilledPass{Pass: 3, Usage: usage(21_000)}
 	for _, test := range []struct {
 		name   string
 		passes []store.BilledPass
 		window int
 		want   saving
 	}{
-		{"nothing dropped", []store.BilledPass{{Pass: 1, Verdict: "hard", Usage: usage(9000)}}, 100_000, saving{upTo: 1, passes: 1}},
+		{"nothing dropped", []store.BilledPass{{Pass: 1, Usage: usage(9000)}}, 100_000, saving{upTo: 1, passes: 1}},
 		{"a bust and a request", []store.BilledPass{bust, later}, 100_000, saving{upTo: 3, passes: 2, dropped: 10_000, notRead: 20_000, rewritten: 4000}},
 		{"no more is counted than fits into the window", []store.BilledPass{bust, later}, 24_000, saving{upTo: 3, passes: 2, dropped: 10_000, notRead: 7000, rewritten: 4000}},
-		{"a prefix that was gone had to be written", []store.BilledPass{{Pass: 2, Verdict: "hard", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}}, 100_000, saving{upTo: 2, passes: 1, dropped: 10_000, notWritten: 10_000}},
-		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Verdict: "steady", Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, saving{upTo: 3, passes: 2, notRead: 10_000, rewritten: 4000}},
-		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Verdict: "soft", Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, saving{upTo: 3, passes: 1, dropped: 10_000, notRead: 10_000}},
+		{"a prefix that was gone had to be written", []store.BilledPass{{Pass: 2, Cause: "idle", Bust: true, Removed: 10_000, Resent: 4000, Usage: usage(20_000)}}, 100_000, saving{upTo: 2, passes: 1, dropped: 10_000, notWritten: 10_000}},
+		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, saving{upTo: 3, passes: 2, notRead: 10_000, rewritten: 4000}},
+		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, saving{upTo: 3, passes: 1, dropped: 10_000, notRead: 10_000}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got saving
@@ -39,5 +41,56 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 	v := saving{notRead: 2_000_000, notWritten: 1_000_000, rewritten: 500_000}
 	if got, want := v.money(schema.Price{Fresh: 3, Read: 0.5, Write: 4.5}), 2*0.5+4.5-0.5*4; got != want {
 		t.Errorf("%v $, want %v", got, want)
+	}
+}
+
+// Nothing but the historian's head has shortened the prompts. This saved nothing by an older estimate, which
+// counted only the busts that dropped something, and left out what the historian costs.
+func TestSavingCountsTheHead(t *testing.T) {
+	h := answering(t, good)
+	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}
+	h.restart()
+	h.host.Summarises = true
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle() // the historian has read 1,000 tokens and written 100
+	before := h.journal()[0].WireTokens
+	h.flush()
+	h.pass()
+	const later = 60
+	for i := range later {
+		h.clock.Advance(1000)
+		h.tool(fmt.Sprintf("b%d", i), "x", "tool-calls", 0)
+		h.pass()
+	}
+	journal := h.journal()
+	bust := journal[1]
+	removed := float64(before - bust.WireTokens)
+	if !bust.Bust || bust.Cause != "flush" || bust.EditsAdded > 0 || removed < 5000 {
+		t.Fatalf("no bust for the head alone: %+v, %.0f tokens removed", bust, removed)
+	}
+	for _, p := range journal {
+		input, read := 10, p.WireTokens-10
+		if p.Pass <= 2 { // the first request writes the whole prompt; the bust writes what follows its system prompt again
+			input, read = p.WireTokens, 0
+		}
+		if err := h.store.SaveUsage(t.Context(), testKey, p.Pass, input, read, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The request of the bust and the later ones, without the newest, do not read the removed tokens, at $0.30
+	// for a million. The bust writes its whole prompt, at $3.75 instead of $0.30.
+	notRead := removed * later * 0.30
+	rewritten := float64(bust.WireTokens) * (3.75 - 0.30)
+	historian := 1000*3.0 + 100*15.0
+	want := (notRead - rewritten - historian) / 1e6
+	st := h.status()
+	got := st.Sessions[0].Saved
+	if got == nil || math.Abs(got.Money-want) > 0.02*(notRead+rewritten)/1e6 {
+		t.Errorf("saved %+v, want about %.5f $ (%.0f tokens removed)", got, want, removed)
+	}
+	if st.Saved == nil || got != nil && *st.Saved != *got {
+		t.Errorf("the sum of the only session is %+v, the session has %+v", st.Saved, got)
 	}
 }

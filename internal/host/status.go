@@ -94,11 +94,9 @@ func (h *Host) statusOf(ctx context.Context, s store.SessionReport) schema.Sessi
 	st.Threshold = h.threshold(st)
 	st.NextBust, st.LastBust = h.nextBust(st, s, facts), lastBust(s.Bust, facts)
 	if facts.isPriced {
-		v, err := h.savingOf(ctx, s.Key, s.Passes, facts.limit())
-		if err != nil {
+		var err error
+		if st.Saved, err = h.savedIn(ctx, s.Key, s.Passes, facts); err != nil {
 			h.Log.Warn("saving of a session not read", "session", s.Key.Session, "error", err)
-		} else if v.passes > 0 {
-			st.Saved = &schema.Saving{Money: v.money(facts.price), Passes: v.passes}
 		}
 	}
 	clip(&st)

@@ -48,10 +48,12 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	if err != nil {
 		return none, err
 	}
+	covered := s.pipe.State.Head.Ordinal
 	if err := pass.run(ctx); err != nil {
 		return none, err
 	}
 	done = true
+	h.tellOfBust(c, pass, covered)
 	h.rearrange(ctx, s)
 	if s.systemChanged && !s.isUnstored {
 		s.systemChanged = false

@@ -132,6 +132,7 @@ func newWorldWith(t *testing.T, agent func(schema.AgentRunParams) schema.AgentRu
 	t.Helper()
 	w := &world{agent: agent, shown: make(chan schema.NotifyShowParams, 10), t: t, clock: clock.NewManual(1_700_000_000_000), config: config.Default()}
 	w.config.ProtectedTags = 1
+	w.config.Notices = nil // a test that reads shown waits for the notice of its command
 	w.config.ExecuteThresholdPercentage = map[string]float64{"default": 40}
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: discard, Clock: w.clock})
 	if err != nil {
@@ -280,6 +281,17 @@ func (s *fakeShim) pass(c *conversation) {
 	}
 	s.bases[c.id], s.told[c.id], s.sent[c.id] = m.Revision, len(c.messages), m.Wire
 	s.answers = append(s.answers, m)
+}
+
+// measure reports the usage of the newest pass's request.
+func (s *fakeShim) measure(c *conversation) {
+	s.world.t.Helper()
+	event := fmt.Sprintf(`{"type":"message.updated","properties":{"sessionID":%q,"info":{"id":"%s-m%03d","sessionID":%q,"role":"assistant","time":{"created":1,"completed":2},"providerID":"anthropic","modelID":"claude-sonnet-4","finish":"stop","tokens":{"input":%d,"output":5,"cache":{"read":0,"write":0}}}}}`,
+		c.id, c.id, len(c.messages), c.id, 300*len(c.messages))
+	params := schema.EventParams{Session: c.id, Directory: "/p", Event: json.Value(event), Sent: s.sent[c.id]}
+	if err := s.client.Notify(schema.MethodEvent, params); err != nil {
+		s.world.t.Fatal(err)
+	}
 }
 
 // Once, a trace of a second harness, or of a session that began before it, was replayed without a window and

@@ -199,6 +199,7 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 		c.user(prompt)
 		c.turn()
 		traced.pass(c)
+		traced.measure(c)
 	}
 	var said schema.CommandExecuteResult
 	command := schema.CommandExecuteParams{Session: c.id, Directory: "/p", Command: "ctx-wrapup", Arguments: "1"}
@@ -208,9 +209,14 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	if notice := <-w.shown; notice.Variant != "success" {
 		t.Fatalf("the wrap-up has failed: %+v", notice)
 	}
-	for range 2 {
+	for range 3 {
 		c.turn()
 		traced.pass(c)
+		traced.measure(c)
+	}
+	var status schema.SessionStatus
+	if err := traced.client.Call(t.Context(), schema.MethodSessionStatus, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: c.id}, &status); err != nil {
+		t.Fatal(err)
 	}
 	trace := traced.stop()
 	replayed, report := wires(t, trace)
@@ -218,6 +224,9 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 		t.Errorf("decisions (-recorded +replayed):\n%s", diff)
 	}
 	s := report.Summary()
+	if saved, ok := s.Saved[c.id]; !ok || status.Saved == nil || saved != *status.Saved || saved.Historian == 0 {
+		t.Errorf("the replay says that the session has saved %+v, its status said %+v", saved, status.Saved)
+	}
 	if s.AskedRuns == 0 || len(s.Missing) > 0 || len(s.Publishes) == 0 || s.Publishes[0].Reason != "wrapup" || s.Publishes[0].Pass != 5 || len(s.Folds) == 0 {
 		t.Errorf("%d questions, missing %q, publications %+v, folds %+v", s.AskedRuns, s.Missing, s.Publishes, s.Folds)
 	}

@@ -1,6 +1,11 @@
 package replay
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/magicctx/magicctx-host/pipeline"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -16,4 +21,31 @@ func (p *Pass) PriceOfBust() schema.BustPrice {
 // Waits reports whether the pass weighed a bust and put it off.
 func (p *Pass) Waits() bool {
 	return p.Verdict == schema.Steady && p.Cause == string(pipeline.CausePrice) && p.Price != schema.BustPrice{}
+}
+
+// readSavings asks the host what each session has saved, so that a replay and a status say the same.
+func (p *player) readSavings(ctx context.Context) error {
+	for id, ses := range p.sessions {
+		if ses.passes == 0 {
+			continue
+		}
+		st, err := p.host.SessionStatus(ctx, nil, schema.SessionStatusParams{Harness: p.trace.harness, Session: id})
+		if err != nil {
+			return fmt.Errorf("saving of session %s: %w", id, err)
+		}
+		if st.Saved != nil {
+			p.report.saved[id] = *st.Saved
+		}
+	}
+	return nil
+}
+
+// Saving returns the sum of what the sessions have saved. ok is false if it is not known for any session,
+// because the trace has no price for the models.
+func (s Summary) Saving() (sum schema.Saving, ok bool) {
+	for _, id := range slices.Sorted(maps.Keys(s.Saved)) { // in a fixed order, because sums of fractions depend on it
+		v := s.Saved[id]
+		sum.Money, sum.Historian, sum.Passes = sum.Money+v.Money, sum.Historian+v.Historian, sum.Passes+v.Passes
+	}
+	return sum, len(s.Saved) > 0
 }

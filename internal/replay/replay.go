@@ -100,12 +100,16 @@ func Run(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	}
 	p.lackRuns()
 	p.report.finish()
+	if err := p.readSavings(ctx); err != nil {
+		return nil, err
+	}
 	p.report.unseen = p.recount.unseen
 	return p.report, nil
 }
 
 // A player plays the shim's part in a replay.
 type player struct {
+	host     *host.Host
 	trace    *trace
 	clock    *clock.Manual
 	store    *store.Store
@@ -172,7 +176,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		return nil, nil, fmt.Errorf("directory for the store: %w", err)
 	}
 	p := &player{
-		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{},
+		trace: t, clock: clock.NewManual(t.steps[0].at), sessions: make(map[string]*session), price: listPrice, config: config.Default(), report: &Report{saved: make(map[string]schema.Saving)},
 		configs: make(map[string]schema.Config), opened: make(map[string]json.Value),
 		overrides: over, recount: newRecount(!o.AsRecorded), watch: o.Watch, answered: o.Answered,
 	}
@@ -195,6 +199,7 @@ func newPlayer(ctx context.Context, t *trace, o Options) (*player, func(), error
 		Summarises: t.cassette.hasTakes(), Agents: t.cassette,
 		CommitTimeout: callTimeout, // no other program uses this database, so only a busy machine makes a commit slow
 	})
+	p.host = h
 	server := rpc.NewServer(rpc.Always(h), rpc.Options{Log: o.Log, Clock: p.clock})
 	near, far := rpc.Pipe()
 	served := make(chan struct{})

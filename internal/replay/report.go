@@ -156,6 +156,9 @@ type Summary struct {
 	Bill     float64 `json:"bill"`
 	RawBill  float64 `json:"rawBill"`
 	HostMS   Times   `json:"hostMs"`
+	// Saved holds what each session has saved, as a status says it (docs/status.md). Bill does not hold the
+	// cost of the historian; Saved has subtracted it.
+	Saved map[string]schema.Saving `json:"saved,omitempty"`
 	// LostBlocks and LostTokens count the thinking that busts invalidated.
 	LostBlocks int `json:"lostBlocks,omitzero"`
 	LostTokens int `json:"lostTokens,omitzero"`
@@ -182,6 +185,7 @@ type Report struct {
 	MissedRuns          []MissedRun
 	IsTruncated         bool
 	sessions            []func()
+	saved               map[string]schema.Saving
 	// unseen is the number of tokens in each prompt that the trace does not show.
 	unseen int
 }
@@ -195,7 +199,7 @@ func (r *Report) finish() {
 
 // Summary adds up the passes.
 func (r *Report) Summary() Summary {
-	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns}
+	s := Summary{Passes: len(r.Passes), Routes: []string{}, Busts: []Bust{}, InvariantViolations: []Finding{}, ValidatorHits: []Finding{}, Currency: currency, Detail: r.Passes, Missing: []string{}, IsTruncated: r.IsTruncated, AskedRuns: r.AskedRuns, Saved: r.saved}
 	s.Missing = append(s.Missing, r.Missing...)
 	s.MissedRuns = append(s.MissedRuns, r.MissedRuns...)
 	s.InvariantViolations = append(s.InvariantViolations, r.InvariantViolations...)

@@ -149,7 +149,7 @@ type messageRenderer struct {
 }
 
 func (r *messageRenderer) contents() {
-	lostArc, staysWhole, skeletonOf := false, r.Profile.StepsLeaveWhole && (r.keepsArc() || r.KeepsCall), -1
+	lostArc, staysWhole, skeletonOf := false, r.Profile.StepsLeaveWhole && (r.keepsArc() || r.KeepsCall || r.says()), -1
 	if r.KeepsCall && !r.keepsArc() {
 		skeletonOf = r.lastArc()
 	}
@@ -233,6 +233,19 @@ func (r *messageRenderer) emptiness() {
 func (r *messageRenderer) keepsArc() bool {
 	for i := range r.m.Parts {
 		if p, u := &r.m.Parts[i], r.units[i]; p.Kind == transcript.Tool && !p.Hidden && (u == nil || u.Edit != frozen.Drop) {
+			return true
+		}
+	}
+	return false
+}
+
+// says reports whether the message has content beside its calls that no edit has dropped,
+// for example a text.
+func (r *messageRenderer) says() bool {
+	for i := range r.m.Parts {
+		p, u := &r.m.Parts[i], r.units[i]
+		isNothing := p.Hidden || p.Kind == transcript.Tool || p.Kind == transcript.Reasoning || p.Kind == transcript.Text && strings.TrimSpace(p.Text) == ""
+		if !isNothing && (u == nil || u.Active()) {
 			return true
 		}
 	}

@@ -36,9 +36,10 @@ type Profile struct {
 	WantsThinkingFirst bool
 	// StepsLeaveWhole: a call must follow the user or the results of other
 	// calls, and the first of several parallel calls carries the signature for
-	// all of them (Gemini). So there are two ways: the step keeps all of its
-	// calls, the dropped ones as skeletons, or the whole step leaves with its
-	// text.
+	// all of them (Gemini). So a step without calls must not stay between two
+	// steps. While one of a step's calls or texts is not dropped, the step keeps
+	// all of its calls, the dropped ones as skeletons. Then the whole step
+	// leaves.
 	StepsLeaveWhole bool
 	// ForgetsReasoning: reasoning of earlier turns may be left out. Other providers
 	// require it, for example Moonshot its reasoning_content and OpenAI its reasoning

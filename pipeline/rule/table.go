@@ -76,12 +76,12 @@ const (
 //     be stored (pass.run in internal/host/transform.go).
 //   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call
 //     as a skeleton in two cases. Either the provider wants steps to leave whole
-//     (Profile.StepsLeaveWhole) and another call of the message stays; or the
-//     message has to keep a call and all others have left (Frame.KeepsCall). A
-//     dropped call leaves in all other cases. If only blank text would be left
-//     of its answer, or if steps leave whole, the whole answer leaves with it. A
-//     dropped text or file is always the placeholder, unless its message is an
-//     empty shell.
+//     (Profile.StepsLeaveWhole) and another call or a text of the message stays;
+//     or the message has to keep a call and all others have left
+//     (Frame.KeepsCall). A dropped call leaves in all other cases. If only blank
+//     text would be left of its answer, or if steps leave whole, the whole answer
+//     leaves with it. A dropped text or file is always the placeholder, unless
+//     its message is an empty shell.
 //
 // Thinking also leaves without a rule and without an edit, because the provider would
 // refuse it: with the last call of its message, after a message whose results have left

@@ -1,4 +1,4 @@
-SELECT pass, at, verdict, bust_cause, edits_added, resent_tokens, removed_tokens
+SELECT pass, at, cause, bust_cause, verdict <> 'steady', resent_tokens, removed_tokens
 FROM passes INDEXED BY passes_busts -- the planner would rather walk the journal
 WHERE harness = ? AND session_id = ? AND bust = 1
 ORDER BY pass DESC

@@ -55,7 +55,7 @@ export function isOurCommand(registered: InitializeResult | undefined, name: str
 
 /** Runs a command of the host and shows its result. Always throws, to end the command. */
 export async function command(instance: Instance, input: { command: string; sessionID: string; arguments: string }): Promise<never> {
-  const { title, message, variant } = await executeCommand(instance.host, {
+  const { title, message, variant, stays } = await executeCommand(instance.host, {
     session: input.sessionID,
     directory: instance.directory,
     command: input.command,
@@ -63,7 +63,8 @@ export async function command(instance: Instance, input: { command: string; sess
   })
   const isFailure = variant === "error"
   if (isRunOf(process.argv, input.command)) await printAndExit(message, input.sessionID, isFailure)
-  await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant } }).catch(() => {})
+  const isLeft = stays === true && (await instance.leave(input.sessionID, title ? `${title}\n${message}` : message))
+  if (!isLeft) await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant } }).catch(() => {})
   throw isFailure ? new CommandFailed(message) : new CommandDone(message)
 }
 

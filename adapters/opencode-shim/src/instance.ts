@@ -1,4 +1,4 @@
-import { AgentRuns, asError, Method, PluginInstance, type Handlers, type Lease, type Log } from "@magicctx/shim-core"
+import { AgentRuns, asError, Method, PluginInstance, within, type Handlers, type Lease, type Log } from "@magicctx/shim-core"
 import { removeOrphans, runAgent } from "./agents.ts"
 import { handlers } from "./callbacks.ts"
 import type { Client, Message, PluginInput } from "./opencode.ts"
@@ -15,6 +15,9 @@ const facts = {
   version: shimVersion,
   format: { projection: message, key: (m: unknown) => (m as Message).info?.id },
 } as const
+
+/** How long a command waits for OpenCode to store its answer, in ms. */
+const leaveMS = 5_000
 
 /** A plugin instance. OpenCode creates one for each directory. */
 export class Instance extends PluginInstance {
@@ -61,9 +64,29 @@ export class Instance extends PluginInstance {
     const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} To learn more, run: magicctx-host doctor`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
-      await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, signal)
+      await this.store(session, text, signal)
     }
     leave().catch((err) => signal.aborted || this.log.warn("no mark in the session", { session, cause: asError(err).message }))
+  }
+
+  /**
+   * Stores the answer to a command in the session, so that it stays on the screen. The model does not receive it.
+   * While a turn runs, this does nothing and returns false: OpenCode would call the model once more.
+   */
+  async leave(session: string, text: string): Promise<boolean> {
+    if (this.sessions.isRunning(session)) return false
+    try {
+      const isStored = this.store(session, text, AbortSignal.timeout(leaveMS)).then(() => true)
+      return (await within(leaveMS, isStored)) ?? false
+    } catch (err) {
+      this.log.warn("the answer to a command is not stored", { session, cause: asError(err).message })
+      return false
+    }
+  }
+
+  /** Stores a text that the user sees and the model does not, as soon as no turn runs. */
+  private async store(session: string, text: string, signal: AbortSignal): Promise<void> {
+    await this.handlers[Method.MessageSend]!({ directory: this.directory, session, text, reply: false, ignored: true }, signal)
   }
 
   private compactionNotice(separator: string): string {

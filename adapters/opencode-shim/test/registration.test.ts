@@ -76,6 +76,21 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
+test("an answer that stays becomes a message that the model does not receive", async (t) => {
+  const result = { title: "magicctx", message: "Context: 45%", variant: "info", stays: true }
+  const { hooks, opencode } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
+  const run = () => hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] })
+  await assert.rejects(run(), { name: "MagicctxCommandDone" })
+  const parts = [{ type: "text", text: "magicctx\nContext: 45%", ignored: true, synthetic: true }]
+  assert.deepEqual(opencode.prompts, [{ id: "ses_1", body: { noReply: true, parts } }])
+  assert.deepEqual(opencode.toasts, [])
+
+  await hooks.event!({ event: { type: "session.status", properties: { sessionID: "ses_1", status: { type: "busy" } } } })
+  await assert.rejects(run(), { name: "MagicctxCommandDone" })
+  assert.equal(opencode.prompts.length, 1, "a message during a turn would make OpenCode call the model once more")
+  assert.equal(opencode.toasts.length, 1)
+})
+
 test("only a process that was started to run the command prints its result and ends", () => {
   const opencode = (...args: string[]) => ["bun", "/opencode", ...args]
   for (const [argv, expected] of [

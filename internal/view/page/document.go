@@ -73,7 +73,11 @@ func newPageView(s replay.Summary, o Options) pageView {
 	}
 	v.Findings, v.MoreFindings = all[:min(len(all), maxRows)], max(len(all)-maxRows, 0)
 	for i, id := range order {
-		v.Sessions = append(v.Sessions, newSessionView(anchor(i), id, bySession[id], outcomes, findings[anchor(i)]))
+		one := newSessionView(anchor(i), id, bySession[id], outcomes, findings[anchor(i)])
+		if saved, ok := s.Saved[id]; ok {
+			one.Against = format.Saving(saved.Money)
+		}
+		v.Sessions = append(v.Sessions, one)
 	}
 	return v
 }
@@ -105,13 +109,22 @@ func tiles(s replay.Summary) []tile {
 		{Name: format.Plural(s.Passes, "request"), Value: format.Grouped(s.Passes), Note: "in " + format.Count(len(sessions), "session")},
 		promptTile(s),
 		{Name: "from cache", Value: report.ReadShare(s.Tokens), Note: "unmodified " + report.ReadShare(s.RawTokens)},
-		{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)},
+		billTile(s),
 		bustTile(len(s.Busts), paid),
 	}
 	if len(s.Folds)+len(s.Publishes) > 0 {
 		all = append(all, foldTile(s))
 	}
 	return append(all, findingsTile(s))
+}
+
+// billTile shows the bill with the historian's part, and what was saved.
+func billTile(s replay.Summary) tile {
+	v, ok := s.Saving()
+	if !ok {
+		return tile{Name: "bill", Value: format.Money(s.Bill), Note: against(s.Bill, s.RawBill)}
+	}
+	return tile{Name: "bill", Value: format.Money(s.Bill + v.Historian), Note: format.Saving(v.Money)}
 }
 
 // promptTile shows the largest prompt beside its window.

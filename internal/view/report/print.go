@@ -73,6 +73,12 @@ func (p *printer) totals(s replay.Summary) {
 	row("fresh", format.Tokens(s.Tokens.Fresh), format.Tokens(s.RawTokens.Fresh))
 	row("from cache", ReadShare(s.Tokens), ReadShare(s.RawTokens))
 	row("bill", format.Money(s.Bill), format.Money(s.RawBill))
+	if v, ok := s.Saving(); ok {
+		if v.Historian > 0 {
+			row("historian", format.Money(v.Historian), "")
+		}
+		row("saved", format.Dollars(v.Money), "")
+	}
 	for _, name := range s.Routes {
 		if r := route.Named(name); name == r.Name {
 			fmt.Fprintf(p.w, "cache by the rules of %s: an unused prefix lives for %s\n", name, format.Span(r.Life))

@@ -170,6 +170,9 @@ func TestSentence(t *testing.T) {
 	lenient.Prompts.Largest = 66_000
 	over.Overflows = []replay.Overflow{{Pass: 256, Prompt: 70_506, Window: 64_000}}
 	unknown.Prompts.Window, unknown.RawBill = 0, 0.052
+	priced, summarised := fits, fits
+	priced.Saved = map[string]schema.Saving{"a": {Money: 5, Passes: 300}, "b": {Money: -1, Passes: 10}}
+	summarised.Saved = map[string]schema.Saving{"a": {Money: 4.25, Historian: 0.1, Passes: 300}}
 	for _, c := range []struct {
 		s    replay.Summary
 		want string
@@ -177,6 +180,8 @@ func TestSentence(t *testing.T) {
 		{fits, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
 		{over, "1 of 312 requests exceeded the window of 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
 		{lenient, "312 requests were accepted, with up to 66k tokens in a window of 64k; unmodified, the session would have needed 286k and been refused at request 70; $4.15 instead of $14.32."},
+		{priced, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.15, which saved about $4.00."},
+		{summarised, "312 requests stayed under 64k tokens; unmodified, the session would have needed 286k and been refused at request 70; $4.25 (of it $0.10 for the historian), which saved about $4.25."},
 		{roomy, "1 request needed at most 10.1k of 200k tokens; unmodified, the session would have needed 9.7k; $0.052 instead of $0.050."},
 		{unknown, "1 request needed at most 10.1k tokens; unmodified, the session would have needed 9.7k; $0.052 either way."},
 		{replay.Summary{}, "The trace holds no request to a model."},

@@ -7,11 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/replay"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/schema"
 )
 
 // Sentence sums up a replay, for example "312 requests stayed under 64k tokens;
 // unmodified, the session would have needed 286k and been refused at request 70;
-// $4.14 instead of $14.32." It holds no text of the trace.
+// $4.14 (of it $0.09 for the historian), which saved about $9.80." It holds no text of the trace.
 func Sentence(s replay.Summary) string {
 	if s.Passes == 0 {
 		return "The trace holds no request to a model."
@@ -43,13 +44,25 @@ func unmodified(z replay.Prompts) string {
 	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
 }
 
-// bills compares the two bills. If both read the same, it says so.
+// bills says what the session cost and what that saved. If the models have no price, it compares the two bills
+// at the list price of another model. If both read the same, it says so.
 func bills(s replay.Summary) string {
+	if v, ok := s.Saving(); ok {
+		return format.Money(s.Bill+v.Historian) + ofHistorian(v) + ", which " + format.Saving(v.Money)
+	}
 	with, without := format.Money(s.Bill), format.Money(s.RawBill)
 	if with == without {
 		return with + " either way"
 	}
 	return with + " instead of " + without
+}
+
+// ofHistorian names the historian's part of a bill, "" if it has none.
+func ofHistorian(v schema.Saving) string {
+	if v.Historian == 0 {
+		return ""
+	}
+	return " (of it " + format.Money(v.Historian) + " for the historian)"
 }
 
 func (p *printer) sentence(s replay.Summary) {

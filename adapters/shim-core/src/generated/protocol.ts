@@ -209,6 +209,11 @@ export interface CommandExecuteResult {
   title?: string
   message: string
   variant: "info" | "success" | "warning" | "error"
+  /**
+   * stays says that the user needs time to read the message. So the shim shows it where it does not go away
+   * by itself, and never sends it to the model.
+   */
+  stays?: boolean
 }
 
 /** CompartmentScore is a compartment of the messages with the ordinals Start to End. */
@@ -622,6 +627,8 @@ export interface Saving {
    * has not paid off yet.
    */
   money: number
+  /** historian is the cost of the historian's runs, which Money has subtracted. */
+  historian?: number
   /** passes is the number of requests that the estimate covers. */
   passes: number
   /**

@@ -10,7 +10,8 @@ export const hostCalls: HostCalls = {
   }, result: {
     "title": "magicctx",
     "message": "45 % of 200000 tokens",
-    "variant": "info"
+    "variant": "info",
+    "stays": true
   } },
   "initialize": { params: {
     "protocol": {
@@ -190,6 +191,7 @@ export const hostCalls: HostCalls = {
     },
     "saved": {
       "money": 1.5,
+      "historian": 0.25,
       "passes": 39,
       "unpricedSessions": 1
     },
@@ -499,6 +501,7 @@ export const hostCalls: HostCalls = {
         },
         "saved": {
           "money": 1.5,
+          "historian": 0.25,
           "passes": 39,
           "unpricedSessions": 1
         },
@@ -629,6 +632,7 @@ export const hostCalls: HostCalls = {
     ],
     "saved": {
       "money": 12.5,
+      "historian": 0.25,
       "passes": 500,
       "unpricedSessions": 2
     }
@@ -876,6 +880,7 @@ export const shimNotifications: ShimNotifications = {
     },
     "saved": {
       "money": 1.5,
+      "historian": 0.25,
       "passes": 39,
       "unpricedSessions": 1
     },

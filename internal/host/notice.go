@@ -1,0 +1,118 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/pipeline"
+	"github.com/magicctx/magicctx-host/pipeline/frozen"
+	"github.com/magicctx/magicctx-host/schema"
+	"github.com/magicctx/magicctx-host/store"
+)
+
+// The values of the key "notices".
+const (
+	noticeBusts    = "busts"
+	noticeTroubles = "troubles"
+)
+
+// show shows a notice in the harness, and waits until the harness has taken it.
+func (h *Host) show(c Client, key store.Key, directory, variant, message string) {
+	ctx, cancel := context.WithTimeout(h.lifetime, noticeTimeout)
+	defer cancel()
+	err := c.Show(ctx, schema.NotifyShowParams{Directory: directory, Title: "magicctx", Message: message, Variant: variant})
+	if err != nil {
+		h.Log.Info("notice not shown", "session", key.Session, "cause", err)
+	}
+}
+
+// tellOfBust tells the user what the pass has removed from the prompt. covered is the number of messages that
+// the head stood for before the pass.
+func (h *Host) tellOfBust(c Client, ps *pass, covered int) {
+	if !ps.wire.Bust || ps.s.mode().IsSubagent || !slices.Contains(ps.config.Notices, noticeBusts) {
+		return
+	}
+	changes := ps.changes(covered)
+	if changes == "" {
+		return
+	}
+	d, key, directory := ps.decision, ps.s.key, ps.params.Directory
+	passes := pipeline.ExpectedPasses(ps.s.row.Passes)
+	h.background.Go(func() {
+		text := fmt.Sprintf("%s → %s: %s", format.Tokens(d.Size.Current), format.Tokens(max(0, d.Size.Current-d.Price.Removed)), changes)
+		if facts := h.factsOf(h.lifetime, d.Model); facts.isPriced {
+			if money := expectedSaving(d, passes).money(facts.price); money > 0 {
+				text += "; saves " + format.AboutDollars(money)
+			}
+		}
+		h.show(c, key, directory, "info", text)
+	})
+}
+
+// changes says what a pass has removed, for example "messages 1–42 summarised, 14 results dropped". It is ""
+// if the pass has removed nothing.
+func (ps *pass) changes(covered int) string {
+	var parts []string
+	d := ps.decision
+	if d.Head != nil && d.Head.Ordinal > covered {
+		parts = append(parts, fmt.Sprintf("messages %d–%d summarised", covered+1, d.Head.Ordinal))
+	}
+	dropped, shortened := make(map[frozen.UnitKind]int), 0
+	for _, e := range d.Edits {
+		u := ps.s.pipe.State.ByTag(e.Tag)
+		switch {
+		case u == nil:
+		case e.Kind == frozen.Drop || e.Kind == frozen.Skeleton:
+			dropped[u.Kind]++
+		default:
+			shortened++
+		}
+	}
+	for _, k := range []struct {
+		kind frozen.UnitKind
+		noun string
+	}{{frozen.ToolUnit, "result"}, {frozen.TextUnit, "text"}, {frozen.FileUnit, "file"}} {
+		if n := dropped[k.kind]; n > 0 {
+			parts = append(parts, format.Count(n, k.noun)+" dropped")
+		}
+	}
+	if shortened > 0 {
+		parts = append(parts, format.Count(shortened, "piece")+" shortened")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// expectedSaving estimates what a bust saves in the request of its pass and in the next ones.
+func expectedSaving(d pipeline.Decision, passes int) saving {
+	v := saving{notRead: int64(passes) * int64(d.Price.Removed)}
+	if d.Cause.PrefixWasGone() { // the provider had to write the prompt of this pass in any case
+		v.notWritten = int64(d.Price.Removed)
+		return v
+	}
+	v.notRead += int64(d.Price.Removed)
+	v.rewritten = int64(d.Price.Resent)
+	return v
+}
+
+// toldAfter is the number of failures in a row after which the user is told that the historian fails. A single
+// failure often goes away by itself.
+const toldAfter = 2
+
+// tellOfFailure tells the user, once, that the historian fails again and again.
+func (h *Host) tellOfFailure(ctx context.Context, p *plan) {
+	if !slices.Contains(p.load.config.Notices, noticeTroubles) {
+		return
+	}
+	sum, err := h.Store.History(ctx, p.key)
+	if err != nil || sum.Failures != toldAfter {
+		return
+	}
+	c, directory, cause := p.load.client, p.load.directory, shorten(format.Clean(sum.LastError), maxShownName)
+	h.background.Go(func() {
+		h.show(c, p.key, directory, "warning",
+			fmt.Sprintf("The historian has failed twice in a row, so old messages are not summarised well: %s. It tries again by itself. /ctx-status shows its state.", cause))
+	})
+}

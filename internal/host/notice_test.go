@@ -1,0 +1,114 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/schema"
+)
+
+// A user sees each bust once: what has left the prompt, and what that saves.
+func TestBustIsToldOnce(t *testing.T) {
+	for _, notices := range [][]string{{"busts", "troubles"}, {"busts"}, {"troubles"}, {}} {
+		t.Run(strings.Join(notices, " and "), func(t *testing.T) {
+			h := newHarness(t)
+			h.config.Notices = notices
+			h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000} // to write costs no more than to read
+			h.restart()
+			h.user("u1", "find it")
+			h.pass()
+			h.tool("a1", found, "tool-calls", 1000)
+			h.pass()
+			h.tool("a2", "two", "stop", 1000)
+			h.user("u2", "thanks")
+			h.pass()
+			h.drop("call-1", "2")
+			h.tool("a3", "three", "stop", 70_000)
+			h.user("u3", "go on")
+			h.pass()
+			h.settle()
+			bust := h.journal()[3]
+			if !bust.Bust || bust.Price.Removed == 0 {
+				t.Fatalf("no bust: %+v", bust)
+			}
+			var want []string
+			if slices.Contains(notices, "busts") {
+				// This request and the next 20 do not read the removed tokens, at $1000 for a million.
+				saved := float64(bust.Price.Removed) * 21 / 1000
+				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped; saves about %s",
+					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
+			}
+			h.tool("a4", "four", "tool-calls", 70_000)
+			h.pass()
+			h.settle()
+			if !slices.Equal(h.shown, want) {
+				t.Errorf("shown %q, want %q", h.shown, want)
+			}
+		})
+	}
+}
+
+// The notice of a bust names the messages that a summary has replaced.
+func TestBustTellsOfSummaries(t *testing.T) {
+	h := answering(t, good)
+	h.config.Notices = []string{"busts"}
+	h.restart()
+	h.host.Summarises = true
+	h.talk(0, 20, 950, 40_000)
+	h.user("now", "go on")
+	h.pass()
+	h.settle()
+	end := h.compartments()[0].End
+	h.flush()
+	h.pass()
+	h.settle()
+	if want := fmt.Sprintf(": messages 1–%d summarised", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
+		t.Errorf("shown %q, want one notice with %q", h.shown, want)
+	}
+}
+
+// The user is told once that the historian fails, after its second failure in a row.
+func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
+	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
+		for _, notices := range [][]string{{"troubles"}, {"busts"}} {
+			asked := 0
+			h := answeringIn(t, kind, func(schema.AgentRunParams) (string, error) {
+				asked++
+				return "", errors.New("invalid x-api-key")
+			})
+			h.config.Notices = notices
+			h.restart()
+			h.host.Summarises = true
+			h.talk(0, 20, 950, 40_000)
+			h.user("now", "go on")
+			failures, told := 0, 0
+			for i := range 8 * stepsBetween {
+				h.pass()
+				h.settle()
+				if st := h.status().Sessions[0].History; st != nil {
+					failures = st.Failures
+				}
+				if failures == 2 && told == 0 {
+					told = len(h.shown)
+				}
+				h.tool(fmt.Sprintf("b%d", i), "x", "tool-calls", 41_000)
+			}
+			if failures < 3 {
+				t.Fatalf("the historian failed %d times, in %d questions", failures, asked)
+			}
+			if notices[0] != "troubles" {
+				if len(h.shown) > 0 {
+					t.Errorf("with %q, the user was told %q", notices, h.shown)
+				}
+				continue
+			}
+			if told != 1 || len(h.shown) != 1 || !strings.Contains(h.shown[0], "failed twice in a row") || !strings.Contains(h.shown[0], "invalid x-api-key") {
+				t.Errorf("shown %q", h.shown)
+			}
+		}
+	})
+}
