@@ -32,8 +32,9 @@ func promptOf(q *mockllm.Request) string {
 const (
 	// compartmentMessages is the number of messages of a compartment.
 	compartmentMessages = 8
-	// historianTakes is long enough for some passes of the scripted model, also on a busy machine, and shorter than a real run.
-	historianTakes = 1500 * time.Millisecond
+	// historianTakes is long enough for some passes of the scripted model, and much shorter than a real run. On a busy
+	// machine, a recording may prove little; record again then.
+	historianTakes = 400 * time.Millisecond
 )
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
