@@ -303,6 +303,15 @@ func (s *Session) unansweredPrompt() int {
 	return -1
 }
 
+// UnansweredPrompt returns the key and the size in tokens of the user's newest prompt, if the
+// model has not answered it yet.
+func (s *Session) UnansweredPrompt() (key string, tokens int) {
+	if i := s.unansweredPrompt(); i >= 0 {
+		return s.entries[i].header.key, s.rawTokens(i)
+	}
+	return "", 0
+}
+
 // isPrompt reports whether the user asks for something in the message.
 func (e *entry) isPrompt() bool { return e.header.role == transcript.User && e.traits.typed }
 

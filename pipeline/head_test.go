@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	mjson "github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 	"github.com/magicctx/magicctx-host/pipeline/history"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
@@ -190,6 +192,82 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 
 // The head takes the covered messages off the prompt at once, so the rules do not take
 // more than is still needed.
+// Text of the tail was in neither head nor tail: the head covered every unit up to a tag, and an old message had got
+// a new unit, for example the text of an aborted answer that the harness stores late.
+func TestLateTextOfACoveredMessageCoversNoOther(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.readings.History = &History{}
+	w.add(message("u1", "user", w.now, nil, textPart("p1", "first")),
+		message("a1", "assistant", w.now, nil, textPart("p2", "early")),
+		message("u2", "user", w.now, nil, textPart("p3", "second")),
+		message("a2", "assistant", w.now, obj{"finish": "stop"}, textPart("p4", "fine")),
+		message("u3", "user", w.now, nil, textPart("p5", "third")))
+	w.pass()
+	w.raw[1] = mjson.Value(strings.Replace(string(w.raw[1]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"stored late"},`, 1))
+	w.held, w.changed = 1, true
+	w.pass()
+	w.publish(1, 50)
+	w.readings.Flush = true
+	w.pass()
+	w.restart()
+	w.pass()
+	for _, text := range []string{"second", "fine", "third"} {
+		if !strings.Contains(w.text(), text) {
+			t.Errorf("the request lacks %q:\n%s", text, w.text())
+		}
+	}
+	if w.start != 2 || strings.Contains(w.text(), "stored late") {
+		t.Errorf("the head covers %d messages:\n%s", w.start, w.text())
+	}
+}
+
+// While the database was locked, a request still carried the summary of reverted messages.
+func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
+	w := newWorld(t, true, 1)
+	w.readings.History = &History{}
+	for i := range 4 {
+		w.add(message(fmt.Sprint("u", i), "user", w.now, nil, textPart(fmt.Sprint("p", i), fmt.Sprint("prompt ", i))),
+			message(fmt.Sprint("a", i), "assistant", w.now, obj{"finish": "stop"}, textPart(fmt.Sprint("q", i), "answer")))
+	}
+	w.pass()
+	w.publish(5, 50)
+	w.readings.Flush = true
+	w.pass()
+	if w.start != 6 {
+		t.Fatalf("the head covers %d messages", w.start)
+	}
+	w.raw, w.held, w.busy = w.raw[:3], 3, true
+	w.add(message("u9", "user", w.now, nil, textPart("p9", "rather this")))
+	w.pass()
+	if text := w.text(); strings.Contains(text, "All about 1 to 6.") || !strings.Contains(text, "prompt 0") || !strings.Contains(text, "rather this") {
+		t.Errorf("while the database is busy:\n%s", text)
+	}
+}
+
+// The harness's compaction can keep turns: its array then begins with a summary that is newer than these turns. The
+// store's reader counts by time, and so does the head.
+func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
+	w := newWorld(t, true, 1)
+	at := func(id, role string, created int64, text string) mjson.Value {
+		return message(id, role, created, obj{"finish": "stop"}, textPart("p"+id, text))
+	}
+	w.add(mjson.Value(`{"info":{"id":"c","role":"user","time":{"created":50}},"parts":[{"id":"p","type":"compaction","auto":false}]}`),
+		mjson.Value(`{"info":{"id":"s","role":"assistant","parentID":"c","summary":true,"finish":"stop","time":{"created":51,"completed":51}},"parts":[{"id":"q","type":"text","text":"All so far."}]}`),
+		at("u5", "user", 40, "kept"), at("a5", "assistant", 41, "kept, too"), at("u6", "user", 60, "new"))
+	w.pass()
+	u, ok := w.session.Uncovered(8, []history.Anchor{{Ordinal: 9, Key: "u5"}})
+	if !ok {
+		t.Fatal("u5 has a known ordinal")
+	}
+	got := map[string]int{}
+	for _, m := range u.Messages.Between(9, 99) {
+		got[m.Key] = m.Ordinal
+	}
+	if want := map[string]int{"u5": 9, "a5": 10, "c": 11, "u6": 12}; !maps.Equal(got, want) {
+		t.Errorf("numbers %v, want %v", got, want)
+	}
+}
+
 func TestFoldCountsBeforeTheRules(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History, w.readings.LowMark = &History{}, 40

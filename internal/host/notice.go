@@ -97,6 +97,27 @@ func expectedSaving(d pipeline.Decision, passes int) saving {
 	return v
 }
 
+// unfitShare is the share of the window, in percent, from which a prompt does not fit beside the harness's own
+// prompt and tools.
+const unfitShare = 90
+
+// tellOfPrompt tells the user, once for each prompt, that a prompt alone does not fit into the window. magicctx
+// shortens no prompt that waits for its answer.
+func (h *Host) tellOfPrompt(c Client, ps *pass) {
+	prompt, tokens := ps.s.pipe.UnansweredPrompt()
+	limit := ps.readings.Counting.Model.OwnTokens(ps.readings.LimitTokens)
+	if limit <= 0 || tokens*100 < limit*unfitShare || prompt == ps.s.toldOfPrompt || !slices.Contains(ps.config.Notices, noticeTroubles) {
+		return
+	}
+	ps.s.toldOfPrompt = prompt
+	key, directory := ps.s.key, ps.params.Directory
+	h.background.Go(func() {
+		h.show(c, key, directory, "warning", fmt.Sprintf(
+			"Your prompt alone has about %s tokens, and the window has %s. Prompts are not shortened: if the provider refuses it, send it in parts, or choose a model with a larger window.",
+			format.Tokens(tokens), format.Tokens(limit)))
+	})
+}
+
 // toldAfter is the number of failures in a row after which the user is told that the historian fails. A single
 // failure often goes away by itself.
 const toldAfter = 2

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/schema"
@@ -109,6 +110,30 @@ func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 			if told != 1 || len(h.shown) != 1 || !strings.Contains(h.shown[0], "failed twice in a row") || !strings.Contains(h.shown[0], "invalid x-api-key") {
 				t.Errorf("shown %q", h.shown)
 			}
+		}
+	})
+}
+
+func TestPromptThatDoesNotFitIsToldOnce(t *testing.T) {
+	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
+		h := answeringIn(t, kind, good)
+		h.config.Notices = []string{"troubles"}
+		h.restart()
+		h.user("u1", strings.Repeat("word ", 30_000))
+		h.pass()
+		h.tool("a1", "x", "tool-calls", 1000)
+		h.pass()
+		h.settle()
+		if len(h.shown) > 0 {
+			t.Fatalf("a prompt of 30,000 tokens in a window of 64,000: %q", h.shown)
+		}
+		h.clock.Advance(time.Second)
+		h.user("u2", strings.Repeat("word ", 70_000))
+		h.pass()
+		h.pass()
+		h.settle()
+		if len(h.shown) != 1 || !strings.Contains(h.shown[0], "Your prompt alone has about 70k tokens") {
+			t.Errorf("told %q", h.shown)
 		}
 	})
 }

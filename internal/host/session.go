@@ -52,6 +52,8 @@ type session struct {
 	isNudgeNew bool
 	// chronicle is read from the store together with pipe.
 	chronicle chronicle
+	// toldOfPrompt is the newest prompt of which the user was told that it does not fit into the window.
+	toldOfPrompt string
 	// bridge is nil if the array says itself where it continues the compartments.
 	bridge *bridge
 	work   work

@@ -54,6 +54,7 @@ func (h *Host) Transform(ctx context.Context, c Client, p schema.TransformParams
 	}
 	done = true
 	h.tellOfBust(c, pass, covered)
+	h.tellOfPrompt(c, pass)
 	h.rearrange(ctx, s)
 	if s.systemChanged && !s.isUnstored {
 		s.systemChanged = false
