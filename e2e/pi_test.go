@@ -29,6 +29,10 @@ func TestPiForkBeginsWithTheRequestOfItsOriginal(t *testing.T) {
 
 func TestPiBadHistorians(t *testing.T) { testBadHistorians(t, schema.HarnessPi) }
 
+func TestPiOutputsLargerThanTheWindow(t *testing.T) {
+	testOutputsLargerThanTheWindow(t, schema.HarnessPi)
+}
+
 func TestPiLongTurn(t *testing.T) { testLongTurn(t, schema.HarnessPi) }
 
 func TestPiLongHistory(t *testing.T) { testLongHistory(t, schema.HarnessPi) }

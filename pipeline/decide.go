@@ -190,7 +190,6 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 
 	v := s.view(profile, setup.Binds, change)
 	v.PrefixIsGone = isHard
-	v.IsUnfit = r.Overflow || a.Percent >= unfitPercent
 	measured := s.measuredUpTo(a.Size)
 	lost := s.lostWith(setup, measured)
 	found := a // as the pass finds the wire: thinking that is lost anyway needs no room
@@ -200,6 +199,9 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 	left.Size.Current -= covered
 	left.Percent -= float64(covered) / float64(limit) * 100
 	goal := s.goal(left, r, limit, change.covered)
+	if r.Overflow || a.Percent >= unfitPercent {
+		goal.Fit = int(float64(limit) * fitShare)
+	}
 	v.Goal = inOwnTokens(goal, a.perToken)
 	// If the new head alone ends the pressure, the rules still free down to the low mark,
 	// because everything after the head is sent again anyway.
@@ -242,6 +244,9 @@ func (s *Session) propose(a Assessment, r Readings, limit int) Decision {
 // request. Our estimates of a size that no provider has measured yet err by less than a
 // tenth.
 const unfitPercent = 110
+
+// fitShare is the share of the limit that a request may take after outputs were withheld.
+const fitShare = 0.9
 
 // setupAfter returns the setup after a hard pass. The prefix is gone, so the setup may
 // change. But a new number of the preamble invalidates all bound thinking. So after a pause,

@@ -64,6 +64,9 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 func inOwnTokens(g rule.Goal, perToken float64) rule.Goal {
 	scale := func(size int) int { return g.Current - int(float64(g.Current-size)/perToken) }
 	g.Ceiling, g.Target = scale(g.Ceiling), scale(g.Target)
+	if g.Fit != 0 {
+		g.Fit = scale(g.Fit)
+	}
 	return g
 }
 

@@ -160,6 +160,8 @@ const gap = /<!-- \+\d+[mhdw](?: \d+[mhdw])? -->\n/
 /** What the host says about output to drop, at the end of a result or of words of the user. */
 const note = /\n\n<system-reminder>\n(?:(?!<\/system-reminder>)[^])*`ctx_reduce`(?:(?!<\/system-reminder>)[^])*<\/system-reminder>$/
 const placeholder = /^\[dropped §(\d+)§\]$/
+/** What stands in place of a result that did not fit into the window. */
+const withheld = /^\[left out §(\d+)§: about \d+ tokens, which do not fit into the window\. [^\]]+\]$/
 
 /** The host's decisions about a message: its frozen edits, by tag. */
 export type Edits = (message: string) => Map<number, Set<string>>
@@ -202,7 +204,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     return sent
   }
   const shown = (part: Part, text: string, was: string) => {
-    const tag = placeholder.exec(text)?.[1] ?? lead.exec(text)?.[1]
+    const tag = placeholder.exec(text)?.[1] ?? withheld.exec(text)?.[1] ?? lead.exec(text)?.[1]
     const own = lead.exec(was)?.[1] ?? placeholder.exec(was)?.[1]
     if (tag !== undefined && own === undefined) sent.tags.push({ tag: Number(tag), message: raw.info.id, part: part.callID ?? (part.synthetic ? `text ${was.length}` : part.id ?? "") })
   }
@@ -212,6 +214,11 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     const tag = placeholder.exec(is)?.[1]
     if (tag !== undefined) {
       if (!has("drop", Number(tag)) && !has("skeleton", Number(tag))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
+      return
+    }
+    const unfit = withheld.exec(is)?.[1]
+    if (unfit !== undefined) {
+      if (!has("withhold", Number(unfit))) hit("dropped-unasked", `${what} is left out as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
     // An empty text, which some providers refuse, may be filled instead of leaving.

@@ -32,7 +32,7 @@ func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 // without doing so. It takes the newest outputs as well, even those that the model has not
 // read: a model that knows why an output is missing can read it in parts.
 func UnfitResults(v View, _ Knobs) []frozen.Edit {
-	if !v.IsUnfit {
+	if v.Goal.Fit == 0 {
 		return nil
 	}
 	var units []*frozen.Unit
@@ -42,7 +42,7 @@ func UnfitResults(v View, _ Knobs) []frozen.Edit {
 		}
 	})
 	slices.SortStableFunc(units, func(a, b *frozen.Unit) int { return cmp.Compare(b.Tokens, a.Tokens) })
-	drops := v.dropsUntilEnough()
+	drops := drops{need: v.Need + max(v.Goal.Target, v.Goal.Ceiling) - v.Goal.Fit} // what the model asked for goes only as far as it must
 	for _, u := range units {
 		if !drops.isEnough() && u.Freed(frozen.Edit{Tag: u.Tag, Kind: frozen.Withhold}) > 0 {
 			drops.add(u, frozen.Withhold)

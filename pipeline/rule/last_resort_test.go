@@ -26,7 +26,7 @@ func TestProtectedResults(t *testing.T) {
 func TestUnfitResults(t *testing.T) {
 	unfit := func(need int, c rule.View) rule.View {
 		v := needing(need, c)
-		v.IsUnfit = true
+		v.Goal.Ceiling, v.Goal.Fit = 1, 1
 		return v
 	}
 	small, large := call("read", 100), call("read", 5000)

@@ -18,9 +18,6 @@ type View struct {
 	// PrefixIsGone says that the provider has no prefix of the session in its cache, as
 	// on every hard pass. Then waiting saves nothing.
 	PrefixIsGone bool
-	// IsUnfit says that the provider would refuse the request as it is: it has refused the
-	// last one, or the request is clearly larger than the window.
-	IsUnfit bool
 	// Occasion is the gravest occasion of the pass. Rules of this occasion and
 	// of all milder ones are asked.
 	Occasion Occasion
@@ -35,6 +32,10 @@ type Goal struct {
 	// Current is the size of the next prompt. Ceiling is the execute threshold.
 	// Target is the size that the pass wants to reach, the low mark.
 	Current, Ceiling, Target int
+	// Fit is the size of the largest request that fits. It is 0 unless the provider would
+	// refuse the request as it is: it has refused the last one, or the request is clearly
+	// larger than the window.
+	Fit int
 	// Measured says that the prompt has been measured since the last bust. A
 	// pass that acted on the same measurement twice would drop the rest of the
 	// tail (bug class A29 in docs/defects.md). Measured is also set if the last
