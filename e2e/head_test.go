@@ -80,6 +80,12 @@ func testHead(t *testing.T, h schema.Harness) {
 	k.checkSamePrefix(k.newest(), c.firstOf(9))
 	k.checkHead(c.newest(), []int{1, 2}, []int{3})
 
+	leaf := ""
+	if pi, ok := a.(*agent.Pi); ok {
+		if leaf, err = pi.Leaf(w.ctx, session); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := a.GoBack(w.ctx, session, promptOf(2)); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +94,14 @@ func testHead(t *testing.T, h schema.Harness) {
 	k.checkHead(reverted, []int{1}, nil, 1)
 	for _, gone := range []int{2, 3, 4, 8} {
 		w.wantInBody(reverted, promptOf(gone), false)
+	}
+	if pi, ok := a.(*agent.Pi); ok { // the other branch is still there, and so are its summaries
+		if err := pi.GoTo(w.ctx, session, leaf); err != nil {
+			t.Fatal(err)
+		}
+		k.turn(11)
+		k.checkHead(k.newest(), []int{1, 2, 3}, nil)
+		w.wantInBody(k.newest(), promptOf(10), false)
 	}
 	if h == schema.HarnessOpenCode {
 		if title := w.only("title"); !strings.Contains(string(title.Body), promptOf(1)) || strings.Contains(string(title.Body), history.Acknowledgement) {

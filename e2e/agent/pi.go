@@ -167,6 +167,26 @@ func (p *Pi) GoBack(ctx context.Context, session, text string) error {
 	return p.Navigate(ctx, entry)
 }
 
+// Leaf returns the newest entry of the session.
+func (p *Pi) Leaf(ctx context.Context, session string) (entry string, err error) {
+	if err := p.enter(ctx, session); err != nil {
+		return "", err
+	}
+	entries, err := p.Entries(ctx)
+	if err != nil {
+		return "", err
+	}
+	return entries[len(entries)-1].ID, nil
+}
+
+// GoTo takes the session to an entry, on any branch.
+func (p *Pi) GoTo(ctx context.Context, session, entry string) error {
+	if err := p.enter(ctx, session); err != nil {
+		return err
+	}
+	return p.Navigate(ctx, entry)
+}
+
 func (p *Pi) Copy(ctx context.Context, session string) (id string, err error) {
 	if err := p.enter(ctx, session); err != nil {
 		return "", err
