@@ -14,8 +14,7 @@ import (
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B
 // and C in docs/defects.md. The comment of each test describes the bug as earlier
-// context managers had it. bugIndex lists all classes, with the reason if a class has
-// no test.
+// context managers had it.
 
 // A10: an idle session bust on every pass of its next turn, because the time of the
 // last response did not move.

@@ -20,8 +20,7 @@ import (
 )
 
 // This file tests the bug classes of docs/defects.md that concern the host,
-// each under its number. The index of all of them is in
-// pipeline/bugindex_test.go.
+// each under its id.
 
 var testKey = store.Key{Harness: "opencode", Session: testSession}
 
