@@ -83,6 +83,9 @@ func TestBugIndex(t *testing.T) {
 			if !listed[path.Join(path.Dir(file), m[1])] {
 				t.Errorf("docs/defects.md does not name %s of %s", m[1], file)
 			}
+			if !ids[m[2]] {
+				t.Errorf("%s of %s has the id %s, which is not in docs/defects.md", m[1], file, m[2])
+			}
 		}
 		for _, m := range bugCited.FindAllStringSubmatch(string(content), -1) {
 			if id := m[1] + m[2] + m[3]; !ids[id] {
