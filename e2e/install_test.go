@@ -152,7 +152,7 @@ func (o *opening) ask(text string, isManaged bool) {
 	o.wantInBody(requests[len(requests)-1], "§ "+text, isManaged)
 }
 
-// wantStatus types /ctx-status and waits for the answer.
+// wantStatus types /ctx-status, and finds the answer in the session.
 func (o *opening) wantStatus() {
 	o.t.Helper()
 	status := map[string]string{"command": "ctx-status", "arguments": ""}
@@ -163,7 +163,13 @@ func (o *opening) wantStatus() {
 	if after := len(o.requests(o.session)); after > before {
 		o.t.Fatal("OpenCode sent the command to the model")
 	}
-	o.wantToast("magicctx: ", "% of ")
+	messages, err := o.oc.Messages(o.ctx, o.session)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if answer := messages[len(messages)-1].Text(); !strings.Contains(answer, "% of ") {
+		o.t.Fatalf("the answer to /ctx-status is %q", answer)
+	}
 }
 
 func (o *opening) close() {

@@ -19,7 +19,7 @@ func (s *scene) socketFaults() {
 		s.forgetNotices()
 		s.treatsInTime()
 		s.toldNothing()
-		s.explained("passes", "permissions: "+runtime+" is no directory")
+		s.explained(" messages", "permissions: "+runtime+" is no directory")
 		s.socketIn(temporary)
 		s.whileDown(restore)
 		s.works()

@@ -107,7 +107,7 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 		return 0, err
 	}
 	version = stored
-	if stored != newest {
+	if stored != newest && !isOfNewerHost(stored, newest) {
 		err = conn.Raw(func(c any) error {
 			real, err := versionOf(c.(driver.Conn).Raw(), stored)
 			if real > 0 {
@@ -126,6 +126,13 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 	_, err = conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, ApplicationID, version))
 	return version, err
 }
+
+// highestVersion is above the version of any schema that a release may have. A damaged byte makes most numbers
+// higher than that.
+const highestVersion = 10_000
+
+// isOfNewerHost reports whether a newer release may have written the version. Its tables may be the same.
+func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
 // suspectOrphans makes the database suspect if it holds units of a session that it does not hold. A page of the
 // table of sessions that reads as empty shows in no other way, and the sessions would begin again. The query
