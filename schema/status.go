@@ -17,8 +17,11 @@ type StatusParams struct{}
 
 // StatusResult is the state of the host.
 type StatusResult struct {
-	Version     string          `json:"version"`
-	Protocol    Version         `json:"protocol"`
+	Version  string  `json:"version"`
+	Protocol Version `json:"protocol"`
+	// ProgramHash is the SHA-256 of the host's own executable, in hex, as it was when
+	// the host started. It is absent if the host could not read it.
+	ProgramHash string          `json:"programHash,omitzero"`
 	PID         int             `json:"pid"`
 	StartedAt   int64           `json:"startedAt"`
 	Database    string          `json:"database"`
@@ -65,9 +68,10 @@ type Saving struct {
 type Warning struct {
 	// Source says where the problem is: in the store, which takes nothing; in a
 	// database that was damaged and replaced ("recovery"); in our own program
-	// ("bug"); in a session of Directory, whose history is not summarised
+	// ("bug"); in the host, which is another program than the one that asked
+	// ("program"); in a session of Directory, whose history is not summarised
 	// ("history"); or in the configuration of Directory.
-	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=history,enum=config"`
+	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
 }

@@ -171,6 +171,25 @@ func TestFindings(t *testing.T) {
 			"host", Warn, "version 1.4.0, this program is 1.5.0", "end process 4711", false,
 		},
 		{
+			"host of another build of this version", func(_ *testing.T, o *Options) {
+				o.ProgramHash = "new"
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, ProgramHash: "old", PID: 4711, Enabled: true}, nil)
+			},
+			"host", Warn, "another build of version 1.4.0 than this program", "end process 4711", false,
+		},
+		{
+			"host of a build that cannot tell its hash", func(_ *testing.T, o *Options) { o.ProgramHash = "new" },
+			"host", Warn, "another build", "end process 4711", false,
+		},
+		{
+			"not on the PATH", func(t *testing.T, o *Options) {
+				must(t, os.Remove(o.Executable))
+				o.Executable = filepath.Join(t.TempDir(), "my tools", "magicctx-host")
+				o.Harnesses[0].Installed = func(context.Context) (string, error) { return "", nil }
+			},
+			"plugin", Warn, "no configuration", "my tools/magicctx-host\" install opencode", false,
+		},
+		{
 			"other protocol", func(t *testing.T, o *Options) {
 				o.AskHost = answer(schema.StatusResult{}, &rpc.Error{Code: schema.CodeVersion, Message: "protocol 2.0"})
 			},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -50,11 +51,16 @@ type Harness struct {
 	RenewShim func(context.Context) error
 }
 
-// install returns the command that installs the plugin.
-func (h Harness) install() string { return "magicctx-host install " + string(h.ID) }
+// command returns the command line that runs this program with arguments.
+func (x *examination) command(arguments string) string {
+	return program.NameOf(x.Executable, x.LookPath) + " " + arguments
+}
+
+// install returns the command that installs the plugin of a harness.
+func (x *examination) install(h Harness) string { return x.command("install " + string(h.ID)) }
 
 // reinstall is the remedy for a plugin that does not work.
-func (h Harness) reinstall() string { return "run " + h.install() }
+func (x *examination) reinstall(h Harness) string { return "run " + x.install(h) }
 
 // isListed reports whether a configuration lists our plugin.
 func (h Harness) isListed(ctx context.Context) bool {

@@ -165,8 +165,8 @@ func TestScreens(t *testing.T) {
 		{"none", Live{Status: statusOf(0)}},
 		{"one", Live{Status: statusOf(1)}},
 		{"thirty", Live{Status: statusOf(30)}},
-		{"broken", Live{Status: broken()}},
-		{"warnings", Live{Status: many}},
+		{"broken", Live{Status: broken(), Program: "magicctx-host"}},
+		{"warnings", Live{Status: many, Program: "magicctx-host"}},
 		{"fresh", Live{Status: fresh}},
 		{"away", Live{Status: statusOf(3), Away: "no host is running", AwaySince: noon.Add(-75 * time.Second)}},
 		{"waiting", Live{Away: "no host is running for /data", AwaySince: noon}},
@@ -221,7 +221,7 @@ func TestPrintedStatus(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", name, width)
 			t.Run(name, func(t *testing.T) {
 				var b strings.Builder
-				if err := print(&b, Page{Width: width, Now: noon}); err != nil {
+				if err := print(&b, Page{Width: width, Now: noon, Program: "magicctx-host"}); err != nil {
 					t.Fatal(err)
 				}
 				golden(t, filepath.Join("testdata", "screen", name+".txt"), b.String())
@@ -246,7 +246,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)
 	rapid.Check(t, func(r *rapid.T) {
-		v := Live{Color: true, Away: text.Draw(r, "away"), AwaySince: noon}
+		v := Live{Color: true, Program: "magicctx-host", Away: text.Draw(r, "away"), AwaySince: noon}
 		if rapid.Bool().Draw(r, "heard") {
 			v.Status = statusOf(rapid.IntRange(0, 40).Draw(r, "sessions"))
 			v.Status.KnownSessions = number.Draw(r, "known")

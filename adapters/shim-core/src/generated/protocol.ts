@@ -807,6 +807,11 @@ export type StatusParams = Record<string, never>
 export interface StatusResult {
   version: string
   protocol: Version
+  /**
+   * programHash is the SHA-256 of the host's own executable, in hex, as it was when the host started. It is
+   * absent if the host could not read it.
+   */
+  programHash?: string
   pid: number
   startedAt: number
   database: string
@@ -987,10 +992,11 @@ export interface VersionResult {
 export interface Warning {
   /**
    * source says where the problem is: in the store, which takes nothing; in a database that was damaged and
-   * replaced ("recovery"); in our own program ("bug"); in a session of Directory, whose history is not
-   * summarised ("history"); or in the configuration of Directory.
+   * replaced ("recovery"); in our own program ("bug"); in the host, which is another program than the one
+   * that asked ("program"); in a session of Directory, whose history is not summarised ("history"); or in the
+   * configuration of Directory.
    */
-  source: "store" | "recovery" | "bug" | "history" | "config"
+  source: "store" | "recovery" | "bug" | "program" | "history" | "config"
   directory?: string
   message: string
 }

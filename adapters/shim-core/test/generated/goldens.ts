@@ -401,6 +401,7 @@ export const hostCalls: HostCalls = {
       "minor": 2
     },
     "pid": 4712,
+    "programHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "startedAt": 1770000000000,
     "database": "/d/context.db",
     "storeSchema": 9,
