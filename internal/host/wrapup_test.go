@@ -53,6 +53,27 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	}
 }
 
+// If nothing can be dropped, /ctx-flush frees nothing. Then it names the command that does, if there is one.
+func TestFlushPointsToWrapUp(t *testing.T) {
+	h, _ := wrapped(t)
+	if said := h.command(commandFlush); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
+		t.Errorf("before the wrap-up: %s", said)
+	}
+	h.pass()
+	h.command("ctx-wrapup")
+	h.settle()
+	h.pass()
+	if said := h.command(commandFlush); said != "There is nothing to free now." {
+		t.Errorf("after the wrap-up: %s", said)
+	}
+	h, _ = wrapped(t)
+	h.config.Historian.Disable = true
+	h.pass()
+	if said := h.command(commandFlush); strings.Contains(said, "wrapup") {
+		t.Errorf("without a historian: %s", said)
+	}
+}
+
 // A wrap-up with more than one chunk publishes each chunk, and records what each one cost. Its facts are
 // remembered, like those of any other first summary.
 func TestWrapUpPublishesEachChunk(t *testing.T) {

@@ -109,7 +109,7 @@ export class Instance extends PluginInstance {
     this.screen.notify(text, "warning")
     if (isTrouble && this.isInTrouble) {
       // The notice scrolls away. A person who comes back later would not know why the session grows.
-      this.screen.banner("magicctx is not working. To learn more, run: magicctx-host doctor")
+      this.screen.banner(`magicctx is not working. ${this.learnMore}`)
       this.screen.status("magicctx is not working")
     }
   }

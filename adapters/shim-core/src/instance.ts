@@ -3,6 +3,7 @@ import type { Handlers } from "./directories.ts"
 import { Code, Method, ProtocolMajor, ProtocolMinor, type Harness, type HostCalls, type InitializeParams, type InitializeResult } from "./generated/protocol.ts"
 import type { Host, Opening } from "./host.ts"
 import type { Log } from "./log.ts"
+import { doctorCommand } from "./locate.ts"
 import { Passes, type MessageFormat } from "./passes.ts"
 import { Registrations } from "./registration.ts"
 import type { Lease } from "./shared.ts"
@@ -84,6 +85,11 @@ export abstract class PluginInstance {
 
   /** Called when an episode of trouble is over. */
   protected recovered(): void {}
+
+  /** Says where a person learns more about trouble. It ends with a command line. */
+  protected get learnMore(): string {
+    return `To learn more, run: ${doctorCommand(import.meta.url, process.env, this.#facts.name)}`
+  }
 
   get host(): Host {
     return this.#lease.host
@@ -190,7 +196,7 @@ export abstract class PluginInstance {
     }
     this.#trouble = cause
     this.tell(
-      `magicctx is not working: ${cause}. ${this.#facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} To learn more, run: magicctx-host doctor`,
+      `magicctx is not working: ${cause}. ${this.#facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} ${this.learnMore}`,
       true,
     )
   }
@@ -221,7 +227,7 @@ export abstract class PluginInstance {
     if (this.#hasToldOfStrangeness) return
     this.#hasToldOfStrangeness = true
     const { title } = this.#facts
-    this.tell(`magicctx does not know what this version of ${title} does at ${hook}: ${message}. There, ${title} goes on without it. To learn more, run: magicctx-host doctor`, false)
+    this.tell(`magicctx does not know what this version of ${title} does at ${hook}: ${message}. There, ${title} goes on without it. ${this.learnMore}`, false)
   }
 
   dispose(): void {
