@@ -68,6 +68,7 @@ func TestFlushPointsToWrapUp(t *testing.T) {
 	}
 	h, _ = wrapped(t)
 	h.config.Historian.Disable = true
+	h.restart()
 	h.pass()
 	if said := h.command(commandFlush); strings.Contains(said, "wrapup") {
 		t.Errorf("without a historian: %s", said)
