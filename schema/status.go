@@ -262,6 +262,9 @@ type HistoryStatus struct {
 	Running *HistoryRun `json:"running,omitzero"`
 	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
 	Unfinished *HistoryRun `json:"unfinished,omitzero"`
+	// Stopped is a recomp or a wrap-up that has stopped early. It is absent after a
+	// later run, and if the user has cancelled it.
+	Stopped *StoppedRun `json:"stopped,omitzero"`
 	// Failures counts the failures of models since their last usable answer. LastError
 	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
 	// again from the pass RetryPass on.
@@ -328,6 +331,16 @@ type HistoryRun struct {
 	Start int `json:"start,omitzero"`
 	End   int `json:"end,omitzero"`
 	Done  int `json:"done,omitzero"`
+}
+
+// StoppedRun is work of the historian that has stopped early. Start to End are its
+// messages.
+type StoppedRun struct {
+	Kind   string `json:"kind" jsonschema:"enum=recomp,enum=partial,enum=wrapup"`
+	At     int64  `json:"at"`
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Reason string `json:"reason"`
 }
 
 // NextBust describes the next bust under pressure, in tokens.

@@ -447,3 +447,17 @@ func TestBarShowsEachPartAndMark(t *testing.T) {
 		}
 	})
 }
+
+// A notice is gone after some seconds, so the card says why a wrap-up has stopped.
+func TestCardSaysWhyAWrapUpStopped(t *testing.T) {
+	st := summarised()
+	st.History.Stopped = &schema.StoppedRun{Kind: "wrapup", At: before(5 * time.Minute), Start: 1, End: 56, Reason: "401 unauthorized"}
+	st.History.Failures, st.History.LastError = 1, "401 unauthorized"
+	var b strings.Builder
+	if err := PrintSession(&b, st, Page{Width: 200, Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "the wrap-up of messages 1-56 stopped 5m ago: 401 unauthorized") || strings.Count(got, "401") != 1 || strings.Contains(got, "healthy") {
+		t.Errorf("the card is\n%s", got)
+	}
+}

@@ -411,6 +411,11 @@ export interface HistoryStatus {
   /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
   unfinished?: HistoryRun
   /**
+   * stopped is a recomp or a wrap-up that has stopped early. It is absent after a later run, and if the user
+   * has cancelled it.
+   */
+  stopped?: StoppedRun
+  /**
    * failures counts the failures of models since their last usable answer. LastError is the cause of the
    * newest one, and FailedAt its time (Unix ms). A model is asked again from the pass RetryPass on.
    */
@@ -839,6 +844,15 @@ export interface StatusResult {
    * price. It is absent if no session has one.
    */
   saved?: Saving
+}
+
+/** StoppedRun is work of the historian that has stopped early. Start to End are its messages. */
+export interface StoppedRun {
+  kind: "recomp" | "partial" | "wrapup"
+  at: number
+  start: number
+  end: number
+  reason: string
 }
 
 /**

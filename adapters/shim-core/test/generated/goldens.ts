@@ -284,6 +284,13 @@ export const hostCalls: HostCalls = {
       "failures": 2,
       "lastError": "no answer",
       "failedAt": 1769999000000,
+      "stopped": {
+        "kind": "wrapup",
+        "at": 1770000300000,
+        "start": 61,
+        "end": 90,
+        "reason": "401 unauthorized"
+      },
       "retryPass": 44,
       "waited": 6,
       "isOverdue": true,
@@ -595,6 +602,13 @@ export const hostCalls: HostCalls = {
           "failures": 2,
           "lastError": "no answer",
           "failedAt": 1769999000000,
+          "stopped": {
+            "kind": "wrapup",
+            "at": 1770000300000,
+            "start": 61,
+            "end": 90,
+            "reason": "401 unauthorized"
+          },
           "retryPass": 44,
           "waited": 6,
           "isOverdue": true,
@@ -974,6 +988,13 @@ export const shimNotifications: ShimNotifications = {
       "failures": 2,
       "lastError": "no answer",
       "failedAt": 1769999000000,
+      "stopped": {
+        "kind": "wrapup",
+        "at": 1770000300000,
+        "start": 61,
+        "end": 90,
+        "reason": "401 unauthorized"
+      },
       "retryPass": 44,
       "waited": 6,
       "isOverdue": true,
