@@ -295,7 +295,7 @@ func TestFindings(t *testing.T) {
 		{
 			"conflict", func(t *testing.T, o *Options) {
 				o.Harnesses[0].Conflicts = func(context.Context) ([]Conflict, error) {
-					return []Conflict{{"opencode.json:3:5", "the plugin x prunes the same messages", "remove x"}}, nil
+					return []Conflict{{Where: "opencode.json:3:5", Problem: "the plugin x prunes the same messages", Remedy: "remove x"}}, nil
 				}
 			},
 			"conflicts", Fail, "opencode.json:3:5: the plugin x prunes", "remove x", false,
@@ -659,7 +659,7 @@ func TestPiFindings(t *testing.T) {
 		{
 			"not installed there", func(_ *testing.T, _ *Options, h *Harness) {
 				h.Installed = func(context.Context) (string, error) { return "", nil }
-				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil }
 			}, "plugin", OK, "no configuration of Pi names the plugin; magicctx-host install pi adds it", "",
 		},
 		{
@@ -707,7 +707,7 @@ func TestPiFindings(t *testing.T) {
 		},
 		{
 			"conflict", func(_ *testing.T, _ *Options, h *Harness) {
-				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil }
 			}, "conflicts", Fail, "f: p", "r",
 		},
 		{
@@ -763,7 +763,7 @@ func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 // A problem in one harness changes nothing in the configuration of the other.
 func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	o, h := pi(t)
-	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil }
 	off := func(context.Context) (string, error) { return "file", nil }
 	o.Harnesses[0].CompactionOff, h.CompactionOff = off, off
 	o.Harnesses[0].RestoreCompaction = func(context.Context, bool) error {

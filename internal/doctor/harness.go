@@ -10,7 +10,11 @@ import (
 )
 
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
-type Conflict struct{ Where, Problem, Remedy string }
+type Conflict struct {
+	Where, Problem, Remedy string
+	// IsCompetitor is true for another plugin that rewrites the same messages. Magicctx stands down beside it.
+	IsCompetitor bool
+}
 
 // A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host. Program is the
 // program that the plugin starts, if that is another one than this program.
