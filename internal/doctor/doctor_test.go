@@ -659,7 +659,9 @@ func TestPiFindings(t *testing.T) {
 		{
 			"not installed there", func(_ *testing.T, _ *Options, h *Harness) {
 				h.Installed = func(context.Context) (string, error) { return "", nil }
-				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) {
+					return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+				}
 			}, "plugin", OK, "no configuration of Pi names the plugin; magicctx-host install pi adds it", "",
 		},
 		{
@@ -707,7 +709,9 @@ func TestPiFindings(t *testing.T) {
 		},
 		{
 			"conflict", func(_ *testing.T, _ *Options, h *Harness) {
-				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) {
+					return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+				}
 			}, "conflicts", Fail, "f: p", "r",
 		},
 		{
@@ -763,7 +767,9 @@ func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 // A problem in one harness changes nothing in the configuration of the other.
 func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	o, h := pi(t)
-	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil }
+	h.Conflicts = func(context.Context) ([]Conflict, error) {
+		return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+	}
 	off := func(context.Context) (string, error) { return "file", nil }
 	o.Harnesses[0].CompactionOff, h.CompactionOff = off, off
 	o.Harnesses[0].RestoreCompaction = func(context.Context, bool) error {
