@@ -461,3 +461,31 @@ func TestCardSaysWhyAWrapUpStopped(t *testing.T) {
 		t.Errorf("the card is\n%s", got)
 	}
 }
+
+func TestDocumentNamesEachLabelOfTheCard(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/status.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := failing()
+	st.LostThinkingBlocks, st.LostThinkingTokens, st.BindsThinking = 1, 100, true
+	var b strings.Builder
+	if err := PrintSession(&b, st, Page{Width: 400, Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	_, facts, _ := strings.Cut(b.String(), "\n\n")
+	labels := 0
+	for line := range strings.Lines(facts) {
+		label := strings.TrimSpace(line[:labelColumns])
+		if label == "" {
+			continue
+		}
+		labels++
+		if !strings.Contains(string(doc), "| `"+label+"` |") {
+			t.Errorf("docs/status.md has no row for %q", label)
+		}
+	}
+	if labels < 15 {
+		t.Errorf("the card has %d labels", labels)
+	}
+}
