@@ -15,12 +15,23 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   const session = ctx.sessionManager.getSessionId()
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
+      if ((ctx.mode ?? "tui") === "tui") replaceStatus(instance)
       return { cancel: true }
     case "overflow":
       return instance.recovering.has(session) ? undefined : keepAll(instance, session, event)
     default:
       return undefined
   }
+}
+
+/**
+ * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the kind
+ * "info" takes the place of Pi's newest status line, if nothing stands behind it. So it must come right after that line.
+ */
+function replaceStatus(instance: Instance): void {
+  const text = instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it."
+  instance.hasExplainedCompaction = true
+  setTimeout(() => instance.screen.notify(text, "info"), 0)
 }
 
 /** A compaction after which the model still sees all that it sees now. */

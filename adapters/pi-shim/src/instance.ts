@@ -30,6 +30,8 @@ export class Instance extends PluginInstance {
   readonly unsent = new Set<string>()
   /** The sessions in which the shim has made a compaction after a refusal, until their next good answer. */
   readonly recovering = new Set<string>()
+  /** Whether the user knows why Pi does not compact by itself. */
+  hasExplainedCompaction = false
   private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
   private hasStarted = false

@@ -61,6 +61,8 @@ export interface UI {
 export interface Context {
   ui: UI
   hasUI: boolean
+  /** "tui" on a terminal; undefined before 0.87. */
+  mode?: string | undefined
   cwd: string
   sessionManager: SessionManager
   modelRegistry: { find(provider: string, modelId: string): Model | undefined }
