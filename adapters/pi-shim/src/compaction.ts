@@ -1,5 +1,5 @@
 import type { Instance } from "./instance.ts"
-import type { BeforeCompact, BeforeCompactResult, Context, Entry } from "./pi.ts"
+import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry } from "./pi.ts"
 
 /**
  * Decides about Pi's own compaction.
@@ -15,7 +15,6 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
   const session = ctx.sessionManager.getSessionId()
   switch (event.reason ?? reasonOf(event, ctx)) {
     case "threshold":
-      if ((ctx.mode ?? "tui") === "tui") replaceStatus(instance)
       return { cancel: true }
     case "overflow":
       return instance.recovering.has(session) ? undefined : keepAll(instance, session, event)
@@ -26,12 +25,13 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
 
 /**
  * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the kind
- * "info" takes the place of Pi's newest status line, if nothing stands behind it. So it must come right after that line.
+ * "info" takes the place of Pi's newest status line, if nothing stands behind it. Pi sends this event right after that
+ * line, and waits. Pi 0.74 does not send it, so there the line stays.
  */
-function replaceStatus(instance: Instance): void {
-  const text = instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it."
+export function compactFailed(instance: Instance, { reason, aborted }: CompactFailed, { mode }: Context): void {
+  if (!instance.enabled || instance.isInTrouble || reason !== "threshold" || !aborted || mode !== "tui") return
+  instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")
   instance.hasExplainedCompaction = true
-  setTimeout(() => instance.screen.notify(text, "info"), 0)
 }
 
 /** A compaction after which the model still sees all that it sees now. */

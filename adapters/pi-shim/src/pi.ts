@@ -133,6 +133,12 @@ export interface SystemMessage extends Message {
   sections?: Record<string, string | null>
 }
 
+/** Pi sends it since 0.87. */
+export interface CompactFailed {
+  reason: "manual" | "threshold" | "overflow"
+  aborted: boolean
+}
+
 export interface BeforeCompact {
   preparation: { tokensBefore: number; settings: { reserveTokens: number } }
   branchEntries: Entry[]

@@ -26,8 +26,7 @@ test("Pi's compaction by size is cancelled while magicctx works, and one that th
 test("Pi's line about a cancelled compaction is replaced, by a sentence once and then by nothing", async (t) => {
   const { pi } = await load(t)
   const threshold = async () => {
-    await pi.emit("session_before_compact", event({ reason: "threshold" }))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await pi.emit("session_compact_failed", { reason: "threshold", aborted: true })
   }
   await threshold()
   await threshold()
