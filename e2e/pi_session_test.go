@@ -571,3 +571,53 @@ func TestPiScreen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Pi writes "Auto-compaction cancelled" after each turn above its threshold, as if something had gone wrong. The extension
+// replaces that line.
+func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
+	needs(t, schema.HarnessPi)
+	t.Parallel()
+	w := newWorldOf(t, schema.HarnessPi, suite.Root(t), map[string]string{"notes.txt": strings.Repeat("the answer is 41\n", 500)})
+	full := func(text string) mockllm.Step {
+		turn := mockllm.Say(text)
+		turn.Usage = &promptcache.Tokens{Fresh: 100, Read: opencodetest.DefaultLimits.Context * 93 / 100}
+		return turn
+	}
+	w.mock.Enqueue(w.readNotes("toolu_cancelled"), full("It says 41."), full("Yes, 41."), mockllm.Say("Really."))
+	o := w.piOptions(w.withPlugin())
+	o.Settings = map[string]any{"compaction": map[string]any{"enabled": true, "keepRecentTokens": 100}}
+	p, err := pitest.StartTerminal(w.ctx, o)
+	if errors.Is(err, pitest.ErrNoTerminal) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.stopHost()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	const sentence = "magicctx keeps this session within its window"
+	for _, do := range []struct {
+		keys  string
+		shows []string
+	}{
+		{"", []string{"claude-mock-5-0", "\nmagicctx"}},
+		{"Read the notes.\r", []string{"It says 41.", sentence}},
+		{"Sure?\r", []string{"Yes, 41."}},
+		{"Really?\r", []string{"Really."}},
+	} {
+		if err := p.Type(do.keys); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Await(ctx, do.shows...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	screen := strings.Join(p.Lines(), "\n")
+	if strings.Contains(screen, "cancelled") || strings.Count(screen, sentence) > 1 {
+		t.Errorf("the screen is\n%s", screen)
+	}
+	if err := p.Stop(); err != nil {
+		t.Error(err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/bug"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
@@ -129,7 +130,7 @@ func (c *conn) complete(params, result any) any {
 	case schema.VersionResult:
 		return schema.VersionResult{Version: Version, Protocol: protocol, PID: os.Getpid()}
 	case schema.StatusResult:
-		r.Version, r.Protocol, r.PID = Version, protocol, os.Getpid()
+		r.Version, r.Protocol, r.PID, r.ProgramHash = Version, protocol, os.Getpid(), program.Hash()
 		r.StartedAt, r.Bugs = c.server.startedAt, bug.Count()
 		r.Clients = c.server.clients()
 		return r

@@ -60,7 +60,7 @@ type Host interface {
 	CommandExecute(context.Context, host.Client, schema.CommandExecuteParams) (schema.CommandExecuteResult, error)
 
 	// Status reports on the store and the sessions. The caller fills in
-	// Version, Protocol, PID, StartedAt, Bugs and Clients of the result.
+	// Version, Protocol, ProgramHash, PID, StartedAt, Bugs and Clients of the result.
 	Status(context.Context, host.Client, schema.StatusParams) (schema.StatusResult, error)
 	SessionStatus(context.Context, host.Client, schema.SessionStatusParams) (schema.SessionStatus, error)
 	// Subscribe asks for calls of Client.SessionChanged: after each pass of a

@@ -17,8 +17,11 @@ type StatusParams struct{}
 
 // StatusResult is the state of the host.
 type StatusResult struct {
-	Version     string          `json:"version"`
-	Protocol    Version         `json:"protocol"`
+	Version  string  `json:"version"`
+	Protocol Version `json:"protocol"`
+	// ProgramHash is the SHA-256 of the host's own executable, in hex, as it was when
+	// the host started. It is absent if the host could not read it.
+	ProgramHash string          `json:"programHash,omitzero"`
 	PID         int             `json:"pid"`
 	StartedAt   int64           `json:"startedAt"`
 	Database    string          `json:"database"`
@@ -65,9 +68,10 @@ type Saving struct {
 type Warning struct {
 	// Source says where the problem is: in the store, which takes nothing; in a
 	// database that was damaged and replaced ("recovery"); in our own program
-	// ("bug"); in a session of Directory, whose history is not summarised
+	// ("bug"); in the host, which is another program than the one that asked
+	// ("program"); in a session of Directory, whose history is not summarised
 	// ("history"); or in the configuration of Directory.
-	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=history,enum=config"`
+	Source    string `json:"source" jsonschema:"enum=store,enum=recovery,enum=bug,enum=program,enum=history,enum=config"`
 	Directory string `json:"directory,omitzero"`
 	Message   string `json:"message"`
 }
@@ -258,6 +262,9 @@ type HistoryStatus struct {
 	Running *HistoryRun `json:"running,omitzero"`
 	// Unfinished is a recomp that was interrupted. /ctx-recomp goes on with it.
 	Unfinished *HistoryRun `json:"unfinished,omitzero"`
+	// Stopped is a recomp or a wrap-up that has stopped early. It is absent after a
+	// later run, and if the user has cancelled it.
+	Stopped *StoppedRun `json:"stopped,omitzero"`
 	// Failures counts the failures of models since their last usable answer. LastError
 	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
 	// again from the pass RetryPass on.
@@ -324,6 +331,16 @@ type HistoryRun struct {
 	Start int `json:"start,omitzero"`
 	End   int `json:"end,omitzero"`
 	Done  int `json:"done,omitzero"`
+}
+
+// StoppedRun is work of the historian that has stopped early. Start to End are its
+// messages.
+type StoppedRun struct {
+	Kind   string `json:"kind" jsonschema:"enum=recomp,enum=partial,enum=wrapup"`
+	At     int64  `json:"at"`
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Reason string `json:"reason"`
 }
 
 // NextBust describes the next bust under pressure, in tokens.

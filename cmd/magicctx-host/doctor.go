@@ -15,6 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -83,7 +84,7 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 		return doctor.Options{}, err
 	}
 	return doctor.Options{
-		Version: rpc.Version, Executable: executable,
+		Version: rpc.Version, Executable: executable, ProgramHash: program.Hash(),
 		DataDir: dir, RuntimeDirs: daemon.RuntimeDirs(dir), OtherDirs: otherDirs(dir), Directory: project,
 		Env: os.Getenv, Now: time.Now, LookPath: exec.LookPath, FreeBytes: doctor.FreeBytes,
 		VersionOf: versionOf,

@@ -115,7 +115,9 @@ func (f follower) ask(ctx context.Context, client *rpc.Client) (*schema.StatusRe
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	st := new(schema.StatusResult)
-	return st, client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, st)
+	err := client.Call(ctx, schema.MethodStatus, schema.StatusParams{}, st)
+	st.Warnings = append(otherProgram(*st), st.Warnings...)
+	return st, err
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/schema"
@@ -80,7 +81,7 @@ func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 			return err
 		}
 		if found == nil {
-			return fmt.Errorf("no session %q; magicctx-host history list names those that have summaries", cmd.Session)
+			return fmt.Errorf("no session %q; %s history list names those that have summaries", cmd.Session, program.Name())
 		}
 		if session, err = b.History(*found); err != nil {
 			return err
@@ -117,7 +118,7 @@ func (cmd *historyShowCmd) Run(ctx context.Context, s streams) error {
 // messages from 1 to covered.
 func noSummary(r messageRange, covered int) error {
 	if covered == 0 {
-		return errors.New("this session has no summaries yet; magicctx-host history expand shows its messages")
+		return fmt.Errorf("this session has no summaries yet; %s history expand shows its messages", program.Name())
 	}
 	return fmt.Errorf("no summary covers %s; the summaries of this session cover the messages 1-%d", r, covered)
 }
@@ -227,7 +228,7 @@ func (f *historyFlags) browse(ctx context.Context, browse func(*store.Browser) e
 	}
 	err = store.Browse(ctx, dir, browse)
 	if errors.Is(err, store.ErrDamaged) {
-		err = fmt.Errorf("%w; see magicctx-host doctor", err)
+		err = fmt.Errorf("%w; see %s doctor", err, program.Name())
 	}
 	return err
 }
@@ -268,7 +269,7 @@ func compartmentOf(c store.CompartmentRow) view.HistoryCompartment {
 
 // pageOf describes the output of a command.
 func pageOf(s streams) view.Page {
-	return view.Page{Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now()}
+	return view.Page{Width: widthOf(s.out), Color: wantsColor(s.out), Now: time.Now(), Program: program.Name()}
 }
 
 // A messageRange is a range of ordinals on the command line: 12, 12-20 or 12-. The zero range holds all

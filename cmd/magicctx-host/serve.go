@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
@@ -68,6 +69,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c *cli, s streams, build hostBuild
 	if cmd.IdleExit != nil {
 		idle = *cmd.IdleExit
 	}
+	go program.Hash() // an update may soon replace the file
 	log.Info("host started", "version", rpc.Version, "data", dir, "transport", listener.Transport(), "address", listener.Address())
 	if listener.Unrecorded != nil {
 		log.Warn("a shell with another environment may not find this host", "cause", listener.Unrecorded)

@@ -17,6 +17,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/install"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/view"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
@@ -62,6 +63,7 @@ func (cmd *statusCmd) Run(ctx context.Context, c *cli, s streams) (err error) {
 	if err != nil {
 		return unanswered(dir, err)
 	}
+	st.Warnings = append(otherProgram(st), st.Warnings...)
 	page := pageOf(s)
 	page.NamesHarness = view.SeveralHarnesses(st.Sessions)
 	if st.Sessions = cmd.chosen(st.Sessions); cmd.Harness != "" {
@@ -184,7 +186,7 @@ func (cmd *statusCmd) noSession(id string) error {
 	if cmd.Harness != "" {
 		owner = cmd.Harness + " has "
 	}
-	return fmt.Errorf("%sno session %q; magicctx-host status lists the newest, on a wide terminal and with --json also their ids", owner, id)
+	return fmt.Errorf("%sno session %q; %s status lists the newest, on a wide terminal and with --json also their ids", owner, id, program.Name())
 }
 
 // harnessIDs lists the harnesses whose sessions a host keeps.
@@ -247,7 +249,19 @@ func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, versionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
 	}
-	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and magicctx-host doctor says whether it can", dir)
+	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
+}
+
+// otherProgram returns the warning that the running host is another program than this one, or none.
+func otherProgram(st schema.StatusResult) []schema.Warning {
+	if st.PID == 0 { // no host runs
+		return nil
+	}
+	problem, remedy := doctor.OtherProgram(st, rpc.Version, program.Hash())
+	if problem == "" {
+		return nil
+	}
+	return []schema.Warning{{Source: "program", Message: problem + ". Remedy: " + remedy}}
 }
 
 // unanswered returns the error for a host that listens but has sent no status. The error names the process,
@@ -260,7 +274,7 @@ func unanswered(dir string, err error) error {
 	if pid := file.LastOwner(dir); pid > 0 {
 		process = fmt.Sprintf("process %d, most likely", pid)
 	}
-	return fmt.Errorf("the host of %s (%s) does not answer: %w; see magicctx-host doctor", dir, process, err)
+	return fmt.Errorf("the host of %s (%s) does not answer: %w; see %s doctor", dir, process, err, program.Name())
 }
 
 // askHost calls askStatus with statusTimeout.

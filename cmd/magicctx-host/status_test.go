@@ -18,6 +18,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/host"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -264,4 +265,19 @@ func longSession(n int) []byte {
 	}
 	b.WriteString("]")
 	return b.Bytes()
+}
+
+// An update of a source build keeps the version, so the programs are compared.
+func TestStatusNamesTheHostOfAnotherBuild(t *testing.T) {
+	host := schema.StatusResult{PID: 4711, Version: rpc.Version, ProgramHash: program.Hash()}
+	if got := otherProgram(host); len(got) > 0 {
+		t.Errorf("the same program: %+v", got)
+	}
+	host.ProgramHash = "that of the program before the update"
+	if got := otherProgram(host); len(got) != 1 || !strings.Contains(got[0].Message, "another build") || !strings.Contains(got[0].Message, "end process 4711") {
+		t.Errorf("another program: %+v", got)
+	}
+	if got := otherProgram(schema.StatusResult{Version: rpc.Version}); len(got) > 0 {
+		t.Errorf("the last known sessions: %+v", got)
+	}
 }

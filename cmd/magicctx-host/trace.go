@@ -11,6 +11,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/internal/json"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/schema"
 )
@@ -101,7 +102,7 @@ func newestTrace(dirs []string) (string, error) {
 		}
 	}
 	if len(traces) == 0 {
-		return "", fmt.Errorf("no trace in %s; magicctx-host trace on records the next session", strings.Join(dirs, " or "))
+		return "", fmt.Errorf("no trace in %s; %s trace on records the next session", strings.Join(dirs, " or "), program.Name())
 	}
 	slices.SortFunc(traces, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
 	if i := slices.IndexFunc(traces, hasRequest); i >= 0 {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/view"
 )
 
@@ -49,7 +50,7 @@ func watch(ctx context.Context, f follower, in, out *os.File, choice view.Choice
 
 // draw redraws on news, on keys, after a resize, and each second.
 func draw(ctx context.Context, out *os.File, heard <-chan news, pressed <-chan rune, choice view.Choice) error {
-	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == "", Choice: choice}
+	v := view.Live{Away: "looking for the host", Color: os.Getenv("NO_COLOR") == "", Program: program.Name(), Choice: choice}
 	resized, unnotify := notifyResize()
 	defer unnotify()
 	tick := time.NewTicker(time.Second)

@@ -66,26 +66,30 @@ func newHost(ctx context.Context, o hostOptions) (rpc.Provider, func(), error) {
 // harness waits for it.
 const conflictsTimeout = 500 * time.Millisecond
 
-// conflictsOf returns the conflicts that doctor and install find, as warnings for the shim and for status.
-func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) []config.Warning {
-	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning) {
+// conflictsOf returns the conflicts that doctor and install find, as warnings for the shim and for status, and the reason to
+// stand down if one of them is a competitor.
+func conflictsOf(dataDir string) func(context.Context, schema.Harness, string) ([]config.Warning, string) {
+	return func(ctx context.Context, harness schema.Harness, directory string) (all []config.Warning, competitor string) {
 		h := install.HarnessOf(harness)
 		if h == nil || directory == "" {
-			return nil
+			return nil, ""
 		}
 		ctx, cancel := context.WithTimeout(ctx, conflictsTimeout)
 		defer cancel()
 		found, err := install.ConflictsAt(ctx, places(h, directory, dataDir)...)
 		if err != nil { // a file that the harness cannot read either, or a very slow disk
-			return nil
+			return nil, ""
 		}
 		for _, c := range found {
+			if c.IsCompetitor && competitor == "" {
+				competitor = fmt.Sprintf("it stands down, because it cannot work beside another context plugin. %s: %s. To use magicctx, %s", c.Where, c.Problem, c.Remedy)
+			}
 			all = append(all, config.Warning{
 				File: c.Where, Key: h.List,
 				Message: fmt.Sprintf("%s: %s; magicctx cannot work beside it: %s", c.Where, c.Problem, c.Remedy),
 			})
 		}
-		return all
+		return all, competitor
 	}
 }
 

@@ -104,3 +104,30 @@ func TestNoticeNamesTheFileThatSwitchesOff(t *testing.T) {
 		})
 	}
 }
+
+// Two plugins that rewrite the same messages destroy each other's cache. So magicctx stands down where another one is
+// configured, and works again when it is gone. A conflict of another kind is only a warning.
+func TestStandsDownBesideAnotherContextPlugin(t *testing.T) {
+	c := newClone(t)
+	h, closeHost, err := newHost(t.Context(), hostOptions{DataDir: filepath.Join(c.home, "data"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeHost()
+	config := c.write("project/opencode.json", "{}")
+	for _, test := range []struct{ plugins, remedy string }{
+		{`[]`, ""},
+		{`["@tarquinen/opencode-dcp@latest"]`, "remove \"@tarquinen/opencode-dcp@latest\" from \"plugin\" in this file"},
+		{`["oh-my-opencode"]`, ""},
+		{`[]`, ""},
+	} {
+		c.write("project/opencode.json", `{"plugin": `+test.plugins+`}`)
+		r, err := h.Initialize(t.Context(), muteClient{}, schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: c.project})
+		if err != nil || r.Enabled != (test.remedy == "") || r.Trouble {
+			t.Errorf("beside %s: enabled %v, trouble %v, warnings %q, error %v", test.plugins, r.Enabled, r.Trouble, r.Warnings, err)
+		}
+		if !strings.Contains(r.Reason, test.remedy) || test.remedy != "" && !strings.Contains(r.Reason, config) {
+			t.Errorf("beside %s: the reason is %q", test.plugins, r.Reason)
+		}
+	}
+}

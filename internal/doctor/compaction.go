@@ -35,7 +35,7 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 	case h.HoldsCompactionBack:
 		x.ok("%s's own compaction is on; magicctx holds it back while it works", h.Name)
 	default:
-		x.warn(h.reinstall(), "%s's own compaction is on, and shortens the sessions that magicctx keeps", h.Name)
+		x.warn(x.reinstall(h), "%s's own compaction is on, and shortens the sessions that magicctx keeps", h.Name)
 	}
 }
 
@@ -49,7 +49,7 @@ func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file s
 			"nothing keeps the sessions of this project below the model's limit: magicctx does not work here, and %s's own compaction is off in %s", h.Name, file)
 		return
 	}
-	x.warn(fmt.Sprintf("switch it on until magicctx works again, and run %s then", h.install()),
+	x.warn(fmt.Sprintf("switch it on until magicctx works again, and run %s then", x.install(h)),
 		"nothing keeps sessions below the model's limit: magicctx does not work, and %s's own compaction is off in %s", h.Name, file)
 	if h.RestoreCompaction != nil {
 		x.fixable(func(ctx context.Context) error { return h.RestoreCompaction(ctx, everywhere) })

@@ -23,9 +23,9 @@ func (x *examination) plugin(ctx context.Context) {
 		case err != nil:
 			x.fail("correct the file; the harness cannot read it either", "%v", err)
 		case file == "" && isInstalled: // whoever has chosen one harness need not want both
-			x.ok("no configuration of %s names the plugin; %s adds it", h.Name, h.install())
+			x.ok("no configuration of %s names the plugin; %s adds it", h.Name, x.install(h))
 		case file == "":
-			x.warn(h.install(), "no configuration of %s names the plugin", h.Name)
+			x.warn(x.install(h), "no configuration of %s names the plugin", h.Name)
 		default:
 			x.ok("%s loads the plugin, see %s", h.Name, file)
 		}
@@ -48,7 +48,7 @@ func (x *examination) shim(ctx context.Context, h Harness) (hasHost bool) {
 	}
 	found, err := h.Shim(ctx)
 	if err != nil {
-		x.fail(h.reinstall(), "%v", err)
+		x.fail(x.reinstall(h), "%v", err)
 		return false
 	}
 	hasHost = true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/rpc"
@@ -52,7 +51,7 @@ func (x *examination) traces() {
 		if info, err := entry.Info(); err == nil {
 			bytes += info.Size()
 			if x.Now().Sub(info.ModTime()) < oldLog && info.Size() > rpc.MaxRecordedBytes*9/10 {
-				x.warn("switch traces off with magicctx-host trace off, or start the harness again for a new one",
+				x.warn("switch traces off with "+x.command("trace off")+", or start the harness again for a new one",
 					"the trace %s has %s, and a trace ends at %s", entry.Name(), format.Bytes(info.Size()), format.Bytes(rpc.MaxRecordedBytes))
 			}
 		}
@@ -71,14 +70,4 @@ func existing(path string) string {
 		}
 		path = filepath.Dir(path)
 	}
-}
-
-// quote quotes a path for a shell, if it needs that.
-func quote(path string) string {
-	for _, r := range path {
-		if r == ' ' || r == '\'' || r == '"' || r == '$' || r == '\\' || r == '*' {
-			return strconv.Quote(path)
-		}
-	}
-	return path
 }

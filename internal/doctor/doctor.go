@@ -45,7 +45,9 @@ type Finding struct {
 type Options struct {
 	Version    string // of this program
 	Executable string // its path
-	DataDir    string
+	// ProgramHash is the hash of its file; if it is empty, doctor compares it with no host.
+	ProgramHash string
+	DataDir     string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
 	RuntimeDirs []string
 	// OtherDirs are further directories in which the running host may have its socket, because it may have

@@ -171,6 +171,25 @@ func TestFindings(t *testing.T) {
 			"host", Warn, "version 1.4.0, this program is 1.5.0", "end process 4711", false,
 		},
 		{
+			"host of another build of this version", func(_ *testing.T, o *Options) {
+				o.ProgramHash = "new"
+				o.AskHost = answer(schema.StatusResult{Version: o.Version, ProgramHash: "old", PID: 4711, Enabled: true}, nil)
+			},
+			"host", Warn, "another build of version 1.4.0 than this program", "end process 4711", false,
+		},
+		{
+			"host of a build that cannot tell its hash", func(_ *testing.T, o *Options) { o.ProgramHash = "new" },
+			"host", Warn, "another build", "end process 4711", false,
+		},
+		{
+			"not on the PATH", func(t *testing.T, o *Options) {
+				must(t, os.Remove(o.Executable))
+				o.Executable = filepath.Join(t.TempDir(), "my tools", "magicctx-host")
+				o.Harnesses[0].Installed = func(context.Context) (string, error) { return "", nil }
+			},
+			"plugin", Warn, "no configuration", "my tools/magicctx-host\" install opencode", false,
+		},
+		{
 			"other protocol", func(t *testing.T, o *Options) {
 				o.AskHost = answer(schema.StatusResult{}, &rpc.Error{Code: schema.CodeVersion, Message: "protocol 2.0"})
 			},
@@ -276,7 +295,7 @@ func TestFindings(t *testing.T) {
 		{
 			"conflict", func(t *testing.T, o *Options) {
 				o.Harnesses[0].Conflicts = func(context.Context) ([]Conflict, error) {
-					return []Conflict{{"opencode.json:3:5", "the plugin x prunes the same messages", "remove x"}}, nil
+					return []Conflict{{Where: "opencode.json:3:5", Problem: "the plugin x prunes the same messages", Remedy: "remove x"}}, nil
 				}
 			},
 			"conflicts", Fail, "opencode.json:3:5: the plugin x prunes", "remove x", false,
@@ -640,7 +659,9 @@ func TestPiFindings(t *testing.T) {
 		{
 			"not installed there", func(_ *testing.T, _ *Options, h *Harness) {
 				h.Installed = func(context.Context) (string, error) { return "", nil }
-				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) {
+					return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+				}
 			}, "plugin", OK, "no configuration of Pi names the plugin; magicctx-host install pi adds it", "",
 		},
 		{
@@ -688,7 +709,9 @@ func TestPiFindings(t *testing.T) {
 		},
 		{
 			"conflict", func(_ *testing.T, _ *Options, h *Harness) {
-				h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+				h.Conflicts = func(context.Context) ([]Conflict, error) {
+					return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+				}
 			}, "conflicts", Fail, "f: p", "r",
 		},
 		{
@@ -744,7 +767,9 @@ func TestUnusedHarnessIsNotMentioned(t *testing.T) {
 // A problem in one harness changes nothing in the configuration of the other.
 func TestTroubleOfPiLeavesCompactionOfOpenCodeOff(t *testing.T) {
 	o, h := pi(t)
-	h.Conflicts = func(context.Context) ([]Conflict, error) { return []Conflict{{"f", "p", "r"}}, nil }
+	h.Conflicts = func(context.Context) ([]Conflict, error) {
+		return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
+	}
 	off := func(context.Context) (string, error) { return "file", nil }
 	o.Harnesses[0].CompactionOff, h.CompactionOff = off, off
 	o.Harnesses[0].RestoreCompaction = func(context.Context, bool) error {

@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/schema"
 )
 
 // A Conflict is something in a harness's configuration that cannot work beside magicctx.
-type Conflict struct{ Where, Problem, Remedy string }
+type Conflict struct {
+	Where, Problem, Remedy string
+	// IsCompetitor is true for another plugin that rewrites the same messages. Magicctx stands down beside it.
+	IsCompetitor bool
+}
 
 // A ShimProblem is a problem of an installed plugin. IsFatal means that the plugin finds no host. Program is the
 // program that the plugin starts, if that is another one than this program.
@@ -50,11 +55,16 @@ type Harness struct {
 	RenewShim func(context.Context) error
 }
 
-// install returns the command that installs the plugin.
-func (h Harness) install() string { return "magicctx-host install " + string(h.ID) }
+// command returns the command line that runs this program with arguments.
+func (x *examination) command(arguments string) string {
+	return program.NameOf(x.Executable, x.LookPath) + " " + arguments
+}
+
+// install returns the command that installs the plugin of a harness.
+func (x *examination) install(h Harness) string { return x.command("install " + string(h.ID)) }
 
 // reinstall is the remedy for a plugin that does not work.
-func (h Harness) reinstall() string { return "run " + h.install() }
+func (x *examination) reinstall(h Harness) string { return "run " + x.install(h) }
 
 // isListed reports whether a configuration lists our plugin.
 func (h Harness) isListed(ctx context.Context) bool {

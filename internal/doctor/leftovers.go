@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
@@ -38,7 +39,7 @@ func (x *examination) sockets(ctx context.Context, dir string) {
 		x.warn("see that you may read it", "%v", err)
 	}
 	for _, path := range found {
-		x.warn("remove it: rm "+quote(path), "nobody listens at %s: its host was killed", path)
+		x.warn("remove it: rm "+program.Quote(path), "nobody listens at %s: its host was killed", path)
 		x.fixable(func(ctx context.Context) error { return daemon.RemoveLeftover(ctx, path) })
 	}
 }
@@ -56,7 +57,7 @@ func (x *examination) logs() {
 		}
 		bytes += info.Size()
 		if age := x.Now().Sub(info.ModTime()); age > oldLog && filepath.Base(file) != "host.log" {
-			x.warn("remove it: rm "+quote(file), "%s is %d days old", file, int(age.Hours()/24))
+			x.warn("remove it: rm "+program.Quote(file), "%s is %d days old", file, int(age.Hours()/24))
 			x.fixable(func(context.Context) error { return os.Remove(file) })
 		}
 	}

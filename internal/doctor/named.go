@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/magicctx/magicctx-host/internal/program"
 )
 
 // NamedBy is the environment variable in which people name the program that a plugin starts. If it is
@@ -64,7 +66,7 @@ func versionOfNamed(ctx context.Context, path string, versionOf func(context.Con
 }
 
 func (x *examination) named(ctx context.Context) {
-	if isSameFile(x.Env(NamedBy), x.Executable) {
+	if program.IsSameFile(x.Env(NamedBy), x.Executable) {
 		return
 	}
 	switch problem, isBroken := Named(ctx, x.Env, x.Version, x.VersionOf); {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
@@ -102,12 +103,12 @@ func (x *examination) directory(path string, forbidden fs.FileMode, unusable, op
 	}
 	mode := info.Mode().Perm()
 	if mode&privateDir != privateDir {
-		unusable("chmod u+rwx "+quote(path), "you may not use %s (mode %#o)", path, mode)
+		unusable("chmod u+rwx "+program.Quote(path), "you may not use %s (mode %#o)", path, mode)
 		x.fixable(chmod(path, mode|privateDir))
 		return
 	}
 	if mode&forbidden != 0 {
-		open(fmt.Sprintf("chmod %#o %s", mode&^forbidden, quote(path)), "%s is open to others (mode %#o)", path, mode)
+		open(fmt.Sprintf("chmod %#o %s", mode&^forbidden, program.Quote(path)), "%s is open to others (mode %#o)", path, mode)
 		x.fixable(chmod(path, mode&^forbidden))
 	}
 }
@@ -122,7 +123,7 @@ func (x *examination) private(path string) {
 		return
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 || mode&privateFile != privateFile {
-		x.warn(fmt.Sprintf("chmod %#o %s", privateFile, quote(path)), "%s has mode %#o", path, mode)
+		x.warn(fmt.Sprintf("chmod %#o %s", privateFile, program.Quote(path)), "%s has mode %#o", path, mode)
 		x.fixable(chmod(path, privateFile))
 	}
 }
@@ -146,9 +147,9 @@ const root = 0
 func (x *examination) foreignRemedy(path string, owner int) string {
 	switch {
 	case slices.Contains(x.RuntimeDirs, path) || slices.Contains(x.OtherDirs, path):
-		return "do not use it; remove it, or have its owner or the administrator remove it: rm -r " + quote(path)
+		return "do not use it; remove it, or have its owner or the administrator remove it: rm -r " + program.Quote(path)
 	case owner == root:
-		return fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), quote(path))
+		return fmt.Sprintf("sudo chown -R %d %s", os.Getuid(), program.Quote(path))
 	default:
 		return "do not use it; move it away, or choose another directory with MAGIC_CONTEXT_DATA_DIR"
 	}

@@ -28,7 +28,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		x.fail(h.reinstall(), "the plugin is gone: %v", err)
+		x.fail(x.reinstall(h), "the plugin is gone: %v", err)
 		return
 	}
 	if x.hasForeignPlugin(ctx, h) { // nobody knows which host it starts
@@ -46,7 +46,7 @@ func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	}
 	host, tried := x.hostBeside(dir)
 	if host == "" {
-		x.fail(h.reinstall()+`, or put magicctx-host on the PATH`, "the plugin in %s finds no host; it looks at %s, and on the PATH", dir, strings.Join(tried, ", "))
+		x.fail(x.reinstall(h)+`, or put magicctx-host on the PATH`, "the plugin in %s finds no host; it looks at %s, and on the PATH", dir, strings.Join(tried, ", "))
 		return
 	}
 	x.ok("the plugin starts %s", host)
@@ -63,7 +63,7 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 		x.warn("look at it; the harness runs it", "%v", err)
 		return true
 	case file != "":
-		x.warn(fmt.Sprintf("look at the file. If it is not yours, remove it and its entry; %s installs ours", h.install()),
+		x.warn(fmt.Sprintf("look at the file. If it is not yours, remove it and its entry; %s installs ours", x.install(h)),
 			"%s runs %s, which is not the plugin of this version: another version or somebody else wrote it", h.Name, file)
 		return true
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/format"
+	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/rpc"
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 	"github.com/magicctx/magicctx-host/schema"
@@ -19,20 +19,11 @@ func (x *examination) program(ctx context.Context) {
 	x.ok("magicctx-host %s (%s/%s, protocol %d.%d), %s", x.Version, runtime.GOOS, runtime.GOARCH,
 		schema.ProtocolMajor, schema.ProtocolMinor, x.Executable)
 	first, err := x.LookPath("magicctx-host")
-	if err == nil && !isSameFile(first, x.Executable) {
+	if err == nil && !program.IsSameFile(first, x.Executable) {
 		x.warn("remove one of the two, or know that your shell and the plugin may start different ones",
 			"another magicctx-host comes first on the PATH: %s", first)
 	}
 	x.named(ctx)
-}
-
-func isSameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }
 
 func (x *examination) host(ctx context.Context) {
@@ -61,9 +52,8 @@ func (x *examination) host(ctx context.Context) {
 		x.fail(remedy+"; the next session starts a new host", "the running host does not answer: %v", err)
 		return
 	}
-	if st.Version != x.Version {
-		x.warn("nothing, if an update is under way: the host is replaced when a newer plugin connects; else "+endProcess(st.PID),
-			"the running host is version %s, this program is %s", st.Version, x.Version)
+	if problem, remedy := OtherProgram(st, x.Version, x.ProgramHash); problem != "" {
+		x.warn(remedy, "%s", problem)
 	} else {
 		x.ok("the host runs (process %d), %s, %s listed, its socket in %s", st.PID,
 			format.Count(st.HarnessClients(), "client"), format.Count(len(st.Sessions), "session"), at)
@@ -99,8 +89,18 @@ func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.
 	return st, preferred, failed
 }
 
-func endProcess(pid int) string {
-	return fmt.Sprintf("end process %d; the next session starts a new host", pid)
+// OtherProgram returns the problem that the running host is another program than the one with this version and hash,
+// for example because it has gone on after an update. If there is none, both texts are empty. An empty hash is unknown.
+func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy string) {
+	remedy = fmt.Sprintf("end process %d; the next session starts a new host", st.PID)
+	switch {
+	case st.Version != version:
+		return fmt.Sprintf("the running host is version %s, this program is %s", st.Version, version),
+			"nothing, if an update is under way: the host is replaced when a newer plugin connects; else " + remedy
+	case hash != "" && st.ProgramHash != hash:
+		return fmt.Sprintf("the running host (process %d) is another build of version %s than this program: it may have gone on after an update", st.PID, version), remedy
+	}
+	return "", ""
 }
 
 // compareMinor compares the major and minor numbers of two versions. known is false if a or b is not a

@@ -88,6 +88,9 @@ func (h *Host) forecastFlush(ctx context.Context, c Client, s *session, director
 	case d.Price.Removed > 0:
 		text = "The next request applies the queued reductions. " + text
 	}
+	if d.Price.Removed <= 0 && d.Head == nil && waiting == 0 {
+		text += h.wrapUpHint(ctx, ps)
+	}
 	if waiting > 0 {
 		text += fmt.Sprintf(" Still queued, because among the newest or still running: %s.", format.Count(waiting, "piece"))
 	}

@@ -60,8 +60,20 @@ func historySentences(st *schema.HistoryStatus, passes int, now time.Time) (line
 	if st.IsOverdue {
 		lines = append(lines, fmt.Sprintf("Old messages have waited for %s to be summarised.", format.Count(st.Waited, "request")))
 	}
+	if r := st.Stopped; r != nil {
+		noun := "recomp"
+		if r.Kind == kindWrapUp {
+			noun = "wrap-up"
+		}
+		lines = append(lines, fmt.Sprintf("The %s of messages %d-%d stopped %s ago: %s", noun, r.Start, r.End, format.AgeOf(r.At, now), format.Clean(r.Reason)))
+	}
 	if st.Failures > 0 {
-		text := fmt.Sprintf("The historian has failed %s: %s", format.InARow(st.Failures, format.AgeOf(st.FailedAt, now)), format.Clean(st.LastError))
+		text := fmt.Sprintf("The historian has failed %s", format.InARow(st.Failures, format.AgeOf(st.FailedAt, now)))
+		if st.Stopped == nil || st.Stopped.Reason != st.LastError { // else the line before says it
+			text += ": " + format.Clean(st.LastError)
+		} else {
+			text += "."
+		}
 		if wait := st.RetryPass - passes; wait > 0 {
 			text += fmt.Sprintf(" It tries again after %s, or at once if the window fills up.", format.Count(wait, "request"))
 		}

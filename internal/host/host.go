@@ -27,9 +27,10 @@ type Options struct {
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
 	// DisabledAt returns the place, as file:line, that switches magicctx off for a directory. It may be nil.
 	DisabledAt func(schema.Harness, string) string
-	// Conflicts lists the settings of the harness in a directory that cannot work beside magicctx. If it is
-	// nil, the host looks for none.
-	Conflicts func(context.Context, schema.Harness, string) []config.Warning
+	// Conflicts lists the settings of the harness in a directory that cannot work beside magicctx. If one of
+	// them is another plugin that rewrites the same messages, the host stands down for the directory, and
+	// competitor is the reason. If Conflicts is nil, the host looks for none.
+	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
 	// RawHistory reads the harnesses' own stores for ctx_expand. Without it, ctx_expand
 	// shows only messages that are in memory.
 	RawHistory *rawhistory.Reader

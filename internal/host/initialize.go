@@ -22,8 +22,12 @@ func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializePara
 		return r, err
 	}
 	cfg, warnings := h.LoadConfig(p.Harness, p.Directory)
+	competitor := ""
 	if cfg.Enabled && h.Conflicts != nil {
-		warnings = append(warnings, h.Conflicts(ctx, p.Harness, p.Directory)...)
+		var found []config.Warning
+		found, competitor = h.Conflicts(ctx, p.Harness, p.Directory)
+		warnings = append(warnings, found...)
+		cfg.Enabled = competitor == ""
 	}
 	h.opened(c, p, cfg, warnings)
 	for _, w := range warnings {
@@ -34,7 +38,10 @@ func (h *Host) Initialize(ctx context.Context, c Client, p schema.InitializePara
 		h.background.Go(func() { h.checkMarkers(h.lifetime, p.Harness, cfg.Enabled && cfg.CompactionMarkers) })
 	}
 	offer(&r, cfg)
-	if !r.Enabled && h.DisabledAt != nil {
+	switch {
+	case competitor != "":
+		r.Reason = competitor
+	case !r.Enabled && h.DisabledAt != nil:
 		r.Reason = SwitchedOff(h.DisabledAt(p.Harness, p.Directory))
 	}
 	return r, nil

@@ -313,11 +313,12 @@ func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	h := newHarness(t)
 	const conflict = "/p/.opencode/plugins/dcp.ts: the plugin dcp.ts prunes the same messages"
-	h.host.Conflicts = func(_ context.Context, harness schema.Harness, dir string) []config.Warning {
+	competitor := ""
+	h.host.Conflicts = func(_ context.Context, harness schema.Harness, dir string) ([]config.Warning, string) {
 		if harness != schema.HarnessOpenCode || dir != "/p" {
-			return nil
+			return nil, ""
 		}
-		return []config.Warning{{Message: conflict}}
+		return []config.Warning{{Message: conflict}}, competitor
 	}
 	r, err := h.host.Initialize(t.Context(), h, openP)
 	if err != nil || !slices.Contains(r.Warnings, conflict) {
@@ -326,6 +327,18 @@ func TestConflictsReachTheShimAndStatus(t *testing.T) {
 	st, err := h.host.Status(t.Context(), h, schema.StatusParams{})
 	if err != nil || !slices.ContainsFunc(st.Warnings, func(w schema.Warning) bool { return w.Message == conflict }) {
 		t.Errorf("status warns of %+v (%v)", st.Warnings, err)
+	}
+	competitor = "it stands down beside dcp.ts"
+	r, err = h.host.Initialize(t.Context(), h, openP)
+	if err != nil || r.Enabled || r.Trouble || r.Reason != competitor || len(r.Hooks)+len(r.Tools)+len(r.Commands) > 0 {
+		t.Errorf("beside a competitor: %+v (%v)", r, err)
+	}
+	if st, err = h.host.Status(t.Context(), h, schema.StatusParams{}); err != nil || !slices.ContainsFunc(st.Warnings, func(w schema.Warning) bool { return w.Message == conflict }) {
+		t.Errorf("beside a competitor, status warns of %+v (%v)", st.Warnings, err)
+	}
+	competitor = ""
+	if r, err = h.host.Initialize(t.Context(), h, openP); err != nil || !r.Enabled {
+		t.Errorf("when it is gone: %+v (%v)", r, err)
 	}
 }
 

@@ -46,6 +46,9 @@ func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 		weakest := schema.CompartmentScore(sum.Weakest)
 		st.Weakest = &weakest
 	}
+	if r := sum.LastRun; r != nil && r.Kind != kindIncremental && r.Status != store.RunSuccess && r.Reason != reasonOf(errCancelled) {
+		st.Stopped = &schema.StoppedRun{Kind: r.Kind, At: r.EndedAt, Start: r.Start, End: r.End, Reason: shorten(r.Reason, maxShownName)}
+	}
 	if sum.LastPublish != nil {
 		last := PublishStatus(*sum.LastPublish)
 		st.LastPublish = &last

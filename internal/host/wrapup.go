@@ -53,12 +53,10 @@ func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand
 	if !ok {
 		return nil, "", refusedCommand("The conversation was compacted, and the harness's store does not say how many messages are missing. Nothing is summarised.")
 	}
-	situation := s.work.situation(uncovered)
-	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
-	if !snapshot.IsRunnable() {
+	scope, isRunnable := s.work.wrapUpScope(uncovered, keep)
+	if !isRunnable {
 		return nil, "", refusedCommand(fmt.Sprintf("There is nothing to summarise in front of the newest %s.", format.Count(keep, "turn")))
 	}
-	scope := history.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}
 	e, err := h.newErrand(s, scope, scope.Start)
 	if err != nil {
 		return nil, "", err
@@ -72,6 +70,31 @@ func (h *Host) prepareWrapUp(ctx context.Context, s *session, keep int) (*errand
 	e.save, e.finish, e.kept = w.publish, w.show, w.left
 	return e, fmt.Sprintf("Messages %s are being summarised, in the background; the newest %s stay as they are. /ctx-status shows how far it is, /ctx-wrapup cancel ends it.",
 		scope, format.Count(keep, "turn")), nil
+}
+
+// wrapUpScope returns the messages that a wrap-up summarises if it keeps the newest turns. isRunnable is false if there are
+// none.
+func (w *workload) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope history.Range, isRunnable bool) {
+	situation := w.situation(uncovered)
+	snapshot := situation.Snapshot(history.Request{Mode: history.WrapUp, KeepTurns: keep})
+	return history.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
+}
+
+// wrapUpHint returns a sentence about the wrap-up that would free space now, empty if none would. The caller holds the
+// session's lock.
+func (h *Host) wrapUpHint(ctx context.Context, ps *pass) string {
+	if !ps.summarises() || ps.s.work.running != nil {
+		return ""
+	}
+	uncovered, ok := h.uncovered(ctx, ps.s)
+	if !ok {
+		return ""
+	}
+	scope, isRunnable := ps.s.work.wrapUpScope(uncovered, keptTurns)
+	if !isRunnable {
+		return ""
+	}
+	return fmt.Sprintf(" /%s would free space: it summarises messages %s, and keeps the newest %s.", commandWrapUp, scope, format.Count(keptTurns, "turn"))
 }
 
 // linesOf lists the messages of a range.

@@ -53,6 +53,28 @@ func TestWrapUpKeepsTheNewestTurns(t *testing.T) {
 	}
 }
 
+// If nothing can be dropped, /ctx-flush frees nothing. Then it names the command that does, if there is one.
+func TestFlushPointsToWrapUp(t *testing.T) {
+	h, _ := wrapped(t)
+	if said := h.command(commandFlush); !strings.Contains(said, "/ctx-wrapup would free space: it summarises messages 1-56, and keeps the newest 3 turns.") {
+		t.Errorf("before the wrap-up: %s", said)
+	}
+	h.pass()
+	h.command("ctx-wrapup")
+	h.settle()
+	h.pass()
+	if said := h.command(commandFlush); said != "There is nothing to free now." {
+		t.Errorf("after the wrap-up: %s", said)
+	}
+	h, _ = wrapped(t)
+	h.config.Historian.Disable = true
+	h.restart()
+	h.pass()
+	if said := h.command(commandFlush); strings.Contains(said, "wrapup") {
+		t.Errorf("without a historian: %s", said)
+	}
+}
+
 // A wrap-up with more than one chunk publishes each chunk, and records what each one cost. Its facts are
 // remembered, like those of any other first summary.
 func TestWrapUpPublishesEachChunk(t *testing.T) {
@@ -174,6 +196,18 @@ func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	if m := h.pass(); m.Verdict != schema.Steady {
 		t.Errorf("%s pass (%s) after a failed wrap-up", m.Verdict, m.Cause)
 	}
+	wantStopped(t, h, "wrap-up of messages 1-56", "401 unauthorized")
+}
+
+// wantStopped checks that /ctx-status says once why an errand has stopped, also after a restart.
+func wantStopped(t *testing.T, h *harness, errand, reason string) {
+	t.Helper()
+	h.restart()
+	h.pass()
+	said := h.command(commandStatus)
+	if !strings.Contains(said, "The "+errand+" stopped") || strings.Count(said, reason) != 1 {
+		t.Errorf("/ctx-status says %s", said)
+	}
 }
 
 // At 95 % a pass does not wait for a wrap-up. It ends the wrap-up, and publishes an extract.
@@ -193,6 +227,7 @@ func TestEmergencyTakesAWrapUpsPlace(t *testing.T) {
 	if len(h.shown) != 1 || !strings.Contains(h.shown[0], "nearly full") {
 		t.Errorf("notices %q", h.shown)
 	}
+	wantStopped(t, h, "wrap-up of messages 1-56", "nearly full")
 }
 
 func (h *harness) history() *schema.HistoryStatus {
@@ -240,7 +275,7 @@ func TestStatusShowsHistory(t *testing.T) {
 	if st := h.history(); st.Failures != 1 || !strings.Contains(st.LastError, "401") || strings.Contains(st.LastError, "ask magicctx-historian") || st.FailedAt != h.clock.Now() {
 		t.Errorf("after a failure: %+v", st)
 	}
-	if said := h.command("ctx-status"); !strings.Contains(said, "The historian has failed once, 0s ago: ") || !strings.Contains(said, "of messages 1-56 (") {
+	if said := h.command("ctx-status"); !strings.Contains(said, "The recomp of messages 1-56 stopped 0s ago: ") || !strings.Contains(said, "The historian has failed once, 0s ago.") || !strings.Contains(said, "of messages 1-56 (") {
 		t.Errorf("/ctx-status says\n%s", said)
 	}
 }

@@ -160,6 +160,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 						Where:   path,
 						Problem: fmt.Sprintf(c.problem, e.Name()) + "; " + p.Harness.Name + " loads it from here",
 						Remedy:  "move it out of the directory",
+
+						IsCompetitor: true,
 					})
 				}
 			}

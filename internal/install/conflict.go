@@ -18,6 +18,8 @@ type Conflict struct {
 	Where   string // file, or file:line:column
 	Problem string
 	Remedy  string // the action that resolves it, as an imperative
+	// IsCompetitor is true for another plugin that rewrites the same messages.
+	IsCompetitor bool
 }
 
 // A ConflictError lists the reasons why nothing was installed.
@@ -107,6 +109,8 @@ func (p Place) pluginConflicts(ctx context.Context, d *document, dirs []string) 
 				Where:   e.position,
 				Problem: fmt.Sprintf(c.problem, e.spec),
 				Remedy:  fmt.Sprintf("remove %s from %q in this file", json.Quote(e.spec), e.list),
+
+				IsCompetitor: true,
 			})
 		}
 		if p.Harness.pluginConflicts == nil {

@@ -235,6 +235,40 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
+// Sessions returns the summary of each session of the trace, in the order of their first passes. Marks and Missing belong to
+// the whole trace, so the summaries have none.
+func (s Summary) Sessions() []Summary {
+	var order []string
+	bySession := make(map[string]*Report)
+	ofPass := make(map[int]*Report)
+	for _, p := range s.Detail {
+		r := bySession[p.Session]
+		if r == nil {
+			r = &Report{unseen: s.Prompts.Unseen}
+			if saved, ok := s.Saved[p.Session]; ok {
+				r.saved = map[string]schema.Saving{p.Session: saved}
+			}
+			bySession[p.Session], order = r, append(order, p.Session)
+		}
+		r.Passes, ofPass[p.Pass] = append(r.Passes, p), r
+	}
+	for _, f := range s.InvariantViolations {
+		if r := ofPass[f.Pass]; r != nil {
+			r.InvariantViolations = append(r.InvariantViolations, f)
+		}
+	}
+	for _, f := range s.ValidatorHits {
+		if r := ofPass[f.Pass]; r != nil {
+			r.ValidatorHits = append(r.ValidatorHits, f)
+		}
+	}
+	var all []Summary
+	for _, id := range order {
+		all = append(all, bySession[id].Summary())
+	}
+	return all
+}
+
 // currency is the currency of model prices, because catalogues quote US dollars.
 const currency = "USD"
 

@@ -46,13 +46,13 @@ type Extent struct {
 }
 
 const noHistory = "No session has summaries yet. The first ones come when a session nears the limit of its window; " +
-	"magicctx-host status shows how full each one is."
+	"%s status shows how full each one is."
 
 // PrintHistories prints a list of sessions.
 func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 	s := p.screen()
 	if len(all) == 0 {
-		s.paragraph(Plain, " ", noHistory)
+		s.paragraph(Plain, " ", fmt.Sprintf(noHistory, p.Program))
 		return s.print(w)
 	}
 	rest := []tableColumn{

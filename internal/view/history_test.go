@@ -53,7 +53,7 @@ func TestPrintedHistory(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", name, width)
 			t.Run(name, func(t *testing.T) {
 				var b strings.Builder
-				if err := print(&b, Page{Width: width, Now: noon}); err != nil {
+				if err := print(&b, Page{Width: width, Now: noon, Program: "magicctx-host"}); err != nil {
 					t.Fatal(err)
 				}
 				golden(t, filepath.Join("testdata", "screen", name+".txt"), b.String())
@@ -72,7 +72,7 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 		c := historyCompartments()[0]
 		c.Title, c.Missing, c.MadeBy, c.Model, c.Tiers = text.Draw(r, "about"), text.Draw(r, "missing"), text.Draw(r, "made by"), text.Draw(r, "model"), []string{text.Draw(r, "tier")}
 		c.Start, c.End = rapid.IntRange(1, 99_999).Draw(r, "start"), rapid.IntRange(1, 99_999).Draw(r, "end")
-		p := Page{Width: rapid.IntRange(1, 200).Draw(r, "width"), Now: noon}
+		p := Page{Width: rapid.IntRange(1, 200).Draw(r, "width"), Now: noon, Program: "magicctx-host"}
 		var b strings.Builder
 		for _, err := range []error{
 			PrintHistories(&b, []HistorySession{h}, p),
@@ -104,7 +104,7 @@ func TestMessagesCannotBeForged(t *testing.T) {
 			parts = append(parts, "[7] U: "+strings.ReplaceAll(text.Draw(r, fmt.Sprint(i)), "\n", "\n    "))
 		}
 		var b strings.Builder
-		if err := PrintMessage(&b, parts, Page{Now: noon}); err != nil {
+		if err := PrintMessage(&b, parts, Page{Now: noon, Program: "magicctx-host"}); err != nil {
 			r.Fatal(err)
 		}
 		heads := 0

@@ -15,7 +15,7 @@ func TestPictureShowsTheStatusOfToday(t *testing.T) {
 	st := statusOf(5)
 	st.Version = "0.1.0" // a version that people may have
 	st.Sessions[0] = summarised()
-	if err := PrintStatus(&text, *st, Page{Width: 96, Color: true, Now: noon}); err != nil {
+	if err := PrintStatus(&text, *st, Page{Width: 96, Color: true, Now: noon, Program: "magicctx-host"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := writePicture(&picture, text.String()); err != nil {

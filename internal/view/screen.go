@@ -18,6 +18,8 @@ type Live struct {
 	Away      string
 	AwaySince time.Time
 	Color     bool
+	// Program is the command that starts this program, for remedies.
+	Program string
 	// Choice says which sessions the person at the terminal wants to see.
 	Choice Choice
 }
@@ -49,6 +51,7 @@ type screen struct {
 	now           time.Time
 	// namesHarness means that sessions of several harnesses are shown, so each session names its harness.
 	namesHarness bool
+	program      string // the command that starts this program
 	Painter
 	lines []string
 }
@@ -61,7 +64,7 @@ func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 // Screen draws live data as at most height lines of at most width columns, without a newline at the
 // end.
 func Screen(v Live, width, height int, now time.Time) string {
-	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, Painter: Painter(v.Color)}
+	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, program: v.Program, Painter: Painter(v.Color)}
 	s.away(v)
 	if v.Status != nil {
 		s.namesHarness = SeveralHarnesses(v.Status.Sessions)
@@ -116,7 +119,7 @@ const maxWarningLines = 4
 func (s *screen) troubles(st schema.StatusResult) {
 	broken, odd := split(st)
 	if len(broken) > 0 {
-		s.paragraph(Alarm, " ✗ ", "magicctx is not working. Remedy: magicctx-host doctor")
+		s.paragraph(Alarm, " ✗ ", "magicctx is not working. Remedy: "+s.program+" doctor")
 	}
 	from := len(s.lines)
 	for _, text := range broken {
@@ -127,7 +130,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 	if s.height > 0 && len(s.lines) > from+maxWarningLines {
 		s.lines = s.lines[:from+maxWarningLines-1]
-		s.line(s.Paint(Notice, cut(" ! and more: magicctx-host status", s.width)))
+		s.line(s.Paint(Notice, cut(" ! and more: "+s.program+" status", s.width)))
 	}
 }
 

@@ -165,8 +165,8 @@ func TestScreens(t *testing.T) {
 		{"none", Live{Status: statusOf(0)}},
 		{"one", Live{Status: statusOf(1)}},
 		{"thirty", Live{Status: statusOf(30)}},
-		{"broken", Live{Status: broken()}},
-		{"warnings", Live{Status: many}},
+		{"broken", Live{Status: broken(), Program: "magicctx-host"}},
+		{"warnings", Live{Status: many, Program: "magicctx-host"}},
 		{"fresh", Live{Status: fresh}},
 		{"away", Live{Status: statusOf(3), Away: "no host is running", AwaySince: noon.Add(-75 * time.Second)}},
 		{"waiting", Live{Away: "no host is running for /data", AwaySince: noon}},
@@ -221,7 +221,7 @@ func TestPrintedStatus(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", name, width)
 			t.Run(name, func(t *testing.T) {
 				var b strings.Builder
-				if err := print(&b, Page{Width: width, Now: noon}); err != nil {
+				if err := print(&b, Page{Width: width, Now: noon, Program: "magicctx-host"}); err != nil {
 					t.Fatal(err)
 				}
 				golden(t, filepath.Join("testdata", "screen", name+".txt"), b.String())
@@ -246,7 +246,7 @@ func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)
 	rapid.Check(t, func(r *rapid.T) {
-		v := Live{Color: true, Away: text.Draw(r, "away"), AwaySince: noon}
+		v := Live{Color: true, Program: "magicctx-host", Away: text.Draw(r, "away"), AwaySince: noon}
 		if rapid.Bool().Draw(r, "heard") {
 			v.Status = statusOf(rapid.IntRange(0, 40).Draw(r, "sessions"))
 			v.Status.KnownSessions = number.Draw(r, "known")
@@ -446,4 +446,46 @@ func TestBarShowsEachPartAndMark(t *testing.T) {
 			r.Errorf("%v of %d cells are filled, want about %v: %q", got, len(cells), want, s.lines[0])
 		}
 	})
+}
+
+// A notice is gone after some seconds, so the card says why a wrap-up has stopped.
+func TestCardSaysWhyAWrapUpStopped(t *testing.T) {
+	st := summarised()
+	st.History.Stopped = &schema.StoppedRun{Kind: "wrapup", At: before(5 * time.Minute), Start: 1, End: 56, Reason: "401 unauthorized"}
+	st.History.Failures, st.History.LastError = 1, "401 unauthorized"
+	var b strings.Builder
+	if err := PrintSession(&b, st, Page{Width: 200, Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "the wrap-up of messages 1-56 stopped 5m ago: 401 unauthorized") || strings.Count(got, "401") != 1 || strings.Contains(got, "healthy") {
+		t.Errorf("the card is\n%s", got)
+	}
+}
+
+func TestDocumentNamesEachLabelOfTheCard(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/status.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := failing()
+	st.LostThinkingBlocks, st.LostThinkingTokens, st.BindsThinking = 1, 100, true
+	var b strings.Builder
+	if err := PrintSession(&b, st, Page{Width: 400, Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	_, facts, _ := strings.Cut(b.String(), "\n\n")
+	labels := 0
+	for line := range strings.Lines(facts) {
+		label := strings.TrimSpace(line[:labelColumns])
+		if label == "" {
+			continue
+		}
+		labels++
+		if !strings.Contains(string(doc), "| `"+label+"` |") {
+			t.Errorf("docs/status.md has no row for %q", label)
+		}
+	}
+	if labels < 15 {
+		t.Errorf("the card has %d labels", labels)
+	}
 }

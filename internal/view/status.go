@@ -22,10 +22,12 @@ type Page struct {
 	// NamesHarness makes the page of one session say its harness. A page of several sessions does that
 	// by itself if they belong to several harnesses.
 	NamesHarness bool
+	// Program is the command that starts this program, for remedies.
+	Program string
 }
 
 func (p Page) screen() screen {
-	return screen{width: max(p.Width, minWidth), now: p.Now, namesHarness: p.NamesHarness, Painter: Painter(p.Color)}
+	return screen{width: max(p.Width, minWidth), now: p.Now, namesHarness: p.NamesHarness, program: p.Program, Painter: Painter(p.Color)}
 }
 
 func (s *screen) print(w io.Writer) error {

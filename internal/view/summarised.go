@@ -44,8 +44,14 @@ func historyFaults(st schema.SessionStatus, now time.Time) []string {
 	if h.Compartments > 0 && h.Fidelity < poorFidelity {
 		faults = append(faults, fmt.Sprintf("the summaries hold %s of the details: name a better model in historian.model, then /ctx-recomp makes them again", format.Percent(h.Fidelity)))
 	}
+	if r := h.Stopped; r != nil {
+		faults = append(faults, fmt.Sprintf("the %s of messages %d-%d stopped %s ago: %s", errandNames[r.Kind], r.Start, r.End, format.AgeOf(r.At, now), format.Clean(r.Reason)))
+	}
 	if h.Failures > 0 {
-		text := fmt.Sprintf("the historian has failed %s: %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)), format.Clean(h.LastError))
+		text := fmt.Sprintf("the historian has failed %s", format.InARow(h.Failures, format.AgeOf(h.FailedAt, now)))
+		if h.Stopped == nil || h.Stopped.Reason != h.LastError { // else the line before says it
+			text += ": " + format.Clean(h.LastError)
+		}
 		faults = append(faults, text, retryOf(h.RetryPass-st.Passes))
 	}
 	return faults

@@ -61,7 +61,7 @@ export class Instance extends PluginInstance {
     const found = this.oncePerEpisode(session)
     if (!found) return
     const { trouble, signal } = found
-    const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} To learn more, run: magicctx-host doctor`
+    const text = `magicctx is not working, and has not seen the prompt above: ${trouble}.${this.compactionNotice(" ")} ${this.learnMore}`
     const leave = async () => {
       if (await this.sessions.parent(session)) return // nobody reads the session of a subagent
       await this.store(session, text, signal)

@@ -55,6 +55,18 @@ test("every pass asks a host again that was in trouble at the start", async (t) 
   assert.equal(opencode.toasts.length, 1)
 })
 
+test("a host that stands down in the middle of a session changes nothing more, and says so once", async (t) => {
+  const { hooks, opencode } = await load(t)
+  const turn = async () => textOf(await pass(hooks, [user("u1", "one", {}, "ses_s")]))
+  assert.deepEqual(await turn(), ["§u1§ one"])
+  const off = { ...initialized, enabled: false, reason: "it stands down beside dcp" }
+  fake.follow({ errors: { "session/transform": { code: -32011, message: "the host has ended" } }, results: { initialize: off } })
+  await turn()
+  for (let i = 0; i < 3; i++) assert.deepEqual(await turn(), ["one"])
+  assert.deepEqual(opencode.logged.filter((text) => text.includes("stands down")), ["magicctx is off: it stands down beside dcp."])
+  fake.follow({})
+})
+
 test("a warning of the host is shown once, as soon as the user is there", async (t) => {
   const { hooks, opencode } = await load(t, { warnings: ["the database was damaged"] })
   await hooks.event!({ event: { type: "session.idle", properties: { sessionID: "s" } } })
@@ -82,7 +94,7 @@ test("trouble leaves a mark in each session, when its turn ends, and says that O
   assert.ok(noReply && ignored, "the model does not see the mark")
   assert.match(text, /the disk is full/)
   assert.match(text, /compaction is off/)
-  assert.match(opencode.toasts[0]!.message, /run: magicctx-host doctor\nOpenCode's own compaction is off/, "a command ends with its line")
+  assert.match(opencode.toasts[0]!.message, /run: \S+ doctor\nOpenCode's own compaction is off/, "a command ends with its line")
   fake.follow({})
 })
 

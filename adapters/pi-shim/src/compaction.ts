@@ -1,5 +1,5 @@
 import type { Instance } from "./instance.ts"
-import type { BeforeCompact, BeforeCompactResult, Context, Entry } from "./pi.ts"
+import type { BeforeCompact, BeforeCompactResult, CompactFailed, Context, Entry } from "./pi.ts"
 
 /**
  * Decides about Pi's own compaction.
@@ -21,6 +21,17 @@ export function beforeCompact(instance: Instance, event: BeforeCompact, ctx: Con
     default:
       return undefined
   }
+}
+
+/**
+ * Replaces the line "Auto-compaction cancelled", which Pi writes after each turn above its threshold. A notice of the kind
+ * "info" takes the place of Pi's newest status line, if nothing stands behind it. Pi sends this event right after that
+ * line, and waits. Pi 0.74 does not send it, so there the line stays.
+ */
+export function compactFailed(instance: Instance, { reason, aborted }: CompactFailed, { mode }: Context): void {
+  if (!instance.enabled || instance.isInTrouble || reason !== "threshold" || !aborted || mode !== "tui") return
+  instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")
+  instance.hasExplainedCompaction = true
 }
 
 /** A compaction after which the model still sees all that it sees now. */

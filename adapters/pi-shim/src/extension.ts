@@ -1,7 +1,7 @@
 import { within } from "@magicctx/shim-core"
 import { withBreakpoint } from "./breakpoint.ts"
 import { registerCommands } from "./commands.ts"
-import { beforeCompact } from "./compaction.ts"
+import { beforeCompact, compactFailed } from "./compaction.ts"
 import { context } from "./context.ts"
 import { forward, messageEnd } from "./events.ts"
 import { instanceOf, leaveHome } from "./home.ts"
@@ -9,7 +9,7 @@ import type { Instance } from "./instance.ts"
 import { nameOf } from "./limits.ts"
 import type {
   BeforeAgentStart,
-  BeforeCompact,
+  BeforeCompact, CompactFailed,
   BeforeProviderRequest,
   CacheWarmingDecision,
   Context,
@@ -119,6 +119,10 @@ export function handlers(pi: Pi) {
 
     session_before_compact(event: BeforeCompact, ctx: Context) {
       return guarded("session_before_compact", (instance) => beforeCompact(instance, event, ctx))
+    },
+
+    session_compact_failed(event: CompactFailed, ctx: Context) {
+      return guarded("session_compact_failed", (instance) => compactFailed(instance, event, ctx))
     },
 
     session_compact({ fromExtension }: { fromExtension: boolean }, ctx: Context): void {

@@ -30,6 +30,8 @@ export class Instance extends PluginInstance {
   readonly unsent = new Set<string>()
   /** The sessions in which the shim has made a compaction after a refusal, until their next good answer. */
   readonly recovering = new Set<string>()
+  /** Whether the user knows why Pi does not compact by itself. */
+  hasExplainedCompaction = false
   private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
   private hasStarted = false
@@ -109,7 +111,7 @@ export class Instance extends PluginInstance {
     this.screen.notify(text, "warning")
     if (isTrouble && this.isInTrouble) {
       // The notice scrolls away. A person who comes back later would not know why the session grows.
-      this.screen.banner("magicctx is not working. To learn more, run: magicctx-host doctor")
+      this.screen.banner(`magicctx is not working. ${this.learnMore}`)
       this.screen.status("magicctx is not working")
     }
   }

@@ -61,6 +61,8 @@ export interface UI {
 export interface Context {
   ui: UI
   hasUI: boolean
+  /** "tui" on a terminal; undefined before 0.87. */
+  mode?: string | undefined
   cwd: string
   sessionManager: SessionManager
   modelRegistry: { find(provider: string, modelId: string): Model | undefined }
@@ -129,6 +131,12 @@ export interface BeforeAgentStart {
 export interface SystemMessage extends Message {
   role: "system"
   sections?: Record<string, string | null>
+}
+
+/** Pi sends it since 0.87. */
+export interface CompactFailed {
+  reason: "manual" | "threshold" | "overflow"
+  aborted: boolean
 }
 
 export interface BeforeCompact {

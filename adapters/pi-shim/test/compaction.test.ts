@@ -23,6 +23,22 @@ test("Pi's compaction by size is cancelled while magicctx works, and one that th
   assert.equal(await pi.emit("session_before_compact", event({ reason: "manual" })), undefined)
 })
 
+test("Pi's line about a cancelled compaction is replaced, by a sentence once and then by nothing", async (t) => {
+  const { pi } = await load(t)
+  const threshold = async () => {
+    await pi.emit("session_compact_failed", { reason: "threshold", aborted: true })
+  }
+  await threshold()
+  await threshold()
+  await threshold()
+  assert.equal(pi.notices.length, 3)
+  assert.match(pi.notices[0]!, /^info: magicctx keeps this session within its window/)
+  assert.deepEqual(pi.notices.slice(1), ["info: ", "info: "])
+  pi.mode = "rpc" // such a client gets no line of Pi
+  await threshold()
+  assert.equal(pi.notices.length, 3)
+})
+
 test("before 0.87 Pi does not say why it compacts, so the shim finds out", async (t) => {
   const { pi } = await load(t, {}, {}, (pi) => (pi.isNew = false))
   assert.deepEqual(await pi.emit("session_before_compact", event()), { cancel: true })

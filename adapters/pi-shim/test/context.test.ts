@@ -139,7 +139,7 @@ test("a handler that meets garbage changes nothing and does not throw, and one n
   assert.equal(await pi.emit("message_end", {}), undefined)
   assert.equal(await pi.emit("session_before_compact", {}), undefined)
   assert.equal(pi.notices.length, 1)
-  assert.match(pi.notices[0]!, /does not know what this version of Pi does at context.*magicctx-host doctor/)
+  assert.match(pi.notices[0]!, /does not know what this version of Pi does at context.*run: \S+ doctor/)
 })
 
 test("a host that dies in the middle of a pass is asked again, and the wire is the same", async (t) => {

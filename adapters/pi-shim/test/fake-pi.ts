@@ -42,6 +42,7 @@ export class FakePi {
   session: string
   isIdle = true
   hasUI = true
+  mode: string | undefined = "tui"
   model: Model | undefined = mockModel
   systemPrompt = "You code.\n\n<cwd>"
   branch: Array<Record<string, unknown> & { type: string; id: string }> = []
@@ -88,6 +89,7 @@ export class FakePi {
         })
       },
       hasUI: this.hasUI,
+      mode: this.mode,
       cwd,
       get sessionManager() {
         return fresh({

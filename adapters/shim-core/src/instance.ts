@@ -3,6 +3,7 @@ import type { Handlers } from "./directories.ts"
 import { Code, Method, ProtocolMajor, ProtocolMinor, type Harness, type HostCalls, type InitializeParams, type InitializeResult } from "./generated/protocol.ts"
 import type { Host, Opening } from "./host.ts"
 import type { Log } from "./log.ts"
+import { doctorCommand } from "./locate.ts"
 import { Passes, type MessageFormat } from "./passes.ts"
 import { Registrations } from "./registration.ts"
 import type { Lease } from "./shared.ts"
@@ -47,7 +48,7 @@ export abstract class PluginInstance {
   readonly #marked = new Set<string>()
   #episode = new AbortController()
   #hasToldOfStrangeness = false
-  /** The warnings of the host that the user has seen. */
+  /** The host's warnings and its reasons to be off that the user has seen. */
   readonly #shownWarnings = new Set<string>()
 
   constructor(facts: HarnessFacts, { directory, worktree }: Project, lease: Lease, log: Log, handlers: Handlers) {
@@ -85,6 +86,11 @@ export abstract class PluginInstance {
   /** Called when an episode of trouble is over. */
   protected recovered(): void {}
 
+  /** Says where a person learns more about trouble. It ends with a command line. */
+  protected get learnMore(): string {
+    return `To learn more, run: ${doctorCommand(import.meta.url, process.env, this.#facts.name)}`
+  }
+
   get host(): Host {
     return this.#lease.host
   }
@@ -106,8 +112,8 @@ export abstract class PluginInstance {
    */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     const result = await this.#opening.opened(timeoutMS)
-    if (result && !result.enabled && !result.trouble) {
-      this.tell(`magicctx is off: ${result.reason}.`, true)
+    if (result && isOff(result)) {
+      this.#standsDown(result)
       return undefined
     }
     if (this.enabled) {
@@ -121,11 +127,14 @@ export abstract class PluginInstance {
 
   /** Returns the host's settings for the pass that begins; undefined if the host does nothing for this directory. */
   async ready(): Promise<InitializeResult | undefined> {
-    const { result } = this.#opening
-    if (result && !this.#mustAskAgain && (result.enabled || !result.trouble)) return this.enabled
-    this.#mustAskAgain = false
-    await this.#opening.again()
-    if (!this.enabled) this.#fails(this.#cause)
+    let { result } = this.#opening
+    if (!result || this.#mustAskAgain || (!result.enabled && !isOff(result))) {
+      this.#mustAskAgain = false
+      await this.#opening.again()
+      result = this.#opening.result
+    }
+    if (result && isOff(result)) this.#standsDown(result)
+    else if (!this.enabled) this.#fails(this.#cause)
     return this.enabled
   }
 
@@ -172,15 +181,28 @@ export abstract class PluginInstance {
       this.#shownWarnings.add(warning)
       this.tell(warning, false)
     }
-    const isRecovery = this.#trouble !== undefined
+    this.#registrations.remember(this.directory, result)
+    if (this.#endTrouble()) this.log.info("magicctx works again")
+  }
+
+  /** Ends the episode of trouble. Returns whether there was one. */
+  #endTrouble(): boolean {
+    const wasInTrouble = this.#trouble !== undefined
     this.#trouble = undefined
     this.#marked.clear()
     this.#episode.abort()
     this.#episode = new AbortController()
-    this.#registrations.remember(this.directory, result)
-    if (!isRecovery) return
-    this.log.info("magicctx works again")
-    this.recovered()
+    if (wasInTrouble) this.recovered()
+    return wasInTrouble
+  }
+
+  /** The host does nothing for this directory, and that is no trouble. The user learns the reason once. */
+  #standsDown({ reason }: InitializeResult): void {
+    this.#endTrouble()
+    const text = `magicctx is off: ${reason}.`
+    if (this.#shownWarnings.has(text)) return
+    this.#shownWarnings.add(text)
+    this.tell(text, true)
   }
 
   #fails(cause: string, more = ""): void {
@@ -190,7 +212,7 @@ export abstract class PluginInstance {
     }
     this.#trouble = cause
     this.tell(
-      `magicctx is not working: ${cause}. ${this.#facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} To learn more, run: magicctx-host doctor`,
+      `magicctx is not working: ${cause}. ${this.#facts.title} sends your prompts without it. It resumes by itself once the cause is fixed.${more} ${this.learnMore}`,
       true,
     )
   }
@@ -221,7 +243,7 @@ export abstract class PluginInstance {
     if (this.#hasToldOfStrangeness) return
     this.#hasToldOfStrangeness = true
     const { title } = this.#facts
-    this.tell(`magicctx does not know what this version of ${title} does at ${hook}: ${message}. There, ${title} goes on without it. To learn more, run: magicctx-host doctor`, false)
+    this.tell(`magicctx does not know what this version of ${title} does at ${hook}: ${message}. There, ${title} goes on without it. ${this.learnMore}`, false)
   }
 
   dispose(): void {
@@ -229,4 +251,9 @@ export abstract class PluginInstance {
     this.#opening.close()
     this.#lease.release()
   }
+}
+
+/** Whether the host is off for a directory because somebody has chosen that. */
+function isOff({ enabled, trouble }: InitializeResult): boolean {
+  return !enabled && !trouble
 }

@@ -25,12 +25,34 @@ export function locateHost(bundleURL: string, env: NodeJS.ProcessEnv, harness: H
   const tried: string[] = []
   const packaged = packagedHost(bundleURL, tried)
   if (packaged) return packaged
+  const onPath = hostOnPath(env)
+  if (onPath) return onPath
+  if (recorded) throw new Error(`${recorded} is gone, or cannot be executed. Wherever magicctx-host is now, run "magicctx-host install ${harness}" there`)
+  throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
+}
+
+/** Returns the first host on the PATH; undefined if there is none. */
+function hostOnPath(env: NodeJS.ProcessEnv): string | undefined {
   for (const dir of (env.PATH ?? "").split(delimiter)) {
     // A relative entry like "." would run any file that a project brings along.
     if (isAbsolute(dir) && isExecutable(join(dir, binaryName))) return join(dir, binaryName)
   }
-  if (recorded) throw new Error(`${recorded} is gone, or cannot be executed. Wherever magicctx-host is now, run "magicctx-host install ${harness}" there`)
-  throw new Error(`no ${binaryName} found; tried MAGICCTX_HOST (not set), ${tried.join(", ")}, PATH`)
+  return undefined
+}
+
+/**
+ * Returns the command line `magicctx-host doctor` for a shell. It names the host by its path if the PATH leads to another
+ * one, or to none.
+ */
+export function doctorCommand(bundleURL: string, env: NodeJS.ProcessEnv, harness: Harness): string {
+  let program: string | undefined
+  try {
+    program = locateHost(bundleURL, env, harness)
+  } catch {
+    // The user is told why no host is found.
+  }
+  if (!program || program === hostOnPath(env)) return "magicctx-host doctor"
+  return `${/[\s'"$&();]/.test(program) ? JSON.stringify(program) : program} doctor`
 }
 
 /** Returns the path that `magicctx-host install` recorded beside the bundle at bundleURL; undefined if there is none. */

@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from "node:path"
 import { test, type TestContext } from "node:test"
 import { pathToFileURL } from "node:url"
 import { binaryName, locateHost } from "../src/index.ts"
+import { doctorCommand } from "../src/locate.ts"
 
 function install(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "locate-"))
@@ -66,4 +67,16 @@ test("the host that install recorded comes first, and a record of a host that is
   assert.equal(locateHost(bundle, { PATH: dirname(onPath) }, "opencode"), mine)
   write({ host: "relative" })
   assert.notEqual(locateHost(bundle, {}, "opencode"), "relative")
+})
+
+test("the command of a remedy works in a shell whose PATH does not have the program", (t) => {
+  const { bundle, program } = install(t)
+  assert.equal(doctorCommand(bundle, {}, "opencode"), "magicctx-host doctor", "nobody knows a program")
+  const onPath = program("local")
+  const env = { PATH: dirname(onPath) }
+  assert.equal(doctorCommand(bundle, env, "opencode"), "magicctx-host doctor")
+  const mine = program("my programs")
+  assert.equal(doctorCommand(bundle, { ...env, MAGICCTX_HOST: mine }, "opencode"), `${JSON.stringify(mine)} doctor`)
+  const beside = program("plugin", "bin")
+  assert.equal(doctorCommand(bundle, env, "opencode"), `${beside} doctor`)
 })

@@ -32,14 +32,35 @@ func Print(w io.Writer, s replay.Summary, o Options) error {
 		}
 	}
 	p.missing(s.Missing)
-	p.sentence(s)
-	p.timeline(s, o.All)
-	p.totals(s)
-	p.sections(s.Detail)
-	p.history(s)
+	if sessions := s.Sessions(); len(sessions) > 1 {
+		for _, one := range sessions {
+			p.heading("Session " + format.Clean(one.Detail[0].Session))
+			p.session(one, o.All)
+			fmt.Fprintln(p.w)
+		}
+		p.heading(fmt.Sprintf("All %d sessions", len(sessions)))
+		p.totals(s)
+	} else {
+		p.session(s, o.All)
+	}
 	p.marks(s.Marks)
 	p.findings(s)
 	return p.w.Flush()
+}
+
+// heading prints the title of a part of a report on several sessions.
+func (p *printer) heading(title string) {
+	fmt.Fprintln(p.w, p.Paint(view.Strong, title))
+	fmt.Fprintln(p.w)
+}
+
+// session prints what happened in one session.
+func (p *printer) session(s replay.Summary, all bool) {
+	p.sentence(s)
+	p.timeline(s, all)
+	p.totals(s)
+	p.sections(s.Detail)
+	p.history(s)
 }
 
 type printer struct {

@@ -288,3 +288,40 @@ func TestReportTellsTheHistory(t *testing.T) {
 		}
 	}
 }
+
+// A trace holds every session of its harness process. Figures that mix them describe none of them.
+func TestEachSessionIsToldByItself(t *testing.T) {
+	in := func(session string, p *replay.Pass) *replay.Pass {
+		p.Session = session
+		return p
+	}
+	s := summaryOf(
+		in("ses_one", passOf(10, 20_000, 0)), in("ses_two", passOf(10, 3_000, 0)),
+		in("ses_one", passOf(10, 1_000, 20_000)), in("ses_two", priced(schema.Soft, "pressure", schema.BustPrice{})), in("ses_one", passOf(10, 1_000, 21_000)),
+	)
+	out := printed(t, s)
+	first, rest, _ := strings.Cut(out, "Session ses_two")
+	second, together, isCut := strings.Cut(rest, "All 2 sessions")
+	if !strings.Contains(first, "Session ses_one") || !isCut {
+		t.Fatalf("the report does not name each session:\n%s", out)
+	}
+	for _, want := range []struct{ part, text string }{
+		{first, "3 requests needed at most 22k"},
+		{first, "3 requests over"},
+		{second, "2 requests needed at most 3k"},
+		{second, "4 soft    pressure"},
+		{second, "1 bust"},
+		{together, "5 requests over"},
+		{together, "0 unexplained busts"},
+	} {
+		if !strings.Contains(want.part, want.text) {
+			t.Errorf("no %q in\n%s", want.text, want.part)
+		}
+	}
+	if strings.Contains(first, "pressure") {
+		t.Errorf("the first session is told with a bust of the second:\n%s", first)
+	}
+	if one := printed(t, summaryOf(passOf(10, 20, 30))); strings.Contains(one, "Session ") || strings.Contains(one, "All ") {
+		t.Errorf("one session needs no heading:\n%s", one)
+	}
+}

@@ -411,6 +411,11 @@ export interface HistoryStatus {
   /** unfinished is a recomp that was interrupted. /ctx-recomp goes on with it. */
   unfinished?: HistoryRun
   /**
+   * stopped is a recomp or a wrap-up that has stopped early. It is absent after a later run, and if the user
+   * has cancelled it.
+   */
+  stopped?: StoppedRun
+  /**
    * failures counts the failures of models since their last usable answer. LastError is the cause of the
    * newest one, and FailedAt its time (Unix ms). A model is asked again from the pass RetryPass on.
    */
@@ -807,6 +812,11 @@ export type StatusParams = Record<string, never>
 export interface StatusResult {
   version: string
   protocol: Version
+  /**
+   * programHash is the SHA-256 of the host's own executable, in hex, as it was when the host started. It is
+   * absent if the host could not read it.
+   */
+  programHash?: string
   pid: number
   startedAt: number
   database: string
@@ -834,6 +844,15 @@ export interface StatusResult {
    * price. It is absent if no session has one.
    */
   saved?: Saving
+}
+
+/** StoppedRun is work of the historian that has stopped early. Start to End are its messages. */
+export interface StoppedRun {
+  kind: "recomp" | "partial" | "wrapup"
+  at: number
+  start: number
+  end: number
+  reason: string
 }
 
 /**
@@ -987,10 +1006,11 @@ export interface VersionResult {
 export interface Warning {
   /**
    * source says where the problem is: in the store, which takes nothing; in a database that was damaged and
-   * replaced ("recovery"); in our own program ("bug"); in a session of Directory, whose history is not
-   * summarised ("history"); or in the configuration of Directory.
+   * replaced ("recovery"); in our own program ("bug"); in the host, which is another program than the one
+   * that asked ("program"); in a session of Directory, whose history is not summarised ("history"); or in the
+   * configuration of Directory.
    */
-  source: "store" | "recovery" | "bug" | "history" | "config"
+  source: "store" | "recovery" | "bug" | "program" | "history" | "config"
   directory?: string
   message: string
 }

@@ -284,6 +284,13 @@ export const hostCalls: HostCalls = {
       "failures": 2,
       "lastError": "no answer",
       "failedAt": 1769999000000,
+      "stopped": {
+        "kind": "wrapup",
+        "at": 1770000300000,
+        "start": 61,
+        "end": 90,
+        "reason": "401 unauthorized"
+      },
       "retryPass": 44,
       "waited": 6,
       "isOverdue": true,
@@ -401,6 +408,7 @@ export const hostCalls: HostCalls = {
       "minor": 2
     },
     "pid": 4712,
+    "programHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "startedAt": 1770000000000,
     "database": "/d/context.db",
     "storeSchema": 9,
@@ -594,6 +602,13 @@ export const hostCalls: HostCalls = {
           "failures": 2,
           "lastError": "no answer",
           "failedAt": 1769999000000,
+          "stopped": {
+            "kind": "wrapup",
+            "at": 1770000300000,
+            "start": 61,
+            "end": 90,
+            "reason": "401 unauthorized"
+          },
           "retryPass": 44,
           "waited": 6,
           "isOverdue": true,
@@ -973,6 +988,13 @@ export const shimNotifications: ShimNotifications = {
       "failures": 2,
       "lastError": "no answer",
       "failedAt": 1769999000000,
+      "stopped": {
+        "kind": "wrapup",
+        "at": 1770000300000,
+        "start": 61,
+        "end": 90,
+        "reason": "401 unauthorized"
+      },
       "retryPass": 44,
       "waited": 6,
       "isOverdue": true,
